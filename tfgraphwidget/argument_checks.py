@@ -82,9 +82,7 @@ def set_property(thing: object, name: str, value: object) -> None:
     """Set a property of an object; another name is a mistake, which would be lost. A `__setattr__` of classes.
 
     Args:
-        thing: The object.
         name: The name of the property; one with an underscore is the object's own.
-        value: Its value.
 
     Raises:
         AttributeError: The class has no such property.
@@ -116,8 +114,6 @@ def check_arguments(
     """The function, which refuses what its annotations do not allow.
 
     Args:
-        function: The function.
-        refusal: The class of its refusals.
         inside: Gives the context manager that each call runs in.
     """
     signature, hints = inspect.signature(function), functools.cache(lambda: _hints(function))
@@ -220,12 +216,7 @@ def call_text(function: types.FunctionType, positional: Sequence[object], option
 
 
 def assignment_text(setter: types.FunctionType, positional: Sequence[object], _: Mapping[str, object]) -> str:
-    """What is assigned to a property in a sentence: "selection = 'net'".
-
-    Args:
-        setter: The function that sets the property.
-        positional: Its `self`, and the value.
-    """
+    """What is assigned to a property in a sentence: "selection = 'net'"."""
     return f"{setter.__name__} = {_argument_text(positional[1])}"
 
 
@@ -252,11 +243,6 @@ def check(
     """Raise an error unless a type hint allows the value of an argument.
 
     Args:
-        taker: The name of the method.
-        name: The name of the argument.
-        value: The argument.
-        hint: The type hint of the parameter.
-        refusal: The class of the error.
         meaning: What the method takes, in words; otherwise the words for `hint`.
 
     Raises:

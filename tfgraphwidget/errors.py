@@ -80,9 +80,6 @@ class GraphEditError(Exception):
 def first_sentence(text: str) -> str:
     r"""The first sentence of what a foreign exception says, as a part of a sentence: one line without a stop.
 
-    Args:
-        text: The message.
-
     >>> first_sentence("Op type not registered 'Mine'. Make sure that it is.\nMore about it:")
     "Op type not registered 'Mine'"
     """
@@ -92,20 +89,12 @@ def first_sentence(text: str) -> str:
 
 
 def reason_of(error: BaseException) -> str:
-    """What a foreign exception says, as a part of a sentence; its class if it says nothing.
-
-    Args:
-        error: The exception.
-    """
+    """What a foreign exception says, as a part of a sentence; its class if it says nothing."""
     return first_sentence(str(error)) or type(error).__name__
 
 
 def kind_and_reason(error: BaseException) -> str:
-    """The class of a foreign exception, and what it says if it says anything: "ValueError: not a number".
-
-    Args:
-        error: The exception.
-    """
+    """The class of a foreign exception, and what it says if it says anything: "ValueError: not a number"."""
     return f"{type(error).__name__}: {first_sentence(str(error))}".removesuffix(": ")
 
 

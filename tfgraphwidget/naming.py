@@ -49,12 +49,7 @@ def split_input(text: str) -> tuple[str, int]:
 
 
 def as_input(op: str, port: int) -> str:
-    """The NodeDef form of an input: "a", "a:2" or, for port -1, "^a"; `split_input` reads it.
-
-    Args:
-        op: The name of the op.
-        port: The number of the output.
-    """
+    """The NodeDef form of an input: "a", "a:2" or, for port -1, "^a"; `split_input` reads it."""
     if port < 0:
         return f"^{op}"
     # An op of a file may have the name of a tensor: "a:0" would be the first output of "a", and "a:0:0" is its own.
@@ -65,20 +60,12 @@ def text_attribute(node: NodeDef, key: str) -> bytes:
     """A text among the attributes of a NodeDef; b"" where the file leaves the default out.
 
     Reading `node.attr[key]` would add an attribute without a value, and TensorFlow refuses such a graph.
-
-    Args:
-        node: The NodeDef of an op.
-        key: The attribute.
     """
     return node.attr[key].s if key in node.attr else b""
 
 
 def colocated_with(node: NodeDef) -> list[str]:
-    """Names of the ops that a NodeDef is colocated with, from its `_class` attribute "loc:@name".
-
-    Args:
-        node: The NodeDef of an op.
-    """
+    """Names of the ops that a NodeDef is colocated with, from its `_class` attribute "loc:@name"."""
     if "_class" not in node.attr:
         return []
     return [name for value in node.attr["_class"].list.s if (name := colocation(value))]
@@ -158,7 +145,6 @@ def valid_name(name: str, otherwise: str) -> str:
     """A name like another one that TensorFlow takes for an op.
 
     Args:
-        name: The name, of any characters.
         otherwise: What to return if nothing of it is left.
 
     >>> valid_name("_output:0", "op"), valid_name("größe", "op"), valid_name("^", "op")
@@ -183,9 +169,6 @@ def free_name(base: str, used_names: Collection[str]) -> str:
 def tried_before(name: str) -> Iterator[str]:
     """The names, in lower case, that `free_name` would have given in place of this one had they been free.
 
-    Args:
-        name: A name that `free_name` returned.
-
     >>> list(tried_before("A/b_2")), list(tried_before("b"))
     (['a/b', 'a/b_1'], [])
     """
@@ -201,8 +184,6 @@ def nearest(name: str, choices: Iterable[str], count: int = 3) -> list[str]:
     Names that end with it come first: "Softmax" probably means "net/Predictions/Softmax".
 
     Args:
-        name: The name that is not known.
-        choices: The names that are.
         count: How many names to return at most.
     """
     import difflib
@@ -223,8 +204,6 @@ def did_you_mean(name: str, choices: Iterable[str], folder: str = "", *, otherwi
     """The end of a sentence: "; did you mean 'x', 'y' or 'z'?", or when nothing is near another way out.
 
     Args:
-        name: The name that is not known.
-        choices: The names that there are.
         folder: What to write before each of them, for files: "models/".
         otherwise: What to do when nothing is near.
 
@@ -251,11 +230,6 @@ HOW_TO_TRUST = either(
 def known_instead(name: str, choices: Sequence[str], what: str = "it has") -> str:
     """The end of a sentence on a name that is not known: the names like it, or else those that there are.
 
-    Args:
-        name: The name that is not known.
-        choices: The names that there are.
-        what: What has them.
-
     >>> "no 'pading'" + known_instead("pading", ["padding", "strides"])
     "no 'pading'; did you mean 'padding'?"
     >>> "no 'note'" + known_instead("note", ["padding", "strides"]), "no 'note'" + known_instead("note", [])
@@ -266,9 +240,6 @@ def known_instead(name: str, choices: Sequence[str], what: str = "it has") -> st
 
 def names_text(names: Sequence[str]) -> str:
     """Names as a list in words; of many the first three.
-
-    Args:
-        names: The names, in order.
 
     >>> names_text(["a", "b"]), names_text(["a", "b", "c", "d", "e"])
     ("'a' and 'b'", "'a', 'b', 'c' and 2 more")
@@ -281,7 +252,6 @@ def count_text(count: float, what: str) -> str:
     """A number of things in words.
 
     Args:
-        count: The number.
         what: One of them, "op".
 
     >>> count_text(1, "op"), count_text(0, "edit"), count_text(2000, "element")
@@ -337,9 +307,5 @@ def identifier(scope: str) -> str:
 
 
 def shared_name(node: NodeDef) -> str:
-    """The key that a NodeDef names, "" for none; bytes that are no text come through as surrogates.
-
-    Args:
-        node: The NodeDef of an op.
-    """
+    """The key that a NodeDef names, "" for none; bytes that are no text come through as surrogates."""
     return text_attribute(node, "shared_name").decode(errors="surrogateescape")

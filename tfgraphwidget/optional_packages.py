@@ -36,11 +36,7 @@ def import_package(module: str, need: str) -> Any:
 
 
 def missing_package(package: str) -> str:
-    """The end of a sentence on a package that is not installed; "" for one that is.
-
-    Args:
-        package: The name of the package.
-    """
+    """The end of a sentence on a package that is not installed; "" for one that is."""
     return "" if find_spec(package) is not None else _way_out(package)
 
 

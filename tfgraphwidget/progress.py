@@ -19,8 +19,6 @@ def tell(what: str, done: int = 0, total: int = 0) -> None:
     """Report what is being done now to the listener, if there is one: `tell("Importing the ops", 3_000, 12_000)`.
 
     Args:
-        what: The work, as a phrase.
-        done: How much of it is done.
         total: How much there is; 0 where it is not known.
     """
     listener = _listener.get()
@@ -32,7 +30,6 @@ def report_each(items: Collection[T], what: str, every: int = _EVERY) -> Iterabl
     """The same items, one after another; the listener gets their number now and then.
 
     Args:
-        items: The items.
         what: The work on them, as a phrase.
         every: The number of items from one report to the next.
 
@@ -47,7 +44,6 @@ def report_parts(items: Sequence[T], what: str, size: int) -> Iterator[Sequence[
     """The same items in parts, one after another; the listener gets the number of items before each part.
 
     Args:
-        items: The items.
         what: The work on them, as a phrase.
         size: The number of items in a part; the last one may have fewer.
 

@@ -27,10 +27,6 @@ _NON_BLOCKING = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | get
 def why_unreadable(path: str | os.PathLike[str], *, folders: bool = False) -> str:
     """Why there is no file at a path but something else: a sentence; "" for a file, and where nothing is.
 
-    Args:
-        path: The path. Links are followed.
-        folders: Whether a directory will do.
-
     >>> why_unreadable("/dev/null")
     "'/dev/null' is a device; give a file, or write what comes out of it to one first."
     >>> why_unreadable(__file__)
@@ -45,9 +41,6 @@ def why_unreadable(path: str | os.PathLike[str], *, folders: bool = False) -> st
 
 def open_file(path: str | os.PathLike[str]) -> BufferedReader:
     """Open a file to read its bytes.
-
-    Args:
-        path: The path. Links are followed.
 
     Raises:
         GraphEditError: It is no file.
@@ -73,7 +66,6 @@ def read_file(path: str | os.PathLike[str], most: int | None = None) -> bytes:
     What the system makes up as it is read, as in /proc, says that it has none, and is read as that.
 
     Args:
-        path: The path. Links are followed.
         most: How many bytes it may have; None for any number.
 
     Raises:

@@ -91,11 +91,7 @@ class Sentence(str):
         return Sentence(*joined)
 
     def partition(self, sep: str) -> tuple[Sentence, Sentence, Sentence]:
-        """What comes before and after a separator in one of its texts, as `str.partition`.
-
-        Args:
-            sep: The separator.
-        """
+        """What comes before and after a separator in one of its texts, as `str.partition`."""
         for place, part in enumerate(self.parts):
             if isinstance(part, str) and sep in part:
                 head, _, tail = part.partition(sep)
@@ -111,20 +107,11 @@ class Sentence(str):
         return Sentence(*before, last.rstrip(".") if isinstance(last, str) else last)
 
     def render(self, write: Callable[[Field], str]) -> str:
-        """The text with each field in the words of a reader.
-
-        Args:
-            write: Gives the words for a field.
-        """
+        """The text with each field in the words of a reader."""
         return "".join(part if isinstance(part, str) else write(part) for part in self.parts)
 
     def replacing(self, old: Sentence, new: str) -> Sentence:
-        """The sentence with other words for some of its fields.
-
-        Args:
-            old: The fields.
-            new: The words.
-        """
+        """The sentence with other words for some of its fields."""
         return Sentence(*(new if part in old.parts else part for part in self.parts))
 
     def shorten(self, longest: int) -> Sentence:
@@ -157,7 +144,6 @@ def clone_with(option: str, *values: str) -> Sentence:
 
     Args:
         option: "init" or "variables".
-        *values: The values that would do.
 
     >>> clone_with("init", "initial", "none")
     'clone with init="initial" or init="none"'
@@ -166,12 +152,7 @@ def clone_with(option: str, *values: str) -> Sentence:
 
 
 def either(python: str, page: str) -> Sentence:
-    """A part of a sentence that has other words on the page.
-
-    Args:
-        python: What it is in Python.
-        page: What it is on the page.
-    """
+    """A part of a sentence that has other words on the page."""
     return Sentence(Either(python, page))
 
 
@@ -189,10 +170,6 @@ def in_cell(python: str) -> Sentence:
 
 def argument_value(argument: str, value: str) -> Sentence:
     """An argument that was given, as the subject of a sentence.
-
-    Args:
-        argument: Its name.
-        value: The text of its value.
 
     >>> argument_value("init", "'here'"), argument_value("init", "'here'").render(lambda field: field.page)
     ("init='here'", "init 'here'")

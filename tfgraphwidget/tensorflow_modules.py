@@ -210,11 +210,7 @@ def check_editable() -> None:
 
 
 def as_any(thing: object) -> Any:
-    """Return a thing without its type, for what types-tensorflow does not declare: it has public names only.
-
-    Args:
-        thing: Any object.
-    """
+    """Return a thing without its type, for what types-tensorflow does not declare: it has public names only."""
     return thing
 
 
@@ -231,7 +227,6 @@ def lazy_class(module: str, name: str) -> Any:
     """A class of TensorFlow, for `isinstance`, to be called, and for its attributes; a global variable of its module.
 
     Args:
-        module: The name of the class's module.
         name: The name of the class in it, with dots.
     """
     return _resolved_value(_Lazy(module, name))

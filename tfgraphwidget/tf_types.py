@@ -242,7 +242,6 @@ class Session(Protocol):
         """Run the graph, as TensorFlow does.
 
         Args:
-            fetches: Tensors and ops, in any structure.
             feed_dict: {tensor: value}, or None.
             options: A RunOptions, or None.
             run_metadata: The RunMetadata to be filled, or None.

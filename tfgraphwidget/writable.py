@@ -36,11 +36,7 @@ _SAID = re.compile(r"; ([A-Z][^;\[\n]*?)\s*(?:\[|$)", re.MULTILINE)
 
 
 def check_place(path: Path) -> None:
-    """Raise GraphEditError unless a file of that name can be in a folder that is there.
-
-    Args:
-        path: The path of the file.
-    """
+    """Raise GraphEditError unless a file of that name can be in a folder that is there."""
     _check_name(path)
     if not path.parent.is_dir():
         raise GraphEditError(f"The folder {str(path.parent)!r} does not exist; make it first.")
@@ -57,21 +53,12 @@ def _check_name(path: Path) -> None:
 
 
 def unwritable(path: Path, error: Exception) -> GraphEditError:
-    """The reason why a path cannot be written: no permission, no space, a name too long.
-
-    Args:
-        path: The path that cannot be written.
-        error: The exception.
-    """
+    """The reason why a path cannot be written: no permission, no space, a name too long."""
     return GraphEditError(f"{str(path)[:200]!r} cannot be written: {reason(error)}; give another place.")
 
 
 def reason(error: Exception) -> str:
-    """Why something cannot be written, in a few words; TensorFlow's errors say it behind the name of the file.
-
-    Args:
-        error: The exception.
-    """
+    """Why something cannot be written, in a few words; TensorFlow's errors say it behind the name of the file."""
     if isinstance(error, OSError) and error.strerror:
         return error.strerror
     text = str(getattr(error, "message", None) or error).strip() or type(error).__name__
@@ -85,7 +72,6 @@ def write_file(path: Path, write: Callable[[Path], object]) -> None:
     A symbolic link is followed. A replaced file keeps its mode. After an error the old file is unchanged.
 
     Args:
-        path: Where to write.
         write: Writes the file to the path that it is passed.
 
     Raises:
@@ -103,11 +89,7 @@ def write_file(path: Path, write: Callable[[Path], object]) -> None:
 
 
 def place_of(path: Path) -> Path:
-    """Return the real path to write to. Links are followed, except those that a killed save has left.
-
-    Args:
-        path: The path that the user gave.
-    """
+    """Return the real path to write to. Links are followed, except those that a killed save has left."""
     _check_name(path)
     recover(path.parent)
     place = Path(os.path.realpath(path))
@@ -124,7 +106,6 @@ def write_files(
     After an error all files are as they were.
 
     Args:
-        folder: Where the files go.
         write: Writes the files into the folder that it is passed.
         replaced: Takes the names of the new files, relative and with "/", and returns the names of the old files that
             they replace; old files without a new one are removed. No other file is touched.
@@ -148,11 +129,7 @@ def write_files(
 
 
 def recover(folder: Path) -> list[str]:
-    """Finish or take back what a process that was killed has left of its saves into a folder; a sentence for each.
-
-    Args:
-        folder: The folder.
-    """
+    """Finish or take back what a process that was killed has left of its saves into a folder; a sentence for each."""
     notices = []
     for stage in _stages(Path(os.path.realpath(folder))):
         with contextlib.closing(_Lock(stage)) as lock:

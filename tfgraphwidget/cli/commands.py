@@ -38,11 +38,7 @@ if TYPE_CHECKING:
 
 
 def print_code(options: argparse.Namespace) -> int:
-    """Print the Python code of a file of edits.
-
-    Args:
-        options: The parsed arguments of the command line.
-    """
+    """Print the Python code of a file of edits."""
     check_sources(options.file, options.edits)
     with progress_bar():
         editor = _open_editor(options)
@@ -57,11 +53,7 @@ def print_code(options: argparse.Namespace) -> int:
 
 
 def print_summary(options: argparse.Namespace) -> int:
-    """Print what a graph is, in at most 60 lines.
-
-    Args:
-        options: The parsed arguments of the command line.
-    """
+    """Print what a graph is, in at most 60 lines."""
     check_sources(options.file)
     with progress_bar(), own_shapes_only():
         text = _open_editor(options).summary()
@@ -70,11 +62,7 @@ def print_summary(options: argparse.Namespace) -> int:
 
 
 def export(options: argparse.Namespace) -> int:
-    """Write a graph in another format.
-
-    Args:
-        options: The parsed arguments of the command line.
-    """
+    """Write a graph in another format."""
     check_sources(options.file, *([] if options.edits is None else [options.edits]))
     check_output(options.out, frozen=options.frozen)
     with progress_bar():
@@ -108,11 +96,7 @@ def export(options: argparse.Namespace) -> int:
 
 
 def print_diff(options: argparse.Namespace) -> int:
-    """Print the differences between two graphs. Returns 1 when there are any.
-
-    Args:
-        options: The parsed arguments of the command line.
-    """
+    """Print the differences between two graphs. Returns 1 when there are any."""
     if is_checkpoint(options.before) and is_checkpoint(options.after):
         changed = import_module("tfgraphwidget").drift(options.after, options.before)
         values = tuple(ChangedValue(name, name, distance) for name, distance in changed.items() if distance)
@@ -141,11 +125,7 @@ def _print_difference(options: argparse.Namespace, difference: Difference) -> in
 
 
 def print_lint(options: argparse.Namespace) -> int:
-    """Print what rules find in a graph; with --fix fix it first, and write it. Returns 1 when something is left.
-
-    Args:
-        options: The parsed arguments of the command line.
-    """
+    """Print what rules find in a graph; with --fix fix it first, and write it. Returns 1 when something is left."""
     if options.fix != (options.out is not None):
         raise GraphEditError("lint --fix writes the fixed graph: give --fix and --out OUT together.")
     rules = {key: tuple(filter(None, (getattr(options, key) or "").split(","))) for key in ("only", "never")}
@@ -229,7 +209,6 @@ def _remove_unused(editor: GraphEditor, ends: set[str]) -> None:
     """Remove what fixes have left without consumers, which a reader of the file would take for outputs.
 
     Args:
-        editor: The editor.
         ends: The ops that had no consumers before, and the outputs.
     """
     remove = import_module("tfgraphwidget.edits").Remove
@@ -259,11 +238,7 @@ def _unread_ops(editor: GraphEditor) -> set[str]:
 
 
 def run_script(options: argparse.Namespace) -> int:
-    """Run a script on the file that it opens, or once on each given file.
-
-    Args:
-        options: The parsed arguments of the command line.
-    """
+    """Run a script on the file that it opens, or once on each given file."""
     out = options.out
     if out is not None and len(options.files) > 1 and not Path(out).is_dir():
         raise GraphEditError(f"--out {out!r}: there are several files to edit; give an existing directory.")

@@ -18,21 +18,13 @@ _ARGUMENT = re.compile(r"(?<![\w'])(signature|checkpoint|tags)=('[^']*'|\[[^\]]*
 
 
 def print_output(text: str) -> None:
-    """Print on stdout; a closed pipe is ignored. Raises OSError for other failures, such as a full disk.
-
-    Args:
-        text: What to print.
-    """
+    """Print on stdout; a closed pipe is ignored. Raises OSError for other failures, such as a full disk."""
     with suppress(BrokenPipeError):
         write_text(sys.stdout, f"{text}\n")
 
 
 def print_note(text: str) -> None:
-    """Print on stderr; failures are ignored, because there is no place to report them.
-
-    Args:
-        text: What to print.
-    """
+    """Print on stderr; failures are ignored, because there is no place to report them."""
     with suppress(OSError):
         write_text(sys.stderr, f"{text}\n")
 
@@ -44,7 +36,6 @@ def write_text(out: TextIO | None, text: str) -> None:
 
     Args:
         out: The stream; None if the shell closed it.
-        text: What to write.
     """
     if out is None:
         return
@@ -62,7 +53,6 @@ def in_option_words(why: str, options: Collection[str]) -> str:
     """A refusal in the words of a command.
 
     Args:
-        why: The sentence, as Python says it.
         options: The names of the options that the command has.
 
     >>> in_option_words("It has several; give signature='a b' or signature='c'.", ["signature"])

@@ -16,11 +16,7 @@ from tfgraphwidget.sources import OpenOptions, locate_file, open_path, parse_pat
 
 
 def write_page(options: argparse.Namespace) -> int:
-    """Write a page that needs no server.
-
-    Args:
-        options: The parsed arguments of the command line.
-    """
+    """Write a page that needs no server."""
     page = Path(options.html)
     if page.suffix.lower() not in (".html", ".htm"):
         raise GraphEditError(f"--html {options.html!r}: the name of a page ends in .html; use another name.")
@@ -47,11 +43,7 @@ def write_page(options: argparse.Namespace) -> int:
 
 
 def check_sources(*files: str) -> None:
-    """Raise for a file or directory that does not exist, and for a directory that is not a SavedModel.
-
-    Args:
-        *files: The paths.
-    """
+    """Raise for a file or directory that does not exist, and for a directory that is not a SavedModel."""
     for file in files:
         locate_file(parse_path(file, "path"))
 
@@ -60,7 +52,6 @@ def check_output(out: str, *, frozen: bool = False) -> None:
     """Raise for a path that cannot be written, or not in the format that its suffix names.
 
     Args:
-        out: The path.
         frozen: Whether the graph is to be frozen.
     """
     path = Path(out)

@@ -6,10 +6,6 @@ from __future__ import annotations
 def format_count(number: int, what: str) -> str:
     """A number with a noun, in the plural if needed.
 
-    Args:
-        number: The number.
-        what: The noun in the singular.
-
     >>> format_count(1, "op"), format_count(1200, "op")
     ('1 op', '1,200 ops')
     """

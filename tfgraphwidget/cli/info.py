@@ -34,11 +34,7 @@ def info(path: str, signature: str | None = None) -> dict[str, Any]:
 
 
 def format_info(summary: dict[str, Any]) -> str:
-    """The result of `info` as lines of text.
-
-    Args:
-        summary: What `info` returned.
-    """
+    """The result of `info` as lines of text."""
     many = len(summary["graphs"]) > 1
     lines = [f"{escape(summary['file'])}: {summary['kind']}, {format_size(summary['bytes'])}"]
     for graph in summary["graphs"]:

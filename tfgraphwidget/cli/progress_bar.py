@@ -29,7 +29,6 @@ class ProgressBar:
         """Show a step of long work.
 
         Args:
-            what: The name of the step.
             done: How many parts of it are done.
             total: The number of its parts; 0 if unknown.
         """
@@ -56,11 +55,7 @@ class ProgressBar:
 
 @contextmanager
 def progress_bar(*, quiet: bool = False) -> Iterator[ProgressBar]:
-    """A bar that shows the progress of the work inside the context.
-
-    Args:
-        quiet: Whether to show nothing.
-    """
+    """A bar that shows the progress of the work inside the context."""
     bar = ProgressBar(sys.stderr)
     with listen((lambda *_: None) if quiet else bar.tell):
         try:

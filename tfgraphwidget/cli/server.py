@@ -23,11 +23,7 @@ _NOTEBOOK = Path(__file__).parents[2] / "notebooks" / "01_clone_by_clicking.ipyn
 
 
 def demo(options: argparse.Namespace) -> int:
-    """Open the first notebook.
-
-    Args:
-        options: The parsed arguments of the command line.
-    """
+    """Open the first notebook."""
     if not _NOTEBOOK.is_file():
         raise GraphEditError(
             f"{_NOTEBOOK.name} is not beside the package; run the demo from a clone of the repository."
@@ -36,11 +32,7 @@ def demo(options: argparse.Namespace) -> int:
 
 
 def show(options: argparse.Namespace) -> int:
-    """Open a file, or the main file of a directory, in JupyterLab.
-
-    Args:
-        options: The parsed arguments of the command line.
-    """
+    """Open a file, or the main file of a directory, in JupyterLab."""
     locate_file(Path(options.file))  # a sentence about it names it as it was given
     path = Path(os.path.abspath(options.file))  # noqa: PTH100  # a link is shown by the name it was given
     root, file = path.parent, locate_file(path)
@@ -51,12 +43,7 @@ def show(options: argparse.Namespace) -> int:
 
 
 def document_address(file: Path, root: Path) -> str:
-    """The path in the URL at which JupyterLab shows a file, with special characters quoted.
-
-    Args:
-        file: The file.
-        root: The directory of the server.
-    """
+    """The path in the URL at which JupyterLab shows a file, with special characters quoted."""
     return f"lab/tree/{quote(file.relative_to(root).as_posix())}"
 
 

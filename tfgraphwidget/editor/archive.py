@@ -100,9 +100,6 @@ class _Contents:
 def to_bytes(core: EditorCore) -> bytes:
     """The editor as bytes, which `tgw.edit` opens; see `FileAPI.to_bytes`.
 
-    Args:
-        core: The parts of the editor.
-
     Raises:
         GraphEditError: The editor holds what only this process has.
     """
@@ -113,10 +110,6 @@ def to_bytes(core: EditorCore) -> bytes:
 
 def write(core: EditorCore, file: IO[bytes]) -> list[str]:
     """Write an editor to an open file. Raises as `to_bytes`.
-
-    Args:
-        core: The parts of the editor.
-        file: The file.
 
     Returns:
         A sentence for each thing that is not in it.

@@ -189,11 +189,7 @@ class ArgumentResolver:
         return not is_name and argument.isidentifier() and argument[0].isupper()
 
     def replacement(self, argument: Any) -> Selection | tuple[str, ...]:
-        """The ops that replace others: a selection, or a list of one op's name.
-
-        Args:
-            argument: What the caller passed.
-        """
+        """The ops that replace others: a selection, or a list of one op's name."""
         part = self.part(argument, ops=True)
         if isinstance(part, str) and edits.rewire.is_scope(self._index, part):
             part = selectors.scope(self._index, part.rstrip("/"))  # in the line of code, a list names ops alone
@@ -374,18 +370,13 @@ class ArgumentResolver:
         """A free name scope for what a function makes: beside the op of the first tensor, and at a function's root.
 
         Args:
-            function: The function.
             tensors: The tensors that it is called on.
         """
         # A result of a function has the scope's name as its key.
         return self.free_name_for(function, () if self._executor.boundary is not None else tensors[:1])
 
     def free_scope(self, wanted: str) -> str:
-        """A name scope that is not taken.
-
-        Args:
-            wanted: The name to begin with.
-        """
+        """A name scope that is not taken."""
         return self._executor.free_scope(wanted)
 
     def signature_ends(
@@ -396,9 +387,7 @@ class ArgumentResolver:
         Without both it has those that are marked, or those of the function, or the apparent ones.
 
         Args:
-            name: The name of the signature.
             inputs: Its inputs, as `GraphEditor.add_signature` takes them; None for those that the outputs need.
-            outputs: Its outputs, as `GraphEditor.add_signature` takes them.
         """
         index = self._index
         if inputs is None and outputs is None:
@@ -504,7 +493,6 @@ class ArgumentResolver:
 
         Args:
             times: The number of copies, or None for one.
-            devices: One device for each copy.
         """
         free_scope = self._executor.free_scope
         scope, number = free_scope(), 0

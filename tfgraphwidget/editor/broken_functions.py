@@ -18,8 +18,6 @@ def function_graph(name: str, body: Body, caller: GraphIndex) -> tuple[GraphInde
     """The body of a function of a graph's library, and the tensors that it returns, by the names of its results.
 
     Args:
-        name: The name of the function.
-        body: The graph of the file.
         caller: That graph as edits have left it.
     """
     inside = open_function(name, body, caller)
@@ -31,8 +29,6 @@ def is_broken_function(name: str, body: Body, caller: GraphIndex) -> bool:
     """Whether lint finds a function of a file broken, which may keep TensorFlow from importing a file that holds it.
 
     Args:
-        name: The name of the function.
-        body: The graph of the file.
         caller: That graph as edits have left it.
     """
 

@@ -112,12 +112,7 @@ def value_loader(patch: Patch, origin: GraphSession, target: GraphSession) -> Ca
 
 
 def needs_session(patch: Patch, index: GraphIndex) -> bool:
-    """Whether copies begin with contents of tables or iterators, which a session alone computes and holds.
-
-    Args:
-        patch: The clone.
-        index: The graph of the originals.
-    """
+    """Whether copies begin with contents of tables or iterators, which a session alone computes and holds."""
     return patch.init != "none" and bool(_starters(patch, index) or _tables(patch, index))
 
 
@@ -129,8 +124,6 @@ def file_values(
     Those that begin with what their initializers compute have none.
 
     Args:
-        patch: The clone.
-        origin: The graph of the originals.
         readers: Read the values of the originals, by their handle ops.
 
     Raises:
@@ -150,7 +143,6 @@ def checkpoint_keys(patch: Patch, origin: GraphSession) -> dict[str, str]:
     """Name of each copied variable ("copy/w:0") -> the name that its original's value has in checkpoints.
 
     Args:
-        patch: The changes of an edit.
         origin: The graph that the copies come from, with its session.
     """
     paired = variable_pairs(patch, origin)
@@ -162,7 +154,6 @@ def variable_pairs(patch: Patch, origin: GraphSession) -> tuple[tuple[VariableDe
     """Each original variable with its copy.
 
     Args:
-        patch: The changes of an edit.
         origin: The graph that the copies come from, with its session.
     """
     original_of, index = {copy: original for original, copy in patch.add.copies}, origin.index
@@ -436,20 +427,11 @@ class FunctionValues(VariableValues):
         self.body_state, self.fresh = body_state, fresh
 
     def current(self, originals: Mapping[str, VariableDef]) -> Mapping[str, object]:
-        """The values of the function's variables, of the session or of the file.
-
-        Args:
-            originals: The originals by their copies.
-        """
+        """The values of the function's variables, of the session or of the file."""
         return runtime.functions.present_values(self.body_state, [*originals])
 
     def initial(self, originals: Mapping[str, VariableDef], others: Mapping[str, object]) -> Mapping[str, object]:  # noqa: ARG002
-        """The values of a new model of the same configuration, or those that a file's initializers compute.
-
-        Args:
-            originals: The originals by their copies.
-            others: The values of other copies.
-        """
+        """The values of a new model of the same configuration, or those that a file's initializers compute."""
         fresh_values = {} if self.fresh is None else self.fresh()
         far = [name for name in originals if name not in fresh_values]
         live = [name for name in far if self.body_state.live(name) is not None]

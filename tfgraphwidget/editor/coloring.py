@@ -211,10 +211,8 @@ class ColorModel:
 
 
 def cheap_encodings(index: GraphIndex) -> dict[str, tuple[OpValues, Legend]]:
-    """The values and the legend of each encoding that is cheap to compute: `ColorModel.without_a_run` of a new editor.
-
-    Args:
-        index: The graph.
+    """The values and the legend of each encoding that is cheap to compute:
+    `ColorModel.without_a_run` of a new editor.
     """
     cheap = [by for by in _ENCODINGS if by not in _NOT_CHEAP] if len(index) <= _MOST_AT_ONCE else []
     values = {by: _encode(by, index) for by in cheap}

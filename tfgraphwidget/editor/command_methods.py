@@ -39,12 +39,7 @@ _NAMES_OF_ANNOTATIONS = (
 
 
 def edit(core: EditorCore, command: edits.Command, _: Mapping[str, Any] | None = None) -> object:
-    """Make the edit, and report what was changed.
-
-    Args:
-        core: The parts of the editor.
-        command: The edit.
-    """
+    """Make the edit, and report what was changed."""
     return core.executor.edit(core.executor.with_final_names(command))
 
 
@@ -52,8 +47,6 @@ def edit_and_compare(core: EditorCore, command: edits.Command, options: Mapping[
     """Make the edit; with feeds the report says how far the outputs differ. A run that fails undoes the edit.
 
     Args:
-        core: The parts of the editor.
-        command: The edit.
         options: `feeds`, {tensor: value} or None to run nothing.
     """
     executor, feeds = core.executor, options["feeds"]
@@ -71,22 +64,12 @@ def edit_and_compare(core: EditorCore, command: edits.Command, options: Mapping[
 
 
 def first_result(core: EditorCore, command: edits.Command, _: Mapping[str, Any]) -> object:
-    """Make the edit, and give what the user holds of it.
-
-    Args:
-        core: The parts of the editor.
-        command: The edit.
-    """
+    """Make the edit, and give what the user holds of it."""
     return core.executor.run(command)[0][0]
 
 
 def clone(core: EditorCore, command: Any, _: Mapping[str, Any]) -> object:
-    """Make copies: one, or a list.
-
-    Args:
-        core: The parts of the editor.
-        command: The clone.
-    """
+    """Make copies: one, or a list."""
     return core.executor.clone(command)
 
 
@@ -105,8 +88,6 @@ def method_of(
     """A method of the editor that makes a command of its arguments.
 
     Args:
-        command: The class of the command.
-        name: The name of the method.
         result: What the method does with the command.
         documentation: Its documentation, where it is not that of the command; "{arguments}" stands for the arguments.
 

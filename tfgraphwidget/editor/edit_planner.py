@@ -55,11 +55,7 @@ class EditPlanner:
     # A change of the current graph
 
     def change(self, command: Command) -> PlannedEdit:
-        """Plan a command on the current graph.
-
-        Args:
-            command: The command.
-        """
+        """Plan a command on the current graph."""
         context, place = self.edited.plan_context(), self.view.target
         planned = runtime.plan(edits.rebind_selections(command, context.index), context)
         if planned.report.is_nothing:
@@ -139,11 +135,7 @@ class EditPlanner:
     # Copies of ops
 
     def sample(self, command: Clone) -> edits.Preview:
-        """Preview a clone: with `times`, one of the copies is planned.
-
-        Args:
-            command: The clone.
-        """
+        """Preview a clone: with `times`, one of the copies is planned."""
         edited = self.edited
         if function_executor(command.graph) is not None:
             return self._preview_modules(alone(command), self.clonable_state())
@@ -160,11 +152,7 @@ class EditPlanner:
         return function_bodies.preview(command, self.source, state, self.view, self.edited.ends)
 
     def copies(self, command: Clone) -> PlannedEdit:
-        """Plan a clone: copies in a graph, or tf.Modules that are copies of a part of a function's body.
-
-        Args:
-            command: The clone.
-        """
+        """Plan a clone: copies in a graph, or tf.Modules that are copies of a part of a function's body."""
         command = edits.rebind_selections(command, self.edited.index)
         if self.edited.boundary is not None and command.graph is None:
             return self._modules(command)
@@ -177,7 +165,6 @@ class EditPlanner:
         """Plan copies of a part of the current graph in a graph.
 
         Args:
-            command: The clone.
             target: The graph that the copies go into.
         """
         if self.edited.boundary is not None:
@@ -231,9 +218,6 @@ class EditPlanner:
     def growths(self, command: Clone) -> tuple[edits.Call, ...]:
         """The edits that let a function's body, which another editor is in, call copies of a part of this graph.
 
-        Args:
-            command: The clone into that editor.
-
         Raises:
             NotClonable: Nothing in the function is given for an input.
         """
@@ -259,11 +243,7 @@ class EditPlanner:
         return function_bodies.graph_state(self.source, edited.index, edited.patches())
 
     def copies_target(self, command: Clone) -> OpenedGraph:
-        """The graph that the copies of a clone go into.
-
-        Args:
-            command: The clone.
-        """
+        """The graph that the copies of a clone go into."""
         if command.graph is None:
             return self.target
         return target_of(command.graph) or OpenedGraph(open_source(command.graph, command.session))
@@ -392,11 +372,7 @@ def function_executor(graph: object) -> EditedGraph | None:
 
 
 def alone(command: Clone) -> Clone:
-    """The same as a module that is called with what it reads.
-
-    Args:
-        command: The clone.
-    """
+    """The same as a module that is called with what it reads."""
     return replace(command, graph=None, session=None, replace=())
 
 

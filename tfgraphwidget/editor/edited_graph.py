@@ -196,11 +196,7 @@ class EditedGraph:
         return {name: tensors for name, tensors in self.source.missing_ends.items() if name not in removed}
 
     def edited_module(self, name: str) -> ModuleCopy:
-        """The current function as edits have left it, as a tf.Module; see `AnalysisAPI.module`.
-
-        Args:
-            name: The name of the module.
-        """
+        """The current function as edits have left it, as a tf.Module; see `AnalysisAPI.module`."""
         default = self.source.signature
         signature = next((s for s in self.signatures if default is not None and s.name == default.name), None)
         source = dataclasses.replace(self.source, signature=signature)  # with the keys that edits have renamed
@@ -213,11 +209,7 @@ class EditedGraph:
         return {each.name: self.part_module(each) for each in signatures}
 
     def part_module(self, part: Signature) -> ModuleCopy:
-        """The part of the current function between the ends of a signature, as a tf.Module.
-
-        Args:
-            part: The signature.
-        """
+        """The part of the current function between the ends of a signature, as a tf.Module."""
         self._check_traceable()
         return function_bodies.signature_module(self.state(), self.index, part, part.name)
 

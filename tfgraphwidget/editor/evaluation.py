@@ -95,12 +95,7 @@ class GraphRun:
         return function_bodies.edited_state(self.source, self.body, self.index, self.patches)
 
     def check_fed(self, tensors: Sequence[str], feeds: Feeds) -> None:
-        """Raise when the tensors need a placeholder that has no value.
-
-        Args:
-            tensors: The names of the tensors.
-            feeds: Values by the name of the tensor.
-        """
+        """Raise when the tensors need a placeholder that has no value."""
         runtime.measure.probe.check_feeds(self.index, tensors, feeds, self.state.names if self.is_body else ())
 
     def placeholders(self, tensors: Sequence[str]) -> tuple[str, ...]:
@@ -110,12 +105,7 @@ class GraphRun:
         )
 
     def without_handles(self, tensors: Sequence[str], feeds: Feeds) -> tuple[str, ...]:
-        """The tensors that can be computed and fetched: no handles, and none that depends on a placeholder of one.
-
-        Args:
-            tensors: The names of the tensors.
-            feeds: Values by the name of the tensor.
-        """
+        """The tensors that can be computed and fetched: no handles, and none that depends on a placeholder of one."""
         return runtime.measure.probe.without_handles(
             self.index, tensors, feeds, self.state.names if self.is_body else ()
         )
@@ -124,8 +114,6 @@ class GraphRun:
         """The values of the variables that the outputs need, by state.
 
         Args:
-            outputs: The tensors to compute.
-            feeds: Values by tensor.
             known_values: Values by state. They are not read again.
 
         Returns:
@@ -159,8 +147,6 @@ class GraphRun:
         """The outputs, run aside; a function's body has the values of its variables itself.
 
         Args:
-            outputs: The tensors to compute.
-            feeds: Values by tensor.
             values: Values of variables by state, as `values` returns them. A function's body ignores them.
 
         Returns:
@@ -350,7 +336,6 @@ class Evaluator:
             fetches: The tensors to compute; None for the marked ones, the selected ones, those of the signature, or
                 those without consumers, whichever there are first.
             feeds: {tensor: value}, or None.
-            runs: The number of runs.
             metadata: A RunMetadata, or a folder that tf.profiler wrote, in place of a run; else None.
 
         Returns:
@@ -455,12 +440,7 @@ def original_name(name: str, renames: Iterable[Renames]) -> str:
 
 
 def default_outputs(index: GraphIndex, feeds: Feeds) -> list[str]:
-    """The outputs of ops without consumers and side effects that depend on the feeds, if there are any.
-
-    Args:
-        index: The graph.
-        feeds: Values by the name of the tensor.
-    """
+    """The outputs of ops without consumers and side effects that depend on the feeds, if there are any."""
     fed = [index.op(name) for name in feeds]
     last = forward(index, fed) if fed else np.ones(len(index), bool)
     last &= (np.diff(index.consumers.start) == 0) & ~mask_of(index, [*fed, *control_flow_ops(index)])

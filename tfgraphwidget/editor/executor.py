@@ -115,11 +115,7 @@ class EditExecutor(EditedGraph):
                 self.batch = outer
 
     def with_final_names(self, command: Command) -> Command:
-        """The command with the names of new ops written down, where another graph would give them others.
-
-        Args:
-            command: The command.
-        """
+        """The command with the names of new ops written down, where another graph would give them others."""
         try:
             return command.with_final_names(self.plan_context())
         except GraphEditError:  # the edit itself raises it again, with suggested fixes
@@ -141,9 +137,6 @@ class EditExecutor(EditedGraph):
     def preview(self, command: Command) -> edits.Edits | Preview:
         """Plan and check a command; nothing is changed.
 
-        Args:
-            command: The command.
-
         Raises:
             GraphEditError: The edit would be refused, for the same reason.
         """
@@ -154,11 +147,7 @@ class EditExecutor(EditedGraph):
             return command.preview_edit(EditPlanner(self, steps))
 
     def clone(self, command: Clone) -> Cloned | list[Cloned]:
-        """Make copies, and mark their boundary; see `EditAPI.clone`.
-
-        Args:
-            command: The clone.
-        """
+        """Make copies, and mark their boundary; see `EditAPI.clone`."""
         command = edits.rebind_selections(command, self.index)
         function = function_executor(command.graph)
         if isinstance(function, EditExecutor):
@@ -184,11 +173,7 @@ class EditExecutor(EditedGraph):
             return EditPlanner(self, steps).part_of_file(command, ends)
 
     def copy_out(self, command: Clone) -> None:
-        """Apply a clone into another graph; it is not an edit of this one, and is not recorded.
-
-        Args:
-            command: The clone.
-        """
+        """Apply a clone into another graph; it is not an edit of this one, and is not recorded."""
         with self.transaction() as steps:
             planned = command.plan_edit(EditPlanner(self, steps))
             with steps.without_interrupts():

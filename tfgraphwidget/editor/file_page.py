@@ -57,10 +57,6 @@ class _OpenedFile:
 def save_page_of(source: Source, path: Path) -> Path:
     """Write what `GraphEditor(source).save("page.html")` writes, at the cost of what the page shows.
 
-    Args:
-        source: What was opened.
-        path: The file to write.
-
     Returns:
         The path.
 

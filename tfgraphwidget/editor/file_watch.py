@@ -149,9 +149,7 @@ def watch_file(
     """Let an editor follow its file from now on.
 
     Args:
-        core: The parts of the editor.
         path: The file, or the folder of a SavedModel.
-        open_again: Opens it again.
         edits: The first edits of the editor, which the file itself holds; None for all that it has now.
 
     Raises:
@@ -169,8 +167,6 @@ def reopen(core: EditorCore, source: Source, records: list[dict[str, Any]]) -> i
     """Open another state of what is open, and make edits again; widgets and listeners stay.
 
     Args:
-        core: The parts of the editor.
-        source: The newer source.
         records: The edits, as data, behind those that the source itself holds.
 
     Returns:
@@ -197,9 +193,7 @@ def carry_over(old: EditorCore, new: EditorCore, records: list[dict[str, Any]]) 
     """Make edits in an editor of a newer file, and show there what the old one shows.
 
     Args:
-        old: The parts of the editor.
         new: The parts of an editor without edits.
-        records: The edits, as data.
 
     Raises:
         GraphEditError: An edit does not fit.

@@ -45,10 +45,7 @@ def edited_state(
     """The state of an edited body: what it captured, and what new ops capture.
 
     Args:
-        source: What was opened.
-        body: The body as it was read.
         index: The body as edits have left it.
-        patches: These edits, oldest first.
         captured: What edits have brought into the graph that was opened: live variables by op.
 
     Returns:
@@ -77,9 +74,7 @@ def graph_state(source: Source, index: GraphIndex, patches: Iterable[edits.Patch
     """The state of an edited graph itself, for a part of it that becomes a function.
 
     Args:
-        source: What was opened.
         index: The graph as edits have left it.
-        patches: These edits, oldest first.
     """
     names: dict[str, str] = {}
     for patch in patches:
@@ -93,10 +88,7 @@ def clone_modules(
     """The tf.Modules that are clones of a part of a function's body.
 
     Args:
-        command: The clone.
-        source: What was opened.
         state: The state of the body, as `edited_state` returns it.
-        view: The view of the body.
         ends: The arguments and the results of the body.
 
     Returns:
@@ -157,7 +149,6 @@ def graph_source(source: Source, state: BodyState, view: GraphView, ends: Functi
     Args:
         source: What was opened. Its title and its initial values are those of the result.
         state: The state of the body, as `edited_state` returns it.
-        view: The view of the body.
         ends: The arguments and the results of the body.
 
     Returns:
@@ -182,10 +173,7 @@ def preview(command: Clone, source: Source, state: BodyState, view: GraphView, e
     """Preview `clone_modules`; nothing is made.
 
     Args:
-        command: The clone.
-        source: What was opened.
         state: The state of the body, as `edited_state` returns it.
-        view: The view of the body.
         ends: The arguments and the results of the body.
 
     Returns:
@@ -299,10 +287,7 @@ def edited_module(source: Source, state: BodyState, view: GraphView, ends: Funct
 
     Args:
         source: What was opened, with the signature as edits have left it.
-        state: The state that the function reads.
-        view: The view of the function.
         ends: The arguments and results of the function after the edits.
-        name: The name of the function.
     """
     arguments, returns = ends
     structure = _edited_structure(source, view, state, arguments)
@@ -313,10 +298,7 @@ def signature_module(state: BodyState, index: GraphIndex, signature: Signature, 
     """A signature of tensors of a function's body as a tf.Module, with the variables of the function.
 
     Args:
-        state: The state that the function reads.
         index: The body as edits have left it.
-        signature: The signature.
-        name: The name of the module.
     """
     tensors = {identifier(key): tensor for key, tensor in signature.inputs}
     structure = sources.CallStructure.of_tensors(index, tensors, len(signature.outputs))

@@ -59,8 +59,6 @@ def plan_copies(
 
     Args:
         plan: Plans the patch of the second of two graphs, with originals of the first.
-        origin: What has the originals.
-        target: What the copies go into.
         readers: Gives readers of the values of a file's variables, by their handle ops.
         reseed: Whether new initial values of a function's variables are drawn with other seeds.
 
@@ -91,38 +89,20 @@ def plan_copies(
 
 
 def stays_in_file(patch: Patch, index: GraphIndex, origin: OpenedGraph, target: OpenedGraph) -> bool:
-    """Whether a copy of ops of files is made of NodeDefs, without importing them.
-
-    Args:
-        patch: The clone.
-        index: The graph of the originals.
-        origin: What has the originals.
-        target: What the copies go into.
-    """
+    """Whether a copy of ops of files is made of NodeDefs, without importing them."""
     is_held = not (tf_protos.is_tensorflow_installed() and clone_values.needs_session(patch, index))
     return is_held and origin.place.needs_import and target.place.needs_import
 
 
 def check_copied(patch: Patch, source: OpenedGraph, target: OpenedGraph) -> None:
-    """Raise NotTrusted if a trusted graph would get ops of a graph that is not, and that do more than compute.
-
-    Args:
-        patch: The copies.
-        source: What has the originals.
-        target: What the copies go into.
-    """
+    """Raise NotTrusted if a trusted graph would get ops of a graph that is not, and that do more than compute."""
     if target.source.trust.is_given:
         effects = effects_of_nodes(patch.add.nodes, patch.add.functions, source.source.trust)
         source.source.trust.check(effects, "it was not added to a graph that is")
 
 
 def with_notices(patch: Patch, target: OpenedGraph) -> Preview:
-    """The preview of copies, with a notice for each device that is missing.
-
-    Args:
-        patch: The copies.
-        target: What they go into.
-    """
+    """The preview of copies, with a notice for each device that is missing."""
     preview = patch.report.preview
     assert preview is not None  # every clone has one
     return replace(preview, dropped=(*preview.dropped, *target.placing_notices(patch)))
@@ -150,12 +130,7 @@ def _with_pairs(patch: Patch, copies: tuple[tuple[str, str], ...]) -> Patch:
 
 
 def results(copies: GraphCopies, target: OpenedGraph) -> Iterator[live.Copy]:
-    """The Copy of each scope, once the patch is applied; all have equally many ops and variables.
-
-    Args:
-        copies: What was applied.
-        target: What the copies are in.
-    """
+    """The Copy of each scope, once the patch is applied; all have equally many ops and variables."""
     patch, origin, preview = _with_pairs(copies.patch, copies.pairs), copies.origin, copies.patch.report.preview
     assert preview is not None  # every clone has one
     count = len(preview.scopes)

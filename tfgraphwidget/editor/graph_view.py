@@ -70,18 +70,12 @@ class EditTarget(Protocol):
         """The patch as this graph can carry it out."""
 
     def refit(self, patch: Patch, steps: Transaction) -> Patch:
-        """The patch of an edit that was undone, as this graph can carry it out now.
-
-        Args:
-            patch: The patch.
-            steps: The transaction of the redo.
-        """
+        """The patch of an edit that was undone, as this graph can carry it out now."""
 
     def apply(self, patch: Patch, steps: Transaction, *, renew: bool = True) -> tuple[str, ...]:
         """Apply a patch as a step of an edit.
 
         Args:
-            patch: What `fitted` returned.
             steps: The transaction of the edit; a later failure in it undoes this step.
             renew: Whether a session that has run the changed ops is renewed, so that it runs them as they are now.
 
@@ -93,7 +87,6 @@ class EditTarget(Protocol):
         """Undo an edit as a step of another.
 
         Args:
-            patch: The patch of the last edit.
             steps: The transaction of the undo; a later failure in it makes the edit again.
             renew: Whether a session that has run the changed ops is renewed.
 
@@ -168,11 +161,7 @@ class GraphView:
         return inputs, outputs
 
     def entrances(self, index: GraphIndex) -> tuple[list[int], list[int]]:
-        """The ops at which the inputs of the boundary are drawn: consumers and sources.
-
-        Args:
-            index: The graph.
-        """
+        """The ops at which the inputs of the boundary are drawn: consumers and sources."""
         before, after = [], []
         entry_ops = {index.ids[name] for name in self._entered if name in index.ids}
         names = [name for name in self.boundary[0] if _is_in(index, name)]
@@ -354,10 +343,8 @@ class GraphView:
         return (*names, *groups)
 
     def count_in_closed(self, mask: Mask) -> dict[str, int]:
-        """How many ops of a mask each closed scope and group of the drawing holds; those that hold none are left out.
-
-        Args:
-            mask: The ops.
+        """How many ops of a mask each closed scope and group of the drawing holds; those that hold
+        none are left out.
         """
         outline, count, opened = self.outline, self.outline.count(mask), self.opened
         nodes, counts = [0], dict[str, int]()
@@ -491,7 +478,6 @@ class GraphView:
         """Keep an item of a scene at a place.
 
         Args:
-            scene: The drawing.
             name: The op, scope or group.
             x: The horizontal position of its center, in pixels of the drawing.
             y: The vertical position of its center, in pixels, downward.
@@ -527,11 +513,7 @@ class GraphView:
         return full_name
 
     def is_open_around(self, name: str) -> bool:
-        """Whether the scopes and groups around an op, a scope or a group are open. Raises UnknownName.
-
-        Args:
-            name: Its name.
-        """
+        """Whether the scopes and groups around an op, a scope or a group are open. Raises UnknownName."""
         return self._names(self._place(name)[2]) <= self.opened
 
     def _place(self, name: str) -> tuple[str, int, list[int]]:
@@ -547,11 +529,8 @@ class GraphView:
         return index.names[op], node, [node, *self.outline.ancestors(node)]
 
     def shape(self, width: float, height: float) -> None:
-        """Let the drawing wrap to the shape of a pane that is narrow, until `unshape`; each pane keeps its own drawing.
-
-        Args:
-            width: The width of the pane.
-            height: The height of the pane.
+        """Let the drawing wrap to the shape of a pane that is narrow, until `unshape`; each pane
+        keeps its own drawing.
         """
         # Rounded as layouts are, so that few drawings are kept.
         self.aspect = aspect_of(level_of(width / height)) if width < _NARROW * height else ROOT_ASPECT
@@ -610,20 +589,13 @@ class GraphView:
         return scenes.build(self.index, spec, layout=self._layout, cache=self.memo)
 
     def shown_with(self, opened: frozenset[str]) -> ViewSpec:
-        """The view with only these scopes and groups open.
-
-        Args:
-            opened: The open scopes.
-        """
+        """The view with only these scopes and groups open."""
         return replace(self.view_spec, opened=opened)
 
     def prefetch_candidates(self, scene: Scene) -> tuple[str, ...]:
         """The closed scopes of the drawing that are worth laying out before they are opened.
 
         The largest first, of 60 to 1,200 boxes each, 12,000 boxes in all.
-
-        Args:
-            scene: The scene.
         """
         return candidates(scene, self.view_spec) if self._layout is None else ()
 
@@ -659,11 +631,7 @@ class GraphView:
 
 
 def is_single(argument: object) -> TypeGuard[OpLike]:
-    """Whether this is one item: a name, a selection, an op, a tensor, a variable that is not partitioned.
-
-    Args:
-        argument: What the caller passed.
-    """
+    """Whether this is one item: a name, a selection, an op, a tensor, a variable that is not partitioned."""
     # A tensor is an Iterable too, and says so only when it is asked for its first row.
     return isinstance(argument, str | Selection) or (hasattr(argument, "name") and not _is_in_parts(argument))
 

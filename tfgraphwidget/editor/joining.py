@@ -97,7 +97,6 @@ def join(command: Add, context: PlanContext) -> tuple[edits.Patch, AdditionResul
 
     Args:
         command: What to add, and what it reads.
-        context: The function's body.
 
     Returns:
         The patch of the body, and what it brings in.
@@ -208,11 +207,8 @@ def graph_module(
     """Return a graph as a tf.Module with its own variables.
 
     Args:
-        source: What was opened.
         index: Its graph as edits have left it.
-        patches: The edits of it, oldest first.
         signature: What the module takes and returns, by the names of its arguments and results.
-        name: The name of the module.
 
     Raises:
         GraphEditError: A function cannot hold the graph.

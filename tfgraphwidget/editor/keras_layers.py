@@ -28,11 +28,7 @@ _TOLERANCE = 1e-3
 
 
 def edited_model(executor: EditExecutor) -> KerasModel:
-    """The model that was opened, as edits have left it; see `AnalysisAPI.keras`.
-
-    Args:
-        executor: The edits of the model.
-    """
+    """The model that was opened, as edits have left it; see `AnalysisAPI.keras`."""
     model = executor.source.model
     if model is None:
         raise GraphEditError(

@@ -36,7 +36,6 @@ def lint_editor(
     """Run rules on the current graph.
 
     Args:
-        core: The parts of the editor.
         target: What the graph is to run on; "" for no check of that.
         only: Codes of rules; () for all.
         never: Codes of rules that do not run.

@@ -49,11 +49,7 @@ class Navigator:
         return target.function if isinstance(target, CalledFunction) else ""
 
     def called_functions(self, name: str) -> tuple[FunctionRef, ...]:
-        """The functions that an op of the current graph calls.
-
-        Args:
-            name: The name of the calling op.
-        """
+        """The functions that an op of the current graph calls."""
         index = self.here.index
         return called_functions(index.nodes[index.op(name)], index.functions)
 
@@ -125,7 +121,6 @@ class Navigator:
         """Show where a signature is computed, and let the source have it as the one that was chosen.
 
         Args:
-            source: What was opened.
             signature: One of its signatures, as edits have left it.
         """
         index = self.outermost.index
@@ -138,11 +133,7 @@ class Navigator:
         self.signature_paths |= {self.path}
 
     def start(self, source: Source) -> None:
-        """Enter the function that computes the chosen signature, or mark its ends if that is the graph itself.
-
-        Args:
-            source: What was opened.
-        """
+        """Enter the function that computes the chosen signature, or mark its ends if that is the graph itself."""
         for op in source.entrance:
             shared = any(each.function in source.shared_functions for each in self.called_functions(op))
             self.enter(op, everywhere=shared)
@@ -171,7 +162,6 @@ def opened_navigator(source: Source, target: OpenedGraph | None = None, layout: 
     """The navigator of a source, where its chosen signature is computed.
 
     Args:
-        source: What was opened.
         target: The target of its graph; None for a new one.
         layout: A networkx layout for the views; None for the layered one.
 

@@ -41,8 +41,6 @@ class PlanCache:
         """The plan of a preview, which is kept; with `times`, the plan of the first copy.
 
         Args:
-            command: The clone.
-            index: The graph of the originals.
             target: The graph of the copies; the same object if it is the same graph.
 
         Returns:
@@ -59,11 +57,6 @@ class PlanCache:
 
     def plan(self, command: edits.Clone, index: GraphIndex, target: GraphIndex) -> edits.Patch:
         """The plan to apply: the one of the preview, unless that has planned only one of several copies.
-
-        Args:
-            command: The clone.
-            index: The graph of the originals.
-            target: The graph of the copies.
 
         Returns:
             The patch of `target`.

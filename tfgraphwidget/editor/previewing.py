@@ -36,11 +36,7 @@ def preview_call(
     """What a call would do that makes one edit: a method of the editor or of one of its nouns, or a user's function.
 
     Args:
-        core: The parts of the editor.
         call: The method; or a function, whose first argument is then an editor that only plans.
-        editor: The editor.
-        positional: Arguments of the call.
-        keywords: Arguments of the call by name.
 
     Raises:
         GraphEditError: The edit would be refused, for the same reason; or the call makes no edit, or more than one.

@@ -23,7 +23,6 @@ def replay(executor: EditExecutor, edits: object, then: Callable[[Patch], None] 
     the first is made. Raises GraphEditError, which names the edit's number and verb, and everything is unchanged.
 
     Args:
-        executor: What applies the commands.
         edits: The edits, as `history.records()` returned them or as JSON.
         then: Called after each edit with its patch.
     """

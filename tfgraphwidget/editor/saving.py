@@ -70,7 +70,6 @@ def save(
     """Write the current graph; see `FileAPI.save`.
 
     Args:
-        core: The parts of the editor.
         path: The file, or the folder of a SavedModel.
         inputs: The inputs of the signature: tensors, or {key: tensor}; None for the boundary or the file's signatures.
         outputs: The outputs of the signature, in the same forms.
@@ -82,7 +81,6 @@ def save(
         feeds: {input: value} for that run. It may be empty.
         options: None where not given: "tags" of a SavedModel; of a converter "signature", "timeout", and what
             `export.CONVERSIONS` lists.
-        archive: The editor itself.
 
     Returns:
         The path that was written.
@@ -163,7 +161,6 @@ def _breakage_notices(findings: Iterable[Finding], *, is_repaired: bool) -> tupl
     """A sentence on what is broken in a file that was written.
 
     Args:
-        findings: What lint finds in the graph.
         is_repaired: Whether TensorFlow has imported the graph without what no op needs, which a notice says.
     """
     errors = [
@@ -278,7 +275,6 @@ def export_request(core: EditorCore, *, index: GraphIndex | None = None) -> expo
     """A graph to write, without signatures.
 
     Args:
-        core: The parts of the editor.
         index: A state of the graph that was opened; None for the current graph.
     """
     is_graph = index is not None or core.view.target is core.target
@@ -338,20 +334,12 @@ def _why_elsewhere(core: EditorCore) -> str:
 
 
 def stored_values(core: EditorCore) -> dict[str, Callable[[], object]]:
-    """Readers of the values that a file has for variables, by the names that their handle ops have now.
-
-    Args:
-        core: The parts of the editor.
-    """
+    """Readers of the values that a file has for variables, by the names that their handle ops have now."""
     return core.target.value_readers(core.executor.patches_of(core.navigator.outermost))
 
 
 def original_names(core: EditorCore) -> dict[str, str]:
-    """The names of ops before the edits, by the names that they have now, for those that edits have renamed.
-
-    Args:
-        core: The parts of the editor.
-    """
+    """The names of ops before the edits, by the names that they have now, for those that edits have renamed."""
     names: dict[str, str] = {}
     for patch in core.executor.patches_of(core.navigator.outermost):
         names |= {new: names.pop(old, old) for old, new in patch.renamed}
@@ -362,7 +350,6 @@ def file_extract(core: EditorCore, command: Clone, ends: Boundary) -> Source | N
     """A part of a file's graph as a file of its own, made without importing it; None where it is imported for that.
 
     Args:
-        core: The parts of the editor.
         command: The clone of the part into another graph.
         ends: The inputs and outputs of the part.
     """
@@ -380,12 +367,7 @@ def file_extract(core: EditorCore, command: Clone, ends: Boundary) -> Source | N
 
 
 def script_of(core: EditorCore, file: str) -> Script:
-    """The script that makes the edits again, with large arrays in `file`.
-
-    Args:
-        core: The parts of the editor.
-        file: The name of the file.
-    """
+    """The script that makes the edits again, with large arrays in `file`."""
     return script(core.source.reopen_code, core.entrance, core.executor.history.done, file)
 
 
@@ -408,14 +390,6 @@ def ends_without_refused_ops(
 
     TensorFlow imports a file whole, with ops that it does not know or that are placed on other machines. What a frozen
     graph, a SavedModel or a converted model needs of the file may have none.
-
-    Args:
-        core: The parts of the editor.
-        path: The file to write.
-        inputs: As for `requested_signatures`.
-        outputs: The same.
-        signatures: The same.
-        frozen: Whether variables become constants.
 
     Returns:
         The ends; None where the file can run, where the part cannot, or where the format needs the whole graph.
@@ -453,7 +427,6 @@ def requested_signatures(
     """The signatures that are meant: those given, or the boundary, or those that the file was opened with.
 
     Args:
-        core: The parts of the editor.
         inputs: Tensors, or {key: tensor}, or None.
         outputs: Tensors, or {key: tensor}, or None.
         signatures: {name: (inputs, outputs)}, or None.
@@ -492,9 +465,6 @@ def _is_one_of(core: EditorCore, boundary: Boundary, signatures: tuple[Signature
 def signature_or_apparent(core: EditorCore) -> Signature:
     """The signature of the current graph: of the boundary or of the file, or that of what the graph seems to be for.
 
-    Args:
-        core: The parts of the editor.
-
     Returns:
         The signature; of several the one by which the file was opened, or the first.
 
@@ -527,11 +497,7 @@ def boundary_or_apparent(core: EditorCore) -> Boundary:
 
 
 def page_input(core: EditorCore) -> export.PageInput:
-    """The input of a page: the current graph, and the functions that can be entered.
-
-    Args:
-        core: The parts of the editor.
-    """
+    """The input of a page: the current graph, and the functions that can be entered."""
     view, selection = core.view, core.view.selection
     inputs, outputs = view.boundary
     return export.PageInput(

@@ -26,7 +26,6 @@ def signature_ends(signature: Signature, view: GraphView) -> SignatureEnds:
 
     Args:
         signature: A signature of the graph that was opened.
-        view: The view of the body.
 
     Returns:
         The ends in the body. What a call on the way does not pass on unchanged is left out.

@@ -261,11 +261,7 @@ class _CutPlan:
         return [f"{self.index.names[op]}:{port}" for op, port in tensors]
 
     def parts(self, cuts: Sequence[list[Tensor]]) -> list[PartEnds]:
-        """The ends of the parts.
-
-        Args:
-            cuts: The tensors of each cut.
-        """
+        """The ends of the parts."""
         available = list(self.inputs)
         earlier: Mask = np.zeros(len(self.index), bool)
         parts, masks = [], []

@@ -83,8 +83,6 @@ class EditorCore:
         """The parts of an editor of a source without edits.
 
         Args:
-            source: What was opened.
-            show: Makes the widget of the editor.
             layout: A networkx layout for the views; None for the layered one.
 
         Returns:

@@ -21,11 +21,7 @@ _LONGEST = 160  # characters of a line
 
 
 def summarize(core: EditorCore) -> str:
-    """The summary; see `AnalysisAPI.summary`.
-
-    Args:
-        core: The parts of the editor.
-    """
+    """The summary; see `AnalysisAPI.summary`."""
     lines = [*_head(core), *_ends(core), *_scopes(core), *_oddities(core)]
     return "\n".join(escape(line)[:_LONGEST] for line in lines)
 

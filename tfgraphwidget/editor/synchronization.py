@@ -61,7 +61,6 @@ def sync(
 
     Args:
         source: The model whose values are read; see `store_of`.
-        target: The model whose variables are assigned.
         names: Which variables belong together: None, a mapping, names, or a function from a name to a name.
         tau: A number from 0 to 1, the share of the new value.
         by_order: Whether all variables are paired in the models' order. `names` is None then.
@@ -97,7 +96,6 @@ def drift(
 
     Args:
         source: A model; see `store_of`.
-        target: Another model.
         names: Which variables belong together, as for `sync`.
         by_order: Whether all variables are paired in the models' order. `names` is None then.
         slots: Whether the variables of a compiled Keras model's optimizer belong to it.
@@ -118,7 +116,6 @@ def changed_values(before: object, after: object) -> tuple[ChangedValue, ...]:
 
     Args:
         before: A model; see `store_of`.
-        after: Another.
     """
     ours, theirs = store_of(after), store_of(before)
     pairs = _pairs("diff", ours, theirs, None, by_order=False)

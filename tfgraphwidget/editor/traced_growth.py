@@ -48,7 +48,6 @@ def grow(target: OpenedGraph, command: Call, steps: Transaction) -> tuple[Patch,
     """Call a Python function that adds ops to a graph. Only the new variables and tables are initialized.
 
     Args:
-        target: The graph.
         command: The function, its arguments and the name scope.
         steps: The transaction of the edit. When the edit fails, the graph shows none of the new ops.
 
@@ -122,9 +121,6 @@ def grown_between(before: GraphIndex, after: GraphIndex, scope: str, own: Collec
     """The ops that a later state of a graph has more than an earlier one, except those that other threads added.
 
     Args:
-        before: The earlier state.
-        after: The later state.
-        scope: The name scope of the new ops.
         own: The names of the new ops that no other thread has added.
 
     Returns:

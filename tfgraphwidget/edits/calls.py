@@ -16,11 +16,7 @@ _ARGUMENTS = re.compile(r"^Args:\n(?:(?:    .*)?\n)+", re.MULTILINE)
 
 
 def has_own_parameters(kind: type[Command]) -> bool:
-    """Whether the editor's method takes what the class's `from_call` says, rather than a value for each field.
-
-    Args:
-        kind: The class of the command.
-    """
+    """Whether the editor's method takes what the class's `from_call` says, rather than a value for each field."""
     return not _own_parameters(kind).keys() <= {"args", "arguments"}
 
 
@@ -92,7 +88,6 @@ def command_of(kind: type[Command], resolver: Resolver, /, *positional: Any, **a
     """The command of a call of the editor's method.
 
     Args:
-        kind: The class of the command.
         resolver: Finds what is named in the current graph.
         positional: Arguments of the method by their place.
         arguments: Arguments of the method by their name.
@@ -134,10 +129,6 @@ def call_documentation(text: str, options: Mapping[str, str]) -> str:
 
 
 def arguments_section(text: str) -> str:
-    """The section of a docstring on the arguments.
-
-    Args:
-        text: The docstring, without indentation.
-    """
+    """The section of a docstring on the arguments."""
     section = _ARGUMENTS.search(text + "\n")
     return section[0].rstrip("\n") if section else ""

@@ -64,7 +64,6 @@ class TracedFunction:
 
         Args:
             scope: The name scope that they were moved into.
-            op: The name in the trace.
         """
         return self.op_name or f"{scope}/{op}"
 
@@ -73,18 +72,13 @@ class TracedFunction:
 
         Args:
             scope: The name scope that the ops were moved into.
-            name: The name in the graph.
         """
         if name == self.op_name:
             return next(op for op in self.index.names if op not in self.inputs)
         return name.removeprefix(f"{scope}/") if name.startswith(f"{scope}/") else None
 
     def dtype(self, output: int) -> str:
-        """The dtype of one of the outputs.
-
-        Args:
-            output: The number of the output.
-        """
+        """The dtype of one of the outputs."""
         op, port = split_tensor(self.outputs[output])
         return self.index.dtypes(self.index.op(op))[port or 0]
 
@@ -182,7 +176,6 @@ class PlanContext(Protocol):
         """Return the context of a function that an op calls, with the constants and variables that it is given.
 
         Args:
-            op: The calling op.
             label: Which of its functions; see `graph.called_functions`.
             shapes: The static shapes of its arguments, for those of which the function does not say one.
 
@@ -192,10 +185,6 @@ class PlanContext(Protocol):
 
     def infer_shapes(self, index: GraphIndex, patch: Patch) -> Patch:
         """Infer the static shapes that follow from a patch.
-
-        Args:
-            index: The graph before the patch.
-            patch: The patch without static shapes.
 
         Returns:
             The patch with the static shapes that differ from those of `index`.
@@ -209,7 +198,6 @@ class PlanContext(Protocol):
 
         Args:
             value: Anything that TensorFlow converts to a tensor.
-            dtype: The dtype of the tensor.
             shape: The static shape that the value must fit; None for any.
 
         Raises:
@@ -222,20 +210,12 @@ class PlanContext(Protocol):
     def compute(self, nodes: Sequence[NodeDef], tensors: Sequence[str], seconds: float) -> list[Array]:
         """Compute tensors of ops that read nothing from outside, in a graph of their own.
 
-        Args:
-            nodes: The ops.
-            tensors: The tensors.
-            seconds: How long it may take.
-
         Raises:
             GraphEditError: TensorFlow cannot compute a tensor.
         """
 
     def variable_values(self, variables: Sequence[VariableDef]) -> Mapping[str, TensorProto]:
         """Return the present value of each variable of `index` as a TensorProto, by the name of its handle op.
-
-        Args:
-            variables: The variables.
 
         Raises:
             SessionRefused: A variable has no value.
@@ -250,12 +230,7 @@ class FunctionContext(PlanContext, Protocol):
         """The ops of the caller that hold the variables which ops here stand for, by these."""
 
     def rewrite(self, patch: Patch, name: str) -> tuple[FunctionDef, tuple[int, ...]]:
-        """Return the function after an edit of its body, and the constant arguments that it does not read any more.
-
-        Args:
-            patch: The edit.
-            name: The name of the new function.
-        """
+        """Return the function after an edit of its body, and the constant arguments that it does not read any more."""
 
 
 @dataclass(frozen=True)
@@ -292,52 +267,29 @@ class IndexContext:
     def trace(self, function: Function, specs: Specs, options: Options = ()) -> TracedFunction:  # noqa: ARG002
         """Raise GraphEditError: TensorFlow is needed to call a function.
 
-        Args:
-            function: See `PlanContext.trace`.
-            specs: See `PlanContext.trace`.
-            options: See `PlanContext.trace`.
-
         Raises:
             GraphEditError: Always.
         """
         raise _needs_tensorflow("the function was not called")
 
     def trace_gradient(self, function: Function, specs: Specs, options: Options = ()) -> TracedFunction | None:  # noqa: ARG002
-        """Return None: TensorFlow takes gradients.
-
-        Args:
-            function: See `PlanContext.trace_gradient`.
-            specs: See `PlanContext.trace_gradient`.
-            options: See `PlanContext.trace_gradient`.
-        """
+        """Return None: TensorFlow takes gradients."""
         return None
 
     def enter(self, op: str, label: str, shapes: Sequence[Shape] = ()) -> FunctionContext:  # noqa: ARG002
         """Raise GraphEditError: a function's body is read by TensorFlow's messages.
 
         Args:
-            op: The name of the op.
             label: Which of the functions that the op calls.
-            shapes: The static shapes of its arguments.
         """
         raise _needs_tensorflow(f"the function that {op!r} calls was not read")
 
     def infer_shapes(self, index: GraphIndex, patch: Patch) -> Patch:  # noqa: ARG002
-        """Return the patch itself: static shapes stay what they are.
-
-        Args:
-            index: The graph.
-            patch: The changes of an edit.
-        """
+        """Return the patch itself: static shapes stay what they are."""
         return patch
 
     def constant(self, value: object, dtype: str, shape: Shape) -> TensorProto:  # noqa: ARG002
         """Raise GraphEditError: TensorFlow is needed to encode a value.
-
-        Args:
-            value: See `PlanContext.constant`.
-            dtype: See `PlanContext.constant`.
-            shape: See `PlanContext.constant`.
 
         Raises:
             GraphEditError: Always.
@@ -351,11 +303,6 @@ class IndexContext:
     def compute(self, nodes: Sequence[NodeDef], tensors: Sequence[str], seconds: float) -> list[Array]:  # noqa: ARG002
         """Raise TensorFlowMissing: TensorFlow computes tensors.
 
-        Args:
-            nodes: See `PlanContext.compute`.
-            tensors: See `PlanContext.compute`.
-            seconds: See `PlanContext.compute`.
-
         Raises:
             TensorFlowMissing: Always.
         """
@@ -364,11 +311,7 @@ class IndexContext:
         )
 
     def variable_values(self, variables: Sequence[VariableDef]) -> Mapping[str, TensorProto]:  # noqa: ARG002
-        """Raise GraphEditError: a session has the values.
-
-        Args:
-            variables: The variables.
-        """
+        """Raise GraphEditError: a session has the values."""
         raise _needs_tensorflow("the values of the variables were not read")
 
 

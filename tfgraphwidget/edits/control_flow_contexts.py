@@ -29,9 +29,7 @@ def rename_contexts(
     contexts that they are in.
 
     Args:
-        contexts: The outermost contexts.
         names: Name of each copied op, and of tensors, -> name of the copy.
-        frames: New frame names of loops.
         stays: Whether the copies are in the graph of the originals.
 
     Returns:
@@ -47,7 +45,6 @@ def contexts_with_new_ops(contexts: Iterable[ContextDef], names: Mapping[str, st
     Their pivots stay, so that these contexts are joined.
 
     Args:
-        contexts: The outermost contexts of the graph.
         names: The names of the ops that stand in them, by those in `contexts`; the same ones for the ops that go.
     """
     return tuple(new for context in contexts if (new := _with_new_ops(context, names)) is not None)
@@ -83,9 +80,7 @@ def contexts_after(
     """The contexts of a graph of NodeDefs after an edit, as `runtime.live.control_flow_contexts` changes live ones.
 
     Args:
-        contexts: The outermost contexts before.
         add: What the edit adds: contexts, and those that are joined.
-        remove: What it removes.
         removed_ops: The names of the ops that it removes.
     """
     removals = {context.pivot_name: context for context in _with_nested(remove)}
@@ -183,7 +178,6 @@ def contexts_in(contexts: Iterable[ContextDef], ops: Iterable[str]) -> tuple[Con
     They name no op that is not there, and one whose pivot or predicate is gone is none.
 
     Args:
-        contexts: The outermost contexts of the original.
         ops: The names of the ops that are there.
     """
     remaining = rename_contexts(contexts, {name: name for name in ops}, {}, stays=False)
@@ -306,8 +300,6 @@ def contexts_around(
     """Find the contexts around a tensor, for ops that are added beside it.
 
     Args:
-        contexts: The outermost contexts of the graph.
-        tensor: The tensor.
         values: The names that the innermost context is to hold.
         leaves: Whether the tensor leaves its loop: it is the output of an Exit.
 

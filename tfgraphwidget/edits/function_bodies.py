@@ -34,7 +34,6 @@ def plan_everywhere(
     """Plan an edit of a graph and of the functions that it calls.
 
     Args:
-        context: The graph.
         rewrite: Plans it for one graph or body. A GraphEditError of a body is a note, and the function stays; an
             InvalidArgument is raised.
         suffix: The names of the new functions end with it.

@@ -11,9 +11,7 @@ def redirect_call(node: NodeDef, label: str, definition: FunctionDef, unread: Co
     """Let an op call another function.
 
     Args:
-        node: The op, which is changed.
         label: What it calls the function as; "" for an op whose type is the function.
-        definition: The function.
         unread: The numbers of the arguments that the function does not read; a plain call is made without them, and
             they are removed from the function.
     """

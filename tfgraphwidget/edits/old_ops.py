@@ -46,7 +46,6 @@ def translate_old_ops(
     """Write ops of a graph as a graph of another version takes them.
 
     Args:
-        nodes: The NodeDefs.
         typing: The op types, and the shapes of the tensors that the NodeDefs read.
         source: The versions of the graph that they are of; None for those of the present release.
         target: The versions of the graph that they are for.
@@ -157,9 +156,6 @@ class _NewOps:
 
         Args:
             name: Its name in a scope of the original's name.
-            op_type: Its type.
-            inputs: What it reads.
-            attributes: Its attributes.
         """
         base = f"{self.node.name}/{name}"
         free = free_name(base, self._names) if base.lower() in self._names else base
@@ -172,8 +168,6 @@ class _NewOps:
 
         Args:
             name: Its name in a scope of the original's name.
-            value: Its value.
-            number: Its DataType.
         """
         array = tensor_values.to_array(value, _DTYPES[number])
         assert array is not None  # numbers that fit the dtype
@@ -184,13 +178,7 @@ class _NewOps:
         return self.add(name, "Const", *waits, dtype=number, value=tensor)
 
     def last(self, op_type: str, *inputs: str, **attributes: Attribute) -> NodeDef:
-        """The op that gives the results, under the name of the original, with its place and what it waits for.
-
-        Args:
-            op_type: Its type.
-            inputs: What it reads.
-            attributes: Its attributes.
-        """
+        """The op that gives the results, under the name of the original, with its place and what it waits for."""
         waits = [text for text in self.node.input if text[:1] == "^"]
         node = _node(self.node, self.node.name, op_type, (*inputs, *waits), attributes)
         if "_class" in self.node.attr:

@@ -21,12 +21,7 @@ Runners = tuple[tuple[str, QueueRunnerDef], ...]
 
 
 def replace_fixed_ops(index: GraphIndex, patch: Patch) -> Patch:
-    """The patch with new ops for those that it changes as a live graph's ops cannot be changed.
-
-    Args:
-        index: The graph.
-        patch: The changes of an edit.
-    """
+    """The patch with new ops for those that it changes as a live graph's ops cannot be changed."""
     fixed = [edited for edited in patch.changed if _is_fixed(index, edited)]
     if not fixed:
         return patch

@@ -91,8 +91,6 @@ class Resolver(Protocol):
 
         Args:
             function: The function, or an op type.
-            beside: The ops.
-            instead: Whether these are removed.
         """
 
     def name_for_growth(self, function: object, tensors: tuple[str, ...]) -> str:
@@ -110,7 +108,6 @@ class Resolver(Protocol):
         """The inputs and outputs of a new signature by their keys.
 
         Args:
-            name: The name of the signature.
             inputs: Its inputs; None for those that the outputs need.
             outputs: Its outputs; None for those that are marked or apparent.
         """
@@ -236,20 +233,12 @@ def _tensor_pairs(resolver: Resolver, argument: Mapping[TensorKey, OpLike] | Non
 
 
 def pairs_of_mapping(_: Resolver, argument: object) -> object:
-    """The pairs of a dict; what is no dict stays as it is.
-
-    Args:
-        argument: What was given.
-    """
+    """The pairs of a dict; what is no dict stays as it is."""
     return tuple(argument.items()) if isinstance(argument, Mapping) else argument
 
 
 def as_given(_: Resolver, argument: object) -> object:
-    """What was given, as it is.
-
-    Args:
-        argument: What was given.
-    """
+    """What was given, as it is."""
     return argument
 
 
@@ -257,7 +246,6 @@ def attribute_pairs(resolver: Resolver, *mappings: Mapping[str, object] | None) 
     """Attributes of an op type, or keyword arguments of a function, as commands hold them.
 
     Args:
-        resolver: Makes plain values of TensorFlow's.
         mappings: The attributes by name; a later one replaces that of an earlier mapping.
     """
     attributes = {key: value for mapping in mappings for key, value in (mapping or {}).items()}
@@ -340,11 +328,7 @@ Attributes: TypeAlias = Annotated[tuple[tuple[str, object], ...], Operand(is_dic
 
 @cache
 def operands_of(kind: type[DataclassInstance]) -> Mapping[str, Operand]:
-    """The operand of each field of a command, by the name of the field.
-
-    Args:
-        kind: The class of the command.
-    """
+    """The operand of each field of a command, by the name of the field."""
     hints = hints_of(kind)
     return {field.name: _operand(hints[field.name]) for field in dataclasses.fields(kind)}
 
@@ -371,7 +355,6 @@ def resolve_fields(kind: type[DataclassInstance], resolver: Resolver, arguments:
     """The values of a command's fields, of what a user gave for them.
 
     Args:
-        kind: The class of the command.
         resolver: Finds what is named in the current graph.
         arguments: What was given, by the name of the field.
     """

@@ -73,12 +73,7 @@ class PatchedGraph:
         return _inputs(self.node(op))
 
     def shape(self, op: str, port: int) -> Shape:
-        """The static shape of an output, as far as it is known by now.
-
-        Args:
-            op: The name of the op.
-            port: The number of the output.
-        """
+        """The static shape of an output, as far as it is known by now."""
         if (op, port) in self.shapes:
             return self.shapes[op, port]
         at = self.index.ids.get(self._original.get(op, op))
@@ -140,12 +135,7 @@ class PatchedGraph:
         return list(zip(old, new, strict=True))
 
     def same(self, before: Tensor, now: Tensor) -> bool:
-        """Whether a tensor is the one that was there before, or its copy.
-
-        Args:
-            before: The tensor before the edit.
-            now: The tensor after the edit.
-        """
+        """Whether a tensor is the one that was there before, or its copy."""
         (op_before, port_before), (op, port) = before, now
         return port == port_before and op_before in (op, self._original.get(op))
 
@@ -189,13 +179,7 @@ class PatchedGraph:
         return self.node(op).op in SHAPE_ARITHMETIC
 
     def set_shape(self, op: str, port: int, shape: Shape) -> None:
-        """Set the static shape of an output after the patch.
-
-        Args:
-            op: The op.
-            port: Its output.
-            shape: The static shape.
-        """
+        """Set the static shape of an output after the patch."""
         self.shapes[op, port] = shape
         self._may_know.pop(op, None)
 
@@ -220,11 +204,7 @@ class PatchedGraph:
         return all(ranks[op] < ranks[name] for name in self.own for op, _ in self.inputs(name))
 
     def in_topological_order(self, names: Iterable[str]) -> list[str]:
-        """Some ops, each after those of them that it consumes; what a loop returns comes later.
-
-        Args:
-            names: The names of the ops.
-        """
+        """Some ops, each after those of them that it consumes; what a loop returns comes later."""
         names = [name for name in dict.fromkeys(names) if name not in self._removed_names or name in self.own]
         among = set(names)
         sources = {name: self._sources(name, among) for name in names}
@@ -276,11 +256,7 @@ def _shape_attributes(node: NodeDef) -> dict[str, AttrValue]:
 
 
 def const_shape(node: NodeDef) -> Shape:
-    """The shape of a Const, as its NodeDef says.
-
-    Args:
-        node: The NodeDef of an op.
-    """
+    """The shape of a Const, as its NodeDef says."""
     if "value" not in node.attr:
         return None
     return tuple(dim.size for dim in node.attr["value"].tensor.tensor_shape.dim)
@@ -305,7 +281,6 @@ def merge_shapes(a: Shape, b: Shape) -> Shape:
 
     Args:
         a: One shape; None for an unknown rank.
-        b: The other shape.
 
     >>> merge_shapes((2, 3), (5, 3)), merge_shapes((2,), (2, 2))
     ((None, 3), None)

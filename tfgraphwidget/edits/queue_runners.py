@@ -36,7 +36,6 @@ def map_names(runner: QueueRunnerDef, new_name: Callable[[str], str]) -> QueueRu
     """A queue runner whose ops go by other names.
 
     Args:
-        runner: The queue runner.
         new_name: Gives the new name of an op.
     """
     copy = type(runner)()
@@ -48,10 +47,6 @@ def map_names(runner: QueueRunnerDef, new_name: Callable[[str], str]) -> QueueRu
 
 
 def op_names(runner: QueueRunnerDef) -> list[str]:
-    """The ops that a QueueRunnerDef names.
-
-    Args:
-        runner: The queue runner.
-    """
+    """The ops that a QueueRunnerDef names."""
     names = (runner.queue_name, *runner.enqueue_op_name, runner.close_op_name, runner.cancel_op_name)
     return [split_tensor(name)[0] for name in names if name]

@@ -71,11 +71,7 @@ class AddSignature(Command):
         return f"Name it {self.name!r}"
 
     def plan(self, context: PlanContext) -> Patch:
-        """The patch, which changes no op.
-
-        Args:
-            context: The graph that the edit is planned on.
-        """
+        """The patch, which changes no op."""
         _check_free(self.name, context)
         if not self.outputs:
             raise GraphEditError(f"Signature {self.name!r} has no outputs; name at least one tensor that it gives.")
@@ -139,11 +135,7 @@ class RemoveSignature(Command):
         return f"Removed signature {self.name}"
 
     def plan(self, context: PlanContext) -> Patch:
-        """The patch, which changes no op.
-
-        Args:
-            context: The graph that the edit is planned on.
-        """
+        """The patch, which changes no op."""
         if self.name not in context.missing_ends:
             signature_of(self.name, context.signatures)
         return Patch(signature_edits=(SignatureRemoval(self.name),))
@@ -187,11 +179,7 @@ class RenameSignature(Command):
         return f"Name it {self.new!r}"
 
     def plan(self, context: PlanContext) -> Patch:
-        """The patch, which changes no op.
-
-        Args:
-            context: The graph that the edit is planned on.
-        """
+        """The patch, which changes no op."""
         signature_of(self.name, context.signatures)
         _check_free(self.new, context)
         return Patch(signature_edits=(SignatureRenaming(self.name, self.new),))
@@ -235,11 +223,7 @@ class OrderSignature(Command):
         return f"Ordered the ends of signature {self.name}"
 
     def plan(self, context: PlanContext) -> Patch:
-        """The patch, which changes no op.
-
-        Args:
-            context: The graph that the edit is planned on.
-        """
+        """The patch, which changes no op."""
         signature = signature_of(self.name, context.signatures)
         sides = []
         for side, keys, tensors in (
@@ -259,10 +243,6 @@ class OrderSignature(Command):
 
 def signature_of(name: str, signatures: Iterable[Signature]) -> Signature:
     """The signature of a name.
-
-    Args:
-        name: The name.
-        signatures: The signatures of a graph.
 
     Returns:
         The signature.

@@ -30,9 +30,7 @@ def track_boundary(arguments: Iterable[str], returns: Mapping[str, str], patches
     """Follow the arguments and results of a function's body through edits.
 
     Args:
-        arguments: The tensors of the arguments.
         returns: The tensor of each result, by key.
-        patches: The edits, oldest first.
 
     Returns:
         The arguments and results after the edits; "" for one that is gone.
@@ -48,11 +46,6 @@ def track_boundary(arguments: Iterable[str], returns: Mapping[str, str], patches
 
 def check_called(index: GraphIndex, ends: FunctionBoundary, patch: Patch) -> None:
     """Check that a patch keeps what callers of a function's body need.
-
-    Args:
-        index: The graph.
-        ends: The arguments and results.
-        patch: The patch.
 
     Raises:
         GraphEditError: An argument or result would be gone, or captured state would be renamed.
@@ -94,10 +87,6 @@ def _why_needed(results: Mapping[str, str], removed: Collection[str]) -> str:
 
 def track_signatures(signatures: Iterable[Signature], patches: Iterable[Patch]) -> Iterator[Signature]:
     """Follow signatures through edits.
-
-    Args:
-        signatures: The signatures.
-        patches: The edits, oldest first.
 
     Returns:
         The signatures after the edits, those without an output left out.

@@ -113,7 +113,6 @@ def checked_kind(path: Path, *, folder: bool, frozen: bool) -> str:
     """Return the kind of file that a path means, one of FILES or SAVED_MODEL, if one can be written there.
 
     Args:
-        path: The path.
         folder: Whether the caller asks for a SavedModel, whatever the suffix.
         frozen: Whether the graph is to be frozen, which only some kinds can hold.
 
@@ -158,11 +157,7 @@ def parse_options(options: Iterable[tuple[str, str | None]]) -> dict[str, Any]:
 
 
 def missing_packages(kind: str) -> str:
-    """What to install for a kind of file, as the end of a sentence; "" if nothing is missing beside TensorFlow.
-
-    Args:
-        kind: The kind: its suffix.
-    """
+    """What to install for a kind of file, as the end of a sentence; "" if nothing is missing beside TensorFlow."""
     conversion = CONVERSIONS[kind]
     missing = [name for name in conversion.packages if find_spec(name) is None]
     if not missing:
@@ -172,12 +167,7 @@ def missing_packages(kind: str) -> str:
 
 
 def check_options(kind: str, options: Iterable[str]) -> None:
-    """Raise InvalidArgument for an option that a kind of file does not have.
-
-    Args:
-        kind: The kind: its suffix.
-        options: The names of the options.
-    """
+    """Raise InvalidArgument for an option that a kind of file does not have."""
     own = {suffix: ["signature", *(each.name for each in of.options)] for suffix, of in CONVERSIONS.items()}
     own[SAVED_MODEL] = ["tags"]
     for name in options:

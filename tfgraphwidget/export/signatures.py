@@ -36,10 +36,7 @@ def parse_signatures(
     """Parse the arguments of `GraphEditor.save`.
 
     Args:
-        index: The graph.
-        names: Resolves an argument to full names.
         inputs: Tensors, or a mapping of keys to tensors. Without a key, it is the last part of the op's name.
-        outputs: The same for the outputs.
         signatures: None, a mapping of names to (inputs, outputs), or an iterable of `Signature`s.
 
     Returns:
@@ -74,9 +71,6 @@ def parse_signatures(
 def apparent_signature(index: GraphIndex) -> Signature:
     """The signature of what a graph seems to be for, whose keys are the names of ops.
 
-    Args:
-        index: The graph.
-
     Raises:
         GraphEditError: Nothing looks like a result.
     """
@@ -94,7 +88,6 @@ def is_chosen(
 
     Args:
         boundary: The names of the inputs and of the outputs.
-        index: The graph.
         opened: The signature by which the file was opened, as it was then.
         signatures: The signatures now; edits may have changed their tensors.
 
@@ -177,7 +170,6 @@ def signature_def(index: GraphIndex, signature: Signature, file_signature: Signa
     """The SignatureDef of a signature.
 
     Args:
-        index: The graph, for dtypes and shapes.
         signature: The signature with the names of tensors in the graph.
         file_signature: The signature with the names of tensors in the file.
     """
@@ -195,11 +187,8 @@ def set_signature_def(
     """Let a SignatureDef name other tensors, and keep what else it says.
 
     Args:
-        proto: The SignatureDef of `was`.
-        was: The signature that it describes.
         now: The signature that it will describe, by the tensors of `index`.
         file_signature: The same, by the names that the tensors have where it is written.
-        index: The graph.
     """
     for infos, old, new, names in (
         (proto.inputs, was.inputs, now.inputs, file_signature.inputs),

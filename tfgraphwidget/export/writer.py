@@ -34,7 +34,6 @@ def check_destination(path: Path, settings: SaveSettings, *, folder: bool) -> st
 
     Args:
         path: The file, or the directory of a SavedModel.
-        settings: What the user chose.
         folder: Whether the path is meant as a directory.
 
     Raises:
@@ -48,11 +47,7 @@ def check_destination(path: Path, settings: SaveSettings, *, folder: bool) -> st
 
 @contextmanager
 def unwritable_refused(path: Path) -> Iterator[None]:
-    """Raise GraphEditError for what a file system or TensorFlow raises where a file cannot be written.
-
-    Args:
-        path: The file.
-    """
+    """Raise GraphEditError for what a file system or TensorFlow raises where a file cannot be written."""
     try:
         yield
     except Exception as error:
@@ -63,11 +58,6 @@ def unwritable_refused(path: Path) -> Iterator[None]:
 
 def save_document(path: Path, document: Document, notices: list[str]) -> None:
     """Write a document; an old file is replaced after the new one is complete.
-
-    Args:
-        path: The file.
-        document: What to write.
-        notices: Gets sentences for the user.
 
     Raises:
         GraphEditError: If it cannot be written; all files are unchanged then.
@@ -80,8 +70,6 @@ def save_graph(path: Path, kind: str, request: ExportRequest) -> None:
 
     Args:
         path: The file, or the directory of a SavedModel.
-        kind: Its kind, as `check_destination` says.
-        request: What to write.
 
     Raises:
         GraphEditError: If it cannot be written or gives other results than the graph; all files are unchanged then.
@@ -109,7 +97,6 @@ def save_page(path: Path, page_input: PageInput) -> Path:
 
     Args:
         path: The file, whose name ends in ".html".
-        page_input: What the page shows.
 
     Returns:
         The path.

@@ -30,11 +30,6 @@ _LARGE = 10_000  # edges from which on SciPy's walk is the faster one
 def rows_of(owner: Ints, values: Ints, count: int) -> tuple[Labels, Labels]:
     """Sort edges by the node that they leave.
 
-    Args:
-        owner: The node that each edge leaves.
-        values: The node that it leads to.
-        count: The number of nodes.
-
     Returns:
         `start` and `values`; the successors of a node are in ascending order.
     """
@@ -46,8 +41,6 @@ def turn_around(start: Ints, values: Ints, count: int) -> tuple[Labels, Labels, 
     """Sort edges by the node that they lead to.
 
     Args:
-        start: The offsets.
-        values: The successors.
         count: The number of nodes that edges lead to.
 
     Returns:
@@ -67,9 +60,6 @@ def distinct(values: npt.NDArray[_Int]) -> npt.NDArray[_Int]:
     """The distinct numbers of an array of integers, sorted.
 
     `np.unique` does that too, but imports numpy.ma, which takes as long as the drawing of a small graph.
-
-    Args:
-        values: The array, of any shape.
     """
     ordered = np.sort(values, axis=None)
     is_first = np.ones(len(ordered), dtype=bool)
@@ -78,12 +68,7 @@ def distinct(values: npt.NDArray[_Int]) -> npt.NDArray[_Int]:
 
 
 def is_among(values: npt.NDArray[np.integer], others: npt.NDArray[np.integer]) -> Mask:
-    """Whether each integer of an array is in another array; `np.isin`, without numpy.ma.
-
-    Args:
-        values: The integers.
-        others: The other array.
-    """
+    """Whether each integer of an array is in another array; `np.isin`, without numpy.ma."""
     members = distinct(others)
     at = np.searchsorted(members, values)
     result: Mask = at < len(members)
@@ -93,11 +78,6 @@ def is_among(values: npt.NDArray[np.integer], others: npt.NDArray[np.integer]) -
 
 def reach(start: Ints, values: Ints, seeds: Ints) -> Mask:
     """Find what edges lead to.
-
-    Args:
-        start: The offsets.
-        values: The successors.
-        seeds: The nodes to begin with.
 
     Returns:
         One bool per node, the seeds included.
@@ -188,11 +168,6 @@ def _view(array: Ints) -> memoryview:
 def first_to_reach(start: Ints, values: Ints, seeds: Ints) -> npt.NDArray[np.intp]:
     """Find for each node the first seed that leads to it.
 
-    Args:
-        start: The offsets.
-        values: The successors.
-        seeds: Nodes, the most important first.
-
     Returns:
         The position of a seed per node; len(seeds) where none leads to the node.
     """
@@ -210,12 +185,6 @@ def first_to_reach(start: Ints, values: Ints, seeds: Ints) -> npt.NDArray[np.int
 
 def shortest_path(start: Ints, values: Ints, source: int, target: int) -> list[int]:
     """Find a path with the fewest edges.
-
-    Args:
-        start: The offsets.
-        values: The successors.
-        source: The node where it begins.
-        target: The node where it ends.
 
     Returns:
         The nodes of the path, both ends included; [] if there is none.
@@ -253,7 +222,6 @@ def weak_components(count: int, edges: Ints) -> list[int]:
     """Number the parts that no edge joins.
 
     Args:
-        count: The number of nodes.
         edges: The two nodes of each edge, (k, 2).
 
     Returns:
@@ -275,10 +243,6 @@ def weak_components(count: int, edges: Ints) -> list[int]:
 
 def strong_components(start: Ints, values: Ints) -> Labels:
     """Number the parts in which each node leads to each other, by Tarjan's algorithm.
-
-    Args:
-        start: The offsets.
-        values: The successors.
 
     Returns:
         The number of each node's part.

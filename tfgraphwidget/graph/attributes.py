@@ -42,11 +42,7 @@ NAMES = frozenset({"_class", "shared_name", "frame_name"})
 
 
 def is_filled_in(nodes: Iterable[NodeDef]) -> bool:
-    """Whether opening a file had to fill in names or inputs of its ops.
-
-    Args:
-        nodes: The NodeDefs.
-    """
+    """Whether opening a file had to fill in names or inputs of its ops."""
     return any(key in node.attr for node in nodes for key in FILLED_IN)
 
 
@@ -95,11 +91,7 @@ class AttributeDigests:
         return digest
 
     def explicit_values(self, node: NodeDef) -> dict[str, bytes]:
-        """Name of each attribute that is not at its default -> bytes that say what it is.
-
-        Args:
-            node: The NodeDef of an op.
-        """
+        """Name of each attribute that is not at its default -> bytes that say what it is."""
         defaults = self.default(node.op)
         values = {name: self._value_bytes(value) for name, value in node.attr.items() if name not in IGNORED}
         return {
@@ -107,22 +99,12 @@ class AttributeDigests:
         }
 
     def value(self, node: NodeDef, name: str) -> bytes:
-        """The serialized value of one attribute; the default where the op has none.
-
-        Args:
-            node: The NodeDef of an op.
-            name: The name of the attribute.
-        """
+        """The serialized value of one attribute; the default where the op has none."""
         default: bytes = self.default(node.op).get(name, (b"", None))[0]
         return self._value_bytes(node.attr[name]) if name in node.attr else default
 
     def text(self, node: NodeDef, name: str) -> str:
-        """An attribute for people, the default where the op has none.
-
-        Args:
-            node: The NodeDef of an op.
-            name: The name of the attribute.
-        """
+        """An attribute for people, the default where the op has none."""
         value = node.attr[name] if name in node.attr else self.default(node.op).get(name, (b"", None))[1]
         return "" if value is None else attribute_text(value)
 
@@ -177,11 +159,7 @@ def _inputs(node: NodeDef) -> tuple[list[str], list[str]]:
 
 
 def attribute_text(value: AttrValue) -> str:
-    """An AttrValue for people, at most 80 characters.
-
-    Args:
-        value: The AttrValue.
-    """
+    """An AttrValue for people, at most 80 characters."""
     content = attr_value(value)
     if hasattr(content, "tensor_shape"):
         text = _tensor_text(content)
@@ -205,7 +183,6 @@ def bytes_text(value: bytes, longest: int) -> str:
 
     Args:
         value: The bytes of the attribute.
-        longest: The most characters.
 
     >>> print(bytes_text("ключ".encode(), 80), bytes_text(bytes([255, 1]), 80))
     'ключ' b'\xff\x01'

@@ -35,7 +35,6 @@ def between(index: GraphIndex, inputs: Iterable[str], outputs: Iterable[str]) ->
     Raises UnknownName, and NoPath with both names when an output is on no path.
 
     Args:
-        index: The graph.
         inputs: Ops or tensors.
         outputs: Ops or tensors.
 
@@ -61,7 +60,6 @@ def needed_ops(index: GraphIndex, inputs: Collection[str], outputs: Collection[s
     """Find the ops that outputs need; control inputs are followed too.
 
     Args:
-        index: The graph.
         inputs: Ops or tensors. Edges that carry their tensors are not crossed.
         outputs: Ops or tensors.
 
@@ -75,7 +73,6 @@ def needed_placeholders(index: GraphIndex, outputs: Iterable[str]) -> tuple[str,
     """The placeholders, or arguments of a function, that outputs need, in graph order.
 
     Args:
-        index: The graph.
         outputs: Ops or tensors.
     """
     needed = needed_ops(index, (), tuple(outputs)).tolist()
@@ -87,9 +84,7 @@ def unused_inputs(index: GraphIndex, inputs: Iterable[str], part: Mask) -> tuple
     """Find the inputs that no op of a part reads.
 
     Args:
-        index: The graph.
         inputs: Ops or tensors.
-        part: The part, one bool per op.
 
     Returns:
         Those of `inputs` without a consumer in the part.
@@ -100,12 +95,7 @@ def unused_inputs(index: GraphIndex, inputs: Iterable[str], part: Mask) -> tuple
 
 
 def unused_inputs_notice(inputs: Sequence[str], outputs: Sequence[str]) -> tuple[str, ...]:
-    """The notice for inputs that a part has no use for; none without any.
-
-    Args:
-        inputs: The inputs.
-        outputs: The outputs.
-    """
+    """The notice for inputs that a part has no use for; none without any."""
     if not inputs:
         return ()
     which, are = ("Input", "is") if len(inputs) == 1 else ("Inputs", "are")
@@ -117,7 +107,6 @@ def paths(index: GraphIndex, first: str, last: str) -> Selection:
     """Select all ops on any path of tensors or control edges between two ops, both included.
 
     Args:
-        index: The graph.
         first: The op or tensor where paths begin.
         last: The op or tensor where they end.
 
@@ -141,7 +130,6 @@ def path(index: GraphIndex, first: str, last: str) -> Selection:
     """Select the ops of one shortest path; see `paths`.
 
     Args:
-        index: The graph.
         first: The op or tensor where the path begins.
         last: The op or tensor where it ends.
 

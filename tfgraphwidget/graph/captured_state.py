@@ -56,41 +56,23 @@ class BodyState(Protocol):
         """The FuncGraph that the body was read from; None for one that is known as a FunctionDef only."""
 
     def operation(self, name: str) -> Operation | None:
-        """The op of a FuncGraph that an op of the body was read from; None if there is none.
-
-        Args:
-            name: The name of the op in the body.
-        """
+        """The op of a FuncGraph that an op of the body was read from; None if there is none."""
 
     def tensor_name(self, tensor: Tensor) -> str | None:
         """The name in the body of a tensor of a FuncGraph; None for one of another graph."""
 
     def live(self, name: str) -> Any:
-        """The `tf.Variable`, or the eager tensor, that an op stands for; None for what is in a session or a file.
-
-        Args:
-            name: The name of the op in the body.
-        """
+        """The `tf.Variable`, or the eager tensor, that an op stands for; None for what is in a session or a file."""
 
     def values(self, names: Iterable[str], init: str) -> Mapping[str, np.ndarray]:
         """Present ("current") or initial values of variables that are not live. Raises SessionRefused.
 
         Args:
-            names: The names of the ops that stand for the variables.
             init: "current", "initial" or "none".
         """
 
     def saved_gradient(self, op: str) -> SavedGradient | None:
-        """The gradient of a tf.custom_gradient that a file has; None for what is live, and where there is none.
-
-        Args:
-            op: The name of the op.
-        """
+        """The gradient of a tf.custom_gradient that a file has; None for what is live, and where there is none."""
 
     def table(self, name: str, dtypes: Pairs) -> Table | None:
-        """What a lookup table holds whose dtypes are one of the pairs; None for what cannot be told.
-
-        Args:
-            name: The name of the op that stands for the table.
-            dtypes: Pairs of dtypes of keys and values, as numbers (DataType).
-        """
+        """What a lookup table holds whose dtypes are one of the pairs; None for what cannot be told."""

@@ -24,9 +24,6 @@ class Member(NamedTuple):
 
         Told by class names, since this package reads without TensorFlow. An _UnreadVariable is what assigning to a
         resource variable gives: it stands for the assign op.
-
-        Args:
-            item: An entry of a collection.
         """
         kinds = {kind.__name__ for kind in type(item).__mro__ if kind.__module__.partition(".")[0] == "tensorflow"}
         if "EagerTensor" in kinds:
@@ -47,10 +44,6 @@ class Member(NamedTuple):
 
 def places_in_order(entries: Iterable[Member | None], order: Iterable[Member]) -> list[tuple[int, int]]:
     """Where the members of an order stand among the entries of a collection, in which some may be twice.
-
-    Args:
-        entries: The entries.
-        order: The members.
 
     Returns:
         (place among the entries, place in the order), as the entries come.

@@ -100,11 +100,7 @@ _KNOWN: WeakKeyDictionary[GraphIndex, tuple[Loop | Conditional, ...]] = WeakKeyD
 
 
 def control_flow(index: GraphIndex) -> tuple[Loop | Conditional, ...]:
-    """All loops and conditionals: outermost first, then in the graph order of their first ops.
-
-    Args:
-        index: The graph.
-    """
+    """All loops and conditionals: outermost first, then in the graph order of their first ops."""
     if V1_CONTROL_FLOW.isdisjoint(index.kinds[0]):
         return ()
     if index not in _KNOWN:
@@ -113,49 +109,27 @@ def control_flow(index: GraphIndex) -> tuple[Loop | Conditional, ...]:
 
 
 def loops(index: GraphIndex) -> tuple[Loop, ...]:
-    """The while loops, in the order of `control_flow`.
-
-    Args:
-        index: The graph.
-    """
+    """The while loops, in the order of `control_flow`."""
     return tuple(block for block in control_flow(index) if isinstance(block, Loop))
 
 
 def conditionals(index: GraphIndex) -> tuple[Conditional, ...]:
-    """The conditionals, in the order of `control_flow`.
-
-    Args:
-        index: The graph.
-    """
+    """The conditionals, in the order of `control_flow`."""
     return tuple(block for block in control_flow(index) if isinstance(block, Conditional))
 
 
 def enclosing_blocks(index: GraphIndex, op: int) -> tuple[Loop | Conditional, ...]:
-    """The loops and conditionals that an op belongs to, innermost first.
-
-    Args:
-        index: The graph.
-        op: The number of the op.
-    """
+    """The loops and conditionals that an op belongs to, innermost first."""
     return tuple(block for block in reversed(control_flow(index)) if op in block.ops)
 
 
 def control_flow_ops(index: GraphIndex) -> set[int]:
-    """Ops of v1 while loops and conditionals, with their Enters or Switches and Exits or Merges.
-
-    Args:
-        index: The graph.
-    """
+    """Ops of v1 while loops and conditionals, with their Enters or Switches and Exits or Merges."""
     return {op for block in control_flow(index) if block.outer is None for op in block.ops}
 
 
 def predicate_source(index: GraphIndex, block: Conditional) -> Tensor:
-    """The tensor that a predicate's value comes from, before Switches, Enters and Identities.
-
-    Args:
-        index: The graph.
-        block: The conditional.
-    """
+    """The tensor that a predicate's value comes from, before Switches, Enters and Identities."""
     op, port = block.predicate
     visited: set[int] = set()
     while index.types[op] in FIRST_INPUT_FORWARDING and index.input_lists[op] and op not in visited:

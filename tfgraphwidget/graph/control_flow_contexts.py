@@ -228,12 +228,7 @@ class Contexts:
         return self._context_numbers[at, key, branch]
 
     def inner(self, a: int, b: int) -> int:
-        """The inner one of two contexts; of two branches beside each other, a context in both.
-
-        Args:
-            a: One context.
-            b: The other context.
-        """
+        """The inner one of two contexts; of two branches beside each other, a context in both."""
         if a == b or not b:
             return a
         if (a, b) not in self._inner:
@@ -267,11 +262,7 @@ class Contexts:
 
 
 def shared_prefix(rows: Sequence[list[str]] | Sequence[tuple[int, ...]]) -> int:
-    """How many first items all of some sequences have in common.
-
-    Args:
-        rows: The rows.
-    """
+    """How many first items all of some sequences have in common."""
     if not rows:
         return 0
     # What the least and the greatest have in common, all between them have too.
@@ -286,9 +277,6 @@ def ends_outside_loops(contexts: Contexts) -> list[int]:
     """The Exits and NextIterations that run outside of all loops.
 
     TensorFlow's executor may end the process there.
-
-    Args:
-        contexts: The contexts of a graph.
     """
     result = []
     for op, kind in enumerate(contexts.index.types):

@@ -26,9 +26,6 @@ def parameters(index: GraphIndex) -> Floats:
 
     Those are the elements of variables, each counted at one handle, an optimizer's own ones left out. In a function's
     body the variables are arguments; a frozen graph has constants of floats in their place.
-
-    Args:
-        index: The graph.
     """
     counts = np.zeros(len(index))
     variables = distinct_handles(index)
@@ -45,11 +42,7 @@ def parameters(index: GraphIndex) -> Floats:
 
 
 def output_bytes(index: GraphIndex) -> Floats:
-    """How many bytes each op gives, (n,); dimensions that are unknown count as 1. NaN for ranks unknown, text.
-
-    Args:
-        index: The graph.
-    """
+    """How many bytes each op gives, (n,); dimensions that are unknown count as 1. NaN for ranks unknown, text."""
     sizes = np.zeros(len(index))
     for i in range(len(index)):
         for port, dtype in enumerate(index.dtypes(i)):
@@ -78,7 +71,6 @@ def users(index: GraphIndex, fed: Mask) -> npt.NDArray[np.int32]:
     `fed` (bool per op) says what depends on what the graph is fed. Frozen graphs have constants for variables.
 
     Args:
-        index: The graph.
         fed: The ops that are fed, as a mask.
     """
     user_of = np.arange(len(index), dtype=np.int32)
@@ -95,11 +87,7 @@ def users(index: GraphIndex, fed: Mask) -> npt.NDArray[np.int32]:
 
 
 def slots(index: GraphIndex) -> set[int]:
-    """The variables that an optimizer holds beside the one it changes: Adam's moments, for one.
-
-    Args:
-        index: The graph.
-    """
+    """The variables that an optimizer holds beside the one it changes: Adam's moments, for one."""
     inputs = set[int]()
     for i, kind in enumerate(index.types):
         if _APPLIES.fullmatch(kind):

@@ -50,7 +50,6 @@ def distinct_handles(index: GraphIndex, among: Iterable[int] | None = None) -> t
     """One handle op for each variable, in graph order.
 
     Args:
-        index: The graph.
         among: Handle ops, of the variables that are meant; None for all.
     """
     first = _first_handles(index)
@@ -60,22 +59,12 @@ def distinct_handles(index: GraphIndex, among: Iterable[int] | None = None) -> t
 
 
 def count_variables(index: GraphIndex, ops: Iterable[int]) -> int:
-    """How many variables some ops hold: of several handles of one variable the first one counts.
-
-    Args:
-        index: The graph.
-        ops: Numbers of ops.
-    """
+    """How many variables some ops hold: of several handles of one variable the first one counts."""
     return len(set(distinct_handles(index)).intersection(ops))
 
 
 def handles_of_one(index: GraphIndex, names: Iterable[str]) -> list[str]:
-    """All handle ops of the variables that some handle ops stand for, in graph order.
-
-    Args:
-        index: The graph.
-        names: Names of handle ops.
-    """
+    """All handle ops of the variables that some handle ops stand for, in graph order."""
     keys = {_key(node, shared_name(node) or node.name) for node in (index.nodes[index.op(name)] for name in names)}
     handles = (node for node in index.nodes if node.op in HANDLES)
     return [node.name for node in handles if _key(node, shared_name(node) or node.name) in keys]
@@ -87,9 +76,7 @@ def first_handles(
     """The name of each handle op of a variable that is used, with the name of the variable's first one.
 
     Args:
-        nodes: The NodeDefs of a graph.
         functions: The names of the functions of its library.
-        function: Finds the FunctionDef of a name.
     """
     first_of = _first_of(nodes, [node.op for node in nodes], functions, function)
     return {nodes[handle].name: nodes[first].name for handle, first in first_of.items()}

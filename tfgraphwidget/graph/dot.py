@@ -12,20 +12,12 @@ from tfgraphwidget.progress import report_each
 
 
 def text(index: GraphIndex) -> str:
-    """The whole graph: a cluster for each name scope, a box for each op, dashed edges for control inputs.
-
-    Args:
-        index: The graph.
-    """
+    """The whole graph: a cluster for each name scope, a box for each op, dashed edges for control inputs."""
     return "\n".join(["digraph {", *_head(), *_scope(index), *_edges(index), "}", ""])
 
 
 def quote(value: str) -> str:
-    """A string as Graphviz reads it: `"a"`; nothing in it means anything to Graphviz.
-
-    Args:
-        value: The string.
-    """
+    """A string as Graphviz reads it: `"a"`; nothing in it means anything to Graphviz."""
     plain = value.replace("\\", "\\\\").replace('"', '\\"').replace("\r", "").replace("\n", "\\n").replace("\0", "")
     return f'"{plain}"'
 

@@ -63,12 +63,7 @@ class Rows:
 
 
 def reverse(csr: Csr, rows: int) -> Csr:
-    """The CSR of the opposite direction; each row is in ascending order.
-
-    Args:
-        csr: The edges, as rows of a sparse matrix.
-        rows: The number of rows.
-    """
+    """The CSR of the opposite direction; each row is in ascending order."""
     start, owner, _ = transpose(csr, rows)
     return Csr(start, owner)
 
@@ -96,12 +91,7 @@ def make_read_only(*arrays: npt.NDArray[np.generic]) -> None:
 
 
 def transpose(csr: Csr, rows: int) -> tuple[Ids, Ids, Ids]:
-    """Start and values of the opposite direction, and where in `csr` each of them stands.
-
-    Args:
-        csr: The edges, as rows of a sparse matrix.
-        rows: The number of rows.
-    """
+    """Start and values of the opposite direction, and where in `csr` each of them stands."""
     turned = turn_around(csr.start, csr.values, rows)
     make_read_only(*turned)
     return turned
@@ -111,7 +101,6 @@ def merge_edges(a: Edges, b: Edges) -> Edges:
     """Both lists of edges as one; of each op those of `a` come first.
 
     Args:
-        a: The first edges.
         b: The second edges.
     """
     if not len(b.to):
@@ -125,11 +114,7 @@ def merge_edges(a: Edges, b: Edges) -> Edges:
 
 
 def control_edges(csr: Csr) -> Edges:
-    """Rows of ops as control edges.
-
-    Args:
-        csr: The edges, as rows of a sparse matrix.
-    """
+    """Rows of ops as control edges."""
     return Edges(csr.start, csr.values, np.full(len(csr.values), CONTROL, dtype=np.int32))
 
 
@@ -204,20 +189,12 @@ class NodesByName(Mapping[str, NodeDef]):
 
 
 def names_of(nodes: Iterable[NodeDef]) -> list[str]:
-    """The name of each NodeDef.
-
-    Args:
-        nodes: The NodeDefs.
-    """
+    """The name of each NodeDef."""
     return nodes.names if isinstance(nodes, NodeDefs) else [node.name for node in nodes]
 
 
 def types_of(nodes: Iterable[NodeDef]) -> list[str]:
-    """The op type of each NodeDef.
-
-    Args:
-        nodes: The NodeDefs.
-    """
+    """The op type of each NodeDef."""
     return nodes.types if isinstance(nodes, NodeDefs) else [node.op for node in nodes]
 
 
@@ -225,9 +202,7 @@ def number_names(names: list[str], ids: dict[str, int], first: int) -> None:
     """Number names in the order of the list.
 
     Args:
-        names: The names.
         ids: The numbers of the ops before them; the new ones are added.
-        first: The number of the first name.
 
     Raises:
         GraphEditError: A name is used twice.
@@ -243,7 +218,6 @@ def read_nodes(nodes: Sequence[NodeDef], ids: dict[str, int], first: int | None)
     """Read the edges of NodeDefs.
 
     Args:
-        nodes: The NodeDefs.
         ids: The numbers of the ops before them; the new ones are added.
         first: The number of the first NodeDef; None if all of them have a number in `ids`.
 
@@ -321,9 +295,7 @@ def replace_rows(csr: Csr, order: list[int], rows: Csr, *along: tuple[Ids, Ids])
     """Replace rows of a CSR.
 
     Args:
-        csr: The CSR.
         order: The numbers of the rows to replace, ascending.
-        rows: Their new values, row by row.
         along: Pairs of arrays with an entry for each value (of `csr`, of `rows`), which are replaced in the same way.
 
     Returns:
@@ -360,9 +332,6 @@ def select_rows(csr: Csr, keep: Mask, number: Ids, *along: Ids) -> tuple[Csr, li
     """Keep some rows of a CSR and renumber their values.
 
     Args:
-        csr: The CSR.
-        keep: Which rows stay.
-        number: The new number of each value.
         along: Arrays with an entry for each value.
 
     Returns:

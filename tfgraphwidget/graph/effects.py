@@ -97,9 +97,6 @@ def effects_by_type() -> Mapping[str, Effect]:
 def effect_of(op_type: str) -> Effect:
     """The worst effect that an op of a type can have, without the functions that it calls.
 
-    Args:
-        op_type: As in a NodeDef.
-
     Example:
         >>> [str(effect_of(op_type)) for op_type in ("MatMul", "VarHandleOp", "WriteFile", "NoSuchOp")]
         ['pure', 'own state', 'writes files', 'unknown']
@@ -110,9 +107,6 @@ def effect_of(op_type: str) -> Effect:
 
 def reason_of_effect(op_type: str) -> str:
     """What ops of a type do, as the rest of a sentence that begins with the op type.
-
-    Args:
-        op_type: As in a NodeDef.
 
     Example:
         >>> print("MergeV2Checkpoints", reason_of_effect("MergeV2Checkpoints"))
@@ -126,7 +120,6 @@ def node_effect(node: NodeDef, constant: Constant) -> Effect:
     """The effect of an op, as its attributes and its constant inputs decide; without the functions that it calls.
 
     Args:
-        node: The NodeDef of the op.
         constant: Gives the elements of the op's data input of a number if that is a Const of strings, else None.
 
     Example:
@@ -145,9 +138,6 @@ def node_effect(node: NodeDef, constant: Constant) -> Effect:
 
 def runs_at_import(op_type: str) -> bool:
     """Whether `tf.import_graph_def` may run dangerous ops of a type, to know the shapes of others.
-
-    Args:
-        op_type: As in a NodeDef.
 
     Example:
         >>> runs_at_import("ReadFile"), runs_at_import("WriteFile"), runs_at_import("MatMul")

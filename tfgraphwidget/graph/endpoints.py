@@ -11,12 +11,7 @@ from tfgraphwidget.naming import split_tensor
 
 
 def pairs(index: GraphIndex, names: Iterable[str]) -> list[tuple[int, int]]:
-    """(op, port) of each name; ANY_PORT for an op's name, which stands for every tensor of it.
-
-    Args:
-        index: The graph.
-        names: The names of tensors and ops.
-    """
+    """(op, port) of each name; ANY_PORT for an op's name, which stands for every tensor of it."""
     ports = ((name, traversal.ANY_PORT if name in index.ids else split_tensor(name)[1]) for name in names)
     return [(index.op(name), traversal.ANY_PORT if port is None else port) for name, port in ports]
 
@@ -25,7 +20,6 @@ def readers_of(index: GraphIndex, tensors: list[tuple[int, int]]) -> list[int]:
     """The ops that read the tensors; of an op's name (ANY_PORT) the op itself.
 
     Args:
-        index: The graph.
         tensors: The tensors, as pairs of an op's number and an output's.
     """
     one = [t for t in tensors if t[1] != traversal.ANY_PORT]
@@ -33,12 +27,7 @@ def readers_of(index: GraphIndex, tensors: list[tuple[int, int]]) -> list[int]:
 
 
 def check_ports(index: GraphIndex, names: Iterable[str]) -> None:
-    """Raise UnknownName when a name is no op's, or asks for an output that its op has not.
-
-    Args:
-        index: The graph.
-        names: The names of tensors and ops.
-    """
+    """Raise UnknownName when a name is no op's, or asks for an output that its op has not."""
     for name in names:
         op, port = (name, None) if name in index.ids else split_tensor(name)
         number = index.op(op)

@@ -23,11 +23,7 @@ def function_expression(function: Callable[..., object]) -> str:
 
 
 def lambda_of(function: Callable[..., object]) -> ast.Lambda | None:
-    """The syntax tree of a lambda; None if its source is not available, or when it is not clear which it is.
-
-    Args:
-        function: The Python function.
-    """
+    """The syntax tree of a lambda; None if its source is not available, or when it is not clear which it is."""
     try:
         tree = ast.parse("".join(inspect.findsource(function)[0]))
     except (OSError, TypeError, SyntaxError, ValueError):
@@ -50,11 +46,6 @@ def _is_source_of(node: ast.Lambda, code: CodeType) -> bool:
 
 def call(name: str, arguments: Iterable[object], options: Iterable[str] = ()) -> str:
     """Write the expression `editor.name(…)`.
-
-    Args:
-        name: The name of the method.
-        arguments: Positional arguments, as values.
-        options: Keyword arguments, as source.
 
     Returns:
         The source.

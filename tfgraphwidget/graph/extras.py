@@ -76,8 +76,6 @@ def with_functions(
     """Add functions to the extras of a graph.
 
     Args:
-        base: The extras.
-        functions: The FunctionDefs.
         gradients: (function, its gradient function) names.
 
     Returns:
@@ -93,12 +91,7 @@ def with_functions(
 
 
 def with_contexts(base: GraphExtras, contexts: tuple[ContextDef, ...]) -> GraphExtras:
-    """The extras of a graph with other control flow contexts.
-
-    Args:
-        base: The extras.
-        contexts: The outermost contexts.
-    """
+    """The extras of a graph with other control flow contexts."""
     return replace(_as_edited(base), edited_contexts=contexts)
 
 
@@ -106,7 +99,6 @@ def with_runners(base: GraphExtras, runners: tuple[tuple[str, QueueRunnerDef], .
     """The extras of a graph with other queue runners.
 
     Args:
-        base: The extras.
         runners: (collection key, QueueRunnerDef) of each.
     """
     return replace(_as_edited(base), edited_runners=runners)

@@ -23,7 +23,6 @@ def called_functions(node: NodeDef, functions: Collection[str]) -> tuple[Functio
     An op whose type is a function's name calls that one (a TensorFlow 1 Defun).
 
     Args:
-        node: The NodeDef of an op.
         functions: The names of the functions of the graph's library.
     """
     if not functions:
@@ -45,7 +44,6 @@ def reachable_functions(functions: Collection[str], library: GraphExtras, nodes:
     Args:
         functions: The names of the functions in `library`.
         library: The extras of the graph that has the functions.
-        nodes: The NodeDefs.
 
     Returns:
         The names as keys, callers before the functions they call.

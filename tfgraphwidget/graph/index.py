@@ -85,12 +85,7 @@ class GraphIndex:
         return dtypes + ("",) * (self._read_ports[i] + 1 - len(dtypes))
 
     def shape(self, i: int, port: int) -> Shape:
-        """The static shape of an output of op i.
-
-        Args:
-            i: The number of the op.
-            port: The number of the output.
-        """
+        """The static shape of an output of op i."""
         return self.typing.shape(self.names[i], port)
 
     @cached_property
@@ -210,9 +205,6 @@ class GraphIndex:
         """Return this index with more ops at the end; only the new NodeDefs are read.
 
         Args:
-            nodes: The new NodeDefs.
-            collections: The collections of the new graph.
-            variable_defs: The variables of the new graph.
             functions: The names of the functions in the new graph's library; None if they stay.
 
         Returns:
@@ -292,11 +284,7 @@ class GraphIndex:
         )
 
     def with_order(self, order: Sequence[int]) -> GraphIndex:
-        """This index with its ops in another order.
-
-        Args:
-            order: The present number of each op.
-        """
+        """This index with its ops in another order."""
         nodes = [self.nodes[op] for op in order]
         rows = read_nodes(nodes, {}, 0)
         return replace(
@@ -377,10 +365,7 @@ def build(
 
     Args:
         nodes: The NodeDefs in graph order. Inputs may name later nodes, as in loops.
-        collections: The members of each collection.
-        variable_defs: The variables of the collections.
         reserved: Names, in lower case, that no new op may take.
-        typing: Dtypes and static shapes.
         functions: The names of the functions in the library.
         extras: What the graph holds beside ops and edges.
         origin: The `origin` of an earlier state of the graph; None for a new graph.

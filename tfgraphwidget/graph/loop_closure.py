@@ -51,8 +51,6 @@ def complete_blocks(
     `ops` hold only a part of it.
 
     Args:
-        index: The graph.
-        ops: The ops.
         cut: (op, port) of the tensors at the boundary.
         grow: Whether missing ops of loops and conditionals are added.
     """
@@ -74,12 +72,7 @@ def complete_blocks(
 
 
 def enclosing_ops(index: GraphIndex, ops: Collection[int]) -> frozenset[int]:
-    """`ops` with all of each loop and conditional that holds one of them, the outermost ones too.
-
-    Args:
-        index: The graph.
-        ops: The numbers of the ops.
-    """
+    """`ops` with all of each loop and conditional that holds one of them, the outermost ones too."""
     flow = _Flow(index)
     grown = flow.grow(frozenset(ops), stay=False)
     return grown | flow.deciding(grown)
@@ -91,10 +84,6 @@ def copied_frames(index: GraphIndex, ops: Iterable[int]) -> tuple[str, ...]:
 
     An invariant that enters a loop which is not copied is not one: its copy enters the original's
     frame.
-
-    Args:
-        index: The graph.
-        ops: The numbers of the ops.
     """
     names: dict[str, None] = {}
     for op in sorted(ops):

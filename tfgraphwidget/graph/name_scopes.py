@@ -49,7 +49,6 @@ class ScopeTree:
         """The tree with more ops behind those that it has.
 
         Args:
-            new: The names of the new ops.
             op_ids: The names of all ops, with their numbers.
         """
         ids, parents = dict(self.ids), self.parent.tolist()
@@ -118,11 +117,7 @@ class ScopeTree:
         return np.sort(inside[self.scope_of[inside] == scope])
 
     def scope(self, name: str) -> int:
-        """The number of a scope; a trailing slash is allowed.
-
-        Args:
-            name: The name of the scope.
-        """
+        """The number of a scope; a trailing slash is allowed."""
         number = self.ids.get(name.rstrip("/"))
         if number is None:
             raise UnknownName(
@@ -132,11 +127,7 @@ class ScopeTree:
 
 
 def depths(parent: Ids) -> Ids:
-    """How far below the root each node of a tree is; the root, number 0, has depth 0.
-
-    Args:
-        parent: The node around each node.
-    """
+    """How far below the root each node of a tree is; the root, number 0, has depth 0."""
     depth = np.zeros(len(parent), dtype=np.int32)
     above, below = parent.copy(), np.arange(len(parent)) > 0
     while below.any():
@@ -147,11 +138,7 @@ def depths(parent: Ids) -> Ids:
 
 
 def levels(parent: Ids) -> list[Ids]:
-    """The nodes of each depth of a tree, siblings together.
-
-    Args:
-        parent: The node around each node.
-    """
+    """The nodes of each depth of a tree, siblings together."""
     depth = depths(parent)
     order = np.lexsort((parent, depth)).astype(np.int32)
     return np.split(order, np.flatnonzero(np.diff(depth[order])) + 1)
@@ -162,8 +149,6 @@ def intervals(by_level: list[Ids], parent: Ids, home: Ids) -> tuple[Ids, Ids, Id
 
     Args:
         by_level: The nodes of each depth of a tree.
-        parent: The node around each node.
-        home: The node around each op.
     """
     own = np.bincount(home, minlength=len(parent)).astype(np.int32)
     total = own.copy()

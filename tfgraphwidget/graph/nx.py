@@ -38,9 +38,7 @@ def networkx(index: GraphIndex, *, text: bool = False, nodes: bool = False) -> n
     nodes have `node_def` too, the bytes of their NodeDefs.
 
     Args:
-        index: The graph.
         text: Whether attributes are simple values, for file formats.
-        nodes: Whether nodes have `node_def`.
     """
     graph = nx.MultiDiGraph(**_about(index, text=text))
     for i, name in enumerate(report_each(index.names, "Taking the ops")):
@@ -107,10 +105,6 @@ def write_graphml(index: GraphIndex, path: Path) -> None:
     """Write the graph as GraphML, which networkx, Gephi and yEd read; every attribute is a str, an int or a bool.
 
     Raises GraphEditError for more edges, or more attributes of different names, than can be written in a minute.
-
-    Args:
-        index: The graph.
-        path: The file to write.
     """
     _check_size(index)
     graph = networkx(index, text=True)

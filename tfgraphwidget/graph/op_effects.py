@@ -34,10 +34,6 @@ def side_effects(index: GraphIndex, ops: Iterable[int]) -> tuple[int, ...]:
 
     Drawing random numbers counts: it moves a generator on. What holds a state, or looks at one, does not. A call is
     judged by the functions that it calls, as far as they are known.
-
-    Args:
-        index: The graph.
-        ops: The numbers of the ops.
     """
     effects = _Effects(index)
     may = mask_of(index, ops) & of_type(index, effects.may_have)
@@ -48,12 +44,7 @@ def side_effects(index: GraphIndex, ops: Iterable[int]) -> tuple[int, ...]:
 
 
 def writes(index: GraphIndex, ops: Iterable[int]) -> Mask:
-    """Which of the ops `ops` do something to a state whose handle they read: an assign, an enqueue, an insert.
-
-    Args:
-        index: The graph.
-        ops: The numbers of the ops.
-    """
+    """Which of the ops `ops` do something to a state whose handle they read: an assign, an enqueue, an insert."""
     return mask_of(index, (i for i in side_effects(index, ops) if _reads_handle(index, i)))
 
 

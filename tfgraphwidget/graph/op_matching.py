@@ -56,9 +56,7 @@ def match_ops(
     `attributes` are the digests of both, and `renamed` names before -> after that are known.
 
     Args:
-        before: The first graph.
         after: The second graph.
-        attributes: The digests of both.
         renamed: Names in `before` -> names in `after` that are known.
     """
     # 1. By name.

@@ -47,10 +47,6 @@ def search(index: GraphIndex, text: str) -> Answer:
 
     First the ops that are called like the query's words, then those of whose own last part these are a part (or of the
     type), then what lies in scopes of that name; each in graph order.
-
-    Args:
-        index: The graph.
-        text: The query, as in the search box.
     """
     try:
         terms = parse(text)
@@ -63,12 +59,7 @@ def search(index: GraphIndex, text: str) -> Answer:
 
 @with_recipe
 def find(index: GraphIndex, text: str) -> Selection:
-    """The ops that fit a query. Raises GraphEditError when it makes no sense, or takes too long.
-
-    Args:
-        index: The graph.
-        text: The query, as in the search box.
-    """
+    """The ops that fit a query. Raises GraphEditError when it makes no sense, or takes too long."""
     ops, timeout = _fitting(index, parse(text))
     if timeout.has_expired:
         raise GraphEditError(
@@ -79,11 +70,7 @@ def find(index: GraphIndex, text: str) -> Selection:
 
 
 def parse(text: str) -> tuple[Term, ...]:
-    """The terms of a query. Raises GraphEditError for what is none.
-
-    Args:
-        text: The query, as in the search box.
-    """
+    """The terms of a query. Raises GraphEditError for what is none."""
     if not isinstance(text, str):
         raise WrongType(
             "text", f"{value_text(text)} is no query; write text: " + editor_call("find", "'type:Conv2D'") + "."
@@ -102,9 +89,6 @@ def parse(text: str) -> tuple[Term, ...]:
 
 def pattern_in(text: str) -> str:
     """The pattern of a query that is nothing else; "" if it is another query.
-
-    Args:
-        text: The query, as in the search box.
 
     >>> pattern_in("pattern: Relu(x)"), pattern_in("pattern:Relu(x) scope:net"), pattern_in("Relu")
     ('Relu(x)', '', '')

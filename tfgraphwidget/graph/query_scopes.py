@@ -23,11 +23,6 @@ def find_scopes(index: GraphIndex, text: str, ops: Sequence[int]) -> list[int]:
     Each word must be in the scope's name, and one of them in its last part. First comes the scope of that very name,
     then those whose last part is the word, and of these the outermost. A scope with the name of an op ("w" around
     "w/read") is left out: it is the op that is found.
-
-    Args:
-        index: The graph.
-        text: The query, as in the search box.
-        ops: The ops that fit it.
     """
     terms = parse(text) if len(ops) else ()
     if not terms or any(term.key not in ("", "name") or term.kind != "plain" or term.negated for term in terms):

@@ -63,11 +63,7 @@ class TermMatcher:
     timeout: RegexTimeout
 
     def mask(self, term: Term) -> Mask:
-        """One bool for each op of `ops`, `negated` aside. Raises GraphEditError for a value that makes no sense.
-
-        Args:
-            term: A term of a query.
-        """
+        """One bool for each op of `ops`, `negated` aside. Raises GraphEditError for a value that makes no sense."""
         fits: Callable[[Term], Mask] = getattr(self, f"_{term.key or 'word'}")
         return fits(term)
 
@@ -170,12 +166,7 @@ class TermMatcher:
 
 
 def text_predicate(term: Term, timeout: RegexTimeout) -> Holds:
-    """Whether a text fits a term's value. Raises GraphEditError for what is no regular expression.
-
-    Args:
-        term: A term of a query.
-        timeout: The time limit of regular expressions.
-    """
+    """Whether a text fits a term's value. Raises GraphEditError for what is no regular expression."""
     if term.kind == "regex":
         search = timeout.search(term.value)
         return lambda text: len(text) <= _LONGEST_NAME and search(text)

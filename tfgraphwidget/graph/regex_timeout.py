@@ -53,7 +53,6 @@ class RegexTimeout:
         """List the items for which a predicate is true, in their order, of those that were tested in time.
 
         Args:
-            items: What is tested.
             predicate: A function of one item. It may call what `search` returned.
 
         Returns:
@@ -77,7 +76,6 @@ class RegexTimeout:
 
         Args:
             predicate: A function of one item. It may call what `search` returned.
-            item: What is tested.
         """
         self._start = time.thread_time()
         try:
@@ -97,9 +95,6 @@ class RegexTimeout:
 
     def search(self, pattern: str) -> Callable[[str], object]:
         """Compile a pattern to a function that tells whether a text matches it anywhere.
-
-        Args:
-            pattern: A regular expression of Python's.
 
         Returns:
             A function of one text. It raises TimeoutError when the time is up, which `filter` catches.
@@ -151,9 +146,6 @@ def search_in_time(pattern: str | re.Pattern[str], way_out: str = "") -> Callabl
 
 def expression_with_flags(pattern: re.Pattern[str]) -> str:
     """The text of a compiled expression, with its flags.
-
-    Args:
-        pattern: The compiled expression.
 
     >>> expression_with_flags(re.compile("conv", re.IGNORECASE))
     '(?i)conv'

@@ -175,12 +175,7 @@ def _producing(index: GraphIndex, dtype: object, shape: object) -> tuple[Mask, s
 
 
 def scope(index: GraphIndex, *names: str) -> Selection:
-    """All ops inside the name scopes, nested scopes included.
-
-    Args:
-        index: The graph.
-        *names: The name scopes.
-    """
+    """All ops inside the name scopes, nested scopes included."""
     return ops(index, scope=names)
 
 
@@ -189,9 +184,6 @@ def trainable(index: GraphIndex) -> Selection:
     """The handles of the trainable variables: those in the collection of that name, or that say so themselves.
 
     One handle of each variable.
-
-    Args:
-        index: The graph.
     """
     names = {split_tensor(m.name)[0] for m in index.collections.get(TRAINABLE, ())}
     names |= {handle for handle, variable in index.defined_variables.items() if variable.trainable}
@@ -203,9 +195,7 @@ def upstream(index: GraphIndex, *names: str, **how: Any) -> Selection:
     """Select ops and everything they need.
 
     Args:
-        index: The graph.
         names: The ops or tensors.
-        how: The options of `Walk`.
 
     Returns:
         The selection.
@@ -220,9 +210,7 @@ def downstream(index: GraphIndex, *names: str, **how: Any) -> Selection:
     """Select ops and everything that depends on them.
 
     Args:
-        index: The graph.
         names: The ops or tensors.
-        how: The options of `Walk`.
 
     Returns:
         The selection.

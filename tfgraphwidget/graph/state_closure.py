@@ -51,8 +51,6 @@ def complete_state(
     ends of staging areas, that a copy shares with the original: see `without_shared`.
 
     Args:
-        index: The graph.
-        selected: The ops.
         boundary: Ops whose tensors come from outside; nothing that they need is added.
         shared: State that a copy shares with the original.
 
@@ -70,8 +68,6 @@ def without_shared(index: GraphIndex, ops: Collection[int], shared: Collection[i
     """Remove shared state from a set of ops.
 
     Args:
-        index: The graph.
-        ops: The ops.
         shared: The handles to remove, with the ops that fill or initialize their state, and all that only these need.
 
     Returns:

@@ -53,11 +53,7 @@ class StateWriters:
         self._runs: dict[str, set[int]] | None = None
 
     def ops(self, handle: int) -> list[int]:
-        """The ops that fill a state that is no variable, in graph order; a runner's closing ops too.
-
-        Args:
-            handle: The number of the handle op.
-        """
+        """The ops that fill a state that is no variable, in graph order; a runner's closing ops too."""
         kind = kind_of(self.index.types[handle])
         if kind not in _FILLS or kind == TABLE:
             return initializers(self.index, handle)
@@ -68,9 +64,6 @@ class StateWriters:
         """Whether a copy of a state lacks what the original holds until it is filled: no op that runs by itself.
 
         Variables are not asked for. A table that has initializers, or an iterator, starts as the original did.
-
-        Args:
-            handle: The number of the handle op.
         """
         kind = kind_of(self.index.types[handle])
         if kind == "queue":
@@ -95,10 +88,6 @@ def initializers(index: GraphIndex, handle: int) -> list[int]:
     """The ops that give a state its first content and can be run at any time, in graph order.
 
     A state of an unknown kind is initialized by what only writes to it, from constants.
-
-    Args:
-        index: The graph.
-        handle: The number of the handle op.
     """
     in_list, kind, ops = _table_initializer_ops(index), kind_of(index.types[handle]), []
     for i in users(index, handle):
@@ -112,9 +101,6 @@ def waiting_tensors(index: GraphIndex, ops: Mask, feeds: Collection[str], fetche
     """The tensors for which a run would wait until something else fills what they are taken from, a queue for example.
 
     Args:
-        index: The graph.
-        ops: The ops that run.
-        feeds: The tensors that are fed.
         fetches: The tensors and ops that are computed.
 
     Returns:
@@ -178,10 +164,6 @@ def first_contents(index: GraphIndex, ops: Collection[int]) -> tuple[int, ...]:
     """The ops among `ops` to run for the states among them to have their first content, once variables have theirs.
 
     In graph order, but tables before iterators. What goes on filling (queues) is not among them, nor what must be fed.
-
-    Args:
-        index: The graph.
-        ops: The numbers of the ops.
     """
     states = [i for i in np.flatnonzero(persistent_state(index)).tolist() if i in ops and index.types[i] not in HANDLES]
     states.sort(key=lambda i: (kind_of(index.types[i]) == "iterator", i))
@@ -200,9 +182,6 @@ def from_outside(index: GraphIndex) -> Mask:
     """The ops that bring in values which a part of the graph does not own: `comes_from_outside`.
 
     But hash tables are parameters, as variables are.
-
-    Args:
-        index: The graph.
     """
     kinds, code = index.kinds
     first = np.zeros(len(kinds), dtype=np.int64)
@@ -223,9 +202,6 @@ def computed_from_outside(index: GraphIndex) -> Mask:
 
     An op that only waits for one of them, by a control input, is not among them: a variable's read or a constant under
     `tf.control_dependencies` is what it would be without.
-
-    Args:
-        index: The graph.
     """
     mask = traversal.forward(index, np.flatnonzero(from_outside(index)), controls=False)
     make_read_only(mask)

@@ -81,7 +81,6 @@ def handle_kind(index: GraphIndex, tensor: tuple[int, int]) -> str:
     """The kind of what a handle is a handle of, "queue", "dataset"; "" for no handle, and where nothing tells it.
 
     Args:
-        index: The graph.
         tensor: The op and the number of its output.
     """
     op, _ = tensor
@@ -105,11 +104,7 @@ def kind_of_handle(op_type: str) -> str:
 
 @cached_per_index
 def persistent_state(index: GraphIndex) -> Mask:
-    """The ops that keep state under a key, variables too.
-
-    Args:
-        index: The graph.
-    """
+    """The ops that keep state under a key, variables too."""
     kinds, code = index.kinds
     op_defs = [index.typing.definition(kind) for kind in kinds]
     has_key = [definition is not None and any(a.name == _KEY for a in definition.attr) for definition in op_defs]
@@ -123,34 +118,20 @@ def persistent_state(index: GraphIndex) -> Mask:
 
 
 def of_type(index: GraphIndex, predicate: Callable[[str], bool]) -> Mask:
-    """The ops whose type is `predicate`.
-
-    Args:
-        index: The graph.
-        predicate: Whether an op type is meant.
-    """
+    """The ops whose type is `predicate`."""
     kinds, code = index.kinds
     mask: Mask = np.array([predicate(kind) for kind in kinds], dtype=bool)[code]
     return mask
 
 
 def key_of(index: GraphIndex, op: int) -> tuple[str, bytes, str]:
-    """Kind, container and key of the state that an op holds: equal keys are one state.
-
-    Args:
-        index: The graph.
-        op: The number of the op.
-    """
+    """Kind, container and key of the state that an op holds: equal keys are one state."""
     node = index.nodes[op]
     return kind_of(node.op), text_attribute(node, "container"), shared_name(node) or node.name
 
 
 def by_key(index: GraphIndex) -> dict[tuple[str, bytes, str], list[int]]:
-    """For each state the ops that hold it, in graph order; less variables, each of which is one op.
-
-    Args:
-        index: The graph.
-    """
+    """For each state the ops that hold it, in graph order; less variables, each of which is one op."""
     ops_by_key = defaultdict(list)
     for i in np.flatnonzero(persistent_state(index)).tolist():
         if index.types[i] not in HANDLES:
@@ -162,10 +143,6 @@ def resources(index: GraphIndex, ops: Collection[int]) -> tuple[tuple[int, str],
     """The ops among `ops` that hold state, in graph order, each with what it is in words.
 
     Of the ops that are the ends of one state without a handle, only the first.
-
-    Args:
-        index: The graph.
-        ops: The numbers of the ops.
     """
     holds = _holders(index)
     holders, keys_seen = [], set()
@@ -192,11 +169,6 @@ def shared_state(
 
     That is what a copy of `ops` shares with the original. A value that was read outside counts too, but not what is
     computed from one, nor what comes in by way of the ops `boundary`.
-
-    Args:
-        index: The graph.
-        ops: The ops of a part.
-        boundary: Ops whose tensors come from outside.
     """
     mask = resources_of(index, mask_of(index, ops), mask_of(index, boundary), values=True)
     return tuple((i, kind_of(index.types[i])) for i in np.flatnonzero(mask).tolist())
@@ -208,10 +180,7 @@ def resources_of(index: GraphIndex, ops: Mask, boundary: Mask | None = None, *, 
     With `values` also those of which one reads the value; a write to a reference variable hands that on.
 
     Args:
-        index: The graph.
-        ops: The ops, one bool per op.
         boundary: Ops whose tensors come from outside, one bool per op; None for none.
-        values: Whether reads of values count too.
 
     Returns:
         One bool per op.
@@ -242,12 +211,7 @@ def _reads(index: GraphIndex, op: int) -> bool:
 
 
 def is_reference(index: GraphIndex, op: int) -> bool:
-    """Whether an op, itself no variable, gives a reference to one: what it has read, or written to.
-
-    Args:
-        index: The graph.
-        op: The number of the op.
-    """
+    """Whether an op, itself no variable, gives a reference to one: what it has read, or written to."""
     kind = index.types[op]
     definition = None if kind in HANDLES else index.typing.definition(kind)
     return definition is not None and any(arg.is_ref for arg in definition.output_arg)
@@ -258,11 +222,6 @@ def with_state(index: GraphIndex, ops: Collection[int], boundary: Collection[int
 
     So who chooses the ops of a layer alone has its variables too. What comes in by way of the ops `boundary` is left
     out.
-
-    Args:
-        index: The graph.
-        ops: The ops.
-        boundary: Ops whose tensors come from outside.
     """
     holds, types = _holders(index), index.types
     behind: set[int] = set()
@@ -292,12 +251,7 @@ def with_state(index: GraphIndex, ops: Collection[int], boundary: Collection[int
 
 
 def users(index: GraphIndex, handle: int) -> list[int]:
-    """The ops that read a handle, at first hand or from what hands it on, in graph order.
-
-    Args:
-        index: The graph.
-        handle: The number of the handle op.
-    """
+    """The ops that read a handle, at first hand or from what hands it on, in graph order."""
     readers, stack = set(), [handle]
     while stack:
         for reader in index.consumer_lists[stack.pop()]:
@@ -313,12 +267,6 @@ def new_keys(index: GraphIndex, ops: Iterable[int], into: str, reserved_keys: Co
 
     A key is a shared_name, or the var_name by which the two ends of a temporary variable find each other.
     `reserved_keys` are keys that are no longer free, beside those of the index.
-
-    Args:
-        index: The graph.
-        ops: The ops.
-        into: The name scope of the copies.
-        reserved_keys: Further keys that are not free.
 
     Returns:
         Key -> new key.
@@ -349,7 +297,6 @@ def used_keys(index: GraphIndex, scope: str = "") -> set[str]:
     """The keys under which the ops of an index keep state: their shared_names, and the names of those without one.
 
     Args:
-        index: The graph.
         scope: A name scope, in which the keys are that are asked for, whether in upper or lower case; "" for all.
     """
     ops, named = shared_names(index)
@@ -374,11 +321,7 @@ class SharedNames(NamedTuple):
 
 @cached_per_index
 def shared_names(index: GraphIndex) -> SharedNames:
-    """For each op that keeps state under a key the one that it names, "" for none.
-
-    Args:
-        index: The graph.
-    """
+    """For each op that keeps state under a key the one that it names, "" for none."""
     ops, names = np.flatnonzero(persistent_state(index)).astype(np.int32), index.names
     # Mostly the key is the op's name, whose text is there already: a second one of each takes 35 MB of a million ops.
     keys = [names[op] if (key := shared_name(index.nodes[op])) == names[op] else key for op in ops.tolist()]

@@ -18,11 +18,7 @@ COLUMNS = ("name", "type", "scope", "device", "inputs", "control_inputs", "outpu
 
 
 def table(index: GraphIndex) -> DataFrame:
-    """A pandas DataFrame of the `rows`, in graph order; its columns are COLUMNS.
-
-    Args:
-        index: The graph.
-    """
+    """A pandas DataFrame of the `rows`, in graph order; its columns are COLUMNS."""
     return frame(rows(index), COLUMNS)
 
 
@@ -32,9 +28,6 @@ def rows(index: GraphIndex) -> list[dict[str, object]]:
     These are inputs and control_inputs (tuples of names, in slot order); outputs (a tuple of texts
     "float32 (None, 3)", in port order); readers (how many ops read one of its tensors); variable (the one that the op
     is a part of, as handle, assign, read or check; "" for all others).
-
-    Args:
-        index: The graph.
     """
     variables = definitions(index, handles(index))
     variable = {op: definition.handle for definition in variables.values() for op in own_ops(index, definition)}
@@ -46,7 +39,6 @@ def frame(records: Iterable[Mapping[str, object]], columns: Iterable[str]) -> Da
 
     Args:
         records: The rows, as {column: value}.
-        columns: The names of the columns.
     """
     pandas = import_package("pandas", "Tables are DataFrames of pandas")
     return pandas.DataFrame(list(records), columns=list(columns))

@@ -34,9 +34,6 @@ _COMPLEX = {"complex64": ("scomplex_val", np.float32), "complex128": ("dcomplex_
 def numpy_dtype(name: str) -> np.dtype:
     """The numpy dtype of TensorFlow's dtype of that name, "bfloat16".
 
-    Args:
-        name: The name.
-
     Returns:
         The dtype; object for strings, and a structure of one field for quantized integers.
 
@@ -64,7 +61,6 @@ def tensor_array(proto: TensorProto, name: str, largest: int | None = LARGEST_RE
 
     Args:
         proto: The tensor: its values, or the first of them, of which the last is repeated.
-        name: The name of its dtype.
         largest: The most bytes of an array of which not all values are stored; None for any number.
 
     Returns:
@@ -125,9 +121,7 @@ def set_tensor(proto: TensorProto, array: np.ndarray, dtype: int) -> None:
     """Set a TensorProto to the values of an array; one number alone is stored once, however often it is there.
 
     Args:
-        proto: The tensor.
         array: Its values: of the numpy dtype of `dtype`, or of bytes for strings.
-        dtype: The number of its dtype.
 
     Example:
         >>> from tfgraphwidget.sources import tf_protos
@@ -166,7 +160,6 @@ def to_array(value: object, name: str) -> np.ndarray | None:
 
     Args:
         value: An array, or what numpy makes one of.
-        name: The name of the dtype.
 
     Raises:
         TypeError: It is no value of the dtype.
@@ -209,9 +202,7 @@ def set_all(proto: TensorProto, array: np.ndarray, dtype: int) -> None:
     """Set a TensorProto to the values of an array as `tf.make_tensor_proto` does.
 
     Args:
-        proto: The tensor.
         array: Its values: of the numpy dtype of `dtype`, or of bytes for strings.
-        dtype: The number of its dtype.
     """
     proto.Clear()
     proto.dtype = cast("Any", dtype)

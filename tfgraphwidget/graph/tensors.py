@@ -32,9 +32,6 @@ class OpTyping(Protocol):
 
         "" is a dtype that the file does not tell. Of an op that TensorFlow does not know, only what its attributes
         tell; there may be more outputs.
-
-        Args:
-            node: The NodeDef of an op.
         """
 
     def definition(self, op_type: str) -> OpDef | None:
@@ -49,12 +46,7 @@ class Typing(OpTyping, Protocol):
     """Says what each op's outputs are in a graph, too."""
 
     def shape(self, op: str, port: int) -> Shape:
-        """The static shape of an output, as far as it is known.
-
-        Args:
-            op: The name of the op.
-            port: The number of the output.
-        """
+        """The static shape of an output, as far as it is known."""
 
     def number(self, dtype: str) -> DataType.ValueType:
         """TensorFlow's number of a dtype, as NodeDefs write it."""
@@ -63,22 +55,14 @@ class Typing(OpTyping, Protocol):
         """The same with other static shapes where an edit has made them others."""
 
     def with_functions(self, functions: Mapping[str, FunctionDef]) -> Typing:
-        """The same with op types that are functions which an edit has added.
-
-        Args:
-            functions: The FunctionDefs by name.
-        """
+        """The same with op types that are functions which an edit has added."""
 
 
 class UnknownTyping:
     """The typing of a graph of which nothing is known but its edges."""
 
     def dtypes(self, node: NodeDef) -> tuple[str, ...]:  # noqa: ARG002
-        """Nothing.
-
-        Args:
-            node: The NodeDef of an op.
-        """
+        """Nothing."""
         return ()
 
     def definition(self, op_type: str) -> OpDef | None:  # noqa: ARG002
@@ -90,20 +74,11 @@ class UnknownTyping:
         return None
 
     def shape(self, op: str, port: int) -> Shape:  # noqa: ARG002
-        """Nothing.
-
-        Args:
-            op: The name of the op.
-            port: The number of the output.
-        """
+        """Nothing."""
         return None
 
     def number(self, dtype: str) -> DataType.ValueType:  # noqa: ARG002
-        """Nothing.
-
-        Args:
-            dtype: The dtype's name.
-        """
+        """Nothing."""
         return cast("DataType.ValueType", 0)
 
     def with_shapes(self, shapes: Shapes) -> Typing:
@@ -111,11 +86,7 @@ class UnknownTyping:
         return ReshapedTyping(self, shapes)
 
     def with_functions(self, functions: Mapping[str, FunctionDef]) -> Typing:  # noqa: ARG002
-        """Itself.
-
-        Args:
-            functions: The FunctionDefs by name.
-        """
+        """Itself."""
         return self
 
 
@@ -127,11 +98,7 @@ class ReshapedTyping:
     shapes: Shapes
 
     def dtypes(self, node: NodeDef) -> tuple[str, ...]:
-        """The dtype of each output of a NodeDef.
-
-        Args:
-            node: The NodeDef of an op.
-        """
+        """The dtype of each output of a NodeDef."""
         return self.base.dtypes(node)
 
     def definition(self, op_type: str) -> OpDef | None:
@@ -143,12 +110,7 @@ class ReshapedTyping:
         return self.base.definition(op_type)
 
     def shape(self, op: str, port: int) -> Shape:
-        """The static shape of an output: what the edits made it, else what it was.
-
-        Args:
-            op: The name of the op.
-            port: The number of the output.
-        """
+        """The static shape of an output: what the edits made it, else what it was."""
         return self.shapes[op, port] if (op, port) in self.shapes else self.base.shape(op, port)
 
     def number(self, dtype: str) -> DataType.ValueType:
@@ -160,11 +122,7 @@ class ReshapedTyping:
         return ReshapedTyping(self.base, {**self.shapes, **shapes})
 
     def with_functions(self, functions: Mapping[str, FunctionDef]) -> Typing:
-        """The same with op types that are functions which an edit has added.
-
-        Args:
-            functions: The FunctionDefs by name.
-        """
+        """The same with op types that are functions which an edit has added."""
         return replace(self, base=self.base.with_functions(functions))
 
 
@@ -176,11 +134,7 @@ class RenamedTyping:
     names: Mapping[str, str]
 
     def dtypes(self, node: NodeDef) -> tuple[str, ...]:
-        """The dtype of each output of a NodeDef.
-
-        Args:
-            node: The NodeDef of an op.
-        """
+        """The dtype of each output of a NodeDef."""
         return self.base.dtypes(node)
 
     def definition(self, op_type: str) -> OpDef | None:
@@ -192,12 +146,7 @@ class RenamedTyping:
         return self.base.definition(op_type)
 
     def shape(self, op: str, port: int) -> Shape:
-        """The static shape of an output, by the op's present name.
-
-        Args:
-            op: The name of the op.
-            port: The number of the output.
-        """
+        """The static shape of an output, by the op's present name."""
         return self.base.shape(self.names.get(op, op), port)
 
     def number(self, dtype: str) -> DataType.ValueType:
@@ -209,11 +158,7 @@ class RenamedTyping:
         return ReshapedTyping(self, shapes)
 
     def with_functions(self, functions: Mapping[str, FunctionDef]) -> Typing:
-        """The same with op types that are functions which an edit has added.
-
-        Args:
-            functions: The FunctionDefs by name.
-        """
+        """The same with op types that are functions which an edit has added."""
         return replace(self, base=self.base.with_functions(functions))
 
 
@@ -313,11 +258,6 @@ OUTPUT_SHAPES = "_output_shapes"
 
 def with_output_shape(node: NodeDef, port: int, shape: Shape) -> NodeDef:
     """Copy a NodeDef that lists its static shapes, with another shape of one output; itself if it lists that shape.
-
-    Args:
-        node: The NodeDef.
-        port: The output.
-        shape: Its new static shape.
 
     Returns:
         The copy.

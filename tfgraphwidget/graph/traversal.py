@@ -31,11 +31,8 @@ def forward(
     """Find all ops that depend on the seeds.
 
     Args:
-        index: The graph.
-        seeds: The ops to start from.
         stop: (op, port) of tensors whose edges are not followed.
         within: Which ops may be reached, one bool per op; the seeds need not be among them.
-        controls: Whether control edges are followed.
 
     Returns:
         One bool per op; the seeds are included.
@@ -54,11 +51,8 @@ def backward(
     """Find all ops that the seeds need.
 
     Args:
-        index: The graph.
-        seeds: The ops to start from.
         stop: (op, port) of tensors whose edges are not followed.
         within: Which ops may be reached, one bool per op; the seeds need not be among them.
-        controls: Whether control edges are followed.
 
     Returns:
         One bool per op; the seeds are included.
@@ -72,7 +66,6 @@ def flood(
     """Find all ops that are connected with the seeds, with edges taken both ways, up to a wall.
 
     Args:
-        index: The graph.
         seeds: The ops to start from. Seeds on the wall are reached but not left.
         wall: The ops where the search stops, one bool per op; they are reached too.
         controls_in: Whether control edges are followed from an op to those it waits for.
@@ -90,8 +83,6 @@ def neighbors(index: GraphIndex, ops: Mask, *, controls_in: bool = False, contro
     """Find the ops one edge away from some ops, in either direction.
 
     Args:
-        index: The graph.
-        ops: The ops, one bool per op.
         controls_in: Whether control edges count from an op to those it waits for.
         controls_out: Whether they count to the ops that wait for it.
 
@@ -113,9 +104,7 @@ def shortest(index: GraphIndex, first: tuple[int, int], last: int) -> list[int]:
     """Find a shortest path of tensors or control edges.
 
     Args:
-        index: The graph.
         first: (op, port) where it begins; ANY_PORT for all outputs.
-        last: The op where it ends.
 
     Returns:
         The ops of the path, both ends included; [] if there is no path.
@@ -129,12 +118,7 @@ def shortest(index: GraphIndex, first: tuple[int, int], last: int) -> list[int]:
 
 
 def mask_of(index: GraphIndex, ops: Iterable[int]) -> Mask:
-    """Op numbers as one bool per op of the index.
-
-    Args:
-        index: The graph.
-        ops: The numbers of the ops.
-    """
+    """Op numbers as one bool per op of the index."""
     mask = np.zeros(len(index), dtype=bool)
     mask[_numbers(ops)] = True
     return mask
@@ -148,7 +132,6 @@ def readers_of(index: GraphIndex, tensors: Tensors) -> Ids:
     """The ops that read one of the tensors, and those that wait for the op, for ANY_PORT; once for each edge.
 
     Args:
-        index: The graph.
         tensors: The tensors, as pairs of an op's number and an output's.
     """
     return index.readers.to[_leaving(index.readers, tensors)]

@@ -124,7 +124,6 @@ class Trust:
         """Why an op was not run, and what allows it.
 
         Args:
-            op: The op.
             outcome: What follows, as a part of the sentence: "nothing was run".
         """
         origin = self.origin[:1].lower() + self.origin[1:]
@@ -292,7 +291,6 @@ class Effects:
 
         Args:
             fetches: The ops and tensors that are fetched.
-            feeds: The tensors that are fed.
         """
         fed = frozenset(split_tensor(feed)[0] + f":{split_tensor(feed)[1] or 0}" for feed in feeds)
         return self._look(self._needed_nodes(fetches, fed), fed, is_run=True)
@@ -507,7 +505,6 @@ def effects_of(index: GraphIndex, trust: Trust) -> Effects:
     """What finds the ops of a graph that do more than compute.
 
     Args:
-        index: The graph.
         trust: Says which files tables may be filled from.
     """
     nodes, functions = (NodesByName(index.nodes), index.functions) if _may_have_effects(index) else ({}, ())
@@ -518,7 +515,6 @@ def effects_of_nodes(nodes: Sequence[NodeDef], functions: Iterable[FunctionDef],
     """The ops among some, and in some functions, that do more than compute.
 
     Args:
-        nodes: The ops.
         functions: The functions, called or not.
         trust: Says which files tables may be filled from.
     """
@@ -543,11 +539,7 @@ class UntrustedOps:
     total: int = 0
 
     def sentences(self, names: Iterable[str]) -> tuple[str, ...]:
-        """What some ops of the graph do beside computing: the first few sentences.
-
-        Args:
-            names: The names of the ops.
-        """
+        """What some ops of the graph do beside computing: the first few sentences."""
         sentences = dict.fromkeys(
             f"{each.sentence}." for name in names for each in self.by_op.get(name, ())[: MAX_SENTENCES + 1]
         )
@@ -561,7 +553,6 @@ def untrusted_ops(index: GraphIndex, trust: Trust) -> UntrustedOps:
     """The ops of a graph that do not run unasked, searched for once per state of the graph; none if it is trusted.
 
     Args:
-        index: The graph.
         trust: Whether it is trusted, and which files tables may be filled from.
 
     Returns:

@@ -24,42 +24,25 @@ STATE_KEY = "shared_name"
 
 
 def handles(index: GraphIndex) -> list[int]:
-    """List the ops that hold a variable's state, in graph order.
-
-    Args:
-        index: The graph.
-    """
+    """List the ops that hold a variable's state, in graph order."""
     return [i for i, kind in enumerate(index.types) if kind in HANDLES]
 
 
 def listed_variables(index: GraphIndex) -> frozenset[str]:
-    """The handle ops of the variables that the collections of a graph list.
-
-    Args:
-        index: The graph.
-    """
+    """The handle ops of the variables that the collections of a graph list."""
     members = (member for entries in index.collections.values() for member in entries)
     listed = (split_tensor(member.name)[0] for member in members if member.kind == "variable")
     return frozenset((*index.defined_variables, *listed))
 
 
 def count_trainable(index: GraphIndex, ops: Iterable[int]) -> int:
-    """How many handle ops of variables some ops have that an optimizer can take: those that the collections list.
-
-    Args:
-        index: The graph.
-        ops: Numbers of ops.
-    """
+    """How many handle ops of variables some ops have that an optimizer can take: those that the collections list."""
     listed = listed_variables(index)
     return sum(index.types[op] in HANDLES and index.names[op] in listed for op in ops)
 
 
 def definitions(index: GraphIndex, variable_ops: Iterable[int]) -> dict[int, VariableDef]:
     """Find the variable of each handle op.
-
-    Args:
-        index: The graph.
-        variable_ops: Numbers of handle ops.
 
     Returns:
         The variables by the numbers of their handle ops, in the order of `variable_ops`. The graph's collections define
@@ -70,12 +53,7 @@ def definitions(index: GraphIndex, variable_ops: Iterable[int]) -> dict[int, Var
 
 
 def definition_of(index: GraphIndex, name: str) -> VariableDef:
-    """The variable of a handle op, by the op's name; see `definitions`.
-
-    Args:
-        index: The graph.
-        name: The name of the handle op.
-    """
+    """The variable of a handle op, by the op's name; see `definitions`."""
     return definitions(index, [index.ids[name]])[index.ids[name]]
 
 
@@ -114,10 +92,6 @@ def _input_tensor(index: GraphIndex, op: int, slot: int) -> str:
 def own_ops(index: GraphIndex, variable: VariableDef) -> set[int]:
     """List the ops that exist for a variable only: handle, assign, read and is-initialized checks.
 
-    Args:
-        index: The graph.
-        variable: A variable of the graph.
-
     Returns:
         The numbers of the ops. Those of the initial value are not among them, since other ops may use it.
     """
@@ -141,10 +115,6 @@ def comes_from_outside(index: GraphIndex, op: int) -> bool:
 
     That is so for placeholders, with or without a default, and for ops with state that is not a variable: tables,
     queues, iterators and readers.
-
-    Args:
-        index: The graph.
-        op: The number of the op.
     """
     kind = index.types[op]
     if is_placeholder(kind) or kind in HANDLES:
@@ -163,9 +133,5 @@ def is_placeholder(op_type: str) -> bool:
 
 
 def has_state(node: NodeDef) -> bool:
-    """Whether a NodeDef keeps state under a name that other ops can share.
-
-    Args:
-        node: The NodeDef of an op.
-    """
+    """Whether a NodeDef keeps state under a name that other ops can share."""
     return STATE_KEY in node.attr

@@ -30,11 +30,6 @@ _PASSES = 3
 def collapse_single_child(index: GraphIndex, facts: OpFacts, outline: Outline) -> Outline:
     """Collapse the scopes that have a single child; see `Outline.is_collapsed`.
 
-    Args:
-        index: The graph.
-        facts: The facts about its ops.
-        outline: Its outline.
-
     Returns:
         The outline with the collapsed scopes marked.
     """
@@ -124,7 +119,6 @@ def outline_of(index: GraphIndex, *, fold: bool = True) -> tuple[Outline, Sums]:
     """Return the outline of a graph and its totals, cached as long as the index lives.
 
     Args:
-        index: the graph.
         fold: whether repeated siblings and layers are grouped.
 
     Returns:

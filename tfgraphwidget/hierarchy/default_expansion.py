@@ -24,9 +24,6 @@ def default_open(index: GraphIndex) -> frozenset[str]:
     does and fewer than 12 items are there, the largest are opened together with their peers of similar size. Folds
     say enough when they are closed, unless there is little else to see. Training mirrors the network: it stays closed.
     So does what would show nothing but dots.
-
-    Args:
-        index: The graph.
     """
     return opening_steps(index)[-1]
 
@@ -35,9 +32,6 @@ def opening_steps(index: GraphIndex) -> tuple[frozenset[str], ...]:
     """The scopes and groups that are open after each step on the way to `default_open`; nothing is at first.
 
     A step opens one scope, or together those of similar size beside it.
-
-    Args:
-        index: The graph.
     """
     tree, sums = outline_of(index)
     state = _Expansion(tree, sums, find_op_facts(index).constant_kind == NONE)

@@ -91,11 +91,6 @@ def _topological_order(boxes: list[int], lines: Lines) -> list[int]:
 def add_feeders(parts: list[list[int]], edges: SiblingEdges, may: Mask) -> list[list[int]]:
     """Add constants and variable reads to the parts that they feed, if they feed one part only.
 
-    Args:
-        parts: Lists of siblings.
-        edges: The edges between siblings.
-        may: Which siblings may be added.
-
     Returns:
         The parts with the added siblings.
     """
@@ -131,11 +126,6 @@ class _Block:
 
 def find_layer_groups(index: GraphIndex, facts: OpFacts, outline: Outline) -> list[SiblingGroup]:
     """Find groups of siblings that are layers by their names.
-
-    Args:
-        index: The graph.
-        facts: The facts about its ops.
-        outline: Its outline, without repeats yet.
 
     Returns:
         The layer groups.

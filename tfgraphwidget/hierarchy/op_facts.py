@@ -91,11 +91,7 @@ def family(op_type: str) -> int:
 
 
 def families(op_types: Sequence[str]) -> npt.NDArray[np.uint8]:
-    """Return the family of each op type, uint8 (n,).
-
-    Args:
-        op_types: The op types.
-    """
+    """Return the family of each op type, uint8 (n,)."""
     family_by_type = {op_type: family(op_type) for op_type in set(op_types)}
     return np.array([family_by_type[op_type] for op_type in op_types], dtype=np.uint8)
 
@@ -148,12 +144,7 @@ def find_op_facts(index: GraphIndex) -> OpFacts:
 
 
 def of_types(index: GraphIndex, types: frozenset[str]) -> Mask:
-    """Return which ops have one of these types, bool (n,).
-
-    Args:
-        index: The graph.
-        types: The op types.
-    """
+    """Return which ops have one of these types, bool (n,)."""
     names, codes = index.kinds
     if not names:
         return np.zeros(0, dtype=bool)
@@ -165,9 +156,7 @@ def count_inside(start: Ints, stop: Ints, order: Ints, mask: Mask) -> Ints:
 
     Args:
         start: The first position of each scope in `order`, as in ScopeTree.
-        stop: The position after its last.
         order: The ops in the order of scopes.
-        mask: Which ops to count.
 
     Returns:
         The number of wanted ops per scope.
@@ -182,7 +171,6 @@ def find_savers(start: Ints, stop: Ints, order: Ints, masks: tuple[Mask, Mask, M
 
     Args:
         start: The first position of each scope in `order`, as in ScopeTree.
-        stop: The position after its last.
         order: The ops in the order of scopes.
         masks: Which ops read or write checkpoints, are variables, compute.
 

@@ -20,9 +20,7 @@ def data_flow(index: GraphIndex, depends_on_input: Mask, edges: SiblingEdges) ->
     """Find the data edges between siblings, without the back edges of loops, so that loops have an order too.
 
     Args:
-        index: The graph.
         depends_on_input: Which siblings depend on an input of the graph.
-        edges: The edges between siblings.
 
     Returns:
         Sources and targets, each pair once.
@@ -34,12 +32,7 @@ def data_flow(index: GraphIndex, depends_on_input: Mask, edges: SiblingEdges) ->
 
 
 def contract(groups: Sequence[Sequence[int]], count: int) -> Things:
-    """Return for each sibling the one that represents it when groups are contracted: a group's first member.
-
-    Args:
-        groups: The vertices of each group.
-        count: The number of siblings.
-    """
+    """Return for each sibling the one that represents it when groups are contracted: a group's first member."""
     stands_for = np.arange(count)
     for part in groups:
         stands_for[part] = part[0]
@@ -72,10 +65,7 @@ def keep_acyclic(
     """Drop the groups that would be in a cycle if each group were one box.
 
     Args:
-        groups: Groups of siblings.
         lines: Sources and targets of the edges between siblings.
-        count: The number of siblings.
-        fixed: Further groups that are boxes already.
 
     Returns:
         The groups that are in no cycle.

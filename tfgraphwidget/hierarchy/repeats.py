@@ -33,11 +33,6 @@ _INPUT = FAMILIES.index("input")
 def find_repeats(index: GraphIndex, facts: OpFacts, outline: Outline) -> list[SiblingGroup]:
     """Find siblings of equal structure, in chains or in parallel.
 
-    Args:
-        index: The graph.
-        facts: The facts about its ops.
-        outline: Its outline.
-
     Returns:
         Groups of repeated siblings; members are in the order of the chain or of the graph.
     """

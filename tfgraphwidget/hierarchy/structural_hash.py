@@ -40,12 +40,7 @@ class SiblingEdges:
 
 
 def sibling_edges(index: GraphIndex, outline: Outline) -> SiblingEdges:
-    """Return the data edges of a graph between siblings of an outline.
-
-    Args:
-        index: The graph.
-        outline: The tree of scopes and groups.
-    """
+    """Return the data edges of a graph between siblings of an outline."""
     nodes = len(outline)
     around = np.concatenate([outline.parent, outline.home])
     depth = np.concatenate([outline.depth, outline.depth[outline.home] + 1])
@@ -67,11 +62,6 @@ def sibling_edges(index: GraphIndex, outline: Outline) -> SiblingEdges:
 
 def structural_hashes(index: GraphIndex, outline: Outline, edges: SiblingEdges) -> Hashes:
     """Hash the structure of siblings.
-
-    Args:
-        index: The graph.
-        outline: Its outline.
-        edges: The edges between siblings.
 
     Returns:
         A uint64 per sibling: equal for nodes of equal structure and for ops of one type.

@@ -34,9 +34,6 @@ def find_gradient_support(index: GraphIndex, facts: OpFacts, seeds: npt.NDArray[
     """Find the ops that compute factors of gradients: they depend on no gradient, yet serve training only.
 
     Args:
-        index: the graph.
-        facts: the properties of its ops.
-        seeds: the gradients, ascending.
         after: bool per op, whether it depends on a gradient.
 
     Returns:
@@ -104,8 +101,6 @@ def split_training(index: GraphIndex, facts: OpFacts, outline: Outline) -> tuple
     """Mark what is training in an outline.
 
     Args:
-        index: the graph.
-        facts: the properties of its ops.
         outline: the outline without groups; `part` and `op_part` are set.
 
     Returns:

@@ -118,11 +118,7 @@ class Outline:
         return Csr(start, nodes[np.argsort(around, kind="stable")].astype(np.int32)).lists()
 
     def count(self, mask: Mask) -> Ints:
-        """How many wanted ops each node holds, nested ones included.
-
-        Args:
-            mask: The ops, as a mask.
-        """
+        """How many wanted ops each node holds, nested ones included."""
         start, stop, order = self.intervals
         return count_inside(start, stop, order, mask)
 
@@ -132,11 +128,7 @@ class Outline:
         return np.sort(order[start[node] : stop[node]])
 
     def prefix(self, node: int) -> str:
-        """The prefix of the names of ops drawn in a node: its scope's name, with a slash; "" at the root.
-
-        Args:
-            node: The number of the node.
-        """
+        """The prefix of the names of ops drawn in a node: its scope's name, with a slash; "" at the root."""
         while self.members[node] > 0:
             node = int(self.parent[node])
         name = self.names[self.base[node]]
@@ -146,7 +138,6 @@ class Outline:
         """Names of ops without that of the scope they are drawn in, "mean/sub"; "" when the last part says as much.
 
         Args:
-            ops: The numbers of the ops.
             names: The names of all ops, in the order of the graph.
         """
         homes = self.home[ops].tolist()
@@ -224,11 +215,7 @@ class Sums:
 
 
 def outline_of_scopes(tree: ScopeTree) -> Outline:
-    """Return the outline without groups.
-
-    Args:
-        tree: The tree of name scopes.
-    """
+    """Return the outline without groups."""
     count = len(tree.names)
     return Outline(
         names=tree.names,
@@ -249,9 +236,6 @@ def sum_ops(index: GraphIndex, facts: OpFacts, outline: Outline, structure: npt.
     """Compute the totals of the nodes of an outline.
 
     Args:
-        index: The graph.
-        facts: The facts about its ops.
-        outline: Its outline.
         structure: The structural hashes of its nodes and ops.
     """
     start, stop, order = outline.intervals

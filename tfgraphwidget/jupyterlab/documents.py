@@ -177,9 +177,6 @@ class Document:
         """The path of a folder that was chosen in JupyterLab, from the folder on that names are relative to.
 
         Raises UnknownName for one that the kernel cannot read.
-
-        Args:
-            request: `path` and `root` as for `open_document`.
         """
         folder = self.exporter.folder
         return path_from(resolve_path(_text(request, "path"), _text(request, "root"), folder), folder)

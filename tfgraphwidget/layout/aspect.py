@@ -44,7 +44,6 @@ def choose_child_levels(
     """Choose the shape of each open child of a container.
 
     Args:
-        structure: the container's components and edges.
         area: the estimated area per child, in pixels².
         is_open: whether each child is an open scope.
         aspect: the width : height of the container.

@@ -111,20 +111,13 @@ class LayoutCache:
     def add_fresh_results(self, other: LayoutCache) -> None:
         """Take over the results that depend on no earlier drawing: structures, shapes and fresh
         drawings.
-
-        Args:
-            other: The cache to read.
         """
         self.structures |= other.structures
         self.child_levels |= other.child_levels
         self.layouts |= {key: drawing for key, drawing in other.layouts.items() if isinstance(key, LayoutKey)}
 
     def add_results(self, other: LayoutCache) -> None:
-        """Take over all results that are missing here, without the history.
-
-        Args:
-            other: The cache to read.
-        """
+        """Take over all results that are missing here, without the history."""
         self.structures |= other.structures | self.structures
         self.child_levels |= other.child_levels | self.child_levels
         self.layouts |= other.layouts | self.layouts
@@ -132,11 +125,7 @@ class LayoutCache:
         self.pinned |= other.pinned | self.pinned
 
     def adopt(self, other: LayoutCache) -> None:
-        """Take over the results and the history of a fork: its drawing is the one that is shown.
-
-        Args:
-            other: The cache to read.
-        """
+        """Take over the results and the history of a fork: its drawing is the one that is shown."""
         self.add_results(other)
         self.scope_levels |= other.scope_levels
         self.previous |= other.previous

@@ -36,11 +36,9 @@ def layout_container(
     """Lay out the nodes and edges of one container.
 
     Args:
-        structure: components, edges and isolated nodes.
         sizes: width and height of each node in pixels.
         ports: per node, the x of the ports where edges enter it and leave it, from its left, or
             None for anywhere.
-        aspect: the wanted width : height.
         previous: an earlier layout; its order, layers and columns are kept where possible.
         main: draws one component in another way than in layers.
         title: how far the title above reaches from the left, in pixels; lines come in to the right

@@ -68,11 +68,6 @@ class Frame:
     def enclose(self, item: int, width: float, height: float) -> tuple[tuple[float, float], float, float]:
         """Add the header and padding of a scope to its inside.
 
-        Args:
-            item: The number of the scope.
-            width: The width of its inside.
-            height: The height of its inside.
-
         Returns:
             The corner of the inside in the scope, and the width and height of the scope.
         """
@@ -85,12 +80,7 @@ class Frame:
         return (left + spare / 2, top), width + spare, height
 
     def fill(self, item: int, layout: ContainerLayout) -> ContainerLayout:
-        """Center a layout in all the width that the scope's name needs.
-
-        Args:
-            item: The number of the item.
-            layout: The layout of one container.
-        """
+        """Center a layout in all the width that the scope's name needs."""
         axis = 1 if self.right else 0
         extent = layout.height if self.right else layout.width
         room = self.least[item] - self.before[item, axis] - self.after[item, axis]
@@ -122,12 +112,7 @@ def _title_widths(visible: VisibleGraph, is_open: Mask) -> Floats:
 
 
 def scope_titles(visible: VisibleGraph, scopes: npt.NDArray[np.integer]) -> list[str]:
-    """Return the texts that the headers of scopes have, or would have if they were open.
-
-    Args:
-        visible: The items that are drawn.
-        scopes: The numbers of some of them.
-    """
+    """Return the texts that the headers of scopes have, or would have if they were open."""
     labels = [visible.labels[item] or last_part(visible.names[item]) for item in scopes.tolist()]
     counts = visible.members[scopes].tolist()
     loops = (visible.loop[scopes] > 0).tolist()
@@ -144,8 +129,6 @@ def to_absolute(
     """Convert the layouts of containers to absolute coordinates.
 
     Args:
-        visible: The items and edges.
-        frame: The frame of the drawing.
         size: The width and height of each item, in the drawing's x and y.
         offset: Where the inside of each item begins in it.
         layouts: The layouts of the open scopes in the order of their items.

@@ -23,7 +23,6 @@ def pack(boxes: Sequence[Size], aspect: float) -> tuple[list[Point], float, floa
 
     Args:
         boxes: width and height of each box in pixels.
-        aspect: the wanted width : height.
 
     Returns:
         The upper left corners, the width and the height of it all.
@@ -43,8 +42,6 @@ def pack_beside(
         existing: The width and height of the existing drawing.
         boxes: The widths and heights of the boxes.
         aspect: The target ratio of width to height.
-        gap: The distance to the existing drawing.
-        below: Whether they may be put below.
 
     Returns:
         Whether they are below, and their corners relative to where they begin.

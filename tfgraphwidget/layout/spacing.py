@@ -48,8 +48,6 @@ class Skyline:
         """Find the highest free y between two x.
 
         Args:
-            low: The left end.
-            high: The right end.
             need: The distance to keep from each kind.
         """
         i = bisect_right(self.x, low) - 1
@@ -61,14 +59,7 @@ class Skyline:
         return result
 
     def add(self, low: float, high: float, y: float, kind: int) -> None:
-        """Make something end at a y between two x.
-
-        Args:
-            low: The left end.
-            high: The right end.
-            y: Its lower end.
-            kind: What it is.
-        """
+        """Make something end at a y between two x."""
         a, b = bisect_left(self.x, low), bisect_left(self.x, high)
         after = (high, self.y[b - 1], self.kind[b - 1])
         more = b == len(self.x) or self.x[b] > high
@@ -96,7 +87,6 @@ def drop_row(
         skyline: What is above; the boxes are added.
         boxes: (low x, high x, height) of each box.
         head: The distance to keep from the border.
-        floor: The least y of each box.
 
     Returns:
         The y of the upper sides.
@@ -128,8 +118,6 @@ def lay_track(skyline: Skyline, low: float, high: float, step: float) -> float:
 
     Args:
         skyline: What is above; the segment is added.
-        low: The left end.
-        high: The right end.
         step: The distance to keep from other segments.
 
     Returns:

@@ -21,7 +21,6 @@ def clear_title(layout: MutableLayout, structure: Structure, title: float) -> No
     Args:
         layout: The layout of a container, which is changed: it becomes taller by the tracks on
             which the lines run back to where they came in, and as wide as the ports need.
-        structure: Its structure.
         title: How far the title reaches from the left, in pixels.
     """
     if not any(x < title for x in layout.enter):

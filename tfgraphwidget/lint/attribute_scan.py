@@ -31,11 +31,7 @@ class AttributeScan:
 
 
 def scan_attributes(index: GraphIndex) -> AttributeScan:
-    """Find the ops whose attributes are worth a look.
-
-    Args:
-        index: The graph.
-    """
+    """Find the ops whose attributes are worth a look."""
     scan = AttributeScan()
     of_type = {kind: _names_of(index.typing.definition(kind)) for kind in index.kinds[0]}
     for op, node in enumerate(index.nodes):

@@ -65,11 +65,7 @@ class Report:
         return tuple(dict.fromkeys(name for finding in self.findings for name in finding.ops))
 
     def of(self, code: str) -> Report:
-        """The findings of one rule.
-
-        Args:
-            code: Its code.
-        """
+        """The findings of one rule."""
         return Report(tuple(finding for finding in self.findings if finding.code == code))
 
     def rows(self) -> list[dict[str, object]]:

@@ -21,11 +21,7 @@ from tfgraphwidget.tf_types import AttrValue, NodeDef, OpDef
 
 @rule("input-dtypes", "error")
 def input_dtypes(context: LintContext) -> Iterator[Finding]:
-    """Inputs that read a tensor of another dtype than the op takes by its type and attributes.
-
-    Args:
-        context: The graph and the target of the check.
-    """
+    """Inputs that read a tensor of another dtype than the op takes by its type and attributes."""
     for body in context.bodies if context.is_file else ():
         index, wrong = body.index, _wrong_dtypes(body.index)
         settings = {op: _fitting_attribute(index, op, edges) for op, edges in wrong.items()}

@@ -16,11 +16,7 @@ from tfgraphwidget.sentences import editor_call
 
 @rule("batch-size")
 def batch_size(context: LintContext) -> Iterator[Finding]:
-    """Constants in which the batch size of an input is baked, so that the graph runs with no other.
-
-    Args:
-        context: The graph and the target of the check.
-    """
+    """Constants in which the batch size of an input is baked, so that the graph runs with no other."""
     index = context.index
     inputs = [op for op in context.of_types(REQUIRED_PLACEHOLDERS.__contains__) if context.needed_mask[op]]
     shapes = {op: shape for op in inputs if (shape := index.shape(op, 0)) and shape[0] is not None}
@@ -53,11 +49,7 @@ def batch_size(context: LintContext) -> Iterator[Finding]:
 
 @rule("unknown-shape")
 def unknown_shape(context: LintContext) -> Iterator[Finding]:
-    """Placeholders of which not even the rank is known: converters refuse them.
-
-    Args:
-        context: The graph and the target of the check.
-    """
+    """Placeholders of which not even the rank is known: converters refuse them."""
     index = context.index
     for op in context.of_types(REQUIRED_PLACEHOLDERS.__contains__):
         if context.needed_mask[op] and index.shape(op, 0) is None:
@@ -74,11 +66,7 @@ def unknown_shape(context: LintContext) -> Iterator[Finding]:
 
 @rule("missing-ends", "error")
 def missing_ends(context: LintContext) -> Iterator[Finding]:
-    """Signatures of the file that name tensors which the graph does not have, so that they cannot be called.
-
-    Args:
-        context: The graph and the target of the check.
-    """
+    """Signatures of the file that name tensors which the graph does not have, so that they cannot be called."""
     for name, tensors in context.missing_ends.items():
         yield Finding(
             "missing-ends",
@@ -94,9 +82,6 @@ def signature_ends(context: LintContext) -> Iterator[Finding]:
     """Signatures that take a tensor twice, or one that none of their outputs needs, or lack one that these need.
 
     A call feeds the inputs, whichever op makes them otherwise: what lies behind them is not needed.
-
-    Args:
-        context: The graph and the target of the check.
     """
     index = context.index
     for signature in context.signatures:

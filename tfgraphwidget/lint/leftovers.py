@@ -37,11 +37,7 @@ _DROPOUT = re.compile(r"drop_?(out|path)|stochastic_depth", re.IGNORECASE)
 
 @rule("training-ops")
 def training_ops(context: LintContext) -> Iterator[Finding]:
-    """Optimizers, gradients and savers, which no output needs.
-
-    Args:
-        context: The graph and the target of the check.
-    """
+    """Optimizers, gradients and savers, which no output needs."""
     training = [op for op in context.of_types(_updates) if not context.needed_mask[op]]
     if training:
         extra = int((~context.needed_mask).sum())
@@ -60,11 +56,7 @@ def _updates(kind: str) -> bool:
 
 @rule("dropout")
 def dropout(context: LintContext) -> Iterator[Finding]:
-    """Random ops that the outputs need, as of a dropout that is active.
-
-    Args:
-        context: The graph and the target of the check.
-    """
+    """Random ops that the outputs need, as of a dropout that is active."""
     index = context.index
     random = [op for op in context.of_types(lambda kind: bool(_RANDOM.fullmatch(kind))) if context.needed_mask[op]]
     scopes: dict[str, list[int]] = {}
@@ -112,11 +104,7 @@ def _switches(context: LintContext, scope: str, ops: Sequence[int]) -> tuple[str
 
 @rule("asserts")
 def asserts(context: LintContext) -> Iterator[Finding]:
-    """Asserts and prints, which cost time and which few runtimes have.
-
-    Args:
-        context: The graph and the target of the check.
-    """
+    """Asserts and prints, which cost time and which few runtimes have."""
     index = context.index
     for types, what in ((CHECKS, "assert"), (PRINTS, "print")):
         matches = [op for op in _with_body(context, types) if context.needed_mask[op]]
@@ -176,11 +164,7 @@ def _is_guard(context: LintContext, op: int) -> bool:
 
 @rule("python-calls", "error")
 def python_calls(context: LintContext) -> Iterator[Finding]:
-    """Calls of Python functions, which no other process has.
-
-    Args:
-        context: The graph and the target of the check.
-    """
+    """Calls of Python functions, which no other process has."""
     ops = [op for op in context.of_types(PYTHON_CALLS.__contains__) if context.needed_mask[op]]
     if ops:
         yield Finding(

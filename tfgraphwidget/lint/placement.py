@@ -18,11 +18,7 @@ from tfgraphwidget.sentences import in_cell
 
 @rule("unknown-ops", "error")
 def unknown_ops(context: LintContext) -> Iterator[Finding]:
-    """Ops of types that TensorFlow does not know: of a library that is not loaded.
-
-    Args:
-        context: The graph and the target of the check.
-    """
+    """Ops of types that TensorFlow does not know: of a library that is not loaded."""
     index = context.index
     unknown = {kind for kind in index.kinds[0] if _is_unknown(context, kind)}
     ops = context.of_types(unknown.__contains__)
@@ -42,11 +38,7 @@ def _is_unknown(context: LintContext, kind: str) -> bool:
 
 @rule("missing-devices")
 def missing_devices(context: LintContext) -> Iterator[Finding]:
-    """Ops that are pinned to devices that are not there.
-
-    Args:
-        context: The graph and the target of the check.
-    """
+    """Ops that are pinned to devices that are not there."""
     index = context.index
     by_device: dict[str, list[int]] = {}
     for op, node in enumerate(index.nodes):
@@ -66,11 +58,7 @@ def missing_devices(context: LintContext) -> Iterator[Finding]:
 
 @rule("no-kernel", "error")
 def no_kernel(context: LintContext) -> Iterator[Finding]:
-    """Ops that the target has no kernel for, and what its converter refuses.
-
-    Args:
-        context: The graph and the target of the check.
-    """
+    """Ops that the target has no kernel for, and what its converter refuses."""
     if context.target == "cpu":
         index = context.index
         ops = [op for op in range(len(index)) if context.needed_mask[op] and not context.has_kernel(op)]

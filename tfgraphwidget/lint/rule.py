@@ -51,10 +51,7 @@ class Body:
         """A finding; ops of another graph are in its sentence only, and that has to be entered to fix them.
 
         Args:
-            code: The code of the rule.
-            severity: The severity.
             sentence: What it is and how to fix it.
-            ops: The ops that it is about.
             fix: A command that fixes it in this graph.
         """
         if self.way:
@@ -136,11 +133,7 @@ class LintContext:
         return tuple(self.index.names[op] for op in sorted(ops))
 
     def of_types(self, types: Callable[[str], bool]) -> list[int]:
-        """The numbers of the ops whose type fulfils a predicate.
-
-        Args:
-            types: The predicate of an op type.
-        """
+        """The numbers of the ops whose type fulfils a predicate."""
         fitting = [number for number, op_type in enumerate(self.index.kinds[0]) if types(op_type)]
         return np.flatnonzero(np.isin(self.index.kinds[1], fitting)).tolist()
 
@@ -184,12 +177,7 @@ RULES: dict[str, Rule] = {}
 
 
 def rule(code: str, severity: Severity = "warning") -> Callable[[Check], Check]:
-    """Register a function as a rule; the first line of its docstring says what it finds.
-
-    Args:
-        code: The code: words with hyphens.
-        severity: The severity of its findings.
-    """
+    """Register a function as a rule; the first line of its docstring says what it finds."""
 
     def register(check: Check) -> Check:
         RULES[code] = Rule(code, (check.__doc__ or "").strip().splitlines()[0], severity, check)
@@ -200,9 +188,6 @@ def rule(code: str, severity: Severity = "warning") -> Callable[[Check], Check]:
 
 def check_codes(codes: Iterable[str]) -> tuple[str, ...]:
     """Codes of rules, checked.
-
-    Args:
-        codes: Codes.
 
     Returns:
         The same.

@@ -57,11 +57,7 @@ Counts = npt.NDArray[np.int32]
 
 @rule("missing-inputs", "error")
 def missing_inputs(context: LintContext) -> Iterator[Finding]:
-    """Ops that stand for inputs which the file names and does not hold.
-
-    Args:
-        context: The graph and the target of the check.
-    """
+    """Ops that stand for inputs which the file names and does not hold."""
     for body in context.bodies:
         index = body.index
         for op in body.attributes.noted[MISSING_INPUT]:
@@ -96,11 +92,7 @@ def missing_inputs(context: LintContext) -> Iterator[Finding]:
 
 @rule("duplicate-names", "error")
 def duplicate_names(context: LintContext) -> Iterator[Finding]:
-    """Ops that share their name in the file, where all but the first have been given another.
-
-    Args:
-        context: The graph and the target of the check.
-    """
+    """Ops that share their name in the file, where all but the first have been given another."""
     for body in context.bodies:
         index = body.index
         for op in body.attributes.noted[NAME_IN_FILE]:
@@ -131,11 +123,7 @@ def duplicate_names(context: LintContext) -> Iterator[Finding]:
 
 @rule("invalid-names", "error")
 def invalid_names(context: LintContext) -> Iterator[Finding]:
-    """Names that TensorFlow takes for no op: with blanks, colons or other letters than those of English.
-
-    Args:
-        context: The graph and the target of the check.
-    """
+    """Names that TensorFlow takes for no op: with blanks, colons or other letters than those of English."""
     for body in context.bodies:
         index = body.index
         for op in body.attributes.noted[NAME_IN_FILE]:
@@ -173,11 +161,7 @@ def invalid_names(context: LintContext) -> Iterator[Finding]:
 
 @rule("wrong-ports", "error")
 def wrong_ports(context: LintContext) -> Iterator[Finding]:
-    """Inputs that read an output which the op does not have.
-
-    Args:
-        context: The graph and the target of the check.
-    """
+    """Inputs that read an output which the op does not have."""
     for body in context.bodies if context.is_file else ():
         index = body.index
         counts = _output_counts(index)
@@ -203,11 +187,7 @@ def wrong_ports(context: LintContext) -> Iterator[Finding]:
 
 @rule("input-counts", "error")
 def input_counts(context: LintContext) -> Iterator[Finding]:
-    """Ops that read more or fewer tensors than their type takes.
-
-    Args:
-        context: The graph and the target of the check.
-    """
+    """Ops that read more or fewer tensors than their type takes."""
     for body in context.bodies if context.is_file else ():
         index = body.index
         arities, read = _input_counts(index), np.diff(index.inputs.start)
@@ -233,11 +213,7 @@ def input_counts(context: LintContext) -> Iterator[Finding]:
 
 @rule("missing-results", "error")
 def missing_results(context: LintContext) -> Iterator[Finding]:
-    """Functions that return tensors which they do not have.
-
-    Args:
-        context: The graph and the target of the check.
-    """
+    """Functions that return tensors which they do not have."""
     for body in context.bodies if context.is_file else ():
         index = body.index
         for key, result in body.results.items():
@@ -261,11 +237,7 @@ def missing_results(context: LintContext) -> Iterator[Finding]:
 
 @rule("input-order", "error")
 def input_order(context: LintContext) -> Iterator[Finding]:
-    """Ops whose control inputs stand before tensors, which is in the order that TensorFlow takes once it is edited.
-
-    Args:
-        context: The graph and the target of the check.
-    """
+    """Ops whose control inputs stand before tensors, which is in the order that TensorFlow takes once it is edited."""
     for body in context.bodies:
         for op in body.attributes.noted[INPUTS_IN_FILE]:
             name = body.index.names[op]
@@ -282,11 +254,7 @@ def input_order(context: LintContext) -> Iterator[Finding]:
 
 @rule("cycles", "error")
 def cycles(context: LintContext) -> Iterator[Finding]:
-    """Ops that need each other, without a loop around them: none of them could ever run.
-
-    Args:
-        context: The graph and the target of the check.
-    """
+    """Ops that need each other, without a loop around them: none of them could ever run."""
     for body in context.bodies if context.is_file else ():
         index = body.index
         if index.is_sorted():
@@ -312,11 +280,7 @@ def cycles(context: LintContext) -> Iterator[Finding]:
 
 @rule("loop-frames", "error")
 def loop_frames(context: LintContext) -> Iterator[Finding]:
-    """While loops of one frame name beside each other, which TensorFlow takes for one loop.
-
-    Args:
-        context: The graph and the target of the check.
-    """
+    """While loops of one frame name beside each other, which TensorFlow takes for one loop."""
     for body in context.bodies:
         index = body.index
         if ENTER.isdisjoint(index.kinds[0]):
@@ -340,11 +304,7 @@ def loop_frames(context: LintContext) -> Iterator[Finding]:
 
 @rule("missing-colocations", "error")
 def missing_colocations(context: LintContext) -> Iterator[Finding]:
-    """Ops that are to be placed beside ops which the graph does not have.
-
-    Args:
-        context: The graph and the target of the check.
-    """
+    """Ops that are to be placed beside ops which the graph does not have."""
     if context.in_function:
         return
     body = context.bodies[0]  # TensorFlow passes over those of functions
@@ -372,11 +332,7 @@ def missing_colocations(context: LintContext) -> Iterator[Finding]:
 
 @rule("attributes", "error")
 def attributes(context: LintContext) -> Iterator[Finding]:
-    """Attributes without a value, those that the op's type does not have, and those that it lacks.
-
-    Args:
-        context: The graph and the target of the check.
-    """
+    """Attributes without a value, those that the op's type does not have, and those that it lacks."""
     for body in context.bodies if context.is_file else ():
         index = body.index
         count = 0
@@ -410,11 +366,7 @@ def attributes(context: LintContext) -> Iterator[Finding]:
 
 @rule("negative-shapes", "error")
 def negative_shapes(context: LintContext) -> Iterator[Finding]:
-    """Attributes that hold a shape with a dimension below 0, where -1 stands for one that is not known.
-
-    Args:
-        context: The graph and the target of the check.
-    """
+    """Attributes that hold a shape with a dimension below 0, where -1 stands for one that is not known."""
     for body in context.bodies if context.is_file else ():
         index = body.index
         for op in body.attributes.shaped:
@@ -467,8 +419,6 @@ def rest_of(body: Body, code: str, all_of_them: Sequence[int], do: str) -> Itera
     """A finding on those that are beyond the most that are listed.
 
     Args:
-        body: The graph.
-        code: The code of the rule.
         all_of_them: The ops, or the edges, that the rule finds.
         do: What they do, to stand behind "op".
     """

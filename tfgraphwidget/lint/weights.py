@@ -23,11 +23,7 @@ _FLOATING = "fc"
 
 @rule("unused-variables")
 def unused_variables(context: LintContext) -> Iterator[Finding]:
-    """Variables that no output needs.
-
-    Args:
-        context: The graph and the target of the check.
-    """
+    """Variables that no output needs."""
     index = context.index
     unused = [op for op in context.of_types(HANDLES.__contains__) if not context.needed_mask[op]]
     if unused and context.outputs:
@@ -44,11 +40,7 @@ def unused_variables(context: LintContext) -> Iterator[Finding]:
 
 @rule("not-finite", "error")
 def not_finite(context: LintContext) -> Iterator[Finding]:
-    """Weights that hold NaN or infinity.
-
-    Args:
-        context: The graph and the target of the check.
-    """
+    """Weights that hold NaN or infinity."""
     for op, value in _values(context):
         if value.dtype.kind not in _FLOATING or (value.size == 1 and np.isinf(value).all()):  # as the -inf of a mask
             continue
@@ -64,10 +56,8 @@ def not_finite(context: LintContext) -> Iterator[Finding]:
 
 @rule("duplicate-weights")
 def duplicate_weights(context: LintContext) -> Iterator[Finding]:
-    """Weights that are there several times over, element for element; those of one number, as at first, are left out.
-
-    Args:
-        context: The graph and the target of the check.
+    """Weights that are there several times over, element for element; those of one number, as at
+    first, are left out.
     """
     by_content: dict[bytes, list[int]] = {}
     sizes: dict[bytes, int] = {}
@@ -88,11 +78,7 @@ def duplicate_weights(context: LintContext) -> Iterator[Finding]:
 
 @rule("huge-constants")
 def huge_constants(context: LintContext) -> Iterator[Finding]:
-    """Constants of more than 8 MB beside variables, or of 64 MB in a frozen graph: a GraphDef can have 2 GB at most.
-
-    Args:
-        context: The graph and the target of the check.
-    """
+    """Constants of more than 8 MB beside variables, or of 64 MB in a frozen graph: a GraphDef can have 2 GB at most."""
     index = context.index
     large = _LARGE if context.of_types(HANDLES.__contains__) else _LARGE_WEIGHT
     for op in context.of_types(CONSTANTS.__contains__):
@@ -104,11 +90,7 @@ def huge_constants(context: LintContext) -> Iterator[Finding]:
 
 @rule("float64")
 def float64(context: LintContext) -> Iterator[Finding]:
-    """Ops that compute in float64 in a graph that computes in float32.
-
-    Args:
-        context: The graph and the target of the check.
-    """
+    """Ops that compute in float64 in a graph that computes in float32."""
     index = context.index
     computing = [
         op for op in range(len(index)) if context.needed_mask[op] and index.inputs.row(op).size and index.dtypes(op)

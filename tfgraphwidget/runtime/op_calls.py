@@ -189,7 +189,6 @@ class _Ops:
         """An op of this type: its output, or a list of its outputs.
 
         Args:
-            definition: Its OpDef.
             arguments: Its inputs and attributes, by their names there.
             name: Its name; "" for the op type.
         """
@@ -276,7 +275,6 @@ def input_arguments(
     """The arguments of an op type: its inputs in order, and attributes by the names of its OpDef.
 
     Args:
-        definition: The OpDef.
         tensors: What its inputs read; where one of them is a list, it takes all that are left.
         attributes: Attributes by name; those that follow from inputs are left out.
 
@@ -308,9 +306,6 @@ def typed_operands(
     """The inputs of an op with its constants made, each of the dtype that the op wants there.
 
     Args:
-        definition: The OpDef.
-        operands: Tensors, and constants of a text.
-        dtype_of: The dtype of a tensor.
         make: Makes a constant of a dtype; "" where the op leaves it open.
 
     Raises:

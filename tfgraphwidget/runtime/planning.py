@@ -195,7 +195,6 @@ class SourceContext:
         Args:
             function: The function, or an op type.
             specs: The dtype and static shape of each argument.
-            options: Keyword arguments of the function.
 
         Raises:
             GraphEditError: The function raised, or made a variable in a body that ops call.
@@ -224,7 +223,6 @@ class SourceContext:
         Args:
             function: The function, or an op type.
             specs: The dtype and static shape of the tensor, and of the gradient that arrives.
-            options: Keyword arguments of the function.
         """
         if self.function or not tf_protos.is_tensorflow_installed():
             return None
@@ -234,7 +232,6 @@ class SourceContext:
         """The body of the function `label` that an op calls; see `PlanContext.enter`.
 
         Args:
-            op: The op that calls it.
             label: Which of the functions that it calls.
             shapes: The shapes of the arguments, where they are known.
         """
@@ -249,21 +246,11 @@ class SourceContext:
         return inner
 
     def infer_shapes(self, index: GraphIndex, patch: Patch) -> Patch:
-        """Return the patch with static shapes as TensorFlow infers them.
-
-        Args:
-            index: The graph.
-            patch: The changes of an edit.
-        """
+        """Return the patch with static shapes as TensorFlow infers them."""
         return infer_patch_shapes(index, patch)
 
     def constant(self, value: object, dtype: str, shape: Shape) -> TensorProto:
         """Return the TensorProto of a value.
-
-        Args:
-            value: The value, as `np.asarray` takes it.
-            dtype: The dtype of the tensor.
-            shape: The static shape of the tensor.
 
         Raises:
             GraphEditError: The tensor cannot have the value.
@@ -279,11 +266,6 @@ class SourceContext:
 
     def compute(self, nodes: Sequence[NodeDef], tensors: Sequence[str], seconds: float) -> list[Array]:
         """Compute tensors of ops that read nothing from outside; see `PlanContext.compute`.
-
-        Args:
-            nodes: The ops.
-            tensors: The tensors.
-            seconds: How long it may take.
 
         Raises:
             GraphEditError: TensorFlow cannot compute a tensor.
@@ -442,7 +424,6 @@ def plan(command: Command, context: PlanContext) -> Patch:
     """Plan a command, and infer the static shapes that follow.
 
     Args:
-        command: The edit.
         context: The graph, and what TensorFlow knows of it.
 
     Returns:

@@ -21,12 +21,7 @@ _ALL = 12_000  # and of all such drawings together
 
 
 def candidates(scene: scenes.Scene, view_spec: ViewSpec) -> tuple[str, ...]:
-    """Return the closed scopes and groups whose insides take a while to lay out, the largest first.
-
-    Args:
-        scene: The scene.
-        view_spec: What the view shows.
-    """
+    """Return the closed scopes and groups whose insides take a while to lay out, the largest first."""
     if len(scene) + _FEWEST > _LARGEST:
         return ()
     names = [scene.names[item] for item in np.flatnonzero(scene.kind == CLOSED).tolist()]
@@ -48,9 +43,6 @@ def prefetch(index: GraphIndex, view_spec: ViewSpec, after: ViewSpec, cache: Lay
     """Build the scene as it will be with more scopes open.
 
     Args:
-        index: the graph.
-        view_spec: what is drawn now.
-        after: what will be drawn.
         cache: the layout cache; results are added, its history does not change.
 
     Returns:

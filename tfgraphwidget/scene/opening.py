@@ -28,7 +28,6 @@ def first_drawing(
     all of it. When no step does, they are those of the first step that shows more than a few boxes.
 
     Args:
-        index: The graph.
         view_spec: The view; which scopes are open in it does not matter.
         width: The width of the pane, in pixels.
         height: The height of the pane, in pixels.

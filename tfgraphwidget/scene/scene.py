@@ -187,8 +187,6 @@ def build(
     """Build the scene of a graph.
 
     Args:
-        index: the graph.
-        view_spec: what is to be drawn.
         layout: a callable like those of networkx, or None for the layered layout.
         cache: the layout cache of the earlier scene, see `layout.compound.place`.
 
@@ -249,8 +247,6 @@ def paint(
     """Compute the colors of a selection.
 
     Args:
-        scene: The scene.
-        selected: Which ops are selected.
         inputs: The op numbers before which inputs of the boundary are cut.
         outputs: The op numbers after which outputs are cut.
         fresh: Which ops are new; an item is new if all its ops are.
@@ -291,23 +287,13 @@ def box_of(scene: Scene, name: str) -> int | None:
 
 
 def key_of(scene: Scene, item: int) -> str:
-    """The name that an item is pinned by: a scope's has a slash behind where there is such an op, too.
-
-    Args:
-        scene: The scene.
-        item: The number of the item.
-    """
+    """The name that an item is pinned by: a scope's has a slash behind where there is such an op, too."""
     name = scene.names[item]
     return f"{name}/" if name in scene.index.ids and scene.kind[item] in (CLOSED, OPEN) else name
 
 
 def mark_differences(scene: Scene, added: Mask, changed: Mask) -> npt.NDArray[np.uint8]:
     """Mark the items whose ops were added or changed.
-
-    Args:
-        scene: The scene.
-        added: Which ops were added.
-        changed: Which ops were changed.
 
     Returns:
         uint8 per item: 1 if all its ops are added, 2 if some are added or changed, else 0.
@@ -320,9 +306,7 @@ def mark_probed(scene: Scene, fine: Mask, bad: Mask) -> npt.NDArray[np.uint8]:
     """Mark the items whose ops were probed.
 
     Args:
-        scene: The scene.
         fine: Which ops were probed without a finding.
-        bad: Which ops have a finding.
 
     Returns:
         uint8 per item: 2 if it has a broken op, 1 if it has an op that was probed, else 0.
@@ -334,7 +318,6 @@ def value_texts(scene: Scene, texts: Mapping[str, str]) -> Arrays:
     """The fields of a Paint that say what a run found.
 
     Args:
-        scene: The scene.
         texts: A text for each op of which something is known.
     """
     value = _encode_texts([texts.get(name, "") for name in scene.names])
@@ -345,9 +328,7 @@ def with_colors(paint: Paint, tint: npt.NDArray[np.uint8], notes: Sequence[str])
     """Add a color encoding to a paint.
 
     Args:
-        paint: The paint.
         tint: The color number of each item, see `scene.coloring.scales`.
-        notes: The text of each item.
 
     Returns:
         The paint with the encoding.

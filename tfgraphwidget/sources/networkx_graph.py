@@ -28,11 +28,7 @@ Now = Mapping[str, str]  # names of the ops that are there: as their NodeDefs ha
 
 
 def is_networkx(thing: object) -> TypeGuard[NetworkxGraph]:
-    """Whether an object is a networkx graph; networkx is not imported for this.
-
-    Args:
-        thing: Any object.
-    """
+    """Whether an object is a networkx graph; networkx is not imported for this."""
     networkx = sys.modules.get("networkx")
     return networkx is not None and isinstance(thing, networkx.Graph)
 
@@ -49,19 +45,10 @@ class NetworkxGraph(Protocol):
         """Whether edges have a direction."""
 
     def nodes(self, *, data: bool) -> Iterable[tuple[object, Mapping[str, object]]]:
-        """The nodes with their attributes.
-
-        Args:
-            data: Whether to give the attributes too.
-        """
+        """The nodes with their attributes."""
 
     def in_edges(self, node: str, *, data: bool) -> Iterable[tuple[str, str, Mapping[str, Any]]]:
-        """The edges to a node, with their attributes.
-
-        Args:
-            node: The name of the node.
-            data: Whether to give the attributes too.
-        """
+        """The edges to a node, with their attributes."""
 
 
 def networkx_meta_graph(graph: NetworkxGraph) -> tuple[MetaGraphDef, tuple[str, ...]]:

@@ -41,11 +41,7 @@ class GraphDefLibrary:
 
     @classmethod
     def of(cls, graph_def: GraphDef) -> GraphDefLibrary:
-        """The library of a GraphDef.
-
-        Args:
-            graph_def: The GraphDef.
-        """
+        """The library of a GraphDef."""
         return cls(graph_def, {function.signature.name: function for function in graph_def.library.function})
 
     def functions(self) -> frozenset[str]:

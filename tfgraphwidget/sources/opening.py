@@ -204,11 +204,7 @@ def _short(thing: object) -> str:
 
 
 def reopen_live_expression(*, has_session: bool) -> str:
-    """The expression for a live graph; a script must have created it as the default graph.
-
-    Args:
-        has_session: Whether the source has a session.
-    """
+    """The expression for a live graph; a script must have created it as the default graph."""
     return _call([_GRAPH, _SESSION] if has_session else [_GRAPH], ())
 
 
@@ -216,7 +212,6 @@ def reopen_expression(thing: Any, title: str, choices: Mapping[str, object]) -> 
     """The Python expression that opens a source again, `tgw.edit(...)`; for a live graph see `reopen_live_expression`.
 
     Args:
-        thing: What was opened.
         title: The source's title, for a comment where the expression cannot contain what was opened.
         choices: The options that were passed to `tgw.edit`; None for those that were not.
     """
@@ -235,7 +230,6 @@ def with_variables(code: str, thing: str, session: str) -> str:
     """A script with the names of variables where it says what was opened.
 
     Args:
-        code: The script.
         thing: The variable that holds what was opened.
         session: The variable that holds its session; "" without one.
     """

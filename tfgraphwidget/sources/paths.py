@@ -35,20 +35,12 @@ def _home(path: Path) -> Path:
 
 
 def parent_prefix(path: Path) -> str:
-    """What stands before the last part of a path: "models/" of "models/m.pb", "" of "m.pb".
-
-    Args:
-        path: The path.
-    """
+    """What stands before the last part of a path: "models/" of "models/m.pb", "" of "m.pb"."""
     return str(path.parent / "_")[:-1]
 
 
 def shorten(thing: object) -> str:
-    """The repr of a value, cut to about 200 characters; "<Type>" when its repr raises.
-
-    Args:
-        thing: Any value.
-    """
+    """The repr of a value, cut to about 200 characters; "<Type>" when its repr raises."""
     try:
         text = thing if type(thing) is str and len(thing) > _LONGEST else repr(thing)
         text = repr(text[:_LONGEST] + "…") if text is thing else text

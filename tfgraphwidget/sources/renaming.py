@@ -28,7 +28,6 @@ def rename_inputs(nodes: Sequence[NodeDef], alias: Mapping[str, str]) -> None:
     """Rewrite, in place, every input, control input and colocation of NodeDefs that names an op of `alias`.
 
     Args:
-        nodes: The NodeDefs, in the order of the graph.
         alias: The names that are shown, by TensorFlow's.
     """
     if not alias:

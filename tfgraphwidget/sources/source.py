@@ -320,11 +320,7 @@ class Source:
         return self.graph
 
     def take(self, imported: ImportedGraph) -> None:
-        """Let the file's graph be what TensorFlow has imported.
-
-        Args:
-            imported: The graph with its session.
-        """
+        """Let the file's graph be what TensorFlow has imported."""
         self.body, self.graph, self.session = imported.body, imported.graph, imported.session
         self.repaired = imported.repaired
         self.notices += tuple(notice for notice in imported.notices if notice not in self.notices)

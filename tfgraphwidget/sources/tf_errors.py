@@ -13,11 +13,7 @@ _WHERE = ("File ", "in user code", "Traceback", "Graph execution error", "Detect
 
 
 def first_line(error: BaseException) -> str:
-    """The line of an error of TensorFlow or Python that says what is wrong, at most 300 characters.
-
-    Args:
-        error: The exception.
-    """
+    """The line of an error of TensorFlow or Python that says what is wrong, at most 300 characters."""
     try:
         text = str(error.message if isinstance(error, OpError) else error)
     except Exception:

@@ -216,11 +216,7 @@ def numpy_dtype(name: str) -> np.dtype:
 
 
 def array_of(tensor_proto: TensorProto) -> np.ndarray:
-    """The numpy array of a TensorProto, of any size. Raises TypeError or ValueError for a damaged one.
-
-    Args:
-        tensor_proto: The TensorProto.
-    """
+    """The numpy array of a TensorProto, of any size. Raises TypeError or ValueError for a damaged one."""
     from tfgraphwidget.graph import tensor_values
 
     return tensor_values.tensor_array(tensor_proto, dtype_names().get(tensor_proto.dtype, ""), largest=None)
@@ -231,7 +227,6 @@ def tensor_of(value: object, dtype: str) -> TensorProto | None:
 
     Args:
         value: An array, or what numpy makes one of.
-        dtype: The name of the dtype.
 
     Raises:
         TypeError: It is no value of the dtype.
@@ -253,11 +248,7 @@ def tensor_of(value: object, dtype: str) -> TensorProto | None:
 
 
 def string_tensor(text: str) -> TensorProto:
-    """The TensorProto of a scalar string.
-
-    Args:
-        text: The string.
-    """
+    """The TensorProto of a scalar string."""
     tensor = _message("AttrValue")().tensor
     tensor.dtype = STRING
     tensor.tensor_shape.SetInParent()

@@ -18,8 +18,6 @@ def copy_unknown_fields(source: Message, target: Message, *parts: str) -> None:
     """Add the fields to a message that another one of its kind has and that we do not know, unless it has such fields.
 
     Args:
-        source: The message that has them.
-        target: The message that gets them.
         parts: Fields whose messages get theirs too, at any depth, by the key in a map: "signature_def".
     """
     fields: Any = UnknownFieldSet(source)  # types-protobuf does not know that it can be gone through

@@ -20,7 +20,6 @@ def read_variable_def(proto: tf_protos.VariableDef, constraint: Callable[..., Te
     """Convert TensorFlow's VariableDef message to a `graph.index.VariableDef`.
 
     Args:
-        proto: The VariableDef.
         constraint: What projects the values after each update of an optimizer; None for nothing.
     """
     return VariableDef(
@@ -42,28 +41,19 @@ def is_same_variable(one: object, other: object) -> bool:
 
     Args:
         one: A variable, or any other object.
-        other: Another one.
     """
     handles = [getattr(getattr(each, "value", None), "handle", getattr(each, "handle", None)) for each in (one, other)]
     return handles[0] is not None and handles[0] is handles[1]
 
 
 def variable_definition(variable: Variable) -> VariableDef:
-    """The VariableDef of a `tf.Variable` in a graph.
-
-    Args:
-        variable: The variable.
-    """
+    """The VariableDef of a `tf.Variable` in a graph."""
     with variable.graph.as_default():
         return read_variable_def(variable.to_proto(), variable.constraint)
 
 
 def variable_collections(variables: Sequence[VariableDef]) -> Collections:
-    """Variables in the collections that a TensorFlow 1 graph has for them.
-
-    Args:
-        variables: The variables.
-    """
+    """Variables in the collections that a TensorFlow 1 graph has for them."""
     members = {
         tf_protos.GLOBAL_VARIABLES: tuple(Member("variable", v.name) for v in variables),
         tf_protos.TRAINABLE_VARIABLES: tuple(Member("variable", v.name) for v in variables if v.trainable),
@@ -75,7 +65,6 @@ def read_collections(meta: MetaGraphDef, ops_there: Container[str]) -> Collectio
     """The entries of a MetaGraphDef's collections that are in the graph.
 
     Args:
-        meta: The MetaGraphDef.
         ops_there: The names of the ops of the graph.
     """
     entries: dict[str, tuple[Member, ...]] = {}
@@ -98,7 +87,6 @@ def read_contexts(meta: MetaGraphDef, ops_there: Container[str]) -> tuple[Contex
     """The control flow contexts of a MetaGraphDef, less those of loops and conditionals that are not in the graph.
 
     Args:
-        meta: The MetaGraphDef.
         ops_there: The names of the ops of the graph.
     """
     contexts: list[ContextDef] = []
@@ -114,7 +102,6 @@ def read_runners(meta: MetaGraphDef, ops_there: Container[str]) -> tuple[tuple[s
     """(collection key, QueueRunnerDef) of the queue runners of a MetaGraphDef whose queue is in the graph.
 
     Args:
-        meta: The MetaGraphDef.
         ops_there: The names of the ops of the graph.
     """
     runners: list[tuple[str, QueueRunnerDef]] = []

@@ -30,7 +30,6 @@ def import_serialized(graph: Any, serialized: bytes, input_map: Mapping[tuple[st
     """Add the ops of a serialized GraphDef to a tf.Graph or a graph of the C API; Python objects are not made.
 
     Args:
-        graph: The graph.
         serialized: The bytes of a GraphDef, whose nodes have all attributes.
         input_map: (op, output) that the nodes read → the C output of the graph to read instead; (op, -1) for a control
             input → a C op.
@@ -59,10 +58,6 @@ def import_serialized(graph: Any, serialized: bytes, input_map: Mapping[tuple[st
 def copy_function(graph: Any, library_function: LibraryFunction) -> None:
     """Add a function of a graph's library to a graph of the C API.
 
-    Args:
-        graph: The graph.
-        library_function: The function, as TensorFlow's Python object.
-
     Private: `_c_func` of functions, the C API. The public API knows no graphs of the C API.
     """
     with library_function._c_func.get() as c_function:
@@ -80,10 +75,6 @@ def new_c_operations(graph: Any) -> dict[str, object]:
 def output_of_c_operation(c_operation: object, port: int) -> Any:
     """Return the C output of a C op.
 
-    Args:
-        c_operation: The op of the C graph.
-        port: The number of the output.
-
     Private: `TF_Output`. See `new_c_graph`.
     """
     output = c_api.TF_Output()
@@ -93,10 +84,6 @@ def output_of_c_operation(c_operation: object, port: int) -> Any:
 
 def c_end(operation: tf.Operation, port: int) -> Any:
     """Return what the C API calls an output of an op, or for port -1 the op.
-
-    Args:
-        operation: The live op.
-        port: The number of the output.
 
     Private: `Operation._tf_output`, `Operation._c_op`. The C API takes nothing else.
     """
@@ -108,9 +95,7 @@ def copy_handle_data(graph: Any, output: object, other: object, copy: object) ->
 
     Args:
         graph: The C graph, or tf.Graph, of `output`.
-        output: The C output to read from.
         other: The C graph, or tf.Graph, of `copy`.
-        copy: The C output to write to.
 
     Private: `GetHandleShapeAndType`, `SetHandleShapeAndType` of the C API. Public shapes are those of the handle only.
     """
@@ -121,10 +106,6 @@ def copy_handle_data(graph: Any, output: object, other: object, copy: object) ->
 
 def copy_tensor_handle_data(source: tf.Tensor, target: tf.Tensor) -> None:
     """Copy the dtypes and shapes of the resources that a tensor holds to a placeholder for it.
-
-    Args:
-        source: The tensor, which holds resources.
-        target: The placeholder.
 
     Private: `handle_data_util.copy_handle_data`, which takes the data of eager handles too. See `copy_handle_data`.
     """

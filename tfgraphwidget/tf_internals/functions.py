@@ -53,10 +53,6 @@ def graph_functions(graph: tf.Graph) -> Mapping[str, LibraryFunction]:
 def add_function(graph: tf.Graph, library_function: LibraryFunction) -> None:
     """Add a function of `functions_from_library` to the graph's library, and to nothing else.
 
-    Args:
-        graph: The live graph.
-        library_function: The function, as TensorFlow's Python object.
-
     Private: `Graph._add_function`. The function's own `add_to_graph` enters it into the eager runtime, and only there.
     """
     graph._add_function(library_function)
@@ -64,10 +60,6 @@ def add_function(graph: tf.Graph, library_function: LibraryFunction) -> None:
 
 def remove_function(graph: tf.Graph, name: str) -> None:
     """Remove a function from the graph's library.
-
-    Args:
-        graph: The live graph.
-        name: The name of the function.
 
     Private: `Graph._remove_function`. There is no public method.
     """
@@ -77,9 +69,6 @@ def remove_function(graph: tf.Graph, name: str) -> None:
 def functions_from_library(library: FunctionDefLibrary) -> list[LibraryFunction]:
     """Return the functions of a FunctionDefLibrary as TensorFlow's Python objects, in no graph yet.
 
-    Args:
-        library: The FunctionDefLibrary.
-
     Private: `tensorflow.python.framework.function.from_library`. The public API loads functions by importing a graph.
     """
     return list(function.from_library(library))
@@ -87,9 +76,6 @@ def functions_from_library(library: FunctionDefLibrary) -> list[LibraryFunction]
 
 def function_definition_bytes(library_function: LibraryFunction) -> bytes | None:
     """Return the FunctionDef of a TensorFlow 1 function as bytes; None for other kinds of functions.
-
-    Args:
-        library_function: The function, as TensorFlow's Python object.
 
     Private: `function._DefinedFunction`, `_DefinedFunction._c_func`, the C API. Its public `definition` enters the
     function into the eager runtime too, where there may be another one of its name.
@@ -112,7 +98,6 @@ def set_gradient_function(operation: tf.Operation, gradient: Callable[..., objec
     """Set the function that computes the gradient of a call of a function.
 
     Args:
-        operation: The live op.
         gradient: What computes the gradient; None for TensorFlow's own.
 
     Private: `Operation._gradient_function`. TensorFlow sets it while it makes the call.
@@ -140,7 +125,6 @@ def body_graph(operation: tf.Operation, label: str) -> FuncGraph | None:
     """The FuncGraph of a loop's or a conditional's function that gradients are computed of; None if there is none.
 
     Args:
-        operation: The live op.
         label: Which of the functions that the op calls.
 
     Private: `Operation._body_graph` and the like. There is no public attribute.
@@ -167,7 +151,6 @@ def function_graph(operation: tf.Operation, shapes: Sequence[tf.TensorShape], na
     Args:
         operation: The op. The library of its graph has the function.
         shapes: The shapes of the inputs of the FuncGraph.
-        name: The name of the function.
 
     Private: `control_flow_util_v2.get_func_graph`. Public functions trace Python, and read no library.
     """
@@ -177,9 +160,6 @@ def function_graph(operation: tf.Operation, shapes: Sequence[tf.TensorShape], na
 
 def load_functions(library: FunctionDefLibrary) -> dict[str, ConcreteFunction]:
     """Return a ConcreteFunction for each FunctionDef of a FunctionDefLibrary, by the FunctionDef's name.
-
-    Args:
-        library: The FunctionDefLibrary.
 
     Raises:
         ValueError: A function calls itself, or TensorFlow cannot load one.
@@ -194,7 +174,6 @@ def rename_called_functions(node: NodeDef, functions: Mapping[str, ConcreteFunct
     """Change a NodeDef to call functions of `load_functions`, and rename the state that it shares.
 
     Args:
-        node: The NodeDef.
         functions: The functions of `load_functions`, by the name that the NodeDef calls.
         suffix: What to append to the names of shared state.
 
@@ -226,10 +205,6 @@ def registered_gradient(name: str) -> Callable[..., object] | None:
 def concrete_function(graph: FuncGraph, attributes: Mapping[str, object]) -> ConcreteFunction:
     """Return the ConcreteFunction of a FuncGraph, with these attributes of its FunctionDef.
 
-    Args:
-        graph: The FuncGraph.
-        attributes: The attributes of the function.
-
     Private: `ConcreteFunction.from_func_graph`, `function_type_utils.derive_from_graph`. Public functions trace Python.
     """
     signature = function_type_utils.derive_from_graph(graph)
@@ -242,9 +217,6 @@ def concrete_function(graph: FuncGraph, attributes: Mapping[str, object]) -> Con
 def call_gradient_function(concrete: ConcreteFunction) -> Any:
     """Return what computes the gradient of a call of a ConcreteFunction, for `set_gradient_function`.
 
-    Args:
-        concrete: The ConcreteFunction.
-
     Private: `ConcreteFunction._get_gradient_function`. TensorFlow sets it while it makes the call.
     """
     return concrete._get_gradient_function()
@@ -256,9 +228,6 @@ def attach_body_graphs(operations: Iterable[tf.Operation]) -> None:
     TensorFlow makes the graphs of a loop's or a conditional's functions again for a gradient if it does not find them
     at the op. What their resources hold gets lost in those that are nested, and so does the gradient: a loop in a loop
     has the gradient 0. Here each graph knows its resources before the graphs in it are made.
-
-    Args:
-        operations: The live ops.
 
     Private: `while_v2._get_graph`, `cond_v2.get_func_graphs` and `_copy_handle_data`,
     `handle_data_util.copy_handle_data`, `_body_graph`, `_cond_graph`, `_true_graph`, `_false_graph`,
@@ -339,8 +308,6 @@ def call_with_captures(concrete: ConcreteFunction, arguments: Sequence[Tensor], 
     """Call a ConcreteFunction with other tensors than those that it captured.
 
     Args:
-        concrete: The ConcreteFunction.
-        arguments: The tensors for its own arguments.
         captured: The tensors to use as captured ones, in the order of `captured_inputs`.
 
     Private: `ConcreteFunction._call_flat`. Public calls pass its own captured tensors.
@@ -350,9 +317,6 @@ def call_with_captures(concrete: ConcreteFunction, arguments: Sequence[Tensor], 
 
 def traces(polymorphic: Any) -> list[ConcreteFunction]:
     """Return the ConcreteFunctions that a tf.function has traced, or was loaded with, in their order.
-
-    Args:
-        polymorphic: The `tf.function`.
 
     Private: `Function._function_cache`, `RestoredFunction.concrete_functions`. The public list
     (`_list_all_concrete_functions`) is private too.
@@ -397,8 +361,6 @@ def typed_function(body: Callable[..., object], parameters: Sequence[Parameter],
     """Return a tf.function of `body` with these parameters, which has one trace only.
 
     Args:
-        body: The Python function.
-        parameters: Its parameters, with defaults.
         specs: What each takes: a nested structure of TensorSpecs, or the one Python value.
 
     Private: `Function._function_type`, `_default_values`, `FunctionType`. An `input_signature` takes neither Python
@@ -418,9 +380,6 @@ def typed_function(body: Callable[..., object], parameters: Sequence[Parameter],
 
 def freeze_function(concrete: ConcreteFunction) -> ConcreteFunction:
     """Return a ConcreteFunction with constants in place of variables, and its control flow as it is.
-
-    Args:
-        concrete: The ConcreteFunction.
 
     Private: `convert_variables_to_constants_v2`. Public is a converter for TensorFlow Lite only.
     """

@@ -25,9 +25,6 @@ ops = lazy_module("tensorflow.python.framework.ops")
 def operation_finder(graph: tf.Graph) -> Callable[[str], tf.Operation]:
     """Return a function that gives the op of a name, and raises KeyError for a name that no op has.
 
-    Args:
-        graph: The live graph.
-
     Private: `Graph._get_operation_by_name`. The public method takes locks and parses the name, and is several times
     slower; an interrupt in it becomes a ValueError.
     """
@@ -37,10 +34,6 @@ def operation_finder(graph: tf.Graph) -> Callable[[str], tf.Operation]:
 
 def find_operation(graph: tf.Graph, name: str) -> tf.Operation:
     """Return the op of this name; KeyError if there is none.
-
-    Args:
-        graph: The graph.
-        name: The name of the op.
 
     Private: `Graph._get_operation_by_name`, see `operation_finder`.
     """
@@ -69,10 +62,6 @@ def used_names(graph: tf.Graph) -> dict[str, int]:
 def wrap_operations(graph: tf.Graph, c_operations: Iterable[object]) -> None:
     """Make the Python objects of ops that only the C API knows of.
 
-    Args:
-        graph: The live graph.
-        c_operations: The ops of the C graph.
-
     Private: `Operation._from_c_op`, `Operation._colocation_code_locations`. Only `tf.import_graph_def` does this
     publicly; what it does for scopes and devices takes most of its time.
     """
@@ -92,9 +81,6 @@ def create_operation(
 
     Args:
         graph: The graph, which takes the op under the name of the NodeDef.
-        node: A NodeDef with all attributes.
-        inputs: The tensors for its data inputs.
-        control_inputs: The ops that it waits for.
         op_def: The OpDef of its type; TensorFlow looks it up without.
 
     Raises:
@@ -109,9 +95,6 @@ def create_operation(
 
 def forget_colocation(operation: tf.Operation) -> None:
     """Clear the `colocate_with` locations of an op that `create_operation` made.
-
-    Args:
-        operation: The live op.
 
     Private: `Operation._colocation_code_locations`, which TensorFlow's error messages read; nothing public sets it.
     """
@@ -151,7 +134,6 @@ def check_new_operations(
     """While this lasts, call `check` before Python code adds an op; the op is not added when it raises.
 
     Args:
-        graph: The graph.
         check: Takes the op type, the input tensors, the attributes (AttrValue by name), and the name, which may
             end with "/", or "".
 
@@ -174,10 +156,6 @@ def check_new_operations(
 def delete_collection(graph: tf.Graph, key: str) -> None:
     """Remove a collection, also of a finalized graph.
 
-    Args:
-        graph: The live graph.
-        key: The key of the collection.
-
     Private: `Graph._collections`. `Graph.clear_collection` refuses on a finalized graph.
     """
     del graph._collections[key]
@@ -194,9 +172,6 @@ def unfetchable_operations(graph: tf.Graph) -> set[tf.Operation]:
 
 def has_control_dependencies(graph: tf.Graph) -> bool:
     """Whether an op made now would wait for others (`tf.control_dependencies`).
-
-    Args:
-        graph: The live graph.
 
     Private: `Graph._current_control_dependencies`. There is no public method.
     """
@@ -233,7 +208,6 @@ def optimize_graph(config: ConfigProto, graph: MetaGraphDef) -> GraphDef:
     Private: `tf_optimizer.OptimizeGraph`; the public API optimizes only what a session runs, all passes at once.
 
     Args:
-        config: Which passes, as `graph_options.rewrite_options`.
         graph: The graph, with the ops to keep in the collection "train_op".
     """
     optimized: GraphDef = tf_optimizer.OptimizeGraph(config, graph, verbose=False)

@@ -32,9 +32,6 @@ _HOLDERS = (
 def mutation_lock(graph: tf.Graph) -> AbstractContextManager[None]:
     """Return the lock that is held while one op is added.
 
-    Args:
-        graph: The live graph.
-
     Private: `Graph._mutation_lock`. Public functions hold it themselves; `create_operation` does not.
     """
     lock: AbstractContextManager[None] = graph._mutation_lock()
@@ -52,9 +49,6 @@ def session_run_lock(graph: tf.Graph) -> AbstractContextManager[None]:
 
 def watch_lock(graph: tf.Graph) -> None:
     """Let the lock of a graph be set right when an interrupt has left it taken, see `release_locks`.
-
-    Args:
-        graph: The live graph.
 
     Private: `Graph._group_lock`, which TensorFlow takes and no function of its releases.
     """

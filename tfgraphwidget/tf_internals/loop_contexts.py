@@ -39,9 +39,6 @@ def set_control_flow_context(owner: Graph | Operation, innermost: ControlFlowCon
 def nested_contexts(outer: ControlFlowContext) -> list[ControlFlowContext]:
     """Return a context's own list of the contexts inside; changes to it take effect.
 
-    Args:
-        outer: The outer context.
-
     Private: `ControlFlowContext._nested_contexts`. Public is only the proto, which leaves gradient loops out.
     """
     nested: list[ControlFlowContext] = outer._nested_contexts
@@ -50,9 +47,6 @@ def nested_contexts(outer: ControlFlowContext) -> list[ControlFlowContext]:
 
 def context_values(inner: ControlFlowContext) -> set[str]:
     """Return a context's own set of the names of the tensors that it has seen; changes to it take effect.
-
-    Args:
-        inner: The inner context.
 
     Private: `ControlFlowContext._values`. Public is only the proto.
     """
@@ -63,9 +57,6 @@ def context_values(inner: ControlFlowContext) -> set[str]:
 def context_external_values(inner: ControlFlowContext) -> dict[str, tf.Tensor]:
     """Return a context's own dict of tensors from outside, by the name of the tensor inside that replaces it; changes
     take effect.
-
-    Args:
-        inner: The inner context.
 
     Private: `ControlFlowContext._external_values`. Public is only the proto.
     """
@@ -87,9 +78,6 @@ def is_complete(context: ControlFlowContext) -> bool:
 def gradient_loop_state(context: ControlFlowContext) -> object:
     """Return what a gradient's loop knows of its forward loop; None of another loop.
 
-    Args:
-        context: The context of a loop.
-
     Private: `WhileContext._grad_state`. `grad_state` can be read, and not set.
     """
     return context._grad_state
@@ -99,7 +87,6 @@ def set_gradient_loop_state(context: Any, state: object) -> None:
     """Set the state that connects the loop of a gradient to its forward loop.
 
     Args:
-        context: The context of the gradient's loop.
         state: The state; None for none.
 
     Private: `WhileContext._grad_state`. See `gradient_loop_state`.

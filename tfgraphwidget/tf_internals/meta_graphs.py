@@ -17,9 +17,6 @@ SavedModelLoader = lazy_class("tensorflow.python.saved_model.loader_impl", "Save
 def import_meta_graph(meta: MetaGraphDef) -> None:
     """Import a MetaGraphDef into the default graph, with collections.
 
-    Args:
-        meta: The MetaGraphDef.
-
     Private: `meta_graph.import_scoped_meta_graph`. `tf.compat.v1.train.import_meta_graph` makes a Saver beside.
     """
     meta_graph.import_scoped_meta_graph(meta)
@@ -27,9 +24,6 @@ def import_meta_graph(meta: MetaGraphDef) -> None:
 
 def is_version(text: str) -> bool:
     """Whether TensorFlow takes a text for the version that wrote a MetaGraphDef; it refuses to import others.
-
-    Args:
-        text: The text.
 
     Private: `meta_graph.packaging_version`, which is the package `packaging`.
     """
@@ -43,12 +37,6 @@ def is_version(text: str) -> bool:
 def add_collection(meta: MetaGraphDef, key: str, graph: tf.Graph, items: Sequence[object]) -> None:
     """Add entries of a collection to a MetaGraphDef. Entries that have no proto are left out.
 
-    Args:
-        meta: The MetaGraphDef.
-        key: The key of the collection.
-        graph: The graph that has the entries.
-        items: The entries.
-
     Private: `meta_graph.add_collection_def`. `tf.compat.v1.train.export_meta_graph` takes whole collections.
     """
     meta_graph.add_collection_def(meta, key, graph, override_contents=items)
@@ -58,7 +46,6 @@ def new_meta_graph(graph_def: GraphDef, graph: tf.Graph, saver_def: object) -> M
     """Return a MetaGraphDef without collections.
 
     Args:
-        graph_def: The GraphDef to put into it.
         graph: The graph whose TensorFlow version and op list it names.
         saver_def: A SaverDef, or None.
 

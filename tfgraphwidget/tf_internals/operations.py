@@ -35,7 +35,6 @@ def set_forward_operation(operation: tf.Operation, forward: tf.Operation | None)
     """Set the op whose gradient an op computes.
 
     Args:
-        operation: The live op.
         forward: The op of the forward pass; None for none.
 
     Private: `Operation._original_op`, which only `Graph._original_op` sets while ops are made.
@@ -54,10 +53,6 @@ def is_reference(dtype: tf.DType) -> bool:
 def takes_reference(operation: tf.Operation, k: int) -> bool:
     """Whether input `k` of an op must be a variable itself, as for an op that assigns.
 
-    Args:
-        operation: The live op.
-        k: The number of the input.
-
     Private: `Operation._input_types`, `DType._is_ref_dtype`. The tensor that the op reads may be a reference where none
     is asked for.
     """
@@ -67,9 +62,6 @@ def takes_reference(operation: tf.Operation, k: int) -> bool:
 def control_outputs(operation: tf.Operation) -> list[tf.Operation]:
     """Return the ops that wait for an op, in the order in which they were made.
 
-    Args:
-        operation: The live op.
-
     Private: `Operation._control_outputs`, which lists them by address. The public API has only `control_inputs`.
     """
     return sorted(operation._control_outputs, key=operation_number)
@@ -77,9 +69,6 @@ def control_outputs(operation: tf.Operation) -> list[tf.Operation]:
 
 def control_edges(operations: Iterable[tf.Operation]) -> frozenset[tuple[int, int]]:
     """Return the control edges that start at these ops, as pairs of `operation_number`: (first, the op that waits).
-
-    Args:
-        operations: The live ops.
 
     Private: `Operation._control_outputs`, `Operation._id`. See `control_outputs`.
     """
@@ -89,9 +78,6 @@ def control_edges(operations: Iterable[tf.Operation]) -> frozenset[tuple[int, in
 def input_tuples(operations: Sequence[tf.Operation]) -> list[Sequence[Tensor]]:
     """Return the `inputs` of each op; the same object for an op as long as its inputs are not changed.
 
-    Args:
-        operations: The live ops.
-
     Private: `Operation._inputs_val`, the cache behind `Operation.inputs`; reading it takes half the time.
     """
     cached_inputs = list(map(_cached_inputs, operations))
@@ -100,11 +86,6 @@ def input_tuples(operations: Sequence[tf.Operation]) -> list[Sequence[Tensor]]:
 
 def update_input(operation: tf.Operation, k: int, tensor: tf.Tensor) -> None:
     """Connect an input of an op to another tensor. Sessions that have run the op ignore the change.
-
-    Args:
-        operation: The op.
-        k: The number of the input.
-        tensor: The tensor to read.
 
     Raises:
         ValueError, tf.errors.InvalidArgumentError: TensorFlow refuses the tensor.
@@ -117,10 +98,6 @@ def update_input(operation: tf.Operation, k: int, tensor: tf.Tensor) -> None:
 def set_control_inputs(operation: tf.Operation, control_inputs: Sequence[tf.Operation]) -> None:
     """Set the control inputs of an op, in place of those that it has.
 
-    Args:
-        operation: The live op.
-        control_inputs: The ops to wait for.
-
     Private: `Operation._remove_all_control_inputs`, `Operation._add_control_inputs`. The public API cannot change an
     edge.
     """
@@ -131,10 +108,6 @@ def set_control_inputs(operation: tf.Operation, control_inputs: Sequence[tf.Oper
 def add_control_inputs(operation: tf.Operation, control_inputs: Sequence[tf.Operation]) -> None:
     """Add control inputs to an op.
 
-    Args:
-        operation: The live op.
-        control_inputs: The ops to wait for.
-
     Private: `Operation._add_control_inputs`. The public API cannot change an edge.
     """
     operation._add_control_inputs(control_inputs)
@@ -142,10 +115,6 @@ def add_control_inputs(operation: tf.Operation, control_inputs: Sequence[tf.Oper
 
 def set_device(operation: tf.Operation, device: str) -> None:
     """Pin an op to a device, or to none with "".
-
-    Args:
-        operation: The live op.
-        device: The device.
 
     Private: `Operation._set_device`. `Operation.device` cannot be set.
     """
@@ -155,11 +124,6 @@ def set_device(operation: tf.Operation, device: str) -> None:
 def set_attribute(operation: tf.Operation, name: str, value: AttrValue) -> None:
     """Set an attribute of an op.
 
-    Args:
-        operation: The op.
-        name: The attribute's name.
-        value: An AttrValue.
-
     Private: `Operation._set_attr`. Attributes are public to read only.
     """
     operation._set_attr(name, value)
@@ -167,10 +131,6 @@ def set_attribute(operation: tf.Operation, name: str, value: AttrValue) -> None:
 
 def clear_attribute(operation: tf.Operation, name: str) -> None:
     """Remove an attribute of an op.
-
-    Args:
-        operation: The live op.
-        name: The name of the attribute.
 
     Private: `Operation._clear_attr`. Attributes are public to read only.
     """

@@ -90,7 +90,6 @@ def open_session_like(session: Session, config: ConfigProto | None) -> ClosableS
     """Open a session on the target and graph of another one, with this ConfigProto, and not as a default session.
 
     Args:
-        session: The session.
         config: The configuration, or None for TensorFlow's default.
 
     Private: `BaseSession`, `BaseSession._target`. `tf.compat.v1.Session` has `__del__` and contexts beside.
@@ -122,10 +121,6 @@ def check_placement(session: Session, graph: Any) -> None:
 def exchange_c_sessions(session: Session, other: Any) -> None:
     """Exchange the C sessions of two sessions.
 
-    Args:
-        session: The session.
-        other: The other session.
-
     Private: `BaseSession._session`. The public API cannot renew a session.
     """
     unchecked = as_any(session)
@@ -152,7 +147,6 @@ def set_session_config(session: Session, config: ConfigProto | None) -> None:
     """Set the ConfigProto that `session_config` returns.
 
     Args:
-        session: The session.
         config: The configuration, or None for TensorFlow's default.
 
     Private: `BaseSession._config`. Public is an argument of the constructor only.
@@ -162,10 +156,6 @@ def set_session_config(session: Session, config: ConfigProto | None) -> None:
 
 def is_partial_run_active(session: Session, handle: str) -> bool:
     """Whether a partial run of this handle has fetches left; asking changes nothing.
-
-    Args:
-        session: The session.
-        handle: What `partial_run_setup` returned.
 
     Private: `BaseSession._call_tf_sessionprun`. The public `partial_run` refuses to fetch nothing.
     """

@@ -21,10 +21,6 @@ PartitionedVariable = lazy_class("tensorflow.python.ops.variables", "Partitioned
 def variable_from_proto(graph: tf.Graph, proto: VariableDef) -> tf.Variable:
     """Return a variable over the ops that a VariableDef names, in no collection.
 
-    Args:
-        graph: The live graph.
-        proto: The VariableDef.
-
     Private: the classes `ResourceVariable` and `RefVariable`. `tf.Variable.from_proto` chooses between them by a global
     switch, not by the proto.
     """
@@ -52,16 +48,8 @@ def resource_variable(
     See test_tensorflow_facts.py::test_a_variable_is_made_as_tensorflow_makes_it.
 
     Args:
-        name: The name of `handle`.
-        handle: The output of its VarHandleOp.
         read: The output of the ReadVariableOp that reads its value.
         initializer: The op that assigns the initial value.
-        initial_value: The tensor that the initializer assigns.
-        shape: The static shape of its value.
-        dtype: The dtype of its value.
-        trainable: Whether optimizers train it.
-        synchronization: As for `tf.Variable`.
-        aggregation: As for `tf.Variable`.
 
     Private: the fields of `ResourceVariable`. `from_proto` looks each op up by name under a lock.
     """
@@ -103,12 +91,7 @@ def reference_variable(
 
     Args:
         handle: The output of its VariableV2.
-        read: The tensor that reads its value.
         initializer: The op that assigns the initial value.
-        initial_value: The tensor that the initializer assigns.
-        trainable: Whether optimizers train it.
-        synchronization: As for `tf.Variable`.
-        aggregation: As for `tf.Variable`.
 
     Private: the fields of `RefVariable`. See `resource_variable`.
     """
@@ -181,9 +164,6 @@ def deleted_variable(handle: Tensor) -> tf.Variable | None:
 def living_variables(graph: FuncGraph) -> tuple[tuple[tf.Variable, ...], bool]:
     """The variables of a traced function whose Python objects are there; and whether that of another one is gone.
 
-    Args:
-        graph: The FuncGraph.
-
     Private: `FuncGraph._weak_variables`. Public is `variables`, which raises where one is gone.
     """
     referents = [reference() for reference in graph._weak_variables]
@@ -205,7 +185,6 @@ def variable_view(variable: tf.Variable, *, trainable: bool) -> tf.Variable:
     Both have one handle, so that assigning to one assigns to the other.
 
     Args:
-        variable: The variable.
         trainable: Whether optimizers train the new one by default, and gradient tapes watch it.
 
     Private: `BaseResourceVariable._trainable`. Public is an argument of the constructor only, which makes a new value.
@@ -219,9 +198,7 @@ def forget_variables(graph: tf.Graph, scope: str, is_gone: Callable[[tf.Variable
     """Remove variables and variable scopes from the stores that `get_variable` reads.
 
     Args:
-        graph: The graph.
         scope: The name scope; the variable scopes in it are removed.
-        is_gone: Whether to remove a variable.
 
     Private: `variable_scope._VARSTORE_KEY`, `_VARSCOPESTORE_KEY`, `_VariableStore._vars`, `_partitioned_vars`. A
     variable store can only grow publicly.

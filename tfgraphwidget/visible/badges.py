@@ -43,13 +43,7 @@ _texts: WeakKeyDictionary[GraphIndex, dict[int, str]] = WeakKeyDictionary()
 
 
 def badge_texts(index: GraphIndex, facts: OpFacts, ops: Iterable[int]) -> list[str]:
-    """The texts of the badges of ops: "shape [-1, 8]", "0.5". They are cached as long as the index lives.
-
-    Args:
-        index: The graph.
-        facts: The facts about its ops.
-        ops: The numbers of the ops.
-    """
+    """The texts of the badges of ops: "shape [-1, 8]", "0.5". They are cached as long as the index lives."""
     cached = _texts.setdefault(index, {})
     return [cached.get(op) or cached.setdefault(op, _text(index, facts, op)) for op in ops]
 
@@ -81,7 +75,6 @@ def static_shape(node: NodeDef, kind: int) -> str:
     """The static shape that a variable's or a constant's NodeDef tells.
 
     Args:
-        node: The NodeDef of an op.
         kind: The number of the dtype (DataType).
     """
     key = "value" if kind == CONSTANT else "shape"
@@ -115,11 +108,7 @@ def _constant(node: NodeDef, name: str) -> str:
 
 
 def format_constant(tensor: TensorProto) -> str:
-    """Format the value of a TensorProto if it is small, else its dtype and shape: "float32[512, 10]".
-
-    Args:
-        tensor: The TensorProto.
-    """
+    """Format the value of a TensorProto if it is small, else its dtype and shape: "float32[512, 10]"."""
     dtype = DTYPES.get(tensor.dtype, "")
     shape = [dim.size for dim in tensor.tensor_shape.dim]
     is_small = math.prod(shape) <= _MOST_VALUES and all(0 <= size <= _MOST_VALUES for size in shape)
@@ -192,12 +181,7 @@ class Badges:
     pair_badge: Ints
 
     def texts(self, index: GraphIndex, facts: OpFacts) -> list[str]:
-        """The text of each badge.
-
-        Args:
-            index: The graph.
-            facts: What is known of each op.
-        """
+        """The text of each badge."""
         text = badge_texts(index, facts, self.op.tolist())
         return [f"+{more:,} more" if more else text for text, more in zip(text, self.more.tolist(), strict=True)]
 
@@ -209,15 +193,7 @@ def no_badges() -> Badges:
 
 
 def assign_badges(index: GraphIndex, facts: OpFacts, outline: Outline, sums: Sums, items: Items) -> Badges:
-    """Find the badges of the drawn items.
-
-    Args:
-        index: The graph.
-        facts: The facts about its ops.
-        outline: Its outline.
-        sums: The totals of its nodes.
-        items: The drawn items.
-    """
+    """Find the badges of the drawn items."""
     item, op = _pairs(index, facts, outline, sums, items)
     if not len(item):
         return no_badges()
@@ -302,7 +278,6 @@ def ops_with_badges(badges: Badges, ops: int) -> npt.NDArray[np.bool_]:
 
     Args:
         badges: The small values that are drawn in ops.
-        ops: The number of ops.
     """
     mask = np.zeros(ops, dtype=bool)
     mask[badges.pair_op] = True

@@ -39,11 +39,7 @@ class EdgePairs:
         return within
 
     def select(self, indices: Mask | npt.NDArray[np.intp]) -> EdgePairs:
-        """Some of the rows.
-
-        Args:
-            indices: The rows to keep.
-        """
+        """Some of the rows."""
         source, target, op, port, edges = (
             column[indices] for column in (self.source, self.target, self.op, self.port, self.edges)
         )
@@ -72,8 +68,6 @@ def data_pairs(index: GraphIndex, item_of_op: Ints, is_drawn: Mask) -> EdgePairs
     """Find the data edges between different items.
 
     Args:
-        index: The graph.
-        item_of_op: The item of each op.
         is_drawn: Which ops have edges in the drawing.
     """
     return _pairs(index, index.inputs.start, index.inputs.values, index.ports, item_of_op, is_drawn)
@@ -83,8 +77,6 @@ def control_pairs(index: GraphIndex, item_of_op: Ints, is_drawn: Mask) -> EdgePa
     """Find the control edges between different items.
 
     Args:
-        index: The graph.
-        item_of_op: The item of each op.
         is_drawn: Which ops have edges in the drawing.
     """
     none = np.zeros_like(index.controls.values)
@@ -105,12 +97,6 @@ def _pairs(index: GraphIndex, start: Ints, producer: Ints, port: Ints, item_of_o
 def split_segments(parent: Ints, depth: Ints, source: Ints, target: Ints) -> tuple[Ints, Ints]:
     """Split edges at the borders of containers.
 
-    Args:
-        parent: The container of each item.
-        depth: The depth of each item.
-        source: The source item of each edge.
-        target: The target item of each edge.
-
     Returns:
         Sources and targets of the segments, each pair once.
     """
@@ -124,13 +110,6 @@ def bundle_edges(parent: Ints, depth: Ints, is_open: Mask, data: EdgePairs, cont
 
     Where a tensor crosses the border of an open scope it has a port. The last of `MOST_PORTS` is that of all further
     tensors; control edges have one port after those.
-
-    Args:
-        parent: The container of each item.
-        depth: The depth of each item.
-        is_open: Which items are open scopes.
-        data: The data edges.
-        control: The control edges.
     """
     n = len(parent)
     a, b, row = _split(parent, depth, data.source, data.target)
@@ -285,7 +264,6 @@ def find_training_lines(
     other op with an edge into it. The last ops of the boxes beyond the sixteenth are found for all of them together.
 
     Args:
-        index: The graph.
         pairs: The edges between ops and closed scopes.
         parent: int32 per item.
         depth: int32 per item.
@@ -346,12 +324,7 @@ _cheap: WeakKeyDictionary[GraphIndex, bool] = WeakKeyDictionary()
 
 
 def tensor_sizes(index: GraphIndex, lines: EdgeBundles) -> tuple[npt.NDArray[np.float32], Sequence[str]]:
-    """Return (bytes, labels) of bundles; 0 and "" where unknown, or where there are too many to ask for.
-
-    Args:
-        index: The graph.
-        lines: The bundled edges.
-    """
+    """Return (bytes, labels) of bundles; 0 and "" where unknown, or where there are too many to ask for."""
     count = len(lines.source)
     largest, labels = np.zeros(count, dtype=np.float32), [""] * count
     single = lines.tensors[lines.line] == 1

@@ -32,24 +32,14 @@ class Items:
         return len(self.op)
 
     def per_item(self, of_op: np.ndarray, of_node: np.ndarray) -> Ints:
-        """A number per item, from a number per op and a number per node.
-
-        Args:
-            of_op: A value for each op.
-            of_node: A value for each scope.
-        """
+        """A number per item, from a number per op and a number per node."""
         result = of_node[np.maximum(self.node, 0)].astype(np.int32)
         is_op = self.op >= 0
         result[is_op] = of_op[self.op[is_op]]
         return result
 
     def texts(self, of_op: Sequence[str], of_node: Sequence[str]) -> npt.NDArray[np.object_]:
-        """A text per item, from a text per op and a text per node.
-
-        Args:
-            of_op: A text for each op.
-            of_node: A text for each scope.
-        """
+        """A text per item, from a text per op and a text per node."""
         result = np.array(of_node, dtype=object)[np.maximum(self.node, 0)]
         is_op = self.op >= 0
         result[is_op] = np.array(of_op, dtype=object)[self.op[is_op]]
@@ -61,13 +51,7 @@ class Items:
 
 
 def select_items(index: GraphIndex, outline: Outline, view_spec: ViewSpec) -> Items:
-    """Find the items to draw, without badges.
-
-    Args:
-        index: The graph.
-        outline: Its outline.
-        view_spec: What is visible.
-    """
+    """Find the items to draw, without badges."""
     is_open = np.zeros(len(outline), dtype=bool)
     is_open[[0, *(outline.ids[name] for name in view_spec.opened if name in outline.ids)]] = True
     hidden_node, hidden_op = _hidden_masks(index, outline, view_spec.hidden)
@@ -98,8 +82,6 @@ def find_shown_ops(index: GraphIndex, outline: Outline, hidden: frozenset[str]) 
     """Find the ops that are neither hidden nor inside something hidden.
 
     Args:
-        index: The graph.
-        outline: Its outline.
         hidden: The names of hidden scopes and ops.
 
     Returns:
@@ -157,7 +139,6 @@ def sum_inside(parent: Ints, values: npt.NDArray[np.float64] | npt.NDArray[np.in
 
     Args:
         parent: The parent of each item; items are breadth first, the first is the root.
-        values: The number of each item.
 
     >>> sum_inside(np.array([-1, 0, 0, 1, 1]), np.array([1, 2, 3, 4, 5]))
     array([15., 11.,  3.,  4.,  5.])
@@ -176,8 +157,6 @@ def number_items(items: Items, is_kept: Mask, reader: Ints) -> tuple[Ints, Ints]
     """Number items again, breadth first, when some are dropped and others get children.
 
     Args:
-        items: The items.
-        is_kept: Which items stay.
         reader: The item that gets each child, by its old number.
 
     Returns:

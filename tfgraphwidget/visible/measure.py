@@ -66,11 +66,7 @@ def text_width(text: str) -> float:
 
 
 def text_widths(texts: Sequence[str]) -> npt.NDArray[np.float64]:
-    """The width of each text at a size of 1, float64 (n,), all at once; of very long ones that of the beginning.
-
-    Args:
-        texts: The texts.
-    """
+    """The width of each text at a size of 1, float64 (n,), all at once; of very long ones that of the beginning."""
     beginnings = [text[:_MOST] for text in texts]
     all_text = "".join(beginnings)
     codes = np.frombuffer(all_text.encode("utf-32-le", "surrogatepass"), dtype="<u4")
@@ -226,7 +222,6 @@ def scope_title(label: str, members: int, *, is_loop: bool, is_training: bool) -
     Args:
         label: Its label, or the last part of its name.
         members: How many siblings it stands for, 0 for a scope.
-        is_loop: Whether it is a while loop.
         is_training: Whether it is the outermost scope of the training part around it.
 
     >>> scope_title("unit_1", 3, is_loop=False, is_training=True)

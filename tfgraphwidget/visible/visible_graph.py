@@ -151,7 +151,6 @@ def build_visible_graph(index: GraphIndex, view_spec: ViewSpec) -> VisibleGraph:
     undo, and come back.
 
     Args:
-        index: the graph.
         view_spec: what is open and hidden; `opened` has names without a trailing slash.
 
     Returns:

@@ -42,11 +42,7 @@ class CloneRequests:
         return self._command(form, modes_of(form.variables, form.others, [state.name for state in self._states(form)]))
 
     def preview(self, form: p.Form) -> p.ClonePreview:
-        """Preview the clone; a refusal is an answer too.
-
-        Args:
-            form: The fields of the form.
-        """
+        """Preview the clone; a refusal is an answer too."""
         try:
             command = self.command(form)
             preview = self._preview(command)
@@ -145,7 +141,6 @@ def modes_of(default: p.Mode, others: Collection[str], states: Iterable[str]) ->
     Args:
         default: The mode of all handles but `others`.
         others: The handles that have the other mode.
-        states: All handles.
 
     Returns:
         One mode for all, or (handle or scope, mode) pairs.
@@ -168,12 +163,7 @@ def modes_of(default: p.Mode, others: Collection[str], states: Iterable[str]) ->
 
 
 def summary(preview: Preview, init: p.Init) -> str:
-    """The sentence about a clone.
-
-    Args:
-        preview: What the clone would do.
-        init: Which values the variables start from.
-    """
+    """The sentence about a clone."""
     times = len(preview.scopes)
     into = (
         f"{preview.scopes[0]!r}" if times == 1 else f"{times:,} scopes, {preview.scopes[0]!r} to {preview.scopes[-1]!r}"

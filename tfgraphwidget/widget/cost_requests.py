@@ -30,11 +30,7 @@ class CostRequests:
         self._cached_columns: tuple[tuple[object, ...], Mapping[str, Floats]] | None = None
 
     def table(self, request: p.Costs) -> p.CostTable:
-        """The first rows, sorted by a column, and the row of the current op or scope.
-
-        Args:
-            request: Which costs, for which batch size.
-        """
+        """The first rows, sorted by a column, and the row of the current op or scope."""
         index, columns = self._editor._core.index, self._columns()
         if request.what == "scopes":
             names = [f"{name}/" for name in index.scopes.names[1:]]

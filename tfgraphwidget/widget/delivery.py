@@ -47,10 +47,6 @@ class Delivery:
     def repeat(self, number: int, request: object) -> bool:
         """Send the reply to a request again, if it was answered before.
 
-        Args:
-            number: The id of the request.
-            request: The request as it came.
-
         Returns:
             Whether the request was answered before, so that it must not be handled again.
         """
@@ -66,7 +62,6 @@ class Delivery:
 
         Args:
             number: The id of the request; -1 if it has none.
-            request: The request as it came.
             content: The reply with the id, ready for JSON.
             buffers: The bytes that travel beside it.
         """
@@ -95,7 +90,6 @@ def split(content: dict[str, object], buffers: list[bytes]) -> tuple[list[Messag
 
     Args:
         content: The content, with the id of the request.
-        buffers: The buffers beside it.
 
     Returns:
         The message, or the pieces in which it travels, and the number of bytes.

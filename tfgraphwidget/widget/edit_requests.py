@@ -127,11 +127,7 @@ class EditRequests:
         return self._editor.selection
 
     def apply_fix(self, line: str) -> str:
-        """Apply a fix that a refusal offered.
-
-        Args:
-            line: The line of code.
-        """
+        """Apply a fix that a refusal offered."""
         if line not in self._offers:
             raise NothingTo("This was offered for a graph that has changed since; try the edit again.")
         before = self._editor.history.done
@@ -143,11 +139,7 @@ class EditRequests:
         return outcome_text(steps[-1].sentence if steps else "", report)
 
     def refusal_reply(self, error: GraphEditError) -> p.Refusal:
-        """The reply for a refusal, with a button for each way out, which stands for the line of Python.
-
-        Args:
-            error: The refusal.
-        """
+        """The reply for a refusal, with a button for each way out, which stands for the line of Python."""
         argument = str(getattr(error, "argument", ""))
         ops = self._editor._core.view.with_closed_groups(error.ops)
         trust, why = isinstance(error, NotTrusted), error.sentence
@@ -252,7 +244,6 @@ class EditRequests:
 
         Args:
             request: The edit, and what the pointer is on.
-            scene: The scene.
         """
         index = self._editor._core.index
         name, port = split_tensor(request.tensor)
@@ -279,7 +270,6 @@ class EditRequests:
         """Show what differs from another graph, or from this one as it was opened; or no differences.
 
         Args:
-            show: Whether to show the difference.
             before: What the current graph is compared with.
             name: What that is called; "" for the original graph.
         """
@@ -330,7 +320,6 @@ class EditRequests:
 
         Args:
             name: The name of the op; None for the selected ones.
-            feeds: Values by the name of the tensor.
         """
         probe = self._editor.probe(name or self._selection(), feeds)
         outputs = [stats for stats in probe.values() if stats.shape is not None]
@@ -343,11 +332,7 @@ class EditRequests:
         return f"The values of {len(outputs):,} tensors, {about}; point at a box or a line to read them."
 
     def paint(self, scene: scenes.Scene) -> scenes.Arrays:
-        """The fields of a Paint that differences and probes decide.
-
-        Args:
-            scene: The scene.
-        """
+        """The fields of a Paint that differences and probes decide."""
         difference, index = self._editor.view.difference, scene.index
         fields: dict[str, Any] = {}
         if difference is not None:
@@ -371,12 +356,7 @@ class EditRequests:
 
 
 def tensor_type(index: GraphIndex, tensor: str) -> str:
-    """The dtype and the static shape of a tensor, as the drawing writes it; "" of an op without outputs.
-
-    Args:
-        index: The graph.
-        tensor: The name of the tensor.
-    """
+    """The dtype and the static shape of a tensor, as the drawing writes it; "" of an op without outputs."""
     op, port = split_tensor(tensor)
     number, port = index.op(op), port or 0
     dtypes = index.dtypes(number)
@@ -428,9 +408,6 @@ def outcome_text(sentence: str, report: Edits) -> str:
 def planned_text(report: Edits) -> str:
     """How much an edit would change, in a sentence.
 
-    Args:
-        report: What it would do.
-
     >>> planned_text(Edits(added=("a",), removed=("b", "c")))
     'Adds 1 op, removes 2.'
     """
@@ -446,11 +423,7 @@ def planned_text(report: Edits) -> str:
 
 
 def planned_notes(report: Edits) -> Iterator[str]:
-    """What else an edit would do: which matches of a pattern it replaces, and its notes.
-
-    Args:
-        report: What it would do.
-    """
+    """What else an edit would do: which matches of a pattern it replaces, and its notes."""
     if report.replaced or report.skipped:
         matches, skipped = len(report.replaced) + len(report.skipped), len(report.skipped)
         left = f", {skipped:,} not" if skipped else ""
@@ -466,7 +439,6 @@ def renamed_prefixes(renamed: Iterable[tuple[str, str]], index: GraphIndex) -> t
 
     Args:
         renamed: The (old, new) names of the ops.
-        index: The graph after the edit.
 
     Returns:
         The pairs; a scope's is for the scope, and for all that is in it. Of several that fit a name the first counts.
@@ -491,7 +463,6 @@ def by_new_name(name: str, renamed: Iterable[tuple[str, str]]) -> str:
 
     Args:
         name: The name of an op, or of a scope with its slash.
-        renamed: Pairs of old and new names.
 
     >>> [by_new_name(name, [("net", "web")]) for name in ("net/w", "net/", "nets")]
     ['web/w', 'web/', 'nets']

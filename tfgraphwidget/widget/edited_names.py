@@ -20,8 +20,6 @@ def edited_names(index: GraphIndex, history: History, step: int) -> tuple[str, .
     """The ops that an edit added or changed, as far as they are in the graph, by the names that they have now.
 
     Args:
-        index: The graph.
-        history: The edits.
         step: The number of the edit, from 1.
 
     Returns:
@@ -47,12 +45,7 @@ def edited_names(index: GraphIndex, history: History, step: int) -> tuple[str, .
 
 
 def planned_names(index: GraphIndex, report: Edits) -> tuple[str, ...]:
-    """The ops that an edit would remove or change, as `edited_names` has those that it has changed.
-
-    Args:
-        index: The graph.
-        report: What the edit would do.
-    """
+    """The ops that an edit would remove or change, as `edited_names` has those that it has changed."""
     planned = dict.fromkeys(name for name in (*report.removed, *report.changed) if name in index.ids)
     return tuple(_with_whole_scopes(index.names, planned))[:_MOST]
 

@@ -97,9 +97,6 @@ class Exporter:
         """Save the current graph.
 
         Args:
-            kind: The name of the format.
-            name: A path in `folder`.
-            replace: Whether an existing file is replaced.
             colors: Of a picture: the colors of its background and of text.
             options: The (name, value) of each option of the format that was chosen.
             area: Of a picture: its left, top, width and height in the drawing; empty for the whole.
@@ -136,7 +133,6 @@ class Exporter:
         """Save the current graph in a temporary folder.
 
         Args:
-            kind: The name of the format.
             options: The (name, value) of each option of the format that was chosen.
             name: A path whose last part is the name of the file; "" for the name that is proposed.
 

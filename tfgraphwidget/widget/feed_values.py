@@ -37,21 +37,12 @@ class ArraySpec:
     shape: tuple[int, ...] | None = None
 
     def fits(self, dtype: str, static: Shape) -> bool:
-        """Whether it can be fed to a placeholder.
-
-        Args:
-            dtype: The name of the placeholder's dtype.
-            static: Its static shape.
-        """
+        """Whether it can be fed to a placeholder."""
         return _kind_fits(self.kind, tf_protos.numpy_dtype(dtype)) and _shape_fits(self.shape, static)
 
 
 def array_spec(value: object) -> ArraySpec | None:
-    """What is known of a value that can be fed; None for one that cannot.
-
-    Args:
-        value: Any object.
-    """
+    """What is known of a value that can be fed; None for one that cannot."""
     cls: Any = type(value)
     thing: Any = value
     if issubclass(cls, np.ndarray | np.generic):
@@ -100,10 +91,7 @@ def feed_array(value: object, tensor: str, source: str, dtype: str, static: Shap
 
     Args:
         value: The value of a variable or file.
-        tensor: The placeholder.
         source: The name of the variable or file.
-        dtype: The name of the placeholder's dtype.
-        static: Its static shape.
 
     Raises:
         InvalidArgument: The value is not an array, or its shape or dtype does not fit.
@@ -138,10 +126,6 @@ def convert(array: np.ndarray, dtype: str) -> np.ndarray | None:
     """An array of its own with the same numbers; None if the dtype does not have them all.
 
     Floats are rounded.
-
-    Args:
-        array: The array.
-        dtype: The name of the dtype.
     """
     target = tf_protos.numpy_dtype(dtype)
     if array.dtype == target or _kind(target) in _TEXT:
@@ -158,23 +142,13 @@ def convert(array: np.ndarray, dtype: str) -> np.ndarray | None:
 
 
 def number_kind(dtype: str) -> str:
-    """Numpy's letter for the numbers of a dtype of TensorFlow: "i" for quantized integers, too.
-
-    Args:
-        dtype: The name of the dtype.
-    """
+    """Numpy's letter for the numbers of a dtype of TensorFlow: "i" for quantized integers, too."""
     target = tf_protos.numpy_dtype(dtype)
     return _kind(target[0] if target.names else target)
 
 
 def check_shape(tensor: str, shape: tuple[int, ...], static: Shape) -> None:
-    """Raise InvalidArgument if a placeholder cannot have a shape.
-
-    Args:
-        tensor: The placeholder.
-        shape: The shape of a value.
-        static: The static shape of the placeholder.
-    """
+    """Raise InvalidArgument if a placeholder cannot have a shape."""
     if not _shape_fits(shape, static):
         actual, expected = (drawn_shape(one) if one else "a scalar" for one in (shape, static))
         what = f"{tensor}: {'shape ' if shape else ''}"

@@ -45,12 +45,7 @@ def user_namespace() -> Namespace:
 
 
 def code_for_cell(code: str, source: Source) -> str:
-    """A script with the variables of the notebook's cells where it says what was opened, as far as they hold it.
-
-    Args:
-        code: The script.
-        source: What was opened.
-    """
+    """A script with the variables of the notebook's cells where it says what was opened, as far as they hold it."""
     variables = [(name, value) for name, value in user_namespace().items() if isinstance(name, str)]
     names = {id(value): name for name, value in variables if name.isidentifier() and not name.startswith("_")}
     opened = None if source.opened is None else source.opened()
@@ -60,48 +55,27 @@ def code_for_cell(code: str, source: Source) -> str:
 
 
 def graph_kind(thing: object) -> str:
-    """The kind of graph that an object holds, in TensorFlow's words; "" for none.
-
-    Args:
-        thing: Any object.
-    """
+    """The kind of graph that an object holds, in TensorFlow's words; "" for none."""
     return next((kind for name in class_names(thing) if (kind := _KINDS.get(name))), "")
 
 
 def is_eager_tensor(thing: object) -> bool:
-    """Whether an object is a tensor with a value.
-
-    Args:
-        thing: Any object.
-    """
+    """Whether an object is a tensor with a value."""
     return _EAGER_TENSOR in class_names(thing)
 
 
 def is_variable(thing: object) -> bool:
-    """Whether an object is a variable of TensorFlow, of a graph or with a value.
-
-    Args:
-        thing: Any object.
-    """
+    """Whether an object is a variable of TensorFlow, of a graph or with a value."""
     return _VARIABLE in class_names(thing)
 
 
 def class_names(thing: object) -> list[str]:
-    """Module and name of the class of an object, and of those that it inherits from; "" for one that has none.
-
-    Args:
-        thing: Any object.
-    """
+    """Module and name of the class of an object, and of those that it inherits from; "" for one that has none."""
     return [_qualified_name(cls) for cls in _MRO(type(thing))]
 
 
 def has_method(kind: type, method: str) -> bool:
-    """Whether a class defines or inherits a method.
-
-    Args:
-        kind: The class.
-        method: The name of the method.
-    """
+    """Whether a class defines or inherits a method."""
     return any(method in vars(cls) for cls in _MRO(kind))
 
 
@@ -136,11 +110,7 @@ class KernelNamespace:
         return tuple(name for name, value in self.variables() if _is_function(value))
 
     def value(self, name: str) -> object:
-        """The value of a variable. Raises UnknownName.
-
-        Args:
-            name: The name of the variable.
-        """
+        """The value of a variable. Raises UnknownName."""
         variables = self._read()
         if name in variables:
             return variables[name]
@@ -150,11 +120,7 @@ class KernelNamespace:
         raise UnknownName(f"The notebook has no variable {name!r}{known_instead(name, names)}")
 
     def free_name(self, preferred_name: str) -> str:
-        """A name that no variable has: the wanted one, or with a number.
-
-        Args:
-            preferred_name: The name to start from.
-        """
+        """A name that no variable has: the wanted one, or with a number."""
         variables = self._read()
         name = (
             preferred_name
@@ -166,11 +132,6 @@ class KernelNamespace:
 
     def assign(self, name: str, value: object, *, overwrite: bool = False) -> None:
         """Make a value a variable of the notebook.
-
-        Args:
-            name: The name of the variable.
-            value: The value.
-            overwrite: Whether an existing variable is replaced.
 
         Raises:
             InvalidArgument: The name is not one of Python.

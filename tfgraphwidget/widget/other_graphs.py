@@ -38,11 +38,7 @@ class OtherGraphs:
         self._arriving = bytearray()
 
     def reply(self, request: p.Names | p.Inputs | p.Locate | p.Upload) -> p.Reply:
-        """The answer to a question about other graphs and files.
-
-        Args:
-            request: The question.
-        """
+        """The answer to a question about other graphs and files."""
         match request:
             case p.Names():
                 return self.names()
@@ -54,11 +50,7 @@ class OtherGraphs:
                 return self.upload(request)
 
     def upload(self, request: p.Upload) -> p.UploadReply:
-        """Take a piece of a file. Raises GraphEditError for one that is too large, or pieces out of order.
-
-        Args:
-            request: A part of a file.
-        """
+        """Take a piece of a file. Raises GraphEditError for one that is too large, or pieces out of order."""
         if request.size > _MOST_BYTES:
             raise GraphEditError(
                 f"{request.name} has {format_size(request.size)}, and a page sends {format_size(_MOST_BYTES)} at most; "
@@ -83,11 +75,7 @@ class OtherGraphs:
         return p.UploadReply(received, request.name)
 
     def locate(self, request: p.Locate) -> p.KernelPath:
-        """The path to type for a file or folder of Jupyter. Raises UnknownName for one that the kernel cannot read.
-
-        Args:
-            request: The path as Jupyter has it.
-        """
+        """The path to type for a file or folder of Jupyter. Raises UnknownName for one that the kernel cannot read."""
         folder = self._exporter.folder
         path = path_from(resolve_path(request.path, request.root, folder), folder)
         others = {*self._dropped, *(name for name, _, _ in graphs_in(user_namespace()))}
@@ -104,9 +92,6 @@ class OtherGraphs:
         """The inputs of another graph, each with the tensor of this one that may be read in its place.
 
         Raises UnknownName, and what opening it raises.
-
-        Args:
-            name: The name of the other graph.
         """
         thing, session = self._find(name)
         core = getattr(thing, "_core", None)  # of an editor

@@ -106,9 +106,6 @@ def _value_on_page(value: Any) -> Any:
 def control(verb: str) -> str:
     """The control of the page that does what a method of the editor does; "" if it has none.
 
-    Args:
-        verb: The name of the method.
-
     Returns:
         What the control says.
     """

@@ -22,12 +22,7 @@ _MOST_BYTES = 32_000_000  # what reaches the browser in a few seconds
 
 
 def picture_reply(editor: GraphEditor, request: p.Picture) -> tuple[p.PictureReply, list[bytes]]:
-    """A picture with a name for its file; GraphEditError for one that is too large for a browser, and as below.
-
-    Args:
-        editor: The editor.
-        request: Which picture, with which colors.
-    """
+    """A picture with a name for its file; GraphEditError for one that is too large for a browser, and as below."""
     data = picture_file(editor, request)
     if len(data) > _MOST_BYTES:
         raise GraphEditError(
@@ -41,10 +36,6 @@ def picture_reply(editor: GraphEditor, request: p.Picture) -> tuple[p.PictureRep
 
 def picture_file(editor: GraphEditor, request: p.Picture) -> bytes:
     """Draw the graph, or an area of the drawing, as an SVG, PNG or PDF file.
-
-    Args:
-        editor: The editor.
-        request: Which picture, with which colors.
 
     Raises:
         GraphEditError: For an area that no screen can show, colors that are none.

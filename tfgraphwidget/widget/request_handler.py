@@ -81,7 +81,6 @@ class RequestHandler:
         """The reply, in the words of the page, and its buffers; raises GraphEditError for a refusal.
 
         Args:
-            request: The message of the page.
             pane: The width and height that the drawing of the view wraps to; None for a view without a size.
         """
         self._pane = pane

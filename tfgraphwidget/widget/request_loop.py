@@ -23,30 +23,15 @@ class Responder(Protocol):
     """Makes the reply to each request; all that it returns is ready to be sent, with the id of the request."""
 
     def answer(self, number: int, request: object) -> Message:
-        """Handle a request; the reply to it. It may raise anything, KeyboardInterrupt too.
-
-        Args:
-            number: The id of the request.
-            request: The request as it came.
-        """
+        """Handle a request; the reply to it. It may raise anything, KeyboardInterrupt too."""
 
     def refuse(self, number: int, request: object, error: BaseException) -> Message:
-        """The reply to a request that could not be handled, with the reason; nothing of it is left half done.
-
-        Args:
-            number: The id of the request.
-            request: The request as it came.
-            error: What was raised.
-        """
+        """The reply to a request that could not be handled, with the reason; nothing of it is left half done."""
 
     def working(self, number: int, request: object, what: str, done: int, total: int) -> dict[str, object] | None:
         """What tells the page how far a request is; None for a page that does not listen.
 
         Args:
-            number: The id of the request.
-            request: The request as it came.
-            what: The work, as a phrase.
-            done: How much of it is done.
             total: How much there is; 0 where it is not known.
         """
 
@@ -63,7 +48,6 @@ class RequestLoop:
 
         Args:
             number: The id of the request; -1 if it has none.
-            request: The request as it came.
         """
         run_on_main_thread(lambda: self._answer(number, request), lambda: self._tell(number, request, "", 0, 0))
 

@@ -121,12 +121,7 @@ def find_save_format(name: object) -> SaveFormat | None:
 
 
 def check_name(name: str, kind: SaveFormat) -> str:
-    """The name; GraphEditError when it has the suffix of another format.
-
-    Args:
-        name: The name of the file.
-        kind: The format.
-    """
+    """The name; GraphEditError when it has the suffix of another format."""
     path = PurePath(name)
     ending = path.suffix.lower()
     others = [each.label for each in _ALL if each.suffix == ending != kind.suffix]
@@ -142,7 +137,6 @@ def list_save_formats(editor: GraphEditor, path: Path | None = None) -> list[Sav
     """The formats by their groups: in each the file's own first, and last those that cannot be written now.
 
     Args:
-        editor: The editor.
         path: The file that was opened; None for what was opened in a notebook.
 
     Returns:
@@ -166,11 +160,7 @@ def list_save_formats(editor: GraphEditor, path: Path | None = None) -> list[Sav
 
 
 def frozen_outputs(editor: GraphEditor) -> tuple[str, ...] | None:
-    """The outputs that a frozen graph keeps where none are marked: those without consumers. None where some are.
-
-    Args:
-        editor: The editor.
-    """
+    """The outputs that a frozen graph keeps where none are marked: those without consumers. None where some are."""
     if editor._core.executor.boundary is not None or editor._core.view.boundary[1] or editor.signatures:
         return None
     try:

@@ -29,7 +29,6 @@ class SelectionRequests:
 
         Args:
             verb: "set", "add", "remove" or "toggle".
-            ops: The names of the ops.
             scopes: The names of the scopes and groups.
 
         Raises:
@@ -96,7 +95,6 @@ class SelectionRequests:
         """Mark an item as input or output, or no more if it is; see `protocol.Mark`.
 
         Args:
-            side: The side of the boundary.
             name: The item's name; with a slash at its end a scope or a group.
             tensors: The tensors of it that are meant; () for those that cross its border.
 
@@ -186,12 +184,7 @@ _MOST_REASONS = 5
 
 
 def search(editor: GraphEditor, request: p.Search) -> p.SearchReply:
-    """The first ops that fit a query, the nearest first, and how many there are in how many scopes; and name scopes.
-
-    Args:
-        editor: The editor.
-        request: The query.
-    """
+    """The first ops that fit a query, the nearest first, and how many there are in how many scopes; and name scopes."""
     pattern = query.pattern_in(request.text)
     if pattern:
         return _search_pattern(editor, pattern, request.limit)
@@ -213,12 +206,7 @@ def _scope_hits(index: GraphIndex, text: str, ops: list[int]) -> tuple[p.ScopeHi
 
 
 def count_hits(editor: GraphEditor, text: str) -> p.HitCounts:
-    """How many of the ops that fit a query each closed scope and group of the drawing holds.
-
-    Args:
-        editor: The editor.
-        text: The query, which is no pattern.
-    """
+    """How many of the ops that fit a query each closed scope and group of the drawing holds."""
     mask = np.zeros(len(editor._core.index), dtype=bool)
     mask[query.search(editor._core.index, text)[0]] = True
     return p.HitCounts(tuple(editor._core.view.count_in_closed(mask).items()))
@@ -257,7 +245,6 @@ def select_matching(editor: GraphEditor, request: p.SelectMatching) -> bool:
     """Select, hide or show only what a query finds; whether the drawing is another now. Raises GraphEditError.
 
     Args:
-        editor: The editor.
         request: The query and what to do with its matches.
     """
     ops, old = editor.find(request.text), editor.selection

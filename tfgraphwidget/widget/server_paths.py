@@ -77,7 +77,6 @@ def path_from(path: Path, folder: Path) -> str:
 
     Args:
         path: The path of a file or folder.
-        folder: The folder.
 
     Returns:
         The path in the folder, "" for the folder itself; from the folder upwards ("../data/x.npy") for one beside it;

@@ -24,11 +24,7 @@ _DEEDS = {
 
 
 def untrusted_sentences(editor: GraphEditor) -> str:
-    """What ops of the file may do beside computing, and when to trust it; "" if none does, or if it is trusted.
-
-    Args:
-        editor: The editor of the graph.
-    """
+    """What ops of the file may do beside computing, and when to trust it; "" if none does, or if it is trusted."""
     if editor.source.trusted:
         return ""
     trust, index = editor._core.source.trust, editor._core.navigator.outermost.index
@@ -49,7 +45,6 @@ def effect_sentences(editor: GraphEditor, name: str) -> tuple[str, ...]:
     """What an op, or the ops of a scope, do beside computing, unless the file is trusted: the first few sentences.
 
     Args:
-        editor: The editor of the graph.
         name: The name of an op or a scope.
     """
     view = editor._core.view

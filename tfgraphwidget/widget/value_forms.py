@@ -34,11 +34,7 @@ class ValueForms:
         self._last: dict[str, p.Feed] = {}
 
     def form(self, request: p.Feedable) -> p.Feeds:
-        """The placeholders that must be fed, each with what was fed last or a proposal.
-
-        Args:
-            request: The tensors to run.
-        """
+        """The placeholders that must be fed, each with what was fed last or a proposal."""
         tensors = None if request.measure else self._tensors(request.name)
         names = self._editor._core.evaluator.placeholders(tensors)
         leading = (shape[0] for _, shape in map(self._spec, names) if shape and shape[0] is not None)
@@ -72,11 +68,7 @@ class ValueForms:
         return values
 
     def assign(self, request: p.Assign) -> p.VariableReply:
-        """Make a value a variable, or propose a name; say so if a variable has the name and shall not be replaced.
-
-        Args:
-            request: The variable and its new value.
-        """
+        """Make a value a variable, or propose a name; say so if a variable has the name and shall not be replaced."""
         if not request.variable:
             name = identifier(last_part(split_tensor(request.name.rstrip("/"))[0])) or "value"
             return p.VariableReply(self._namespace.free_name(name))

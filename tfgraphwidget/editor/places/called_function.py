@@ -194,12 +194,7 @@ class CalledFunction:
         return replace(patch.with_notes(*new_notes), caller=call)
 
     def refit(self, patch: edits.Patch, steps: Transaction) -> edits.Patch:
-        """The patch of an edit that was undone, as the graph that calls the function can carry it out now.
-
-        Args:
-            patch: The patch.
-            steps: The transaction of the redo.
-        """
+        """The patch of an edit that was undone, as the graph that calls the function can carry it out now."""
         assert patch.caller is not None  # `fit` has put it there
         return replace(patch, caller=self.caller.refit(patch.caller, steps))
 
@@ -264,7 +259,6 @@ class CalledFunction:
 
         Args:
             patch: What `fit` returned. `patch.caller` is the change of the calling graph.
-            steps: The transaction of the edit.
             renew: Whether the session is renewed where it has run changed ops; the calling graph does it.
 
         Returns:
@@ -302,8 +296,6 @@ class CalledFunction:
         """Undo the last edit of the body, and what it has changed in the graph that calls the function.
 
         Args:
-            patch: The patch of the edit.
-            steps: The transaction of the undo.
             renew: Whether the session is renewed where it has run changed ops; the calling graph does it.
 
         Returns:
@@ -331,8 +323,6 @@ def change_of(target: object, patch: edits.Patch, place: object) -> edits.Patch 
     """The changes that a patch of `place` makes in another graph, which calls it.
 
     Args:
-        target: The target of the calling graph.
-        patch: The patch.
         place: The target that the patch is for.
 
     Returns:

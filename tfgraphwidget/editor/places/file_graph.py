@@ -107,12 +107,7 @@ class OpenedFunction(NodeDefGraph):
         return patch
 
     def check_placed(self, patch: Patch, origin: Graph | None) -> None:  # noqa: ARG002
-        """Raise SessionRefused for devices that are no names of devices.
-
-        Args:
-            patch: The change.
-            origin: Without effect: nothing runs.
-        """
+        """Raise SessionRefused for devices that are no names of devices."""
         live.placement.check_file_devices(patch)
 
     def envelope(self) -> GraphDef:
@@ -121,11 +116,7 @@ class OpenedFunction(NodeDefGraph):
         return graph_def
 
     def as_in_file(self, nodes: Iterable[NodeDef]) -> list[NodeDef]:
-        """The NodeDefs themselves.
-
-        Args:
-            nodes: The NodeDefs.
-        """
+        """The NodeDefs themselves."""
         return list(nodes)
 
     def is_unedited(self) -> bool:
@@ -133,11 +124,7 @@ class OpenedFunction(NodeDefGraph):
         return self.index is self.first
 
     def return_to_file(self, steps: Transaction) -> bool:  # noqa: ARG002
-        """Nothing: TensorFlow does not hold the graph.
-
-        Args:
-            steps: Without effect.
-        """
+        """Nothing: TensorFlow does not hold the graph."""
         return False
 
     def can_hold_values(self) -> bool:
@@ -145,11 +132,7 @@ class OpenedFunction(NodeDefGraph):
         return True
 
     def as_imported(self, index: GraphIndex) -> GraphIndex:
-        """The graph itself.
-
-        Args:
-            index: A state of the graph.
-        """
+        """The graph itself."""
         return index
 
     def keep_alive(self, patch: Patch) -> None:
@@ -164,12 +147,7 @@ class OpenedFunction(NodeDefGraph):
         return frozenset()
 
     def notes(self, patch: Patch, *, renewed: bool) -> tuple[str, ...]:  # noqa: ARG002
-        """A sentence on code that goes on calling the function as it was.
-
-        Args:
-            patch: The change.
-            renewed: Without effect, as nothing runs.
-        """
+        """A sentence on code that goes on calling the function as it was."""
         is_of_signatures = patch == edits.Patch(signature_edits=patch.signature_edits)
         stays = f"Code that calls {self.source.title} goes on running it as TensorFlow has traced it; "
         return () if is_of_signatures else (stays + _EDITED_ONE,)
@@ -179,11 +157,7 @@ class OpenedFunction(NodeDefGraph):
         return frozenset()
 
     def value_readers(self, patches: Iterable[Patch]) -> dict[str, Callable[[], object]]:  # noqa: ARG002
-        """No readers: the function has captured what it reads.
-
-        Args:
-            patches: Without effect.
-        """
+        """No readers: the function has captured what it reads."""
         return {}
 
 
@@ -205,20 +179,11 @@ class FileGraph(OpenedFunction):
         self._before_import: tuple[Body, tuple[str, ...], bool] | None = None  # of the source
 
     def as_imported(self, index: GraphIndex) -> GraphIndex:
-        """The graph with the variables that TensorFlow's importer makes.
-
-        Args:
-            index: A state of the graph.
-        """
+        """The graph with the variables that TensorFlow's importer makes."""
         return _with_initializers(index)
 
     def notes(self, patch: Patch, *, renewed: bool) -> tuple[str, ...]:  # noqa: ARG002
-        """No sentences: nothing runs that could be behind.
-
-        Args:
-            patch: The change.
-            renewed: Without effect.
-        """
+        """No sentences: nothing runs that could be behind."""
         return ()
 
     def import_graph(self) -> LiveGraph:
@@ -268,13 +233,7 @@ class FileGraph(OpenedFunction):
         return {tables[op]: content for op, content in contents.items()}
 
     def apply(self, patch: Patch, steps: Transaction, **options: Any) -> tuple[str, ...]:
-        """Apply a patch as a step of an edit; what a closed session held goes by the new names.
-
-        Args:
-            patch: The change.
-            steps: The transaction of the edit.
-            **options: Without effect, see `NodeDefGraph.apply`.
-        """
+        """Apply a patch as a step of an edit; what a closed session held goes by the new names."""
         self._rename_closed(dict(patch.renamed), steps)
         losses, self.losses = self.losses, ()
         return (*losses, *super().apply(patch, steps, **options))
@@ -283,8 +242,6 @@ class FileGraph(OpenedFunction):
         """Undo the last edit; what a closed session held goes by the names before.
 
         Args:
-            patch: The patch of the edit.
-            steps: The transaction of the undo.
             renew: Without effect, as NodeDefs have no session.
         """
         self._rename_closed({new: old for old, new in patch.renamed}, steps)

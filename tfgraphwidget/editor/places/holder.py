@@ -26,12 +26,7 @@ class ImportedFile(Protocol):
         """The edits that were made in it, oldest first."""
 
     def revert(self, patch: Patch, steps: Transaction) -> tuple[Patch, tuple[str, ...]]:
-        """Undo the last edit.
-
-        Args:
-            patch: The patch of it.
-            steps: The transaction of the undo.
-        """
+        """Undo the last edit."""
 
     def forget_import(self) -> None:
         """Let the source be what it was before TensorFlow imported it; its session stays open."""

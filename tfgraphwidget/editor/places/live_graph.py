@@ -183,11 +183,7 @@ class LiveGraph:
         return graph_def
 
     def as_in_file(self, nodes: Iterable[NodeDef]) -> list[NodeDef]:
-        """NodeDefs of the graph as its file has them: without the attributes that TensorFlow added to them.
-
-        Args:
-            nodes: The NodeDefs, in the order of the graph.
-        """
+        """NodeDefs of the graph as its file has them: without the attributes that TensorFlow added to them."""
         return list(nodes) if self._form is None else self._form.nodes(nodes)
 
     def is_unedited(self) -> bool:
@@ -274,11 +270,8 @@ class LiveGraph:
         """Apply a patch and load the values of new variables, as steps of an edit.
 
         Args:
-            patch: The change.
-            steps: The transaction of the edit.
             load: Loads the values. It is called when the ops are in the graph.
             origin: The graph that has the originals of copied ops, if it is another one.
-            renew: Whether the session is renewed after changes in place.
 
         Returns:
             A sentence for each thing that the renewal loses.
@@ -358,7 +351,6 @@ class LiveGraph:
         """Run the initializers of the variables that edits of the file have added, and that no value was loaded into.
 
         Args:
-            patches: The edits.
             loaded: The handle ops of the variables into which values were loaded.
         """
         session, new_names = self.source.session, edits.rewire.new_names(patches, {})
@@ -373,7 +365,6 @@ class LiveGraph:
         """Raise SessionRefused when the session could not place what a patch adds, as `apply` does.
 
         Args:
-            patch: The change.
             origin: The live graph that it copies from; None for a file.
         """
         live.placement.check_patch_placement(self.source.session, self.graph(), patch, origin)
@@ -466,11 +457,6 @@ class LiveGraph:
 
     def revert(self, patch: Patch, steps: Transaction, *, renew: bool = True) -> tuple[Patch, tuple[str, ...]]:
         """Undo an edit. On a live graph what it added is hidden.
-
-        Args:
-            patch: The patch of the edit.
-            steps: The transaction of the undo.
-            renew: Whether the session is renewed after changes in place.
 
         Returns:
             The patch that undoes the edit, and a sentence for each thing that the undo loses. The patch also removes
@@ -634,11 +620,7 @@ class LiveGraph:
         return self.source.session is not None
 
     def as_imported(self, index: GraphIndex) -> GraphIndex:
-        """The graph itself: TensorFlow has imported it.
-
-        Args:
-            index: A state of the graph.
-        """
+        """The graph itself: TensorFlow has imported it."""
         return index
 
     def keep_alive(self, patch: Patch) -> None:
@@ -658,7 +640,6 @@ class LiveGraph:
         """Sentences on changes that TensorFlow cannot follow.
 
         Args:
-            patch: The change.
             renewed: Whether a session that has run the changed ops was renewed.
         """
         stale = patch.known_shapes
@@ -674,9 +655,5 @@ class LiveGraph:
         return edits.reserved_names(self._record().failed.keys() - self._record().ungrown)
 
     def value_readers(self, patches: Iterable[Patch]) -> dict[str, Callable[[], object]]:  # noqa: ARG002
-        """No readers: the session has the values.
-
-        Args:
-            patches: Without effect.
-        """
+        """No readers: the session has the values."""
         return {}

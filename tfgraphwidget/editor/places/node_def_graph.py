@@ -54,8 +54,6 @@ class NodeDefGraph:
         """Apply a patch as a step of an edit.
 
         Args:
-            patch: The change.
-            steps: The transaction of the edit.
             load: Without effect, as the patch has readers of the values.
             origin: Without effect, as NodeDefs are all of it.
             renew: Without effect, as NodeDefs have no session.
@@ -89,8 +87,6 @@ class NodeDefGraph:
         """Undo the last edit.
 
         Args:
-            patch: The patch of the last edit.
-            steps: The transaction of the undo.
             renew: Without effect, as NodeDefs have no session.
 
         Returns:

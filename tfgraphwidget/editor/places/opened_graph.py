@@ -102,7 +102,6 @@ class OpenedGraph:
         """The patch of an edit that was undone, as it can be carried out if TensorFlow has imported the file since.
 
         Args:
-            patch: The patch.
             steps: The transaction of the redo; where only the file can take the patch, the graph is the file again.
         """
         try:
@@ -124,11 +123,8 @@ class OpenedGraph:
         """Apply a patch and load the values of new variables, as steps of an edit.
 
         Args:
-            patch: The change.
-            steps: The transaction of the edit.
             load: Loads the values. It is called when the ops are in the graph.
             origin: The graph that has the originals of copied ops, if it is another one.
-            renew: Whether the session is renewed after changes in place.
 
         Returns:
             A sentence for each thing that is lost.
@@ -137,11 +133,6 @@ class OpenedGraph:
 
     def revert(self, patch: Patch, steps: Transaction, *, renew: bool = True) -> tuple[Patch, tuple[str, ...]]:
         """Undo an edit. On a live graph what it added is hidden.
-
-        Args:
-            patch: The patch of the edit.
-            steps: The transaction of the undo.
-            renew: Whether the session is renewed after changes in place.
 
         Returns:
             The patch that undoes the edit, and a sentence for each thing that the undo loses.
@@ -162,12 +153,7 @@ class OpenedGraph:
         return self.place.new_names
 
     def check_placed(self, patch: Patch, origin: OpenedGraph) -> None:
-        """Raise SessionRefused when the session could not place what a patch adds.
-
-        Args:
-            patch: The change.
-            origin: The graph that it copies from.
-        """
+        """Raise SessionRefused when the session could not place what a patch adds."""
         self.place.check_placed(patch, origin.source.graph)
 
     def placing_notices(self, patch: Patch) -> tuple[str, ...]:
@@ -181,11 +167,7 @@ class OpenedGraph:
         return self.place.envelope()
 
     def as_in_file(self, nodes: Iterable[NodeDef]) -> list[NodeDef]:
-        """NodeDefs of the graph as its file has them: without the attributes that TensorFlow added to them.
-
-        Args:
-            nodes: The NodeDefs, in the order of the graph.
-        """
+        """NodeDefs of the graph as its file has them: without the attributes that TensorFlow added to them."""
         return self.place.as_in_file(nodes)
 
     def is_unedited(self) -> bool:
@@ -257,9 +239,5 @@ class OpenedGraph:
         return self.variables_of(v.handle for v in patch.add.variables)
 
     def variables_of(self, handles: Iterable[str]) -> tuple[Variable, ...]:
-        """The `tf.Variable`s of some handle ops.
-
-        Args:
-            handles: The names of the handle ops.
-        """
+        """The `tf.Variable`s of some handle ops."""
         return live.patch_application.variables_of(self.graph(), [f"{handle}:0" for handle in handles])

@@ -57,7 +57,6 @@ class SavedState:
         """Load the values with which the editor was written into the variables that an edit has added.
 
         Args:
-            index: The live graph, after the edit.
             patch: The edit, one of those of the archive that are made again: later ones read the values.
         """
         graph, session = self._source.graph, self._source.session
@@ -72,7 +71,6 @@ class SavedState:
         """Load what the session held with which the editor was written, also into what edits have added.
 
         Args:
-            index: The live graph.
             edits: The edits that are in force, oldest first.
         """
         source, saved = self._source, self._source.saved_editor
@@ -100,7 +98,6 @@ def _names_after(names: Iterable[str], before: Sequence[Patch], after: Sequence[
 
     Args:
         names: The names of the ops after the edits `before`.
-        before: The edits, oldest first.
         after: The other edits, which begin with the same ones.
     """
     common = 0

@@ -53,22 +53,14 @@ class BoundaryInputs:
         return tuple((f"{op}:{port}", name) for (op, port), name in self.stands_for.items())
 
     def instead(self, into: str) -> dict[Tensor, str]:
-        """The input that copies in a scope read in place of each tensor from outside; "" for the original itself.
-
-        Args:
-            into: The name scope of the new ops.
-        """
+        """The input that copies in a scope read in place of each tensor from outside; "" for the original itself."""
         prefix = f"{into}/" if into else ""
         read = dict.fromkeys(self.cut, "")
         read |= {tensor: as_input(*new) for tensor, new in self.replaced.items()}
         return read | {tensor: prefix + name for tensor, name in self.stands_for.items()}
 
     def nodes(self, into: str) -> list[NodeDef]:
-        """The placeholders of a copy.
-
-        Args:
-            into: The name scope of the new ops.
-        """
+        """The placeholders of a copy."""
         nodes = []
         prefix = f"{into}/" if into else ""
         for original in self.new_placeholders:
@@ -80,19 +72,11 @@ class BoundaryInputs:
         return nodes
 
     def copies(self, into: str) -> list[tuple[str, str]]:
-        """(tensor, placeholder's tensor): what is known of the one holds for the other.
-
-        Args:
-            into: The name scope of the new ops.
-        """
+        """(tensor, placeholder's tensor): what is known of the one holds for the other."""
         return [(f"{op}:{port}", f"{name}:0") for (op, port), name in self.instead_placeholders(into).items()]
 
     def instead_placeholders(self, into: str) -> dict[Tensor, str]:
-        """Tensor -> the op that stands for it in the copy.
-
-        Args:
-            into: The name scope of the new ops.
-        """
+        """Tensor -> the op that stands for it in the copy."""
         return {tensor: f"{into}/{name}" if into else name for tensor, name in self.stands_for.items()}
 
 
@@ -122,9 +106,6 @@ def boundary_inputs(
     """Find how copies get the tensors that they read from outside.
 
     Args:
-        clone: The command.
-        index: The graph of the originals.
-        target: The graph of the copies.
         ops: The numbers of the ops to copy.
         shared: Ops whose state is shared; none of them becomes a placeholder.
 
@@ -249,7 +230,6 @@ def compatible(one: Shape, other: Shape) -> bool:
 
     Args:
         one: One shape; None for an unknown rank.
-        other: The other shape.
     """
     if one is None or other is None:
         return True
@@ -262,11 +242,6 @@ def placeholder(
     """Make the NodeDef of a placeholder for a tensor, with its dtype and static shape.
 
     Args:
-        index: The graph.
-        op: The op of the tensor.
-        port: Its output.
-        name: The name of the placeholder.
-        refusal: The class of the error.
         way_out: The end of its sentence, where no part is copied.
 
     Returns:
@@ -302,11 +277,6 @@ def placeholder(
 
 def copied_frame_names(old: Iterable[str], into: str, target: GraphIndex) -> dict[str, str]:
     """Find frame names for copied loops that no loop of the target has.
-
-    Args:
-        old: The frame names of the originals.
-        into: The name scope of the copies.
-        target: The graph of the copies.
 
     Returns:
         Frame name -> frame name of the copy.

@@ -92,11 +92,6 @@ def check_modes(variables: object) -> None:
 def shared_handles(index: GraphIndex, variables: Modes, members: set[int]) -> frozenset[int]:
     """Find the state that a copy shares with the original.
 
-    Args:
-        index: The graph.
-        variables: The modes.
-        members: The ops of the part.
-
     Returns:
         The ops that hold the state.
 
@@ -265,34 +260,19 @@ class Clone(Command):
         """The patch of the graph that the copies go into.
 
         Raises UnknownName, NoPath, NameTaken or NotClonable.
-
-        Args:
-            context: The graph that the edit is planned on.
         """
         return self._patch(context, is_sample=False)
 
     def plan_sample(self, context: PlanContext) -> Patch:
-        """Plan like `plan`, with the same refusals, but only one of several copies, or one for each device.
-
-        Args:
-            context: The graph that the edit is planned on.
-        """
+        """Plan like `plan`, with the same refusals, but only one of several copies, or one for each device."""
         return self._patch(context, is_sample=True)
 
     def plan_edit(self, planner: Planner) -> Any:
-        """The planned copies.
-
-        Args:
-            planner: Plans the kinds of edits.
-        """
+        """The planned copies."""
         return planner.copies(self)
 
     def preview_edit(self, planner: Planner) -> Preview:
-        """Preview the copies.
-
-        Args:
-            planner: Plans the kinds of edits.
-        """
+        """Preview the copies."""
         return planner.sample(self)
 
     def fix_label(self) -> str:
@@ -365,11 +345,7 @@ class Clone(Command):
 
 
 def is_checkpoint(text: object) -> bool:
-    """Whether something may be the path of a checkpoint rather than a word that was mistyped.
-
-    Args:
-        text: What the caller passed.
-    """
+    """Whether something may be the path of a checkpoint rather than a word that was mistyped."""
     if not isinstance(text, str):
         return False
     # Not Path.exists, which raises for names that are too long.
@@ -437,10 +413,6 @@ def copied_ops(index: GraphIndex, clone: Clone) -> tuple[frozenset[int], frozens
     """The ops that a clone copies, and those it leaves out since the copy goes on sharing their state.
 
     Raises NoPath, UnknownName, and NotClonable where the boundary cuts a loop in half.
-
-    Args:
-        index: The graph.
-        clone: The clone.
     """
     taken_from = (*clone.inputs, *(name for name, _ in clone.replace))
     boundary_ops = frozenset(index.op(name) for name in taken_from)
@@ -649,11 +621,7 @@ class Add(Command):
             raise
 
     def plan_edit(self, planner: Planner) -> Any:
-        """The source with its ops, planned to be copied with the values of their variables.
-
-        Args:
-            planner: Plans the kinds of edits.
-        """
+        """The source with its ops, planned to be copied with the values of their variables."""
         return planner.addition(self)
 
     def _clone(self, context: PlanContext) -> Clone:

@@ -76,12 +76,9 @@ def excerpt(
     stand alone.
 
     Args:
-        index: The function's body.
         reused: The ops whose state or value is known outside.
         inputs: Ops or tensors; () for the arguments that are needed.
         outputs: Ops or tensors.
-        also: Further ops to copy.
-        arguments: The function's arguments.
 
     Returns:
         The excerpt.

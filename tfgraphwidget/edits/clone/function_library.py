@@ -51,11 +51,6 @@ def copy_functions(
     `state_keys` tells them; those that the copies take are added.
 
     Args:
-        index: The graph of the originals.
-        nodes: The NodeDefs to copy.
-        target: The graph of the copies.
-        into: The name scope of the copies.
-        own: Whether the copy has separate state.
         apart: Whether v2 loops and conditionals get separate bodies.
         again: Whether an earlier copy of the same patch has bodies of the originals' names.
         used_keys: The keys of the target's state; the new ones are added.
@@ -122,7 +117,6 @@ def state_keys(index: GraphIndex, scope: str) -> set[str]:
     """The keys of the state of a graph and its functions: shared_names, or names of ops, in lower case.
 
     Args:
-        index: The graph.
         scope: The name scope in which new keys are to be; those that no new key can be are left out.
     """
     inner = (node for name in sorted(index.functions) for node in index.extras.function(name).node_def)

@@ -38,11 +38,7 @@ _CLOSURE = b"CustomGradient-"
 
 
 def has_closure_gradient(node: NodeDef) -> bool:
-    """Whether the gradient of a NodeDef is a Python closure over the tensors of its graph.
-
-    Args:
-        node: The NodeDef of an op.
-    """
+    """Whether the gradient of a NodeDef is a Python closure over the tensors of its graph."""
     return KEY in node.attr and node.attr[KEY].s.startswith(_CLOSURE)
 
 
@@ -51,9 +47,6 @@ def invalidate_gradient(node: NodeDef) -> bool:
 
     With the name unchanged, TensorFlow would compute the gradient of the original. A name that is not registered makes
     `tf.gradients` fail, and the name says why.
-
-    Args:
-        node: The NodeDef of an op.
     """
     has_gradient = has_closure_gradient(node)
     if has_gradient:
@@ -119,10 +112,6 @@ class NodeCopier:
         """Copies of NodeDefs, in their order, under the names, keys and frames of the copies.
 
         Raises NotClonable when one reads a tensor that stays behind.
-
-        Args:
-            nodes: The NodeDefs, in the order of the graph.
-            into: The name scope of the new ops.
         """
         nodes = list(nodes)
         copies = self._rename_nodes(nodes)
@@ -249,12 +238,7 @@ class NodeCopier:
         return new if port is None else f"{new}:{port}"
 
     def variable(self, variable: VariableDef, into: str) -> VariableDef:
-        """The VariableDef of the copy of a variable.
-
-        Args:
-            variable: The variable.
-            into: The name scope of the new ops.
-        """
+        """The VariableDef of the copy of a variable."""
         slice_info = variable.slice_info
         if slice_info is not None and into:  # of a partitioned variable: its key in checkpoints
             original, slice_info = slice_info, type(slice_info)()
@@ -275,12 +259,7 @@ class NodeCopier:
         return None if name is None else self.member(name)
 
     def members(self, index: GraphIndex, variables: Iterable[VariableDef]) -> Iterator[tuple[str, Member]]:
-        """The copies' entries in the collections of their originals; each new variable is at least a global one.
-
-        Args:
-            index: The graph.
-            variables: The variables.
-        """
+        """The copies' entries in the collections of their originals; each new variable is at least a global one."""
         variables = list(variables)
         own = {v.name for v in variables}
         names = set()
@@ -318,7 +297,6 @@ def rename_calls(node: NodeDef, functions: Mapping[str, str]) -> None:
     """Make a NodeDef call library functions under their new names.
 
     Args:
-        node: The NodeDef of an op.
         functions: The new names of functions by the old ones.
     """
     if node.op in functions:
@@ -335,10 +313,6 @@ def complete_variable(handle: NodeDef, variable: VariableDef) -> tuple[VariableD
 
     TensorFlow 2's SavedModels assign from within a function. The initial values of their variables are not known, so
     the new one is a placeholder: to initialize without a value fails, and says so, rather than give zeros.
-
-    Args:
-        handle: The NodeDef of the handle op.
-        variable: The variable.
     """
     nodes: list[NodeDef] = []
     resource, name = variable.resource, variable.handle

@@ -27,7 +27,6 @@ def check_free(index: GraphIndex, *scopes: object, may_be_root: bool = False) ->
     """Check that name scopes are valid and free.
 
     Args:
-        index: The graph.
         scopes: The scopes, all of the same depth.
         may_be_root: Whether "" is allowed.
 
@@ -58,10 +57,6 @@ def check_free(index: GraphIndex, *scopes: object, may_be_root: bool = False) ->
 def check_own_scope(command: Command, index: GraphIndex) -> None:
     """Check that the scope `into` of a command is valid and free.
 
-    Args:
-        command: The command.
-        index: The graph.
-
     Raises:
         NameTaken: It is not; `fixes` has the same command with a free one.
     """
@@ -84,7 +79,6 @@ def taken_names(index: GraphIndex, scope: str) -> set[str]:
     """All names as deep as `scope` that ops or scopes have, in lower case: to TensorFlow "Copy" is "copy".
 
     Args:
-        index: The graph.
         scope: A name scope; names are of as many parts as it has.
     """
     depth, names_by_depth = scope.count("/") + 1, _taken.setdefault(index, {})
@@ -106,8 +100,6 @@ def copied_names(index: GraphIndex, ops: Iterable[int], src_scope: str, into: st
     """Name the copies of ops: `src_scope/foo` becomes `into/foo`.
 
     Args:
-        index: The graph.
-        ops: The ops.
         src_scope: The scope that is removed from their names.
         into: The name scope of the copies; "" for the root.
 
@@ -145,12 +137,6 @@ class DeviceOptions(Protocol):
 
 def copied_devices(clone: DeviceOptions, index: GraphIndex, ops: Collection[int], k: int) -> dict[str, str] | None:
     """Find the devices of one copy.
-
-    Args:
-        clone: The command.
-        index: The graph of the originals.
-        ops: The ops to copy.
-        k: The number of the copy.
 
     Returns:
         Name of the original -> device, for ops that change device; None if all keep theirs.

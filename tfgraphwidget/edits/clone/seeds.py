@@ -54,10 +54,6 @@ def reseed(nodes: Sequence[NodeDef], scope: str = "") -> None:
 
     A new seed follows from the old one and the copy's name. An op without a seed (0 and 0) draws numbers of its own.
     A constant with consumers that do not use it as a seed stays as it is.
-
-    Args:
-        nodes: The NodeDefs, in the order of the graph.
-        scope: The name scope of the copies.
     """
     for node in nodes:
         if all(name in node.attr for name in _ATTRIBUTES) and any(node.attr[name].i for name in _ATTRIBUTES):

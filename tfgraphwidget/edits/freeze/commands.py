@@ -134,11 +134,7 @@ class Freeze(Command):
         return f"Froze the graph for {subject_text(self.outputs)}"
 
     def plan(self, context: PlanContext) -> Patch:
-        """The patch; GraphEditError where a variable is not only read, SessionRefused where one has no value.
-
-        Args:
-            context: The graph that the edit is planned on.
-        """
+        """The patch; GraphEditError where a variable is not only read, SessionRefused where one has no value."""
         index = context.index
         in_function = bool(context.function) or context.ends is not None
         converted = self._convert(context, in_function=in_function)
@@ -313,11 +309,7 @@ class StripTraining(Command):
         return f"Stripped training, and kept what {subject_text(self.outputs)} needs"
 
     def plan(self, context: PlanContext) -> Patch:
-        """The patch; one that does nothing if there is nothing to remove. Raises UnknownName.
-
-        Args:
-            context: The graph that the edit is planned on.
-        """
+        """The patch; one that does nothing if there is nothing to remove. Raises UnknownName."""
         index = context.index
         if not self.outputs:
             return nothing_to_do("Nothing here looks like a result that training could be told from.")
@@ -463,9 +455,6 @@ def results(index: GraphIndex) -> tuple[str, ...]:
     Regularization losses that no loss consumes, conditions of asserts and conditionals, shapes and
     summaries are left out where there is anything else.
 
-    Args:
-        index: The graph.
-
     Raises:
         GraphEditError: There are none.
     """
@@ -520,11 +509,7 @@ def _is_computed(index: GraphIndex, op: int) -> bool:
 
 
 def without_training(index: GraphIndex) -> tuple[StripTraining, ...]:
-    """The command that strips training from a graph, as a suggested fix; none where nothing looks like a result.
-
-    Args:
-        index: The graph.
-    """
+    """The command that strips training from a graph, as a suggested fix; none where nothing looks like a result."""
     try:
         return (StripTraining(results(index)),)
     except GraphEditError:

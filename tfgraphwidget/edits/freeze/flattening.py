@@ -53,11 +53,9 @@ def flatten(
     """Inline all calls of functions.
 
     Args:
-        index: The graph.
         nodes: The NodeDefs of the graph as it is to be.
         functions: The FunctionDefs that they call and that the index does not have.
         free: Gives a name for a new op.
-        keep: The ops that outputs name.
         lower_control_flow: Whether While, If and Case become Switch, Merge and their kind; their functions stay
             functions otherwise, without calls in them.
 

@@ -88,11 +88,7 @@ class FoldBatchNorm(Command):
         return "Folded batch normalization" + (f" of {subject_text(self.what)}" if self.what else "")
 
     def plan(self, context: PlanContext) -> Patch:
-        """The patch; one that does nothing when there is nothing to fold, saying why the first one cannot be.
-
-        Args:
-            context: The graph that the edit is planned on.
-        """
+        """The patch; one that does nothing when there is nothing to fold, saying why the first one cannot be."""
         index = context.index
         ops = resolve_ops(index, self.what) if self.what else range(len(index))
         patch, why = _plan_folds(context, ops, _unchanging(context), frozenset(), set(index.functions))

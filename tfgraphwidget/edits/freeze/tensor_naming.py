@@ -20,12 +20,7 @@ class BodyNaming:
         self._arguments = {arg.name for arg in body.signature.input_arg}
 
     def output(self, node: NodeDef, port: int) -> str:
-        """How others read an output of an op that hands on what it reads, or of a Const.
-
-        Args:
-            node: The NodeDef of an op.
-            port: The number of the output.
-        """
+        """How others read an output of an op that hands on what it reads, or of a Const."""
         if node.op in self._index.functions:
             return f"{node.name}:{self._index.extras.function(node.op).signature.output_arg[port].name}:0"
         if node.op in SWITCH:
@@ -33,19 +28,11 @@ class BodyNaming:
         return f"{node.name}:output:{port}"
 
     def maker(self, text: str) -> str:
-        """The control input on the op that makes a tensor; "" for an argument, which is always there.
-
-        Args:
-            text: How the tensor is read.
-        """
+        """The control input on the op that makes a tensor; "" for an argument, which is always there."""
         return "" if text in self._arguments else f"^{text.partition(':')[0]}"
 
     def free(self, base: str) -> str:
-        """A name for a new op.
-
-        Args:
-            base: The name to start from.
-        """
+        """A name for a new op."""
         name = free_name(base.replace("/", "_"), self._used_names)
         self._used_names.add(name.lower())
         return name
@@ -60,28 +47,15 @@ class GraphNaming:
         self._used_names: set[str] = set()
 
     def output(self, node: NodeDef, port: int) -> str:
-        """How others read an output of an op.
-
-        Args:
-            node: The NodeDef of an op.
-            port: The number of the output.
-        """
+        """How others read an output of an op."""
         return as_input(node.name, port)
 
     def maker(self, text: str) -> str:
-        """The control input on the op that makes a tensor.
-
-        Args:
-            text: How the tensor is read.
-        """
+        """The control input on the op that makes a tensor."""
         return f"^{split_tensor(text)[0]}"
 
     def free(self, base: str) -> str:
-        """A name for a new op.
-
-        Args:
-            base: The name to start from.
-        """
+        """A name for a new op."""
         # Of a hidden op too: it would come back as what it was, with another value.
         self._used_names = self._used_names or {name.lower() for name in self._index.names} | self._index.reserved
         name = free_name(base, self._used_names)

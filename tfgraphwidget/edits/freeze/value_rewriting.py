@@ -46,22 +46,13 @@ class Naming(Protocol):
     """Whether there may be loops of TensorFlow 1: a new constant must then stand in the loop of what reads it."""
 
     def output(self, node: NodeDef, port: int) -> str:
-        """How others read an output of an op that hands on what it reads, or of a Const.
-
-        Args:
-            node: The NodeDef of an op.
-            port: The number of the output.
-        """
+        """How others read an output of an op that hands on what it reads, or of a Const."""
 
     def maker(self, text: str) -> str:
         """The control input on the op that makes a tensor which is read as `text`; "" when none is needed."""
 
     def free(self, base: str) -> str:
-        """A name for a new op.
-
-        Args:
-            base: The name to start from.
-        """
+        """A name for a new op."""
 
 
 def updated_variables(
@@ -70,7 +61,6 @@ def updated_variables(
     """Find the variables that an op changes.
 
     Args:
-        node: The NodeDef.
         references: The references to variables that the op reads, by input.
         definition: Its OpDef; None if it is not known.
 
@@ -87,12 +77,7 @@ def updated_variables(
 
 
 def forwarded_references(node: NodeDef, references: Mapping[int, VariableValue]) -> dict[int, VariableValue]:
-    """By port the references that an op, which is no call, hands on.
-
-    Args:
-        node: The NodeDef of an op.
-        references: The values of variables by the numbers of the ops that refer to them.
-    """
+    """By port the references that an op, which is no call, hands on."""
     if node.op == "IdentityN":
         return dict(references)
     kind = _PLAIN.get(node.op, node.op)
@@ -131,7 +116,6 @@ def rewrite_node(node: NodeDef, references: Mapping[int, VariableValue], naming:
     """Change a NodeDef in place so that it reads values instead of references.
 
     Args:
-        node: The NodeDef.
         references: The references to variables that the op reads, by input.
         naming: How the graph or function names tensors.
 
@@ -178,7 +162,6 @@ def make_constant(node: NodeDef, dtype: DataType.ValueType, tensor: TensorProto 
 
     Args:
         node: The NodeDef, which is changed in place.
-        dtype: The number of its dtype.
         tensor: Its value; None for a scalar that the caller fills in.
 
     Returns:
@@ -252,35 +235,16 @@ class Calls(Protocol):
         """
 
     def calls(self, node: NodeDef) -> bool:
-        """Whether an op is a call whose arguments are its inputs.
-
-        Args:
-            node: The NodeDef of an op.
-        """
+        """Whether an op is a call whose arguments are its inputs."""
 
     def gives(self, node: NodeDef, references: Mapping[int, VariableValue]) -> dict[int, VariableValue]:
-        """By port the references that a call hands on.
-
-        Args:
-            node: The NodeDef of an op.
-            references: The values of variables by the numbers of the ops that refer to them.
-        """
+        """By port the references that a call hands on."""
 
     def does(self, node: NodeDef, references: Mapping[int, VariableValue]) -> tuple[frozenset[str], frozenset[str]]:
-        """The variables that a call updates, and those that it reads.
-
-        Args:
-            node: The NodeDef of an op.
-            references: The values of variables by the numbers of the ops that refer to them.
-        """
+        """The variables that a call updates, and those that it reads."""
 
     def rewrite_call(self, node: NodeDef, references: Mapping[int, VariableValue]) -> NodeDef:
-        """The call of functions that take values; `node` is changed.
-
-        Args:
-            node: The NodeDef of an op.
-            references: The values of variables by the numbers of the ops that refer to them.
-        """
+        """The call of functions that take values; `node` is changed."""
 
 
 class ValueRewriter:
@@ -307,11 +271,7 @@ class ValueRewriter:
         self.assigned: dict[str, str] = {}  # by op that reads a variable, what was assigned to it before
 
     def references(self, node: NodeDef) -> dict[int, VariableValue]:
-        """By input slot the references that an op is given.
-
-        Args:
-            node: The NodeDef of an op.
-        """
+        """By input slot the references that an op is given."""
         data = [text.removesuffix(":0") if text.count(":") == 1 else text for text in node.input if text[:1] != "^"]
         return {slot: self.values[text] for slot, text in enumerate(data) if text in self.values}
 
@@ -401,11 +361,7 @@ class ValueRewriter:
         return rewrite_node(copy, references, self.naming)
 
     def update_error(self, op: str) -> GraphEditError:
-        """The refusal of an update whose result is needed.
-
-        Args:
-            op: The name of the op.
-        """
+        """The refusal of an update whose result is needed."""
         variable = next(iter(self._updates.get(op, ())), "")
         return GraphEditError(
             f"Op {op!r}{self._place} updates variable {variable!r} and the outputs need its result, which a "

@@ -69,49 +69,25 @@ class _FunctionUsage:
         return self._index.typing.definition(op_type)
 
     def calls(self, node: NodeDef) -> bool:
-        """Whether an op is a call whose arguments are its inputs.
-
-        Args:
-            node: The NodeDef of an op.
-        """
+        """Whether an op is a call whose arguments are its inputs."""
         return node.op in FIRST_ARGUMENT or node.op in self._index.functions
 
     def gives(self, node: NodeDef, references: References) -> dict[int, VariableValue]:
-        """By port the references that a call hands on.
-
-        Args:
-            node: The NodeDef of an op.
-            references: The variables by the inputs of the call.
-        """
+        """By port the references that a call hands on."""
         return dict(next((usage.gives for usage in self.of_call(node, references) if usage.gives), {}))
 
     def does(self, node: NodeDef, references: References) -> tuple[frozenset[str], frozenset[str]]:
-        """The variables that a call writes, and those that it reads.
-
-        Args:
-            node: The NodeDef of an op.
-            references: The variables by the inputs of the call.
-        """
+        """The variables that a call writes, and those that it reads."""
         usages = self.of_call(node, references)
         writes = frozenset(variable for usage in usages for variable in usage.writes)
         return writes, frozenset().union(*(usage.reads for usage in usages))
 
     def rewrite_call(self, node: NodeDef, references: References) -> NodeDef:  # noqa: ARG002
-        """The call as it is.
-
-        Args:
-            node: The NodeDef of an op.
-            references: The variables by the inputs of the call.
-        """
+        """The call as it is."""
         return node
 
     def of_call(self, node: NodeDef, references: References) -> list[_Usage]:
-        """What each function that a call may run does with the references.
-
-        Args:
-            node: The NodeDef of an op.
-            references: The variables by the inputs of the call.
-        """
+        """What each function that a call may run does with the references."""
         first = FIRST_ARGUMENT.get(node.op, 0)
         arguments = {slot - first: value for slot, value in references.items()}
         return [
@@ -177,11 +153,6 @@ def find_writes(
 ) -> dict[str, VariableWrite]:
     """The first write of each variable that some ops write, directly or in the functions that they call.
 
-    Args:
-        index: The graph.
-        nodes: The NodeDefs of those ops.
-        variables: The variables by their handle ops.
-
     Returns:
         The writes, by the handle ops of the variables.
     """
@@ -198,7 +169,6 @@ def check_followed(writes: Iterable[VariableWrite], keep: str, drop: str) -> Non
     Args:
         writes: The writes of variables that are to become constants.
         keep: How the variable stays one, as the end of a sentence.
-        drop: How it becomes a constant nevertheless.
     """
     write = next((write for write in writes if write.is_read or write.needs_handle), None)
     if write is None:

@@ -71,11 +71,7 @@ class FunctionSpecializer:
         self._open: set[str] = set()
 
     def reachable(self, nodes: Iterable[NodeDef]) -> tuple[FunctionDef, ...]:
-        """The new functions that NodeDefs call, and those that these call.
-
-        Args:
-            nodes: The NodeDefs, in the order of the graph.
-        """
+        """The new functions that NodeDefs call, and those that these call."""
         functions: dict[str, FunctionDef] = {}
         stack = list(nodes)
         while stack:
@@ -94,11 +90,7 @@ class FunctionSpecializer:
         return self.index.typing.definition(op_type)
 
     def calls(self, node: NodeDef) -> bool:
-        """Whether an op is a call whose arguments are its inputs.
-
-        Args:
-            node: The NodeDef of an op.
-        """
+        """Whether an op is a call whose arguments are its inputs."""
         return node.op in FIRST_ARGUMENT or node.op in self.index.functions
 
     def _specialized_functions(self, node: NodeDef, references: References) -> dict[str, SpecializedFunction]:
@@ -111,12 +103,7 @@ class FunctionSpecializer:
         }
 
     def gives(self, node: NodeDef, references: References) -> dict[int, VariableValue]:
-        """By port the references that a call hands on.
-
-        Args:
-            node: The NodeDef of an op.
-            references: The variables that are replaced by constants.
-        """
+        """By port the references that a call hands on."""
         return dict(
             next(
                 (special.gives for special in self._specialized_functions(node, references).values() if special.gives),
@@ -125,12 +112,7 @@ class FunctionSpecializer:
         )
 
     def does(self, node: NodeDef, references: References) -> tuple[frozenset[str], frozenset[str]]:
-        """The variables that a call updates, and those that it reads.
-
-        Args:
-            node: The NodeDef of an op.
-            references: The variables that are replaced by constants.
-        """
+        """The variables that a call updates, and those that it reads."""
         specials = self._specialized_functions(node, references).values()
         updates = frozenset().union(*(special.updates for special in specials))
         reads = frozenset().union(*(special.reads for special in specials))
@@ -144,12 +126,7 @@ class FunctionSpecializer:
         return updates, reads
 
     def rewrite_call(self, node: NodeDef, references: References) -> NodeDef:
-        """The call of functions that take values; `node` is changed.
-
-        Args:
-            node: The NodeDef of an op.
-            references: The variables that are replaced by constants.
-        """
+        """The call of functions that take values; `node` is changed."""
         specials, first = self._specialized_functions(node, references), FIRST_ARGUMENT.get(node.op, 0)
         gives = self.gives(node, references)
         self._check_agree(node, references, specials, gives)
@@ -192,12 +169,7 @@ class FunctionSpecializer:
             )
 
     def special(self, name: str, references: References) -> SpecializedFunction:
-        """The function that takes values for the arguments of these numbers.
-
-        Args:
-            name: The name of the function.
-            references: The variables that are replaced by constants.
-        """
+        """The function that takes values for the arguments of these numbers."""
         key = (name, *((k, v.variable, v.dtype) for k, v in sorted(references.items())))
         if key not in self._specializations:
             if name in self._open:
@@ -265,12 +237,7 @@ def _replace_body(body: FunctionDef, rewriting: ValueRewriter, cut: Collection[s
 
 
 def only_read(index: GraphIndex, outputs: Collection[str]) -> frozenset[str]:
-    """The variables that outputs need and nothing that they need updates, by handle op; none if that is not known.
-
-    Args:
-        index: The graph.
-        outputs: The outputs.
-    """
+    """The variables that outputs need and nothing that they need updates, by handle op; none if that is not known."""
     ops = np.flatnonzero(needed_ops(index, (), outputs)).tolist()
     values = {index.names[i]: _variable_value(index.nodes[i]) for i in ops if index.types[i] == "VarHandleOp"}
     rewriter = ValueRewriter(
@@ -327,7 +294,6 @@ def check_computed(index: GraphIndex, outputs: Collection[str], inputs: Collecti
     """Raise GraphEditError where all outputs are fed, so that a graph of what they need would compute nothing.
 
     Args:
-        index: The graph.
         outputs: Ops or tensors.
         inputs: Ops or tensors that are fed.
     """
@@ -359,7 +325,6 @@ def convert_variables(
     """Convert variables to constants in the part of a graph that outputs need.
 
     Args:
-        index: The graph.
         outputs: Ops or tensors.
         tensor: Returns the TensorProto of a variable's value, by the name of its handle op.
         inputs: Ops or tensors that are fed. One that is not a placeholder becomes one, under its own name if that is

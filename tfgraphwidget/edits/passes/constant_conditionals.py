@@ -35,11 +35,6 @@ _OF_CONDITIONALS = frozenset({"_lower_using_switch_merge", "_num_original_output
 def choose_branches(rewrite: GraphRewrite, values: Values, keep: Iterable[int] = ()) -> Counter[str]:
     """Put the branch that is taken in the place of each conditional whose predicate is known.
 
-    Args:
-        rewrite: The changes, which are added to.
-        values: The values that are known.
-        keep: Ops that stay.
-
     Returns:
         How many conditionals there were, by what they are called.
     """

@@ -276,12 +276,6 @@ def compute(
 ) -> list[Array]:
     """Compute the outputs of an op.
 
-    Args:
-        op_type: Its type.
-        attributes: Its attributes.
-        values: Its inputs.
-        dtypes: The numpy dtypes of its outputs.
-
     Returns:
         Its outputs.
 

@@ -52,11 +52,7 @@ class RemoveFunctions(Command):
         return "Removed the functions that no op calls"
 
     def plan(self, context: PlanContext) -> Patch:
-        """The patch; GraphEditError when ops call all functions.
-
-        Args:
-            context: The graph that the edit is planned on.
-        """
+        """The patch; GraphEditError when ops call all functions."""
         index = context.index
         if context.function:
             raise GraphEditError(
@@ -109,11 +105,7 @@ class RemoveCollection(Command):
         return f"Removed collection {subject_text(self.keys)}"
 
     def plan(self, context: PlanContext) -> Patch:
-        """The patch; GraphEditError for a collection that the graph does not have.
-
-        Args:
-            context: The graph that the edit is planned on.
-        """
+        """The patch; GraphEditError for a collection that the graph does not have."""
         if not self.keys:
             return nothing_to_do("No collection is named.")
         collections = context.index.collections
@@ -161,11 +153,7 @@ class RemoveAttr(Command):
         return f"Removed {self.name} of {subject_text(self.what) if self.what else 'all ops'}"
 
     def plan(self, context: PlanContext) -> Patch:
-        """The patch; GraphEditError where no op has the attribute, and where one cannot be without.
-
-        Args:
-            context: The graph that the edit is planned on.
-        """
+        """The patch; GraphEditError where no op has the attribute, and where one cannot be without."""
         if any(0xD800 <= ord(letter) < 0xE000 for letter in self.name):
             raise GraphEditError(f"{self.name!r} is not text that an attribute can be named by; give another name.")
         outermost = context.index

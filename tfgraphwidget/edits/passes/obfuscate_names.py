@@ -102,9 +102,6 @@ class ObfuscateNames(Command):
 def obfuscated_names(index: GraphIndex) -> dict[str, str]:
     """New names: of an op its type and a number, of a scope "scope" and a number.
 
-    Args:
-        index: The graph.
-
     Returns:
         The new name of each op by its old one; scopes are nested as before.
     """

@@ -45,11 +45,7 @@ class Pass(Command):
 
     @abstractmethod
     def nothing(self, context: PlanContext) -> str:
-        """Why there is nothing to do, in a sentence.
-
-        Args:
-            context: The graph.
-        """
+        """Why there is nothing to do, in a sentence."""
 
     def enters(self, context: PlanContext, op: int) -> bool:  # noqa: ARG002
         """Whether the functions that op `op` of `context`, the graph or a body, calls are changed too."""
@@ -76,10 +72,6 @@ def named_ops(context: PlanContext, keep: Iterable[int] = ()) -> Mask:
 
     These are the ends of signatures and functions, members of collections, the ops of variables, control flow contexts
     and queue runners, ops that others are placed beside, and ops without consumers, which people fetch by name.
-
-    Args:
-        context: The graph.
-        keep: Further ops.
     """
     index = context.index
     names = {split_tensor(name)[0] for name in context.external_tensors}
@@ -146,9 +138,6 @@ class GraphRewrite:
 
         Args:
             name: Its name; a number is appended if that is taken.
-            op_type: Its type.
-            inputs: What it reads.
-            device: Its device.
 
         Returns:
             The NodeDef, whose attributes are to be set.
@@ -164,9 +153,7 @@ class GraphRewrite:
         """Let the consumers of an output of an op read another tensor.
 
         Args:
-            op: The op.
             new: How the tensor is read: "a", "a:1".
-            port: The output.
             only: The consumers that do; None for all.
         """
         name = self.index.names[op]
@@ -265,8 +252,6 @@ def add_control_inputs(node: NodeDef, names: Iterable[str], without: str = "") -
     """Let an op wait for others.
 
     Args:
-        node: The op, which is changed.
-        names: The others.
         without: The op that it waits for no longer.
     """
     inputs = [text for text in node.input if not without or text != f"^{without}"]

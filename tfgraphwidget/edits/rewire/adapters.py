@@ -34,7 +34,6 @@ def insert_adapters(moves: EdgeMoves, kind: str) -> None:
     One for all inputs that need the same. Raises GraphEditError when it would fit none.
 
     Args:
-        moves: The edges that are moved.
         kind: The op type of the new ops.
     """
     if kind not in _ADAPTERS:
@@ -58,11 +57,7 @@ def insert_adapters(moves: EdgeMoves, kind: str) -> None:
 
 
 def possible_adapters(moves: EdgeMoves) -> tuple[AdapterType, ...]:
-    """The fixes that could help: a Cast where dtypes differ, else what makes the static shapes the same.
-
-    Args:
-        moves: The edges that are moved.
-    """
+    """The fixes that could help: a Cast where dtypes differ, else what makes the static shapes the same."""
     edges = [edge for edge in moves.changed_inputs() if edge[2][0] < len(moves.index)]
     differ = [(slot, old, new) for slot, old, new in edges if _base(moves, old) != _base(moves, new)]
     if differ:
@@ -180,10 +175,6 @@ def placeholder(moves: EdgeMoves, tensor: Tensor) -> int:
     """A placeholder for what a tensor gives, of its dtype and its static shape; its number.
 
     Raises GraphEditError for what cannot be fed.
-
-    Args:
-        moves: The edges that are moved.
-        tensor: The tensor.
     """
     op, port = tensor
     dtype, tensor_text = _base(moves, tensor), moves.tensor_name(tensor)

@@ -104,11 +104,7 @@ class Bypass(Rewire):
         return f"Bypassed {subject_text(self.what)}"
 
     def edge_moves(self, context: PlanContext) -> EdgeMoves:
-        """The edges to move, not checked yet.
-
-        Args:
-            context: The graph that the edit is planned on.
-        """
+        """The edges to move, not checked yet."""
         index = context.index
         part = as_part(index, self.what)
         moves, whole = EdgeMoves(index, self.names), Boundary(index, part.mask)
@@ -333,11 +329,7 @@ class Detach(Rewire):
         return True
 
     def edge_moves(self, context: PlanContext) -> EdgeMoves:
-        """The edges to move, not checked yet.
-
-        Args:
-            context: The graph that the edit is planned on.
-        """
+        """The edges to move, not checked yet."""
         index = context.index
         part = as_part(index, self.what)
         moves, boundary = EdgeMoves(index, self.names), Boundary(index, part.mask)

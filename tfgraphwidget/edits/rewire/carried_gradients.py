@@ -51,13 +51,7 @@ class GradientPath:
 
 
 def gradient_path(index: GraphIndex, tensor: Tensor, renamed: Mapping[str, str]) -> GradientPath | None:
-    """Find where the gradient of a tensor arrives; None where that is not plain to see.
-
-    Args:
-        index: The graph.
-        tensor: The tensor.
-        renamed: The names of the ops that edits have renamed, by those before.
-    """
+    """Find where the gradient of a tensor arrives; None where that is not plain to see."""
     backward = BackwardOps(index, renamed)
     op = tensor[0]
     if len(index.dtypes(op)) != 1 or may_run_in_frames(index, [op]) or any(map(is_second_order, _names(backward))):
@@ -77,11 +71,7 @@ def gradient_path(index: GraphIndex, tensor: Tensor, renamed: Mapping[str, str])
 
 
 def can_be_carried(traced: TracedFunction) -> bool:
-    """Whether the derivative of a function can stand in a graph of its own: it holds no state, and draws no numbers.
-
-    Args:
-        traced: The function, called on placeholders.
-    """
+    """Whether the derivative of a function can stand in a graph of its own: it holds no state, and draws no numbers."""
     typing = traced.index.typing
     definitions = (typing.definition(kind) for kind in traced.index.types)
     is_plain = all(definition is not None and not definition.is_stateful for definition in definitions)

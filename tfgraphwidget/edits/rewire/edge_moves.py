@@ -23,7 +23,6 @@ def argument_count(argument: OpDef.ArgDef, node: NodeDef) -> int:
     """How many inputs an argument of an OpDef is.
 
     Args:
-        argument: The argument.
         node: The NodeDef of an op of that type.
     """
     if argument.number_attr:
@@ -37,8 +36,6 @@ def input_argument(node: NodeDef, k: int, definition: OpDef | None) -> tuple[OpD
     """The argument of an op's OpDef that one of its inputs belongs to, and the input's place in it.
 
     Args:
-        node: The NodeDef of the op.
-        k: The position of the input.
         definition: The OpDef of the op; None if it is not known, and then the argument is None.
     """
     for argument in () if definition is None else definition.input_arg:
@@ -180,11 +177,6 @@ class EdgeMoves:
     def make(self, op_type: str, name: str, inputs: tuple[str, ...] = ()) -> tuple[int, NodeDef]:
         """Add an op.
 
-        Args:
-            op_type: Its type.
-            name: Its name, from `free_name`.
-            inputs: Its inputs, as NodeDefs write them.
-
         Returns:
             The number of the op and its NodeDef, which has no attributes yet.
         """
@@ -262,12 +254,7 @@ class EdgeMoves:
 
 
 def owners_of(csr: Csr, edges: npt.NDArray[np.integer]) -> npt.NDArray[np.int64]:
-    """The rows that some values of a CSR stand in, by the places of the values.
-
-    Args:
-        csr: The edges, as rows of a sparse matrix.
-        edges: The numbers of edges.
-    """
+    """The rows that some values of a CSR stand in, by the places of the values."""
     return np.searchsorted(csr.start, edges, side="right") - 1
 
 

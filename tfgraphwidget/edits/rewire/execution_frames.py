@@ -52,10 +52,8 @@ class ExecutionFrames:
         """Tell why an op could not keep running in its loop or branch.
 
         Args:
-            op: The op.
             changed: (tensor that a data input reads, tensor that it is to read) pairs.
             before: All that the op reads and waits for.
-            after: The same after the edit.
 
         Returns:
             One sentence; "" if it can.
@@ -286,10 +284,6 @@ def check_loops(index: GraphIndex, patch: Patch) -> None:
 
     TensorFlow's executor ends the process where an Exit runs outside of all loops.
 
-    Args:
-        index: The graph before the patch.
-        patch: The patch.
-
     Raises:
         GraphEditError: An op becomes one of these, or another, or is added without the rest of its loop.
     """
@@ -355,12 +349,7 @@ def frames_of(index: GraphIndex) -> ExecutionFrames:
 
 
 def may_run_in_frames(index: GraphIndex, ops: Iterable[int]) -> bool:
-    """Whether any of these ops depends on a v1 loop or conditional, and so may run in one.
-
-    Args:
-        index: The graph.
-        ops: The numbers of the ops.
-    """
+    """Whether any of these ops depends on a v1 loop or conditional, and so may run in one."""
     kinds, codes = index.kinds
     special = [code for code, kind in enumerate(kinds) if kind in ENTER or kind in SWITCH]
     if not special:

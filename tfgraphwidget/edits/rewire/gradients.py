@@ -43,7 +43,6 @@ def new_names(patches: Iterable[Patch], former_names: Mapping[str, str]) -> dict
     """The names of renamed ops after all patches, by those before and in between: gradient ops are named after these.
 
     Args:
-        patches: The patches, oldest first.
         former_names: The names of ops that were renamed before the first, by those before.
     """
     names = dict(former_names)
@@ -57,7 +56,6 @@ def gradients_of(index: GraphIndex, part: Mask, renamed: Mapping[str, str]) -> G
     """Find the gradient ops of a part.
 
     Args:
-        index: The graph.
         part: Whether each op is in the part.
         renamed: The names of the ops that edits have renamed, by those before; see `new_names`.
 
@@ -91,9 +89,6 @@ def gradients_of(index: GraphIndex, part: Mask, renamed: Mapping[str, str]) -> G
 def is_gradient_name(name: str) -> bool:
     """Whether an op is one of a gradient's, by its name.
 
-    Args:
-        name: The name of the op.
-
     >>> is_gradient_name("gradients/AddN"), is_gradient_name("net/gradient")
     (True, False)
     """
@@ -101,19 +96,12 @@ def is_gradient_name(name: str) -> bool:
 
 
 def is_second_order(name: str) -> bool:
-    """Whether an op is one of a gradient of a gradient's, by its name.
-
-    Args:
-        name: The name of the op.
-    """
+    """Whether an op is one of a gradient of a gradient's, by its name."""
     return len(_GRAD.findall(name)) > 1 and _CARRIED not in name
 
 
 def gradient_scope(name: str) -> str:
     """The name scope that all gradients lie in which were taken at once, by the name of one; "" if that does not tell.
-
-    Args:
-        name: The name of a gradient op.
 
     >>> gradient_scope("tower/gradients_1/net/Relu_grad/ReluGrad"), gradient_scope("net/Relu")
     ('tower/gradients_1/', '')
@@ -126,7 +114,6 @@ def gradient_mask(index: GraphIndex, renamed: Mapping[str, str]) -> Mask:
     """Whether each op is one of a gradient's, by the name that it has or had.
 
     Args:
-        index: The graph.
         renamed: The names of the ops that edits have renamed, by those before; see `new_names`.
     """
     former = {new: old for old, new in renamed.items()}
@@ -139,8 +126,6 @@ def gradient_owners(index: GraphIndex, ops: Iterable[int], renamed: Mapping[str,
     """Find the forward op that each gradient op belongs to; of a tape, all ops of the scope that it is named after.
 
     Args:
-        index: The graph.
-        ops: The gradient ops.
         renamed: The names of the ops that edits have renamed, by those before; see `new_names`.
 
     Returns:
@@ -178,9 +163,7 @@ def has_gradient_ops(index: GraphIndex, what: str | Selection, renamed: Mapping[
     """Whether an op, a name scope or a selection has gradient ops in the graph.
 
     Args:
-        index: The graph.
         what: A name scope or a selection.
-        renamed: The names of the ops that edits have renamed, by those before.
     """
     return bool(gradients_of(index, as_part(index, what).mask, renamed).scopes)
 
@@ -191,10 +174,7 @@ def possible_gradient_notes(index: GraphIndex, part: Mask, what: str, renamed: M
     A file does not say how its ops were called before. None if there are no such ops.
 
     Args:
-        index: The graph.
         part: Whether each op is in the part.
-        what: The part, in words.
-        renamed: The names of the ops that edits have renamed, by those before.
     """
     ops = np.flatnonzero(part).tolist()
     near = {tensor for op in ops for tensor in _inputs(index, op)}
@@ -234,10 +214,7 @@ def scope_of_gradients(index: GraphIndex, part: Mask, name: str, renamed: Mappin
     """The scope of gradients that an op lies in, if it is a gradient op of a part; else "".
 
     Args:
-        index: The graph.
         part: Whether each op is in the part.
-        name: The name of the op.
-        renamed: The names of the ops that edits have renamed, by those before.
     """
     if "_grad" not in name and "gradient_tape" not in name:
         return ""

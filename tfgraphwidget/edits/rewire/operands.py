@@ -34,7 +34,6 @@ def tensors(index: GraphIndex, name: str) -> list[Tensor]:
     Raises UnknownName.
 
     Args:
-        index: The graph.
         name: The name of a tensor or an op, or "^op" for the control edges of an op.
     """
     if name[:1] == "^" and name not in index.ids:
@@ -51,10 +50,7 @@ def pair_tensors(
     """Pair tensors in order.
 
     Args:
-        index: The graph.
         ones: Names of tensors, of ops for all their outputs, or "^op" for control edges.
-        others: As many.
-        labels: What errors call the two sides.
 
     Returns:
         The pairs.
@@ -98,7 +94,6 @@ def is_scope(index: GraphIndex, name: str) -> bool:
     """Whether a name means a name scope: "a/", or "a" where no op has that name.
 
     Args:
-        index: The graph.
         name: The name of an op or a scope.
     """
     return name not in index.ids and name.rstrip("/") in index.scopes.ids
@@ -108,7 +103,6 @@ def members(index: GraphIndex, what: Ops) -> frozenset[int]:
     """The numbers of the ops meant; UnknownName for a name that is neither an op's nor a scope's.
 
     Args:
-        index: The graph.
         what: A name scope, a selection, or names of ops.
     """
     if isinstance(what, Selection):
@@ -135,7 +129,6 @@ def as_part(index: GraphIndex, what: str | Selection) -> Selection:
     """An op, a name scope, or a selection without the tensors chosen beside it; GraphEditError when it holds no op.
 
     Args:
-        index: The graph.
         what: A name scope or a selection.
     """
     selection = what.on(index) if isinstance(what, Selection) else None
@@ -146,12 +139,7 @@ def as_part(index: GraphIndex, what: str | Selection) -> Selection:
 
 
 def connected_parts(index: GraphIndex, part: Selection) -> list[Selection]:
-    """The parts of a selection that no edge between two of its ops joins, in graph order.
-
-    Args:
-        index: The graph.
-        part: The selection.
-    """
+    """The parts of a selection that no edge between two of its ops joins, in graph order."""
     ops = sorted(part.ids)
     number = np.full(len(index), -1, dtype=np.int64)
     number[ops] = np.arange(len(ops))
@@ -168,7 +156,6 @@ def outputs_of(index: GraphIndex, what: str | Selection) -> tuple[str, ...]:
     """The tensors that an op, a scope or a selection gives, in graph order; of a selection of tensors these.
 
     Args:
-        index: The graph.
         what: A name scope or a selection.
     """
     if isinstance(what, Selection) and not what.on(index).ids:
@@ -183,7 +170,6 @@ def slots_of(index: GraphIndex, what: str | Selection) -> list[list[Slot]]:
     """The inputs of an op one by one; of a scope or a selection, for each tensor that comes in its consumers.
 
     Args:
-        index: The graph.
         what: A name scope or a selection.
     """
     if isinstance(what, str) and what in index.ids:

@@ -53,37 +53,21 @@ class Rewire(Command):
 
     @abstractmethod
     def edge_moves(self, context: PlanContext) -> EdgeMoves:
-        """The edges to move, not checked yet.
-
-        Args:
-            context: The graph that the edit is planned on.
-        """
+        """The edges to move, not checked yet."""
 
     def plan(self, context: PlanContext) -> Patch:
-        """The patch; GraphEditError, which names both ends of the edge, when it cannot be right.
-
-        Args:
-            context: The graph that the edit is planned on.
-        """
+        """The patch; GraphEditError, which names both ends of the edge, when it cannot be right."""
         return self._plan_moves(context).patch()
 
     def with_final_names(self, context: PlanContext) -> Command:
-        """The same with the names of new ops written down, if a graph without hidden ops would give them others.
-
-        Args:
-            context: The graph that the edit is planned on.
-        """
+        """The same with the names of new ops written down, if a graph without hidden ops would give them others."""
         if self.names or not context.index.reserved or not self.adds:
             return self
         moves = self._plan_moves(context)
         return _replace_fields(self, names=tuple(moves.new_names)) if moves.new_names != moves.default_names else self
 
     def suggested_fixes(self, context: PlanContext) -> tuple[Command, ...]:
-        """Commands that may do the same where this one is refused for what the ends of edges are.
-
-        Args:
-            context: The graph that the edit is planned on.
-        """
+        """Commands that may do the same where this one is refused for what the ends of edges are."""
         try:
             moves = self.edge_moves(context)
         except GraphEditError:
@@ -223,11 +207,7 @@ class Reroute(_ConsumerCommand):
         return f"Rerouted the consumers of {subject_text(self.old)} to {subject_text(self.to)}"
 
     def edge_moves(self, context: PlanContext) -> EdgeMoves:
-        """The edges to move, not checked yet.
-
-        Args:
-            context: The graph that the edit is planned on.
-        """
+        """The edges to move, not checked yet."""
         index = context.index
         moves, pairs = EdgeMoves(index, self.names), pair_tensors(index, self.old, self.to)
         _move_consumers(moves, pairs, self._may(index))
@@ -280,11 +260,7 @@ class Swap(_ConsumerCommand):
         return f"Swapped the {self.what} of {subject_text(self.a)} and {subject_text(self.b)}"
 
     def edge_moves(self, context: PlanContext) -> EdgeMoves:
-        """The edges to move, not checked yet.
-
-        Args:
-            context: The graph that the edit is planned on.
-        """
+        """The edges to move, not checked yet."""
         index = context.index
         moves, may = EdgeMoves(index, self.names), self._may(index)
         if self._of_tensors(index):
@@ -400,11 +376,7 @@ class Connect(Rewire):
         return f"Connected {subject_text(self.source)} to {subject_text(self.target)}{slot}"
 
     def plan(self, context: PlanContext) -> Patch:
-        """The patch; GraphEditError, which names both ends of the edge, when it cannot be right.
-
-        Args:
-            context: The graph that the edit is planned on.
-        """
+        """The patch; GraphEditError, which names both ends of the edge, when it cannot be right."""
         patch = self._with_other_count(context.index)
         return super().plan(context) if patch is None else patch
 
@@ -429,11 +401,7 @@ class Connect(Rewire):
         return patch
 
     def edge_moves(self, context: PlanContext) -> EdgeMoves:
-        """The edges to move, not checked yet.
-
-        Args:
-            context: The graph that the edit is planned on.
-        """
+        """The edges to move, not checked yet."""
         index = context.index
         moves = EdgeMoves(index, self.names)
         source_tensors = [t for name in self._source_names(index) for t in tensors(index, name)]
@@ -551,11 +519,7 @@ class AddControlInputs(_ControlInputCommand):
         return f"Added control dependency of {self.op} on {subject_text(self.ops)}"
 
     def edge_moves(self, context: PlanContext) -> EdgeMoves:
-        """The edges to move, not checked yet.
-
-        Args:
-            context: The graph that the edit is planned on.
-        """
+        """The edges to move, not checked yet."""
         moves, op, ops = self._numbers(context.index, there=False)
         name = context.index.names[op]
         if name in {split_tensor(tensor)[0] for tensor in context.arguments}:
@@ -597,11 +561,7 @@ class RemoveControlInputs(_ControlInputCommand):
         return f"Removed {which if self.ops else f'all control dependencies of {self.op}'}"
 
     def edge_moves(self, context: PlanContext) -> EdgeMoves:
-        """The edges to move, not checked yet.
-
-        Args:
-            context: The graph that the edit is planned on.
-        """
+        """The edges to move, not checked yet."""
         moves, op, ops = self._numbers(context.index, there=True)
         moves.control_inputs[op] = tuple(other for other in moves.current_control_inputs(op) if other not in ops)
         return moves

@@ -39,8 +39,6 @@ def stale_gradient_notes(
     """A sentence about gradient ops that are wrong after a patch; none if there are none.
 
     Args:
-        index: The graph before the patch.
-        patch: The changes of an edit.
         renamed: The names of the ops that edits have renamed, by those before: gradient ops are named after these.
         what: What the gradients are of, in words; "" for the ops themselves.
     """
@@ -86,7 +84,6 @@ class BackwardOps:
         """Whether gradients are taken of what an op gives, or of what is computed of that.
 
         Args:
-            op: A forward op.
             tensors: Some of the tensors that it reads.
         """
         if any(self._has_gradient_by(op, tensor) for tensor in tensors):
@@ -138,11 +135,7 @@ class BackwardOps:
         return any("Apply" in self.index.types[reader] for reader in self.index.consumer_lists[op])
 
     def scope(self, op: int) -> str:
-        """The name scope of all gradients that were taken with one.
-
-        Args:
-            op: A gradient op.
-        """
+        """The name scope of all gradients that were taken with one."""
         name = self.index.names[op]
         return gradient_scope(name) or name
 
@@ -250,23 +243,13 @@ class _ChangedEdges:
 
 
 def inputs_of(index: GraphIndex, op: int) -> Iterator[Tensor]:
-    """The tensors that an op reads, in the order of its inputs.
-
-    Args:
-        index: The graph.
-        op: The op.
-    """
+    """The tensors that an op reads, in the order of its inputs."""
     start = int(index.inputs.start[op])
     return ((source, int(index.ports[start + k])) for k, source in enumerate(index.inputs.row(op).tolist()))
 
 
 def is_differentiable(index: GraphIndex, tensor: Tensor) -> bool:
-    """Whether gradients go through a tensor, by its dtype.
-
-    Args:
-        index: The graph.
-        tensor: The tensor.
-    """
+    """Whether gradients go through a tensor, by its dtype."""
     dtypes = index.dtypes(tensor[0])
     return tensor[1] >= len(dtypes) or not dtypes[tensor[1]] or dtypes[tensor[1]].startswith(_DIFFERENTIABLE)
 

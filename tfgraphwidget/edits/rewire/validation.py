@@ -39,11 +39,7 @@ _INDEPENDENT = "choose what does not depend on it"
 
 
 def check(moves: EdgeMoves) -> None:
-    """Raise GraphEditError unless every edge may be: it names both ends and what does not fit.
-
-    Args:
-        moves: The edges that are moved.
-    """
+    """Raise GraphEditError unless every edge may be: it names both ends and what does not fit."""
     for slot, old, new in moves.changed_inputs():
         _raise_if(moves, misfit(moves, slot, old, moves.new_source(slot)), (slot[0], new[0]))
     _check_frames(moves)
@@ -51,13 +47,7 @@ def check(moves: EdgeMoves) -> None:
 
 
 def check_acyclic(index: GraphIndex, patch: Patch, way_out: str = _INDEPENDENT) -> None:
-    """Raise GraphEditError if a patch makes a cycle, of control inputs too; it names the ops of the cycle.
-
-    Args:
-        index: The graph before the patch.
-        patch: The patch.
-        way_out: What the sentence proposes.
-    """
+    """Raise GraphEditError if a patch makes a cycle, of control inputs too; it names the ops of the cycle."""
     gained = {change.name: _sources_of(change.after) - _sources_of(change.before) for change in patch.changed}
     new = {node.name: _sources_of(node) for node in patch.add.nodes}
     # Most patches need no more than this: new ops come one after the other, and no op reads what came after it.
@@ -107,12 +97,6 @@ def _refuse_cycle(names: list[str], way_out: str = _INDEPENDENT) -> None:
 def why_not(index: GraphIndex, source: Tensor, reader: int, k: int) -> str:
     """Tell why an op cannot read a tensor at one of its inputs, as far as the arrays tell.
 
-    Args:
-        index: The graph.
-        source: The tensor.
-        reader: The op.
-        k: The position of the input.
-
     Returns:
         One sentence; "" if it can.
     """
@@ -135,8 +119,6 @@ def refusals(index: GraphIndex, source: Tensor, ops: Iterable[int] | None = None
     """Tell why ops cannot read a tensor at any of their inputs; faster than `why_not`, without static shapes.
 
     Args:
-        index: The graph.
-        source: The tensor.
         ops: The ops; None for all.
 
     Returns:
@@ -206,9 +188,7 @@ def misfit(moves: EdgeMoves, slot: Slot, old: Tensor, new: Tensor) -> str:
     """Tell why the dtype of a tensor does not suit an input.
 
     Args:
-        moves: The edges that the edit moves.
         slot: The op and the position of its input.
-        old: The tensor that the input reads.
         new: The tensor that it is to read.
 
     Returns:
@@ -245,8 +225,6 @@ def other_kind_text(
     """Why an op that takes the handle of a queue, say, cannot take that of a variable.
 
     Args:
-        reader: The op.
-        k: The position of its input.
         definition: The OpDef of the op, if it is known.
         kinds: The kinds of the handle that it reads and of the one that it is to read; "" where nothing tells it.
         names: The names of the op, of the one handle and of the other.
@@ -286,11 +264,6 @@ def _no_reference(moves: EdgeMoves, slot: Slot, new: Tensor) -> str:
 def takes_reference(index: GraphIndex, op: int, k: int) -> bool:
     """Tell whether an input takes a reference to a variable, as that of Assign does.
 
-    Args:
-        index: The graph.
-        op: The op.
-        k: The position of its input.
-
     Returns:
         Whether it does.
     """
@@ -299,12 +272,7 @@ def takes_reference(index: GraphIndex, op: int, k: int) -> bool:
 
 
 def taken_inputs(index: GraphIndex, op: int) -> int | None:
-    """How many tensors an op takes by its type and attributes; None for a type that TensorFlow does not know.
-
-    Args:
-        index: The graph.
-        op: The op.
-    """
+    """How many tensors an op takes by its type and attributes; None for a type that TensorFlow does not know."""
     definition = index.typing.definition(index.types[op])
     return None if definition is None else sum(argument_count(arg, index.nodes[op]) for arg in definition.input_arg)
 
@@ -344,9 +312,6 @@ def cycle_of(moves: EdgeMoves) -> list[int]:
     """A cycle that goes through a new edge, in the order in which values flow, from the op that reads it; [] for none.
 
     A loop's way round (NextIteration to Merge) is no cycle.
-
-    Args:
-        moves: The edges that are moved.
     """
     index, edges, waits = moves.index, moves.changed_inputs(), moves.changed_control_inputs()
     n, types = len(index), index.types

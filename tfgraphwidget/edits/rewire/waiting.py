@@ -10,12 +10,7 @@ from tfgraphwidget.tf_types import NodeDef
 
 
 def waiting_notes(index: GraphIndex, patch: Patch) -> tuple[str, ...]:
-    """A sentence for each op that a patch leaves without readers and that others still wait for.
-
-    Args:
-        index: The graph before the patch.
-        patch: The changes of an edit.
-    """
+    """A sentence for each op that a patch leaves without readers and that others still wait for."""
     removed = {node.name for node in patch.remove.nodes}
     left = {name for change in patch.changed for name in _sources(change.before) - _sources(change.after)} - removed
     if not left:

@@ -82,11 +82,7 @@ class SetAttr(Command):
         return f"Set {self.name} of {self.op} to {brief_value(self.value)}"
 
     def plan(self, context: PlanContext) -> Patch:
-        """The patch; GraphEditError for an attribute that the op has not, or a value that does not suit it.
-
-        Args:
-            context: The graph that the edit is planned on.
-        """
+        """The patch; GraphEditError for an attribute that the op has not, or a value that does not suit it."""
         index = context.index
         op = index.op(self.op)
         described, rewriter = self._attribute_def(index, op), ConsumerRewriter(index)
@@ -266,13 +262,7 @@ def _check_places(index: GraphIndex, node: NodeDef) -> None:
 
 
 def check_new_node(context: PlanContext, op: int, node: NodeDef) -> None:
-    """Raise GraphEditError when an op with other attributes cannot read, or be read by, what it is.
-
-    Args:
-        context: The graph.
-        op: The op.
-        node: Its NodeDef with the new attributes.
-    """
+    """Raise GraphEditError when an op with other attributes cannot read, or be read by, what it is."""
     _check_inputs(context.index, op, node)
     OutputUses(context).check(op, node)
 
@@ -342,11 +332,7 @@ class SetDevice(Command):
         return f"Set the device of {subject_text(self.what)} {device}"
 
     def plan(self, context: PlanContext) -> Patch:
-        """The patch; GraphEditError for what is no device.
-
-        Args:
-            context: The graph that the edit is planned on.
-        """
+        """The patch; GraphEditError for what is no device."""
         if not _DEVICE.fullmatch(self.device):
             raise GraphEditError(
                 f"{self.device!r} is not written as TensorFlow writes a device: '/device:GPU:0', '/job:worker/task:1', "
@@ -432,11 +418,7 @@ class SetConstant(Command):
         return f"Set {self.tensor} to {brief_value(self.value)}"
 
     def plan(self, context: PlanContext) -> Patch:
-        """The patch; GraphEditError for an op that is neither a constant nor a placeholder.
-
-        Args:
-            context: The graph that the edit is planned on.
-        """
+        """The patch; GraphEditError for an op that is neither a constant nor a placeholder."""
         index = context.index
         op, port = tensor(index, self.tensor)
         shape = None if has_negative_shape(index.nodes[op]) else index.shape(op, port)
@@ -472,11 +454,7 @@ class SetConstant(Command):
 
 
 def has_negative_shape(node: NodeDef) -> bool:
-    """Whether a NodeDef holds a value of a shape that no value has, as a damaged file may.
-
-    Args:
-        node: The NodeDef of an op.
-    """
+    """Whether a NodeDef holds a value of a shape that no value has, as a damaged file may."""
     return "value" in node.attr and any(dim.size < 0 for dim in node.attr["value"].tensor.tensor_shape.dim)
 
 
@@ -527,11 +505,7 @@ class SetTrainable(Command):
         return f"An optimizer that is made from now on trains {only}."
 
     def plan(self, context: PlanContext) -> Patch:
-        """The patch of the collection; GraphEditError for what no collection holds as a variable.
-
-        Args:
-            context: The graph that the edit is planned on.
-        """
+        """The patch of the collection; GraphEditError for what no collection holds as a variable."""
         index = context.index
         variables = listed_variables(index)
         unknown = [name for name in self.variables if name not in variables]

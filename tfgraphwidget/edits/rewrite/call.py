@@ -67,9 +67,6 @@ class Call(Command):
         """The patch of a function's body. A function that was opened itself returns the new outputs too, as `into`.
 
         Raises GraphEditError, of a graph always: there it is known what the function makes once it was called.
-
-        Args:
-            context: The graph that the edit is planned on.
         """
         index = context.index
         if not context.function and context.ends is None:
@@ -87,28 +84,16 @@ class Call(Command):
         return Patch(add=graft.change, scopes=(self.into,), report=Report(graft.notes), traced=graft.traced, ends=ends)
 
     def plan_edit(self, planner: Planner) -> Any:
-        """The planned call of the function.
-
-        Args:
-            planner: Plans the kinds of edits.
-        """
+        """The planned call of the function."""
         return planner.growth(self)
 
     def preview_edit(self, planner: Planner) -> Edits | Preview:
-        """What the function would add to a function's body; of a graph that is known only once it was called.
-
-        Args:
-            planner: Plans the kinds of edits.
-        """
+        """What the function would add to a function's body; of a graph that is known only once it was called."""
         report: Edits | Preview = planner.change(self).report
         return report
 
     def outputs(self, patch: Patch) -> str | tuple[str, ...]:
-        """The name of the tensor that the function gave in a function's body, or of several.
-
-        Args:
-            patch: The changes of an edit.
-        """
+        """The name of the tensor that the function gave in a function's body, or of several."""
         traced, names = patch.traced, []
         for op, port in map(split_tensor, traced.outputs):
             is_input = op in traced.inputs

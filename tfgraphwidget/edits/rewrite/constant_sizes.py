@@ -33,11 +33,6 @@ class SizeEntry(NamedTuple):
 def size_entries(index: GraphIndex, tensor: Tensor, depth: int = 0) -> list[SizeEntry] | None:
     """Read the sizes in a vector or scalar.
 
-    Args:
-        index: The graph.
-        tensor: The tensor.
-        depth: How many ops were followed already.
-
     Returns:
         The sizes; None if their number is not known.
     """
@@ -63,8 +58,6 @@ def constant_integers(index: GraphIndex, node: NodeDef, max_rank: int = 1) -> li
     """The whole numbers in a Const; None for one of a higher rank, of another dtype, or of many.
 
     Args:
-        index: The graph.
-        node: The NodeDef of an op.
         max_rank: The highest rank; 2 for paddings, whose numbers are given row by row.
     """
     tensor = node.attr["value"].tensor
@@ -84,13 +77,7 @@ def constant_integers(index: GraphIndex, node: NodeDef, max_rank: int = 1) -> li
 
 
 def set_integers(index: GraphIndex, node: NodeDef, numbers: Sequence[int]) -> None:
-    """Set the integers of a Const.
-
-    Args:
-        index: The graph.
-        node: Its NodeDef, which is changed.
-        numbers: As many integers as before.
-    """
+    """Set the integers of a Const."""
     tensor = node.attr["value"].tensor
     tensor.ClearField("tensor_content")
     values = tensor.int_val if tensor.dtype == index.typing.number("int32") else tensor.int64_val
@@ -104,8 +91,6 @@ def integer_constant(
 
     Args:
         like: Any NodeDef; the new one is of its class.
-        name: The name.
-        numbers: The integers.
         dtype: The number of int32.
         scalar: Whether it is a scalar rather than a vector.
 
@@ -181,11 +166,7 @@ class SizeConsumer:
         """Report a size that is out of date.
 
         Args:
-            slot: The input.
-            all_: The sizes at that input.
-            k: Which of them it is.
             proposed: The new size, the expression that computes it, or None if neither is known.
-            at_run_time: What the expression says.
 
         Returns:
             The report.
@@ -221,15 +202,6 @@ class SizeConsumer:
     ) -> StaleConstant:
         """Report a size that is computed from the shape of a tensor that the op reads when the graph runs.
 
-        Args:
-            slot: The input.
-            all_: The sizes at that input.
-            k: Which of them it is.
-            tensor: The tensor.
-            positions: The dimensions whose product counts.
-            times: How often it counts.
-            plus: What is added.
-
         Returns:
             The report.
         """
@@ -243,8 +215,6 @@ class SizeConsumer:
         """Scale a multiple of an old size.
 
         Args:
-            value: The multiple.
-            was: The old size.
             now: The new size; None if it is not known.
 
         Returns:
@@ -256,10 +226,6 @@ class SizeConsumer:
         """Report a size that must be a number, or be computed when the graph runs.
 
         Args:
-            slot: The input.
-            all_: The sizes at that input.
-            k: Which of them it is.
-            was: The old size.
             now: The new size; None if it is not known.
 
         Returns:
@@ -279,11 +245,7 @@ class SizeConsumer:
 
 
 def is_uniform(node: NodeDef) -> bool:
-    """Whether a Const holds one number everywhere.
-
-    Args:
-        node: The NodeDef of a Const.
-    """
+    """Whether a Const holds one number everywhere."""
     tensor = node.attr["value"].tensor
     if tensor.tensor_content:
         count = prod(dim.size for dim in tensor.tensor_shape.dim)
@@ -293,13 +255,7 @@ def is_uniform(node: NodeDef) -> bool:
 
 
 def set_uniform_size(node: NodeDef, k: int, size: int) -> None:
-    """Make a Const of one number everywhere as large as another.
-
-    Args:
-        node: Its NodeDef, which is changed.
-        k: The dimension.
-        size: Its new size.
-    """
+    """Make a Const of one number everywhere as large as another."""
     tensor = node.attr["value"].tensor
     count = prod(dim.size for dim in tensor.tensor_shape.dim)
     tensor.tensor_shape.dim[k].size = size

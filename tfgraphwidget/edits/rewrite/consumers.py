@@ -40,7 +40,6 @@ class ConsumerRewriter:
         """Make an op read another tensor, or wait for another op.
 
         Args:
-            reader: The op.
             old: The tensor that it reads; port CONTROL for the op that it waits for.
             new: The name of the tensor to read instead, "op:0", or of the op to wait for.
         """
@@ -78,7 +77,6 @@ def tensor(index: GraphIndex, name: str) -> Tensor:
     """Op and port of a tensor's name; an op's name is its first output.
 
     Args:
-        index: The graph.
         name: The name of a tensor, or of an op.
     """
     op, port = (name, None) if name in index.ids else split_tensor(name)
@@ -86,12 +84,7 @@ def tensor(index: GraphIndex, name: str) -> Tensor:
 
 
 def tensor_name(index: GraphIndex, of: Tensor) -> str:
-    """The name of a tensor.
-
-    Args:
-        index: The graph.
-        of: The tensor.
-    """
+    """The name of a tensor."""
     return f"{index.names[of[0]]}:{of[1]}"
 
 
@@ -99,7 +92,6 @@ def resolve_ops(index: GraphIndex, what: OpsArgument) -> list[int]:
     """The ops that are meant, in graph order. Raises UnknownName.
 
     Args:
-        index: The graph.
         what: A name scope, a selection, or names of ops.
     """
     return sorted(members(index, (what,) if isinstance(what, str) else what))
@@ -109,10 +101,7 @@ def readers(index: GraphIndex, of: Tensor, only: Ops = (), never: Ops = ()) -> l
     """Find the ops that read a tensor, in graph order.
 
     Args:
-        index: The graph.
-        of: The tensor.
         only: Ops, scopes or a selection; () for all.
-        never: Ops to leave out.
 
     Returns:
         The ops.
@@ -136,10 +125,6 @@ def check_dtype(index: GraphIndex, reading: Iterable[int], old: Tensor, new: str
     """Check that ops can read a new tensor in place of another one.
 
     Args:
-        index: The graph.
-        reading: The ops.
-        old: The tensor that they read.
-        new: The name of the new tensor.
         dtype: Its dtype; "" if it is not known.
 
     Raises:
@@ -178,11 +163,6 @@ def _writes(index: GraphIndex, reader: int, of: Tensor) -> bool:
 def check_skeleton(index: GraphIndex, reading: Iterable[int], old: Tensor) -> None:
     """Check that no edge between a tensor and its consumers holds a v1 while loop together.
 
-    Args:
-        index: The graph.
-        reading: The consumers.
-        old: The tensor.
-
     Raises:
         GraphEditError: One of the edges does.
     """
@@ -207,8 +187,6 @@ def check_one_frame(index: GraphIndex, ops: Collection[int], results: Iterable[T
     """Check that what comes out of ops is in the loop that what goes in comes from: other ops can take their place.
 
     Args:
-        index: The graph.
-        ops: The ops.
         results: The tensors that others read of them.
 
     Raises:
@@ -248,12 +226,7 @@ class SlotType(NamedTuple):
 
 
 def input_specs(index: GraphIndex, node: NodeDef) -> tuple[SlotType, ...] | None:
-    """The inputs of a NodeDef, in order; None for an op that TensorFlow does not know.
-
-    Args:
-        index: The graph.
-        node: The NodeDef of an op.
-    """
+    """The inputs of a NodeDef, in order; None for an op that TensorFlow does not know."""
     definition = index.typing.definition(node.op)
     if definition is None:
         return None
@@ -277,9 +250,7 @@ def attribute(node: NodeDef, definition: OpDef | None, name: str) -> AttrValue |
     """Read an attribute of a NodeDef.
 
     Args:
-        node: The NodeDef.
         definition: Its OpDef; None if it is not known.
-        name: The attribute.
 
     Returns:
         The AttrValue, or the OpDef's default; None if there is neither.

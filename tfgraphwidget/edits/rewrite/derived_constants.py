@@ -41,7 +41,6 @@ def derived_constants(index: GraphIndex, changes: ShapeChanges) -> Iterator[Stal
 
     Args:
         index: The graph after the edit, with the static shapes of before.
-        changes: The changes of static shapes.
     """
     behind = traversal.forward(index, {op for op, _ in changes.shapes})
     for op in np.flatnonzero(behind).tolist():

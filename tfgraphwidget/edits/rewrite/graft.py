@@ -47,10 +47,7 @@ def graft_function(
     """Move the ops of a traced function into a graph.
 
     Args:
-        traced: The trace.
-        index: The graph.
         sources: The tensors that take the place of its placeholders.
-        into: The name scope of the new ops.
         name: In place of `into`: the name of the new op; of several, that of their name scope.
 
     Returns:

@@ -91,9 +91,6 @@ class SetInput(Command):
         """The patch, with the `constants` that hold an old size.
 
         Raises GraphEditError for what is no placeholder, and where an op cannot take what follows.
-
-        Args:
-            context: The graph that the edit is planned on.
         """
         index = context.index
         op, _ = tensor(index, self.tensor)

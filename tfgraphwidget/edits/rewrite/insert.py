@@ -45,9 +45,7 @@ def set_placeholder_spec(index: GraphIndex, node: NodeDef, spec: Spec) -> None:
     """Set the shape and dtype of a placeholder.
 
     Args:
-        index: The graph.
         node: A copy of its NodeDef, which is changed.
-        spec: The static shape and dtype.
 
     Raises:
         GraphEditError: The op is not a placeholder, or the dtype cannot be fed.
@@ -74,12 +72,6 @@ def set_placeholder_spec(index: GraphIndex, node: NodeDef, spec: Spec) -> None:
 
 def check_other_readers(index: GraphIndex, placeholder: Tensor, spec: Spec, remaining: Iterable[int]) -> None:
     """Check that ops can keep reading a placeholder whose spec changes.
-
-    Args:
-        index: The graph.
-        placeholder: Its output.
-        spec: The new static shape and dtype.
-        remaining: The ops that keep reading it.
 
     Raises:
         GraphEditError: There is such an op, and the spec changes.
@@ -188,11 +180,7 @@ class Insert(Command):
         return f"Name it {self.name!r}" if self.name else ""
 
     def plan(self, context: PlanContext) -> Patch:
-        """The patch. Raises NameTaken, or GraphEditError when readers cannot read what the function gives.
-
-        Args:
-            context: The graph that the edit is planned on.
-        """
+        """The patch. Raises NameTaken, or GraphEditError when readers cannot read what the function gives."""
         traced = self._trace(context)
         index = context.index
         at = tensor(index, self.at)

@@ -31,7 +31,6 @@ class OutputUses:
         """Check that an op keeps the outputs that are read or named, and those that are read their dtypes.
 
         Args:
-            op: The op.
             node: Its NodeDef as it is to be.
 
         Raises:

@@ -76,11 +76,7 @@ class Remove(Command):
         return f"Removed {subject_text(self.what)}"
 
     def plan(self, context: PlanContext) -> Patch:
-        """The patch; GraphEditError when an op that stays would lose what it reads.
-
-        Args:
-            context: The graph that the edit is planned on.
-        """
+        """The patch; GraphEditError when an op that stays would lose what it reads."""
         patch = self.patch(context.index, context.external_tensors)
         if context.ends is not None:
             return _without_results(patch, *context.ends)
@@ -96,7 +92,6 @@ class Remove(Command):
         """The patch of a graph of which callers name the tensors `external`.
 
         Args:
-            index: The graph.
             external: The names that are used from outside.
         """
         removed = set(resolve_ops(index, self.what))
@@ -162,8 +157,6 @@ def no_longer_needed(index: GraphIndex, removed: set[int], protected: Mask, stan
     """Find what feeds, or is waited for by, ops that are removed and no others.
 
     Args:
-        index: The graph.
-        removed: The ops that are removed.
         protected: The ops that stay in any case; those that an input of the graph needs are added.
         stand_ins: The placeholders that are no inputs of the graph.
     """
@@ -200,7 +193,6 @@ def unprunable_ops(index: GraphIndex, ends: set[str], *, colocations: bool = Tru
     """Find the ops that are removed only when a call names them.
 
     Args:
-        index: The graph.
         ends: The names of ops that are names outside of the graph.
         colocations: Whether an op is one because another is colocated with it.
     """
@@ -216,11 +208,7 @@ def unprunable_ops(index: GraphIndex, ends: set[str], *, colocations: bool = Tru
 
 
 def variable_parts(index: GraphIndex) -> dict[int, str]:
-    """The ops that a `tf.Variable` names beside its handle, with the handle's name: initializer and snapshot.
-
-    Args:
-        index: The graph.
-    """
+    """The ops that a `tf.Variable` names beside its handle, with the handle's name: initializer and snapshot."""
     parts: dict[int, str] = {}
     for variable in index.variable_defs:
         for name in (variable.initializer, variable.snapshot):
@@ -299,8 +287,6 @@ def drop_colocation(index: GraphIndex, removed: set[int], rewriter: ConsumerRewr
     """Drop colocations with removed ops; return a sentence about it.
 
     Args:
-        index: The graph.
-        removed: The ops that are removed.
         rewriter: Gets the ops that stood on the device of one of them.
     """
     names, alone = {index.names[op] for op in removed}, []

@@ -107,11 +107,7 @@ class Rename(Command):
         return f"Moved {old} to {scope or 'the top level'}" + (f", as {last}" if last != name else "")
 
     def plan(self, context: PlanContext) -> Patch:
-        """The patch. Raises UnknownName, NameTaken, or GraphEditError where half of something would be renamed.
-
-        Args:
-            context: The graph that the edit is planned on.
-        """
+        """The patch. Raises UnknownName, NameTaken, or GraphEditError where half of something would be renamed."""
         if len(self.new) > LONGEST:
             raise GraphEditError(
                 f"A name has at most {LONGEST:,} characters, and this one {len(self.new):,}; give a shorter one."
@@ -199,7 +195,6 @@ def rename_patch(index: GraphIndex, names: Mapping[str, str], scopes: tuple[str,
     """Rename ops.
 
     Args:
-        index: The graph.
         names: The new name of each op, by its old one; the new names are free.
         scopes: The name scopes that come to be.
 
@@ -298,12 +293,7 @@ def _goes_by_name(node: NodeDef) -> bool:
 
 
 def lost_state_notes(patch: Patch, context: PlanContext) -> tuple[str, ...]:
-    """A sentence for state that a session does not find under another key, and that nothing hands over.
-
-    Args:
-        patch: An edit that renames ops.
-        context: The graph that the edit is planned on.
-    """
+    """A sentence for state that a session does not find under another key, and that nothing hands over."""
     index = context.index
     old, new = ({node.name: node for node in change.nodes} for change in (patch.remove, patch.add))
     pairs = ((old[before], new[after]) for before, after in patch.renamed)
@@ -407,10 +397,7 @@ class RenameKey(Command):
         """The command that renames a key which the signature has, to one that it has not. Raises GraphEditError.
 
         Args:
-            signatures: The signatures of the graph.
-            name: The name of one of them.
             key: The name of its input or output.
-            new: The new name.
         """
         signature = next(each for each in signatures if each.name == name)
         sides = [[side_key for side_key, _ in side] for side in (signature.inputs, signature.outputs)]
@@ -428,11 +415,7 @@ class RenameKey(Command):
         return f"Renamed {self.key} of signature {self.signature} to {self.new}"
 
     def plan(self, context: PlanContext) -> Patch:  # noqa: ARG002
-        """The patch, which changes no op.
-
-        Args:
-            context: The graph that the edit is planned on.
-        """
+        """The patch, which changes no op."""
         return Patch(signature_edits=(KeyRenaming(self.signature, self.key, self.new),))
 
     def as_called(self) -> Rename:

@@ -248,14 +248,9 @@ def matches_of(
     """Find where a pattern fits in the graph of a context.
 
     Args:
-        context: The graph.
-        pattern: The pattern.
         within: The ops that matches may consist of; () for all.
-        limit: How many are found at most.
         effects: Whether ops with side effects can be replaced.
         functions: Whether the functions that ops call are searched too, each at its first call.
-        op_types: Returns all op types.
-        expression: The Python that finds the matches.
 
     Returns:
         The matches; those in functions behind those of the graph itself.

@@ -118,11 +118,7 @@ class Replace(Command):
         return f"Name it {self.name!r}" if self.name else ""
 
     def plan(self, context: PlanContext) -> Patch:
-        """The patch. Raises GraphEditError where ends do not match in number, dtype or place.
-
-        Args:
-            context: The graph that the edit is planned on.
-        """
+        """The patch. Raises GraphEditError where ends do not match in number, dtype or place."""
         is_part = isinstance(self.by, Selection | tuple)
         if is_part and self.attributes:
             raise GraphEditError("Other ops of the graph have their attributes already; leave out attributes.")
@@ -140,22 +136,14 @@ class Replace(Command):
         return combine(index, patch, rest)
 
     def part(self, index: GraphIndex) -> Selection:
-        """The ops to be replaced, with their inputs and outputs.
-
-        Args:
-            index: The graph.
-        """
+        """The ops to be replaced, with their inputs and outputs."""
         ops = resolve_ops(index, self.what)
         if not ops:
             raise GraphEditError("The selection holds no ops, so there is nothing to replace; select some.")
         return Selection.of(index, ops, "")
 
     def tensors(self, index: GraphIndex) -> tuple[str, ...]:
-        """The tensors that an op type is called on: all inputs of a single op, which may read one tensor twice.
-
-        Args:
-            index: The graph.
-        """
+        """The tensors that an op type is called on: all inputs of a single op, which may read one tensor twice."""
         return self._slots(index, self.part(index))
 
     def _outputs(self, context: PlanContext, part: Part, count: int) -> tuple[str, ...]:

@@ -33,11 +33,7 @@ class SizeRewriter:
         self.used_names = {name.lower() for name in names} | self.after.reserved
 
     def rewrite(self, stale: Iterable[StaleConstant]) -> Patch:
-        """The patch with these rewritten.
-
-        Args:
-            stale: The constants that are wrong now.
-        """
+        """The patch with these rewritten."""
         groups: dict[tuple[str, str], list[StaleConstant]] = {}
         for one in stale:
             if one.proposed is not None and one.at is None:

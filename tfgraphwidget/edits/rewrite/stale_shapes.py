@@ -63,10 +63,6 @@ def stale_constants(index: GraphIndex, changes: ShapeChanges) -> list[StaleConst
     """The constants of `index` that hold an old size, in graph order of those who take them.
 
     `index` is the graph as it is after the edit, with the static shapes of before.
-
-    Args:
-        index: The graph.
-        changes: The changes of static shapes.
     """
     sources = {op for op, _ in changes.shapes}
     readers = {reader for op in sources for reader in index.consumer_lists[op]}

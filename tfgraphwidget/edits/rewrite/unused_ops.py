@@ -28,7 +28,6 @@ def find_unused_ops(
     `Remove`) stays. Gradient ops of unused ops are no results: they are unused, too.
 
     Args:
-        index: The graph.
         patches: The edits that made it what it is, oldest first.
         external: The ops and tensors that are named outside of the graph, and the boundary that the
             user marked.

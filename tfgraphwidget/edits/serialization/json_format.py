@@ -90,11 +90,7 @@ class OpNames:
     tensors: tuple[str, ...] = ()
 
     def on(self, index: GraphIndex) -> Selection:
-        """The selection in a graph. Raises UnknownName for an op that it lacks.
-
-        Args:
-            index: The graph.
-        """
+        """The selection in a graph. Raises UnknownName for an op that it lacks."""
         return ops(index, *self.ops, *self.tensors)
 
 
@@ -124,11 +120,7 @@ def encode(value: object) -> Json:
 
 
 def decode(data: object) -> Any:
-    """The value that JSON says; selections as `OpNames`. Raises NotDecodable.
-
-    Args:
-        data: Data that was read from JSON.
-    """
+    """The value that JSON says; selections as `OpNames`. Raises NotDecodable."""
     if data is None or isinstance(data, bool | int | str):
         return data
     if isinstance(data, float):
@@ -307,9 +299,6 @@ class EditRecord:
 def records_of(steps: Iterable[Step]) -> list[dict[str, Json]]:
     """Turn steps of a history into JSON.
 
-    Args:
-        steps: The steps, oldest first.
-
     Returns:
         One JSON object for each; those of a batch are in one.
 
@@ -339,7 +328,6 @@ def record_of(command: Command, number: int = 1) -> dict[str, Json]:
     """Turn a command into the JSON of an edit of the graph that is open.
 
     Args:
-        command: The command.
         number: The number of the edit, for the error.
 
     Raises:

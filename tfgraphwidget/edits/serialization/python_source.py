@@ -59,10 +59,8 @@ def expression_of(thing: object, name: str, arrays: Arrays, file: str) -> Source
     """Write any value as Python.
 
     Args:
-        thing: The value.
         name: The name that stands for a value without source.
         arrays: Arrays over 1 MB are added here, and read from a NumPy archive.
-        file: The name of that archive.
 
     Returns:
         The expression.
@@ -74,8 +72,6 @@ def array_expression(array: Array, name: str, arrays: Arrays, file: str) -> Sour
     """Write an array of any dtype as Python.
 
     Args:
-        array: The array.
-        name: Its name.
         arrays: Arrays over 1 MB are added here.
         file: The name of the NumPy archive that they are read from.
 
@@ -316,9 +312,7 @@ def script(opened: str, path: tuple[str, ...], steps: Sequence[Step], file: str 
     """Write the script that opens a source and repeats the steps.
 
     Args:
-        opened: The expression that opens the source.
         path: The functions that are open then, outermost first.
-        steps: The steps, oldest first.
         file: What the script calls the file of its arrays.
 
     Returns:

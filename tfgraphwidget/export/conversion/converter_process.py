@@ -40,8 +40,6 @@ class ConverterProcess(ChildProcess):
 
         Args:
             function: The function; it goes by its name, its arguments and its result as bytes.
-            arguments: Its arguments.
-            seconds: How long it may take.
 
         Raises:
             ConversionRefused: The function refuses, or fails.

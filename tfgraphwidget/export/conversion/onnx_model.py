@@ -32,7 +32,6 @@ def convert(graph_def: bytes, signatures: Sequence[Signature], options: Mapping[
     """Convert a frozen graph.
 
     Args:
-        graph_def: The GraphDef, serialized.
         signatures: Its only signature; the keys are the names of inputs and outputs of the model.
         options: "opset": the version of ONNX's ops, None for that which tf2onnx takes.
 
@@ -87,7 +86,6 @@ def _write_formula(graph: Any, node: Any, name: str, _: object) -> None:
 
     Args:
         graph: The graph of tf2onnx.
-        node: The op.
         name: Its name, which the last of the two gets.
     """
     (x,), (output,), op_type = node.input, node.output, node.type
@@ -110,7 +108,6 @@ def _separate_outputs(graph: Any, signature: Signature) -> dict[str, str]:
 
     Args:
         graph: A GraphDef, which gets an Identity of each tensor that is an input or another output already.
-        signature: The signature.
     """
     tensors: dict[str, str] = {}
     names, used_tensors = {node.name.lower() for node in graph.node}, {tensor for _, tensor in signature.inputs}
@@ -169,7 +166,6 @@ def run(model: bytes, runs: Sequence[tuple[Signature, Arrays]]) -> list[dict[str
     """Run a model.
 
     Args:
-        model: The ModelProto, serialized.
         runs: Signatures, each with its feeds by key.
 
     Returns:

@@ -37,8 +37,6 @@ def convert(graph_def: bytes, signatures: Sequence[Signature], options: Mapping[
     """Convert a frozen graph.
 
     Args:
-        graph_def: The GraphDef, serialized.
-        signatures: Its signatures.
         options: "optimize": "float16", "dynamic" or None. "select_tf_ops": whether ops of TensorFlow are kept.
 
     Returns:
@@ -138,7 +136,6 @@ def run(model: bytes, runs: Sequence[tuple[Signature, Arrays]]) -> list[dict[str
     """Run a model.
 
     Args:
-        model: The FlatBuffer.
         runs: Signatures, each with its feeds by key.
 
     Returns:

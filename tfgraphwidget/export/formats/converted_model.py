@@ -46,7 +46,6 @@ def write_converted(path: Path, request: ExportRequest) -> None:
 
     Args:
         path: The file to write; its suffix says in which format.
-        request: What to write, and of which graph.
     """
     suffix = path.suffix.lower()
     conversion = CONVERSIONS[suffix]
@@ -205,10 +204,8 @@ def find_ops(
     """The ops of a graph that a converter means by names, also of ops in functions, or else by types.
 
     Args:
-        index: The graph.
         signatures: The signatures that it was converted for; () for the whole graph.
         names: Names in the graph that the converter has made of it: "while/body/_1/Lgamma".
-        op_types: Types of ops.
 
     Returns:
         Their names, in graph order: for what is in a function, the op that calls it.

@@ -58,7 +58,6 @@ def write_edited(path: Path, edited: EditedSavedModel, files: Iterable[str]) -> 
     """Write an edited SavedModel to the folder `path`, and try it.
 
     Args:
-        path: The new folder.
         edited: What was opened, and what it is now.
         files: The files of the SavedModel in its folder, which are copied except for the graph.
 
@@ -123,8 +122,6 @@ def copy_files(folder: Path, path: Path, files: Iterable[str]) -> None:
     """Copy files of a SavedModel to another folder.
 
     Args:
-        folder: The folder of the SavedModel.
-        path: The other folder.
         files: The names of the files; those that are not there are left out.
     """
     path.mkdir(parents=True, exist_ok=True)

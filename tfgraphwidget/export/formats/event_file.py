@@ -30,7 +30,6 @@ def write_events(logdir: Path, index: GraphIndex, around: GraphDef) -> Path:
 
     Args:
         logdir: The directory; it is created if it does not exist.
-        index: The graph.
         around: A GraphDef without nodes: the versions and the function library. It is changed.
 
     Returns:

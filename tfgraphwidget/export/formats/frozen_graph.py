@@ -66,7 +66,6 @@ def write_frozen(path: Path, request: ExportRequest) -> None:
 
     Args:
         path: The file to write, or the directory.
-        request: What to write, and of which graph.
     """
     if request.read_only and request.function is not None:
         with function_as_graph(request) as alone:
@@ -110,7 +109,6 @@ def freeze_graph(request: ExportRequest, kind: str) -> FrozenGraph:
     """The frozen graph of a request.
 
     Args:
-        request: What to write, and of which graph.
         kind: What is written, for messages: "The frozen graph".
 
     Raises:

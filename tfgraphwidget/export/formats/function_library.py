@@ -12,11 +12,7 @@ from tfgraphwidget.tf_types import FunctionDef, FunctionDefLibrary, GraphDef, No
 
 
 def complete_graph_def(request: ExportRequest) -> GraphDef:
-    """The GraphDef of every op that the editor shows, with all functions; ops hidden by undo are left out.
-
-    Args:
-        request: What to write, and of which graph.
-    """
+    """The GraphDef of every op that the editor shows, with all functions; ops hidden by undo are left out."""
     return fill_graph_def(request.index, request.graph.envelope(), request.graph.as_in_file(request.index.nodes))
 
 
@@ -26,7 +22,6 @@ def fill_graph_def(index: GraphIndex, graph_def: GraphDef, nodes: Iterable[NodeD
     Args:
         index: The graph whose functions become the library.
         graph_def: A GraphDef without nodes; it is changed.
-        nodes: The nodes to add.
 
     Returns:
         The same GraphDef.
@@ -45,12 +40,7 @@ def fill_graph_def(index: GraphIndex, graph_def: GraphDef, nodes: Iterable[NodeD
 
 
 def library_of(index: GraphIndex, nodes: Iterable[NodeDef]) -> FunctionDefLibrary:
-    """The library of the functions that nodes call, directly or through functions, and of their gradients.
-
-    Args:
-        index: The graph.
-        nodes: The NodeDefs, in the order of the graph.
-    """
+    """The library of the functions that nodes call, directly or through functions, and of their gradients."""
     definitions: dict[str, FunctionDef] = {}
     gradients: dict[str, str] = {}
     stack = list(nodes)
@@ -73,12 +63,7 @@ def library_of(index: GraphIndex, nodes: Iterable[NodeDef]) -> FunctionDefLibrar
 
 
 def function_of(index: GraphIndex, name: str) -> FunctionDef:
-    """The FunctionDef of that name.
-
-    Args:
-        index: The graph.
-        name: The name of the function.
-    """
+    """The FunctionDef of that name."""
     try:
         definition: FunctionDef = index.extras.function(name)
     except KeyError:

@@ -37,7 +37,6 @@ def save_function(path: Path, request: ExportRequest, function: FunctionToExport
     """Write the tf.Modules of a function, with their `signature`s, as one SavedModel, and verify it.
 
     Args:
-        path: The directory.
         request: Whether to verify, and the feeds for that.
         function: Has the modules. The first is what loading returns; the others are parts of it, with the same
             variables.
@@ -198,12 +197,7 @@ class ModuleReference:
         call_apart(self._trial, signature, feeds)
 
     def rerun(self, run_all: Sequence[ReferenceRun], *, moved: bool = False) -> list[ReferenceRun]:
-        """Run again on the same feeds; `moved`: variables and feeds with `next_numbers` in their place.
-
-        Args:
-            run_all: Signatures with their feeds and outputs.
-            moved: Whether floating-point numbers are one bit larger.
-        """
+        """Run again on the same feeds; `moved`: variables and feeds with `next_numbers` in their place."""
         runs = [(signature, next_numbers(feeds) if moved else feeds) for signature, feeds, _ in run_all]
         with eager_mode(), optimizers_off():
             return [

@@ -29,8 +29,6 @@ def check_size(
 
     Args:
         kind: What is written, for the message: "The GraphDef".
-        nodes: The NodeDefs.
-        library: The function library.
         way_out: The end of the message: what to do instead.
         constant_bytes: Further bytes by the name of the variable that becomes a constant.
 
@@ -66,7 +64,6 @@ def write_graph_def(path: Path, request: ExportRequest) -> None:
 
     Args:
         path: The file to write, or the directory.
-        request: What to write, and of which graph.
     """
     envelope = request.graph.envelope()
     check_size("The GraphDef", request.index.nodes, envelope.library, _WAY_OUT)
@@ -79,8 +76,6 @@ def write_message(path: Path, graph_def: GraphDef, *, verify: bool) -> None:
     """Write a GraphDef in the form of the suffix.
 
     Args:
-        path: The file.
-        graph_def: The message.
         verify: Whether to read the file back and compare.
 
     Raises:
@@ -100,11 +95,7 @@ def write_message(path: Path, graph_def: GraphDef, *, verify: bool) -> None:
 
 
 def read_graph_def(path: Path) -> GraphDef:
-    """The GraphDef of a file.
-
-    Args:
-        path: The file to read.
-    """
+    """The GraphDef of a file."""
     graph_def: GraphDef = tf_protos.GraphDef()
     if path.suffix.lower() == ".pb":
         graph_def.ParseFromString(path.read_bytes())

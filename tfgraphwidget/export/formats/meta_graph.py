@@ -77,12 +77,7 @@ _RESTORES = "restore_all"
 
 
 def saver_of(index: GraphIndex, variables: Sequence[VariableDef]) -> SaverDef | None:
-    """The SaverDef of the graph's last Saver that restores exactly these variables by their names, or None.
-
-    Args:
-        index: The graph.
-        variables: The variables.
-    """
+    """The SaverDef of the graph's last Saver that restores exactly these variables by their names, or None."""
     for name in reversed(index.names):
         if last_part(name) == _RESTORES and _restores(index, name, variables):
             scope = name.removesuffix(_RESTORES)
@@ -131,9 +126,6 @@ def add_collections(
     """Add the collections of a live graph, as far as they name ops that the editor shows.
 
     Args:
-        meta_graph: The message to change.
-        graph: The live graph.
-        index: The ops that the editor shows.
         variables: The variables of the checkpoint; they become the global ones, so that a Saver restores them.
 
     Returns:
@@ -158,12 +150,7 @@ def add_collections(
 
 
 def drop_missing_ops(meta_graph: MetaGraphDef, index: GraphIndex) -> None:
-    """Let control flow contexts name only what is in the graph.
-
-    Args:
-        meta_graph: The message to change.
-        index: The ops that are in it.
-    """
+    """Let control flow contexts name only what is in the graph."""
     contexts: list[ContextDef] = []
     for key in [key for key in COLLECTIONS.values() if key in meta_graph.collection_def]:
         kind = tf_protos.collection_message(key)
@@ -218,11 +205,7 @@ _KEPT = ("meta_info_def", "signature_def")  # what a newer TensorFlow says in th
 
 
 def siblings(path: Path) -> list[Path]:
-    """The MetaGraphDef and the existing files of its checkpoint, all of which are replaced.
-
-    Args:
-        path: The path of the MetaGraphDef.
-    """
+    """The MetaGraphDef and the existing files of its checkpoint, all of which are replaced."""
     return [path, *checkpoints.files(path.with_suffix(""))]
 
 
@@ -230,10 +213,6 @@ def check_beside(path: Path, request: ExportRequest) -> None:
     """Raise if a MetaGraphDef without values would be written next to the checkpoint of another graph.
 
     That checkpoint is not deleted, because it may be the only copy.
-
-    Args:
-        path: The path of the MetaGraphDef.
-        request: What to write, and of which graph.
     """
     if len(siblings(path)) > 1 and request.graph.lacks_values():
         raise GraphEditError(
@@ -249,7 +228,6 @@ def write_meta_graph(path: Path, request: ExportRequest) -> None:
 
     Args:
         path: The file to write, or the directory.
-        request: What to write, and of which graph.
     """
     if request.read_only:
         _write_unrunnable(path, request)
@@ -366,7 +344,6 @@ def meta_graph_bytes(request: ExportRequest, graph: tf.Graph | None) -> bytes:
     """The whole graph with its collections as a serialized MetaGraphDef; not verified.
 
     Args:
-        request: The graph.
         graph: The live graph, whose collections have Python objects; None for a file that TensorFlow has not imported.
     """
     if graph is None:
@@ -422,9 +399,7 @@ def file_meta_graph(
     """The MetaGraphDef of a file's graph after edits, with the collections that the file has; no Saver, no signatures.
 
     Args:
-        index: The graph.
         envelope: A GraphDef with the versions and the library, and no nodes.
-        nodes: The ops of the graph.
         original: The MetaGraphDef that the file holds, if it holds one.
         notices: Gets a sentence on each collection that cannot be written.
     """

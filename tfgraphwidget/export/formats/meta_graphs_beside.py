@@ -36,7 +36,6 @@ def check_tags(tags: Collection[str], opened: OpenedSavedModel) -> None:
 
     Args:
         tags: The tags of the graph that is written.
-        opened: The SavedModel that was opened.
     """
     if any(set(meta.meta_info_def.tags) == set(tags) for meta in opened.others):
         raise GraphEditError(
@@ -51,7 +50,6 @@ def names_in_checkpoint(state: ExportedState, opened: OpenedSavedModel) -> dict[
 
     Args:
         state: The variables of the graph, with their values.
-        opened: The SavedModel that was opened.
 
     Returns:
         The names of values by those of variables; the slices of a partitioned one have one name.

@@ -13,7 +13,6 @@ def pack_extras(index: GraphIndex, envelope: GraphDef) -> bytes:
     """Serialize a MetaGraphDef without nodes: the versions, the function library, the collections.
 
     Args:
-        index: The graph.
         envelope: A GraphDef with the versions and the function library. It is changed.
     """
     meta_graph = tf_protos.MetaGraphDef()
@@ -24,24 +23,13 @@ def pack_extras(index: GraphIndex, envelope: GraphDef) -> bytes:
 
 
 def add_collections(meta_graph: MetaGraphDef, index: GraphIndex) -> None:
-    """Add the collections of ops, tensors and variables to a MetaGraphDef.
-
-    Args:
-        meta_graph: The message to change.
-        index: The graph.
-    """
+    """Add the collections of ops, tensors and variables to a MetaGraphDef."""
     for key in index.collections:
         add_collection(meta_graph, index, key)
 
 
 def add_collection(meta_graph: MetaGraphDef, index: GraphIndex, key: str) -> None:
-    """Add one of the collections to a MetaGraphDef, in place of one that has its key.
-
-    Args:
-        meta_graph: The message to change.
-        index: The graph.
-        key: The key of the collection.
-    """
+    """Add one of the collections to a MetaGraphDef, in place of one that has its key."""
     variables = {variable.name: variable for variable in index.variable_defs}
     collection, members = meta_graph.collection_def[key], index.collections[key]
     collection.Clear()

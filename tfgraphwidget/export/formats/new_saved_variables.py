@@ -55,9 +55,6 @@ def new_variables(
     """The variables of an edited graph that a SavedModel does not have, with their values.
 
     Args:
-        meta: The MetaGraphDef as it was opened.
-        before: Its graph.
-        after: The graph after the edits.
         session: The session with the values; None for the initial values.
 
     Raises:
@@ -93,9 +90,7 @@ def add_objects(objects: SavedObjectGraph, variables: Iterable[NewVariable], ind
     """Add variables to the saved objects, as attributes of the root.
 
     Args:
-        objects: The SavedObjectGraph, which is changed.
         variables: The variables, in the order of their numbers.
-        index: Their graph.
     """
     for new in variables:
         handle = index.nodes[index.ids[new.definition.handle]]
@@ -110,8 +105,6 @@ def initializer_nodes(nodes: Sequence[NodeDef], variables: Sequence[NewVariable]
     """NodeDefs of which the init op assigns the present values of new variables.
 
     Args:
-        nodes: The NodeDefs of the file.
-        variables: The new variables.
         init: The name of the op that sessions run after the restoration; "" if there is none.
 
     Raises:
@@ -142,12 +135,7 @@ def initializer_nodes(nodes: Sequence[NodeDef], variables: Sequence[NewVariable]
 
 
 def checkpoint_values(reader: CheckpointReader, variables: Sequence[NewVariable]) -> Mapping[str, object]:
-    """The values of new variables by their names in the checkpoint, with the objects that the checkpoint lists.
-
-    Args:
-        reader: TensorFlow's reader of the checkpoint.
-        variables: The new variables.
-    """
+    """The values of new variables by their names in the checkpoint, with the objects that the checkpoint lists."""
     if not variables:
         return {}
     objects = tf_protos.TrackableObjectGraph.FromString(reader.get_tensor(tf_protos.OBJECT_GRAPH))

@@ -145,10 +145,6 @@ class ObjectGraphEdit:
         """Let the functions of signatures compute what their tensors in the graph are now.
 
         Raises GraphEditError, with an unfinished sentence, when a signature needs what no function can hold.
-
-        Args:
-            was: The signatures before the edits.
-            now: The signatures after the edits.
         """
         numbers = self._signature_objects()
         signatures_now = {signature.name: signature for signature in now}
@@ -380,7 +376,6 @@ class ObjectGraphEdit:
         """The static shape that the function of a signature declares for an output; None for composite values.
 
         Args:
-            signature: The name of the signature.
             key: The key of the output in the signature.
         """
         number = self._signature_objects().get(signature)
@@ -648,7 +643,6 @@ def bound_tensors(meta: MetaGraphDef, nodes: Iterable[NodeDef]) -> dict[str, int
 
     Args:
         meta: The MetaGraphDef that holds the saved objects.
-        nodes: The NodeDefs of its graph.
     """
     number_of: dict[str, int] = {}
     for node in nodes:
@@ -663,12 +657,7 @@ def bound_tensors(meta: MetaGraphDef, nodes: Iterable[NodeDef]) -> dict[str, int
 
 
 def successors(before: GraphIndex, after: GraphIndex) -> dict[str, set[str]]:
-    """The functions that are called now where each function was called, by following calls that both graphs have.
-
-    Args:
-        before: The graph before the edits.
-        after: The graph after the edits.
-    """
+    """The functions that are called now where each function was called, by following calls that both graphs have."""
     result: dict[str, set[str]] = {}
     visited: set[tuple[str, str]] = set()
     stack: list[tuple[Iterable[NodeDef], Iterable[NodeDef]]] = [(before.nodes, after.nodes)]
@@ -779,10 +768,6 @@ def renamed_inputs(was: Signature, now: Signature) -> dict[str, str]:
 
     Edits keep the order of inputs, give them other keys, and take some away.
 
-    Args:
-        was: The signature before the edits.
-        now: The signature after the edits.
-
     >>> ends = lambda *keys: tuple((key, f"{key}:0") for key in keys)
     >>> renamed_inputs(Signature("s", ends("a", "b", "c"), ()), Signature("s", ends("a", "d"), ()))
     {'a': 'a', 'c': 'd'}
@@ -825,12 +810,7 @@ def _function_references(function: FunctionDef) -> Iterator[str]:
 
 
 def rename_functions(node: NodeDef, renamed: Mapping[str, str]) -> None:
-    """Let a NodeDef call functions by other names.
-
-    Args:
-        node: The NodeDef of an op.
-        renamed: The new names by the old ones.
-    """
+    """Let a NodeDef call functions by other names."""
     node.op = renamed.get(node.op, node.op)
     for value in node.attr.values():
         for reference in (value.func,) if value.WhichOneof("value") == "func" else value.list.func:

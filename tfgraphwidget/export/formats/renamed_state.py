@@ -23,9 +23,6 @@ def new_state_names(
     """The new names of ops that hold variables and tables, and of a Saver's ends, that edits have renamed, by the old.
 
     Args:
-        meta: The MetaGraphDef as it was opened.
-        before: The graph as it was opened.
-        after: The graph after the edits.
         names: The old names of ops that edits have renamed, by the new ones.
     """
     saver = {split_tensor(getattr(meta.saver_def, field))[0] for field in _SAVER}
@@ -44,22 +41,12 @@ def _holds_state(op_type: str) -> bool:
 
 
 def rename_in_graph(before: GraphIndex, names: Mapping[str, str]) -> GraphIndex:
-    """The graph with other names of ops.
-
-    Args:
-        before: The graph as it was opened.
-        names: The new names by the old ones.
-    """
+    """The graph with other names of ops."""
     return apply_patch(before, rename_patch(before, names, ())) if names else before
 
 
 def rename_in_file(meta: MetaGraphDef, names: Mapping[str, str]) -> MetaGraphDef:
-    """The MetaGraphDef of a SavedModel with other names of ops in the graph, and of the objects of variables.
-
-    Args:
-        meta: The MetaGraphDef.
-        names: The new names by the old ones.
-    """
+    """The MetaGraphDef of a SavedModel with other names of ops in the graph, and of the objects of variables."""
     if not names:
         return meta
     renamed = type(meta)()

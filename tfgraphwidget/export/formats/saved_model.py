@@ -64,7 +64,6 @@ def write_saved_model(path: Path, request: ExportRequest) -> None:
 
     Args:
         path: The file to write, or the directory.
-        request: What to write, and of which graph.
     """
     opened, edited = request.opened_model, request.edited
     if opened is not None and request.is_unedited and _keeps_tags(request.settings.tags, opened):
@@ -120,7 +119,6 @@ def with_apparent_signature(request: ExportRequest, kind: str) -> ExportRequest:
     """The request with the signature of what the graph seems to be for, and a notice of it.
 
     Args:
-        request: What to write, and of which graph.
         kind: What is written, for messages: "A SavedModel".
 
     Raises:
@@ -147,9 +145,6 @@ def files_of(folder: Path) -> list[str]:
     """The files of the SavedModel in a directory, without other files there.
 
     A file in "assets" belongs to the model if saved_model.pb names it.
-
-    Args:
-        folder: The directory.
     """
     asset_names = (asset.filename for meta in _read_saved_model(folder).meta_graphs for asset in asset_files(meta))
     assets = [f"assets/{name}" for name in asset_names if not is_outside_assets(folder, name)]

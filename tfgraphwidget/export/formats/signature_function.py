@@ -50,10 +50,8 @@ def signature_function(
 
     Args:
         index: The graph that the signature names tensors of.
-        signature: The signature.
         objects: Tensors of the graph that stand for saved objects, each with the number of the object.
         template: The FunctionDef that computed the signature before.
-        name: The name of the function.
         inputs: The tensors of the inputs, in the order of their keys, each with the number of its argument in
             `template`.
 
@@ -183,9 +181,5 @@ class _Tensors:
 
 
 def called_function(node: NodeDef) -> str:
-    """The function that a call op calls as "f"; "" for other ops.
-
-    Args:
-        node: The NodeDef of an op.
-    """
+    """The function that a call op calls as "f"; "" for other ops."""
     return str(node.attr["f"].func.name) if "f" in node.attr and node.attr["f"].WhichOneof("value") == "func" else ""

@@ -70,7 +70,6 @@ def lay_out_levels(index: GraphIndex, view_spec: ViewSpec, layout: Layout | None
     """The layouts of all containers with their children closed, one level of the outline at a time.
 
     Args:
-        index: The graph.
         view_spec: What is visible; its open scopes and pins are ignored.
         layout: A layout callable, or None for the layered layout.
     """
@@ -94,8 +93,6 @@ def lay_out_view(
     """The layouts of the open containers as the editor shows them.
 
     Args:
-        index: The graph.
-        view_spec: What is visible.
         layout: A layout callable, or None for the layered layout.
         cache: The cache of the editor's layout, so that the result is the same.
     """
@@ -169,9 +166,6 @@ def container_tables(
     """The arrays of all containers, concatenated.
 
     Args:
-        index: The graph.
-        outline: Its outline.
-        insides: The layouts of containers.
         texts: The numbered texts that arrays refer to; texts are added.
         encodings: The values of the color encodings per op.
     """

@@ -53,11 +53,7 @@ class Page:
 
 
 def page(page_input: PageInput) -> str:
-    """The page as text. Raises GraphEditError when the bundle has not been built.
-
-    Args:
-        page_input: What the page shows.
-    """
+    """The page as text. Raises GraphEditError when the bundle has not been built."""
     if not _BUNDLE.is_file():
         raise GraphEditError(
             "The page's bundle has not been built; "

@@ -48,11 +48,7 @@ class Values:
         self._codes: dict[bytes, int] = {}
 
     def code(self, value: AttrValue) -> int:
-        """The number of an AttrValue.
-
-        Args:
-            value: The AttrValue.
-        """
+        """The number of an AttrValue."""
         # Most ops share a few small values; large ones are weights, which are shown by their shape.
         if value.ByteSize() > _SMALL:
             return self._read(value)
@@ -313,11 +309,7 @@ class PageTables(NamedTuple):
 
 
 def unpack_page(data: bytes) -> tuple[dict[str, object], list[PageTables]]:
-    """The JSON document and the graphs in the result of `pack_page`; for tests and tools.
-
-    Args:
-        data: What `pack_page` returned.
-    """
+    """The JSON document and the graphs in the result of `pack_page`; for tests and tools."""
     whole = gzip.decompress(data)
     at = 4 + int.from_bytes(whole[:4], "little")
     page = json.loads(whole[4:at])

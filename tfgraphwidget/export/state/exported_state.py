@@ -60,7 +60,6 @@ def read_state(request: ExportRequest, need: Mask) -> ExportedState:
     """Read the state of ops in the session; only reads run in it.
 
     Args:
-        request: What to write, and of which graph.
         need: The ops that are needed, as a mask.
 
     Raises:
@@ -95,12 +94,7 @@ def _session(request: ExportRequest, what: str) -> TimedSession:
 
 
 def present_values(request: ExportRequest, variables: Iterable[VariableDef]) -> dict[str, np.ndarray]:
-    """The value of each variable by handle name.
-
-    Args:
-        request: What to write, and of which graph.
-        variables: The variables.
-    """
+    """The value of each variable by handle name."""
     variables = tuple(variables)
     if not variables:
         return {}
@@ -133,12 +127,7 @@ def present_values(request: ExportRequest, variables: Iterable[VariableDef]) -> 
 def with_assign_ops(
     index: GraphIndex, variables: Iterable[VariableDef]
 ) -> tuple[tuple[VariableDef, ...], tuple[NodeDef, ...]]:
-    """Variables each of which has an op that assigns it, and the NodeDefs to add to the graph for that.
-
-    Args:
-        index: The graph.
-        variables: The variables.
-    """
+    """Variables each of which has an op that assigns it, and the NodeDefs to add to the graph for that."""
     assign_ops = _AssignOps(index)
     whole = [v if v.initializer in index.ids else assign_ops.add_assign(v) for v in variables]
     return tuple(whole), tuple(assign_ops.nodes)
@@ -202,12 +191,7 @@ class _AssignOps:
 
 
 def named_files(index: GraphIndex, ops: Mask) -> dict[int, str]:
-    """The paths of the files that tables are filled from, or that are assets, by the constant that holds them.
-
-    Args:
-        index: The graph.
-        ops: The ops to look at.
-    """
+    """The paths of the files that tables are filled from, or that are assets, by the constant that holds them."""
     candidates = [index.op(member.name) for member in index.collections.get(tf_protos.ASSET_FILEPATHS, ())]
     reads = [i for i in np.flatnonzero(ops).tolist() if index.types[i] in TABLE_FILE_INITIALIZERS]
     candidates += [index.input_lists[i][1] for i in reads if len(index.input_lists[i]) > 1]
@@ -219,9 +203,7 @@ def tell_files_that_stay(request: ExportRequest, name: str, nodes: Iterable[Node
     """Add a notice for a file that names others, such as vocabularies, where they are now.
 
     Args:
-        request: What is written.
         name: The name of the file that is written.
-        nodes: The ops in it.
     """
     index = request.index
     written = mask_of(index, (index.ids[node.name] for node in nodes if node.name in index.ids))
@@ -238,10 +220,6 @@ def assets_of(request: ExportRequest, ops: Mask) -> dict[str, str]:
     """The paths of asset files by the constant that holds them.
 
     A file of unknown origin may name any file, which would be copied: a notice names what is not copied therefore.
-
-    Args:
-        request: What to write, and of which graph.
-        ops: The ops to look at.
 
     Raises:
         GraphEditError: For a file that does not exist.

@@ -36,8 +36,6 @@ def extract_subgraph(
     The placeholder of an input that is computed for another signature, or for `more`, has that value as its default.
 
     Args:
-        index: The graph.
-        signatures: The signatures.
         more: The names of further ops to extract with the ops that they need.
 
     Raises:
@@ -56,12 +54,7 @@ def extract_subgraph(
 
 
 def ops_needed_by(index: GraphIndex, signatures: Iterable[Signature]) -> list[Mask]:
-    """The ops that each signature needs; raises GraphEditError for a placeholder that is not among its inputs.
-
-    Args:
-        index: The graph.
-        signatures: The signatures.
-    """
+    """The ops that each signature needs; raises GraphEditError for a placeholder that is not among its inputs."""
     masks = []
     for signature in signatures:
         inputs = [tensor for _, tensor in signature.inputs]
@@ -79,23 +72,13 @@ def ops_needed_by(index: GraphIndex, signatures: Iterable[Signature]) -> list[Ma
 
 
 def ops_needed(index: GraphIndex, signatures: Iterable[Signature]) -> Mask:
-    """The ops that any of the signatures needs, none where there are none; raises as `ops_needed_by`.
-
-    Args:
-        index: The graph.
-        signatures: The signatures.
-    """
+    """The ops that any of the signatures needs, none where there are none; raises as `ops_needed_by`."""
     needed: Mask = np.logical_or.reduce([np.zeros(len(index), bool), *ops_needed_by(index, signatures)])
     return needed
 
 
 def fully_fed_ops(index: GraphIndex, inputs: Sequence[str]) -> set[str]:
-    """The ops all of whose tensors are among the inputs: control inputs from them can be dropped.
-
-    Args:
-        index: The graph.
-        inputs: The inputs.
-    """
+    """The ops all of whose tensors are among the inputs: control inputs from them can be dropped."""
     input_tensors = set(pairs(index, inputs))
     ports = Counter(op for op, _ in input_tensors)
     return {index.names[op] for op, count in ports.items() if count == len(index.dtypes(op))}
@@ -173,13 +156,7 @@ class _InputPlaceholders:
 
 
 def without_remote_devices(request: ExportRequest, nodes: Iterable[NodeDef], kind: str) -> list[NodeDef]:
-    """NodeDefs without the devices of other processes, which the loader may not have; a notice says so.
-
-    Args:
-        request: Takes the notice.
-        nodes: The NodeDefs.
-        kind: What is written, for the notice.
-    """
+    """NodeDefs without the devices of other processes, which the loader may not have; a notice says so."""
     nodes = list(nodes)
     here = [without_remote_device(node) for node in nodes]
     remote = [node for node, copy in zip(nodes, here, strict=True) if copy is not node]

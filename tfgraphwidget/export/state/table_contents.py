@@ -52,9 +52,7 @@ def read_contents(index: GraphIndex, need: Mask, run: Callable[[Sequence[str]], 
     """Find the ops that fill the state of some ops, and the state that those ops need in turn.
 
     Args:
-        index: The graph.
         need: The ops whose state is to be filled.
-        run: Reads tensors in the session.
 
     Raises:
         GraphEditError: For state that cannot be filled where the graph will be loaded.

@@ -81,11 +81,7 @@ class GraphReference:
         return any(effect_of(op_type) is Effect.UNKNOWN for op_type in types)
 
     def sandbox(self, *, moved: bool = False) -> Sandbox | RemoteSandbox:
-        """The graph in a separate session, with the written values of variables and tables, or with the next ones.
-
-        Args:
-            moved: Whether floating-point numbers are one bit larger.
-        """
+        """The graph in a separate session, with the written values of variables and tables, or with the next ones."""
         values = next_numbers(self._state.values) if moved else self._state.values
         kind = RemoteSandbox if self.is_remote else Sandbox
         library, versions = library_of(self.request.index, self._nodes), self.request.index.extras.versions()
@@ -117,12 +113,7 @@ class GraphReference:
         return self.rerun(runs) if runs and self._has_effects() else runs
 
     def rerun(self, run_all: Sequence[ReferenceRun], *, moved: bool = False) -> list[ReferenceRun]:
-        """Run again on the same feeds, from the initial state; `moved`: both with `next_numbers` in their place.
-
-        Args:
-            run_all: Signatures with their feeds and outputs.
-            moved: Whether floating-point numbers are one bit larger.
-        """
+        """Run again on the same feeds, from the initial state; `moved`: both with `next_numbers` in their place."""
         runs = [(signature, next_numbers(feeds) if moved else feeds) for signature, feeds, _ in run_all]
         with self.sandbox(moved=moved) as sandbox:
             return [(signature, feeds, _run(sandbox, signature, feeds)) for signature, feeds in runs]
@@ -187,7 +178,6 @@ def is_refused(request: ExportRequest, op: EffectiveOp | None = None) -> bool:
     """Whether what was written may not be loaded, since the file is not trusted; a notice says which op is why.
 
     Args:
-        request: What was written.
         op: An op that does more than compute and that would run; None for one that the import of the graph may run.
     """
     if request.trust.is_given:
@@ -199,11 +189,7 @@ def is_refused(request: ExportRequest, op: EffectiveOp | None = None) -> bool:
 
 
 def next_numbers(values: Mapping[str, object]) -> dict[str, np.ndarray]:
-    """Arrays whose floating-point numbers are one bit larger: another order of additions changes results as much.
-
-    Args:
-        values: The values by name.
-    """
+    """Arrays whose floating-point numbers are one bit larger: another order of additions changes results as much."""
     arrays = {name: np.asarray(value) for name, value in values.items()}
     return {
         name: np.nextafter(array, array.dtype.type(np.inf)) if array.dtype.kind == "f" else array

@@ -49,12 +49,7 @@ class Reference(Protocol):
         """The signatures that run, each with feeds and outputs."""
 
     def rerun(self, run_all: Sequence[ReferenceRun], *, moved: bool = False) -> list[ReferenceRun]:
-        """Run again on the same feeds, from the initial state; `moved`: both with `next_numbers` in their place.
-
-        Args:
-            run_all: Signatures with their feeds and outputs.
-            moved: Whether floating-point numbers are one bit larger.
-        """
+        """Run again on the same feeds, from the initial state; `moved`: both with `next_numbers` in their place."""
 
 
 _ANYWAY = in_cell("verify=False writes it all the same")
@@ -74,8 +69,6 @@ def check(
     """Check that a written file computes what the editor's graph computes.
 
     Args:
-        reference: The outputs to compare with.
-        kind: What was written, for the message.
         loaders: The functions that load the file: the name of each, and a context manager that gives a `Run`.
         is_excused: Whether a loader that fails is passed over, from its name and the runs that were tried.
         tolerance: How much outputs may differ, relative to the largest number of an output; None for what the same
@@ -155,23 +148,13 @@ def _compare(
 
 
 def same_dtype_and_shape(a: npt.ArrayLike, b: npt.ArrayLike) -> bool:
-    """Whether two arrays have the same dtype and shape.
-
-    Args:
-        a: One array.
-        b: The other array.
-    """
+    """Whether two arrays have the same dtype and shape."""
     a, b = np.asarray(a), np.asarray(b)
     return bool(a.dtype == b.dtype and a.shape == b.shape)
 
 
 def largest_difference(expected: npt.ArrayLike, actual: npt.ArrayLike) -> float:
-    """The largest difference of two elements of arrays of one shape; 0 for what are no numbers.
-
-    Args:
-        expected: The value that was expected.
-        actual: The value that was computed.
-    """
+    """The largest difference of two elements of arrays of one shape; 0 for what are no numbers."""
     a, b = np.asarray(expected), np.asarray(actual)
     if not np.issubdtype(a.dtype, np.number) and a.dtype.name != "bfloat16":
         return 0.0
@@ -184,8 +167,6 @@ def describe_difference(expected: npt.ArrayLike, actual: npt.ArrayLike, toleranc
     """How an array differs from the expected one, as the end of a sentence; "" if it does not.
 
     Args:
-        expected: The value that was expected.
-        actual: The value that was computed.
         tolerance: How much they may differ, relative to the largest number; None for that of the dtype.
     """
     expected_array, actual_array = np.asarray(expected), np.asarray(actual)
@@ -214,8 +195,6 @@ def is_rounding(expected: npt.ArrayLike, actual: npt.ArrayLike, moved: npt.Array
     """Whether an output differs from the expected one by no more than rounding can change it.
 
     Args:
-        expected: The output of the graph.
-        actual: The output to compare with it.
         moved: The output of the graph for inputs and variables that are one bit larger.
     """
     a, b, c = (np.asarray(values) for values in (expected, actual, moved))
@@ -241,10 +220,7 @@ def check_saved_model(
     variables that no signature reads.
 
     Args:
-        path: The folder of the SavedModel.
-        reference: The outputs to compare with.
         trust: Whether ops may run that do more than compute; what runs when a model is loaded may be none else.
-        tags: The tags of its graph.
         opened: The folder of the SavedModel that was edited; a loader that cannot run it need not run the new one.
 
     Returns:
@@ -300,9 +276,7 @@ def opened_by(
     """What loads a file, in a process of its own if the reference runs in one.
 
     Args:
-        reference: The outputs to compare with.
         load: A function of a module that gives a context manager, which yields a `Run`.
-        arguments: Those of the function.
     """
     return RemoteContext(RUNS, PATIENCE, load, *arguments) if reference.is_remote else load(*arguments)
 
@@ -342,7 +316,6 @@ def load_eagerly(path: Path, tags: Sequence[str] | None = None) -> Iterator[Run]
     """Load a SavedModel as `tf.saved_model.load` does; it yields what runs its signatures.
 
     Args:
-        path: Its folder.
         tags: The tags of its graph; None for the only one.
     """
     with eager_mode(), optimizers_off():

@@ -29,7 +29,6 @@ def input_specs(index: GraphIndex, names: Iterable[str]) -> list[InputSpec]:
     """The dtype and shape of tensors.
 
     Args:
-        index: The graph.
         names: The names of the tensors, which are the keys.
     """
     names = list(names)
@@ -40,11 +39,7 @@ def input_specs(index: GraphIndex, names: Iterable[str]) -> list[InputSpec]:
 
 
 def no_value_for(specs: Iterable[InputSpec]) -> str:
-    """Why no values can be made up, for a sentence; "" if they can.
-
-    Args:
-        specs: Dtype and shape of each input.
-    """
+    """Why no values can be made up, for a sentence; "" if they can."""
     handles = ((key, dtype.name) for key, dtype, _ in specs if dtype in {tf.resource, tf.variant})
     return next((f"{key!r} is a handle, of dtype {dtype}, and has no value in Python" for key, dtype in handles), "")
 

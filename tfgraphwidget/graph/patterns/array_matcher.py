@@ -81,8 +81,6 @@ def array_matcher(
 
     Args:
         candidates: The ops that the pattern's values can be.
-        root: Its only output.
-        plan: What matching needs of a node.
         blocks: For each op the number of the loop or branch around it.
     """
     index, pattern = candidates.index, candidates.pattern

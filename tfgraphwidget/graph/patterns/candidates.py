@@ -168,24 +168,14 @@ class Candidates:
         return self._constants[key]
 
     def attribute(self, name: str, op: int) -> AttrValue | None:
-        """The attribute of an op; None if it does not have it.
-
-        Args:
-            name: The attribute's name.
-            op: The number of the op.
-        """
+        """The attribute of an op; None if it does not have it."""
         reader = self._readers.get(name)
         if reader is None:
             reader = self._readers[name] = op_predicates.AttributeValues(self.index, name)
         return reader.value(op)
 
     def has_value(self, attribute: Attribute, value: AttrValue) -> bool:
-        """Whether the AttrValue of an op is what a pattern says of it.
-
-        Args:
-            attribute: What the pattern says.
-            value: The AttrValue of an op.
-        """
+        """Whether the AttrValue of an op is what a pattern says of it."""
         if isinstance(attribute, AnyOf):
             return any(self.has_value(each, value) for each in attribute.values)
         plain = plain_value(value)
@@ -203,12 +193,7 @@ class Candidates:
         return _normal_text(plain) == _normal_text(attribute)
 
     def dtype(self, op: int, port: int) -> str:
-        """The dtype of an output; "" if it is not known.
-
-        Args:
-            op: The number of the op.
-            port: The number of the output.
-        """
+        """The dtype of an output; "" if it is not known."""
         dtypes = self.index.dtypes(op)
         return dtypes[port].removesuffix("_ref") if port < len(dtypes) else ""
 
@@ -218,8 +203,6 @@ class Candidates:
         Args:
             tensor_type: What the pattern says of the tensor: its shape in the notation of queries,
                 "*" for any.
-            op: The number of the op.
-            port: The number of the output.
         """
         if tensor_type.shape == "*":
             return True

@@ -34,9 +34,6 @@ def pattern_of(selection: Selection) -> Pattern:
     variables any variable or constant. Dtypes, shapes, names and devices are left out, Identity ops
     and reads of variables too.
 
-    Args:
-        selection: The ops.
-
     Returns:
         The pattern.
 

@@ -82,8 +82,6 @@ def find_matches(
     """Find where a pattern fits.
 
     Args:
-        index: The graph.
-        pattern: The pattern.
         within: The ops that matches may consist of, one bool each; None for all. Constants,
             variables and placeholders may lie outside.
         limit: How many matches are found at most; None for all.
@@ -91,7 +89,6 @@ def find_matches(
         effects: Whether ops with side effects can be replaced.
         function: The function whose body the graph is; "" for a graph.
         op_types: Returns all op types, to propose some in place of an unknown one.
-        expression: The Python that finds them.
 
     Returns:
         The matches, in topological order of their first outputs.
@@ -118,9 +115,7 @@ def check_types(pattern: Pattern, index: GraphIndex, op_types: Callable[[], Iter
     """Raise for an op type that does not exist, or an attribute that no op of a node's types has.
 
     Args:
-        pattern: The pattern.
         index: The graph, whose types exist in any case.
-        op_types: Returns all op types.
 
     Raises:
         InvalidArgument: See there.

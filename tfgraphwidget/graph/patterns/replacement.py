@@ -151,8 +151,6 @@ def parse_replacement(text: str, names: Sequence[str], attributes: Iterable[str]
 
     Args:
         text: The text; an op type alone is called on all tensors that the pattern names.
-        names: The tensors that the pattern names.
-        attributes: The attributes that it names.
 
     Returns:
         The replacement.

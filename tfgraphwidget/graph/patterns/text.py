@@ -438,9 +438,7 @@ def syntax_error(text: str, at: int, expected: str) -> InvalidArgument:
     """The refusal of a text that is no pattern, with a caret under the place.
 
     Args:
-        text: The text.
         at: The place, as a number of characters.
-        expected: What may stand there, in words.
     """
     start, end = text.rfind("\n", 0, at) + 1, text.find("\n", at)
     line = text[start : len(text) if end < 0 else end]

@@ -39,9 +39,7 @@ def apply_layout(layout: Layout, siblings: Sequence[str], problem: LayoutProblem
     layouts nothing holds it together.
 
     Args:
-        layout: the callable.
         siblings: the names of all nodes of the container.
-        problem: the component with sizes and ports.
 
     Returns:
         Boxes and routes, in pixels, y downwards.

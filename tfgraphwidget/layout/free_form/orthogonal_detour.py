@@ -83,11 +83,6 @@ class OrthogonalRouter:
 def through(way: list[Point], low: Floats, high: Floats) -> Mask:
     """Find the boxes that a route crosses.
 
-    Args:
-        way: The points of the route.
-        low: The upper left corners of boxes.
-        high: The lower right corners.
-
     Returns:
         Which boxes it crosses.
     """
@@ -98,11 +93,6 @@ def through(way: list[Point], low: Floats, high: Floats) -> Mask:
 
 def pieces_through(points: Floats, low: Floats, high: Floats) -> Mask:
     """Find the segments of a route that cross a box.
-
-    Args:
-        points: The points of the route.
-        low: The upper left corners of boxes.
-        high: The lower right corners.
 
     Returns:
         Which segments cross any of the boxes.

@@ -48,9 +48,6 @@ class Pins:
     def of(self, item: int) -> Pinned:
         """Number of the child -> where its center shall be, from the upper left corner of the
         inside.
-
-        Args:
-            item: The number of the item.
         """
         return self._pinned_in.get(item, {})
 
@@ -60,7 +57,6 @@ def keys(names: Sequence[str], kind: npt.NDArray[np.uint8]) -> dict[str, int]:
 
     Args:
         names: The names of the items, in order.
-        kind: The kinds of the items.
     """
     item_of_key: dict[str, int] = {}
     for item, (name, is_a) in enumerate(zip(names, kind.tolist(), strict=True)):
@@ -101,9 +97,6 @@ def pins_in_sight(
     `pinned_items` would take such a pin for that of the scope, which contains the op.
 
     Args:
-        pinned: The centers by name.
-        index: The graph.
-        opened: The names of open scopes.
         hidden: The names of hidden scopes and ops.
 
     Returns:
@@ -119,7 +112,6 @@ def meant_key(name: str, all_keys: Collection[str]) -> str:
 
     Args:
         name: The name of an item, with or without a slash behind.
-        all_keys: The keys of all items.
     """
     bare = name.rstrip("/")
     return next((key for key in (name, f"{bare}/", bare) if key in all_keys), "")
@@ -133,7 +125,6 @@ def apply_pins(layout: ContainerLayout, pinned: Pinned, sizes: Floats, edges: np
     place: the later one gives way.
 
     Args:
-        layout: the layout.
         pinned: the centers by node, in pixels.
         sizes: float64 (n, 2), width and height of each node.
         edges: int32 (m, 2 or more), source and target of each edge.

@@ -45,8 +45,6 @@ class ObstacleAvoidance:
         """Find a path between two points around the boxes.
 
         Args:
-            start: The first point.
-            end: The last point.
             through: The boxes that the path may cross.
 
         Returns:
@@ -262,11 +260,7 @@ class PolylineRerouter:
 
 
 def is_slanted(layout: ContainerLayout) -> bool:
-    """Whether any line runs in another direction than up, down, left and right.
-
-    Args:
-        layout: The layout of one container.
-    """
+    """Whether any line runs in another direction than up, down, left and right."""
     along = np.abs(np.diff(layout.route, axis=0)).min(axis=1)
     along[np.cumsum(layout.points)[:-1] - 1] = 0.0  # from a line's end to the next one's beginning
     return bool((along > _ASLANT).any())

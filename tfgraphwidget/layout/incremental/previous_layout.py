@@ -109,11 +109,7 @@ class CachedLayout:
     drawing: LayoutRecord
 
     def numbers(self, names: Sequence[str]) -> Sequence[int]:
-        """The number here of each of these nodes, -1 for one that is not here.
-
-        Args:
-            names: The names of the nodes.
-        """
+        """The number here of each of these nodes, -1 for one that is not here."""
         if names == self.names:
             return range(len(names))
         number = {name: i for i, name in enumerate(self.names)}
@@ -127,8 +123,6 @@ def translate_names(previous: Sequence[CachedLayout], before: Sequence[str], nam
     """Return the layouts of one scope for another one that is alike.
 
     Args:
-        previous: The layouts of the one.
-        before: The names of its nodes.
         names: The names of the nodes of the other, in the same order.
     """
     if len(before) != len(names):
@@ -145,12 +139,7 @@ def translate_names(previous: Sequence[CachedLayout], before: Sequence[str], nam
 
 
 def find(previous: PreviousLayouts, key: LayoutKey) -> LayoutRecord | None:
-    """Return the layout of a key, and make it the last used; None if there is none.
-
-    Args:
-        previous: The layouts of before.
-        key: What the layout was computed for.
-    """
+    """Return the layout of a key, and make it the last used; None if there is none."""
     for number, one in enumerate(previous):
         if one.key == key:
             previous.append(previous.pop(number))
@@ -163,8 +152,6 @@ def most_similar(previous: PreviousLayouts, structure: Structure, names: Sequenc
 
     Args:
         previous: The earlier layouts; their order changes.
-        structure: The new structure.
-        names: The names of its nodes.
 
     Returns:
         The earlier layout; None if most of each has changed.
@@ -185,12 +172,7 @@ def most_similar(previous: PreviousLayouts, structure: Structure, names: Sequenc
 
 
 def remember(previous: PreviousLayouts, one: CachedLayout) -> None:
-    """Add a layout as the last used, and drop all but a few.
-
-    Args:
-        previous: The layouts of before.
-        one: The layout.
-    """
+    """Add a layout as the last used, and drop all but a few."""
     del previous[: max(0, len(previous) - _MOST + 1)]
     previous.append(one)
 
@@ -201,7 +183,6 @@ def is_too_distorted(drawing: LayoutRecord, aspect: float, anew: Callable[[], La
     Args:
         drawing: A layout that was derived from an earlier one.
         aspect: The target ratio of width to height.
-        anew: Computes a fresh layout.
     """
     ratio = max(drawing.layout.width, 1.0) / max(drawing.layout.height, 1.0)
     if len(drawing.sizes) < _FEW or 1 / _HOPELESS <= ratio <= _HOPELESS:

@@ -53,7 +53,6 @@ def rejoin_components(structure: Structure, previous: PreviousLayout) -> tuple[S
 
     Args:
         structure: The items and edges of one container.
-        previous: The layout of before.
     """
     earlier_structure = previous.drawing.structure
     if _is_unchanged(structure, previous):
@@ -106,8 +105,6 @@ def update_layered_graph(
     """Update a layered graph to other edges.
 
     Args:
-        before: The earlier layered graph.
-        problem: The new layout problem.
         earlier: The earlier number of each node, -1 for a new one.
 
     Returns:

@@ -50,9 +50,7 @@ def insert_into_rows(
 
     Args:
         graph: The layered graph; its rows are sorted.
-        number: The number of the column.
         x: The x of the vertices that keep it.
-        hints: The preferred x of some others.
     """
     preferred = _estimate_x(graph, number, {**hints, **x})
     for row in graph.layers[number]:
@@ -138,8 +136,6 @@ def unbend_chains(graph: LayeredGraph, number: int, x: dict[int, float]) -> None
     `x` is changed; `number` is that of the column.
 
     Args:
-        graph: The layered graph.
-        number: The number of the column.
         x: The x of its vertices; it is changed.
     """
     ends = _ends(graph, number)
@@ -253,9 +249,6 @@ def stretch_columns(
     """Place columns near to where they were.
 
     Args:
-        before: The earlier layered graph.
-        columns: The earlier columns.
-        graph: The new layered graph.
         was: The earlier vertex of each vertex if edges have changed, else None.
 
     Returns:
@@ -312,10 +305,8 @@ def stretch_packing(pack: Packing, at: Sequence[int], boxes: Sequence[Size], asp
     """Place packed boxes near to where they were.
 
     Args:
-        pack: The earlier packing.
         at: The earlier number of each box; -1 for a new one, which is placed next to or
             below the others.
-        boxes: The new widths and heights.
         aspect: The target ratio of width to height.
 
     Returns:

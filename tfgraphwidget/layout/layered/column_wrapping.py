@@ -31,7 +31,6 @@ def wrap_columns(
         heights: the height of each layer in pixels, the space below included.
         widths: the width of each layer in pixels.
         crossing: how many edges pass between each layer and the next.
-        aspect: the wanted width : height.
 
     Returns:
         The first layers of the columns, ascending, beginning with 0; [0] if one column
@@ -64,7 +63,6 @@ def cost(height: float, width: float, aspect: float) -> float:
     Args:
         height: In pixels.
         width: In pixels.
-        aspect: The wanted width : height.
     """
     # A difference of logarithms, so that twice as wide is as bad as twice as tall.
     far = abs(log(max(width, 1.0) / max(height, 1.0) / aspect))

@@ -156,13 +156,7 @@ def _connected_components(edges: Sequence[Edge], auxiliary: Sequence[int]) -> li
 
 
 def build_component(nodes: list[int], own_edges: list[int], edges: Sequence[Edge]) -> Component:
-    """Build the component of some nodes and of some of all `edges`, given by ascending numbers.
-
-    Args:
-        nodes: The numbers of the nodes, ascending.
-        own_edges: The numbers of its edges, ascending.
-        edges: All edges.
-    """
+    """Build the component of some nodes and of some of all `edges`, given by ascending numbers."""
     number = {node: i for i, node in enumerate(nodes)}
     number[BORDER] = BORDER
     local_edges = []

@@ -34,7 +34,6 @@ def order_layers(graph: LayeredGraph, column: int) -> None:
 
     Args:
         graph: the graph with its dummy nodes; `layers[column]` is replaced.
-        column: the number of the column.
     """
     vertices = [vertex for layer in graph.layers[column] for vertex in layer]
     number = {vertex: i for i, vertex in enumerate(vertices)}
@@ -55,7 +54,6 @@ def minimize_crossings(layers: Layers, links: Sequence[tuple[int, int]], count: 
     Args:
         layers: the vertices of each layer, top first.
         links: (upper, lower) vertices of neighboring layers.
-        count: one more than the greatest vertex.
 
     Returns:
         The layers with each one reordered.

@@ -117,13 +117,7 @@ class LayeredGraph:
         return len(self.problem.sizes)
 
     def dummy_node(self, hyperedge: Hyperedge, column: int, level: int) -> int:
-        """Return the dummy node of a hyperedge on a level that it passes; add it if it is new.
-
-        Args:
-            hyperedge: The hyperedge.
-            column: The number of the column.
-            level: The number of the layer.
-        """
+        """Return the dummy node of a hyperedge on a level that it passes; add it if it is new."""
         key = (hyperedge, column, level)
         vertex = self.dummies.get(key)
         if vertex is None:
@@ -143,30 +137,16 @@ class LayeredGraph:
         return [(self.hyperedge[vertex - self.node_count], vertex) for vertex in dummies]
 
     def width(self, vertex: int) -> float:
-        """How wide a node or dummy node is, in pixels.
-
-        Args:
-            vertex: The number of the vertex.
-        """
+        """How wide a node or dummy node is, in pixels."""
         return self.problem.sizes[vertex][0] if vertex < len(self.problem.sizes) else DUMMY_WIDTH
 
     def space(self, a: int, b: int) -> float:
-        """The least distance between the borders of two neighbors in a layer, in pixels.
-
-        Args:
-            a: One vertex.
-            b: The other vertex.
-        """
+        """The least distance between the borders of two neighbors in a layer, in pixels."""
         nodes = len(self.problem.sizes)
         return NODE_GAP if a < nodes and b < nodes else DUMMY_GAP
 
     def gap(self, a: int, b: int) -> float:
-        """The least distance between the middles of two neighbors in a layer, in pixels.
-
-        Args:
-            a: One vertex.
-            b: The other vertex.
-        """
+        """The least distance between the middles of two neighbors in a layer, in pixels."""
         return (self.width(a) + self.width(b)) / 2 + self.space(a, b)
 
     def port(self, node: int, hyperedge: Hyperedge, *, leaves: bool) -> float:
@@ -175,8 +155,6 @@ class LayeredGraph:
         It is 0 for a node without ports. An edge without a port of its own takes the first.
 
         Args:
-            node: The node.
-            hyperedge: The hyperedge.
             leaves: Whether the node is the upper end.
         """
         ports = self.problem.ports[node]
@@ -233,10 +211,6 @@ def assign_columns(problem: LayoutProblem, rank: list[int], is_reversed: list[bo
 def insert_dummy_nodes(problem: LayoutProblem, into: Layering) -> LayeredGraph:
     """Build the layered graph: nodes in the layers of columns, long edges as chains of dummy nodes.
 
-    Args:
-        problem: the component with sizes and ports.
-        into: its layers and columns.
-
     Returns:
         The graph; the layers are not ordered yet.
     """
@@ -272,8 +246,6 @@ def edges_going_up(edges: Sequence[Edge], rank: Sequence[int], is_reversed: Sequ
     """Whether each edge runs upwards: as `is_reversed` says; a control edge as its layers do.
 
     Args:
-        edges: The edges.
-        rank: The layer of each node.
         is_reversed: Which edges are reversed; for control edges between nodes, the layers decide.
     """
     result = []

@@ -28,7 +28,6 @@ def assign_layers(
     """Assign each node of an acyclic graph to a layer.
 
     Args:
-        count: the number of nodes.
         arcs: (upper, lower) pairs of nodes without cycles, see `break_cycles`.
         from_border: nodes with edges from the upper border; these pull, but weakly.
         to_border: nodes with edges to the lower border; these pull, but weakly.
@@ -70,7 +69,6 @@ def break_cycles(count: int, arcs: Sequence[Arc], loops: Collection[int]) -> lis
     ops after their inputs, so the arcs that close a cycle are those that were added last.
 
     Args:
-        count: the number of nodes.
         arcs: (source, target) pairs of nodes.
         loops: the numbers of arcs that are reversed in any case, the back edges of loops.
 
@@ -115,7 +113,6 @@ def split_wide_layers(rank: list[int], widths: Sequence[float], arcs: Sequence[A
     keep their order.
 
     Args:
-        rank: the layer of each node.
         widths: the width of each node in pixels, the gap included.
         arcs: (upper, lower) pairs of nodes.
         limit: the width in pixels.
@@ -152,10 +149,6 @@ def topological_order(above: list[list[int]], below: list[list[int]]) -> list[in
 
     This is A. B. Kahn's "Topological sorting of large networks" (1962): the list that is returned
     is also the queue.
-
-    Args:
-        above: The vertices above each vertex.
-        below: The vertices below each vertex.
     """
     waiting = [len(upper) for upper in above]
     order = [node for node, count in enumerate(waiting) if not count]

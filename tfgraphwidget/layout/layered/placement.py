@@ -103,10 +103,6 @@ class OrderedRows:
 def place_nodes(graph: LayeredGraph, column: int) -> dict[int, float]:
     """Place the vertices of a column whose layers are ordered from left to right.
 
-    Args:
-        graph: the graph with its dummy nodes.
-        column: the number of the column.
-
     Returns:
         The x of the middle of each vertex, in pixels.
     """
@@ -181,8 +177,6 @@ def isotonic_placement(targets: Sequence[float], weights: Sequence[float], gaps:
     distribution function for sampling with incomplete information", 1955).
 
     Args:
-        targets: the wanted places, in order.
-        weights: the weight of each.
         gaps: the least distance of each place to the next.
 
     Example:
@@ -329,7 +323,6 @@ def straighten_chains(x: Sequence[float], rows: OrderedRows) -> list[float]:
 
     Args:
         x: The middles of the vertices, in pixels.
-        rows: The rows.
     """
     block = _blocks(rows)
     count = max(block, default=-1) + 1

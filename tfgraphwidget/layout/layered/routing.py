@@ -46,9 +46,6 @@ def assign_tracks(hyperedges: Sequence[HyperedgeSpan]) -> list[int]:
 
     It is 0 on top, and -1 for a hyperedge that goes straight down.
 
-    Args:
-        hyperedges: The hyperedges between two layers.
-
     >>> ends = [((0.0,), (50.0,)), ((20.0,), (20.0,)), ((30.0,), (90.0,))]
     >>> assign_tracks([HyperedgeSpan(*tops_and_bottoms) for tops_and_bottoms in ends])
     [1, -1, 0]
@@ -198,8 +195,6 @@ def route_column(
     """Assign ports, tracks and heights to a column whose vertices have their x.
 
     Args:
-        graph: the graph with ordered layers.
-        number: the number of the column.
         x: the middle of each vertex, in pixels.
         floor: the least top of each box that has one, in pixels.
 
@@ -378,12 +373,6 @@ def same_layer_ports(graph: LayeredGraph, column: Column, hyperedge: Hyperedge, 
     """The x where a control edge within a layer leaves its source, and where it enters its target.
 
     Both are on the lower side.
-
-    Args:
-        graph: The layered graph.
-        column: The placed column.
-        hyperedge: The hyperedge of the source node.
-        target: The target node.
     """
     source = hyperedge[1]
     leaves = column.x[source] + graph.port(source, hyperedge, leaves=True)

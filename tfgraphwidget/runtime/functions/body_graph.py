@@ -56,10 +56,7 @@ def body_source(
 
     Args:
         index: The body as edits have left it.
-        body_state: What its handles stand for.
         arguments: The tensors that callers pass in; they are placeholders.
-        returns: Name of each result -> tensor.
-        title: The title of the source.
 
     Raises:
         NotClonable: The body reads state that cannot be reached.

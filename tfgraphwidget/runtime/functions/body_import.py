@@ -61,12 +61,7 @@ class OwnNodes:
     devices: Mapping[str, str] = field(default_factory=dict)
 
     def change(self, nodes: Sequence[NodeDef], function: str = "") -> None:
-        """Change copies, in place; they are those of a function's body.
-
-        Args:
-            nodes: The NodeDefs, in the order of the graph.
-            function: The name of the function.
-        """
+        """Change copies, in place; they are those of a function's body."""
         if self.seeds is not None:
             reseed(nodes, f"{self.seeds}/{function}")
         for node in nodes if not function else ():
@@ -85,7 +80,6 @@ def load_with_gradients(
     """A ConcreteFunction for each FunctionDef.
 
     Args:
-        functions: The FunctionDefs by name.
         gradients: Function -> op -> gradient, of single ops in functions.
         variables: The variables that the copy reads, by the names of the ops that stand for them.
         own: The seeds and devices of the copies.
@@ -151,9 +145,7 @@ def import_part(
     """Add the ops of a part to the default graph.
 
     Args:
-        part: The ops.
         functions: The ConcreteFunctions to call, by the names of the original functions.
-        gradients: Gradients of single ops, by op.
         tensors_in: Tensors of the default graph by the names of the tensors that they stand for: inputs and captured
             state.
         scope: The name scope of the new ops; "" for none.

@@ -40,7 +40,6 @@ class Gradient:
         """Register it under a name.
 
         Args:
-            name: The name.
             find: Gives for the copied op a tensor of the copy by the name of the original's. It is
                 called at each gradient, for which TensorFlow makes the graphs of loops and
                 conditionals again.
@@ -72,12 +71,7 @@ class Gradient:
 
 
 def called_definitions(index: GraphIndex, nodes: Iterable[NodeDef]) -> dict[str, FunctionDef]:
-    """The FunctionDefs that NodeDefs call, and those that these call, by name.
-
-    Args:
-        index: The graph.
-        nodes: The NodeDefs, in the order of the graph.
-    """
+    """The FunctionDefs that NodeDefs call, and those that these call, by name."""
     definitions: dict[str, FunctionDef] = {}
     stack = list(nodes)
     while stack:
@@ -193,7 +187,6 @@ def called_gradients(body_state: BodyState, functions: Mapping[str, FunctionDef]
 
     Args:
         body_state: What the state that the body reads stands for.
-        functions: The FunctionDefs by name.
     """
     if body_state.graph is None:
         return {}
@@ -347,7 +340,6 @@ def tensors_of(tensors_in: Mapping[str, tf.Tensor], needed: Iterable[Gradient], 
 
     Args:
         tensors_in: Tensors from outside the copy, by the original's name.
-        needed: The gradients.
         scope: The name scope of the copy in the default graph; "" for none.
     """
     graph = tf.compat.v1.get_default_graph()

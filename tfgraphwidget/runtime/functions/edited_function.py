@@ -77,11 +77,7 @@ class Edition:
     ends: FunctionBoundary
 
     def after(self, patch: Patch) -> Edition:
-        """The body after one more edit.
-
-        Args:
-            patch: The changes of an edit.
-        """
+        """The body after one more edit."""
         return replace(self, index=apply_patch(self.index, patch), ends=track_boundary(*self.ends, (patch,)))
 
 
@@ -104,12 +100,7 @@ class NewHandle:
 
 
 def new_handles(definition: FunctionDef, nodes: Iterable[NodeDef]) -> list[NewHandle]:
-    """Handle ops that come into a body as arguments of its function: each with a name that is free there.
-
-    Args:
-        definition: The function.
-        nodes: The handle ops in the body.
-    """
+    """Handle ops that come into a body as arguments of its function: each with a name that is free there."""
     names_in_use = {argument.name for argument in (*definition.signature.input_arg, *definition.signature.output_arg)}
     names_in_use |= {node.name.lower() for node in definition.node_def}
     handles = []
@@ -239,12 +230,8 @@ def call_instead(
     """The patch of `index` whose `op` calls the function `new` as `label`.
 
     Args:
-        index: The graph that calls the function.
-        op: The calling op.
         label: Which of its functions; "" for the only one.
-        new: The edited function.
         inner: The body of `new`, whose library has the functions that it calls.
-        handles: The handles that `new` takes besides.
         state: The ops of these handles in `index`.
 
     Raises:
@@ -280,11 +267,8 @@ def call_everywhere(
     The functions that call `old`, directly or through others, are new ones too.
 
     Args:
-        index: The graph.
         old: The name of the function that was edited.
-        new: The edited function.
         inner: The body of `new`, whose library has the functions that it calls.
-        handles: The handles that `new` takes besides.
         state: The ops of these handles in `index`.
 
     Returns:
@@ -332,7 +316,6 @@ def without_superseded(index: GraphIndex, patch: Patch, first: GraphIndex) -> Pa
     """The patch, removing the functions of earlier edits too that no op calls after it.
 
     Args:
-        index: The graph that has the library.
         patch: What `call_instead` or `call_everywhere` gave for it.
         first: The graph before all edits, whose functions stay: other things than ops may name them.
     """
@@ -353,12 +336,7 @@ def without_superseded(index: GraphIndex, patch: Patch, first: GraphIndex) -> Pa
 
 
 def check_entered_once(index: GraphIndex, function: str) -> None:
-    """Raise GraphEditError for a function that calls itself: an edit would be for its first call alone.
-
-    Args:
-        index: The graph.
-        function: The name of the function.
-    """
+    """Raise GraphEditError for a function that calls itself: an edit would be for its first call alone."""
     if function in reachable_functions(index.functions, index.extras, index.extras.function(function).node_def):
         raise GraphEditError(
             f"The function {function!r} calls itself, and an edited one would go on calling it as it was; write it "
@@ -373,7 +351,6 @@ def gradient_notes(index: GraphIndex, op: str, graph: GraphIndex, function: str)
         index: The graph that has the calling op.
         op: That op, or the function's own name.
         graph: The graph whose library has the function.
-        function: The function before the edit.
     """
     notes: list[str] = []
     scope = re.compile(rf"(?:.*/)?{re.escape(op)}_grad(?:_\d+)?(?=/)")
@@ -402,10 +379,6 @@ def check_called_alike(index: GraphIndex, function: str) -> None:
     """Raise GraphEditError when calls give the attributes that a function takes from them different values.
 
     A body that was entered by a call has those of that call.
-
-    Args:
-        index: The graph.
-        function: The name of the function.
     """
     attributes = [attribute.name for attribute in index.extras.function(function).signature.attr]
     if not attributes:
@@ -507,7 +480,6 @@ def rewrite_definition(
 
     Args:
         definition: That of the body before the edit.
-        edition: The body after it.
         renamed: The new names of ops that the edit renamed.
         keeps_shapes: Whether no static shape is another after the edit, so that those which the ops hold are right.
         handles: Handle ops of the body that the function takes as further arguments.
@@ -612,7 +584,6 @@ def _following_placeholders(
     """Placeholders that a call gives to the function as they are, with the static shape that its argument has now.
 
     Args:
-        index: The graph.
         calls: The op that calls, the function before the edit, and the function after it.
     """
     changes: dict[str, NodeChange] = {}

@@ -22,7 +22,6 @@ def inline(nodes: Iterable[NodeDef], index: GraphIndex) -> list[NodeDef]:
     An op of the name of the call gives what the call gave, as IdentityN.
 
     Args:
-        nodes: The NodeDefs.
         index: The graph that they are of, with the functions that they call.
     """
     types = OpTypes(index.extras.function)

@@ -72,9 +72,6 @@ def lift(patch: Patch, handles: Sequence[NewHandle], caller: GraphIndex, *, as_o
     """The variables that a patch of a function's body brings in, in the graph that calls the function.
 
     Args:
-        patch: The patch of the body.
-        handles: The handles that the function takes.
-        caller: The graph that calls it.
         as_ops: Whether the variables are made of ops there, which a session initializes; else they stay live ones.
 
     Returns:

@@ -21,8 +21,6 @@ def without_gradient(
     function: with an AttributeError, and already as the function is called where a tape watches an argument.
 
     Args:
-        function: The function.
-        name: What it is, for the sentence.
         variables: The variables that it reads; a gradient with respect to a trainable one is refused too.
     """
 

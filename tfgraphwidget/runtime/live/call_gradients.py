@@ -44,12 +44,7 @@ _DIFFERENTIATED = FUNCTION_CALLS | FUNCTIONAL_CONTROL_FLOW
 
 
 def check_calls(graph: tf.Graph, changed: Iterable[NodeChange]) -> None:
-    """Raise GraphEditError for an op that TensorFlow lets call another function since the edit was planned.
-
-    Args:
-        graph: The live graph.
-        changed: The ops that change in place.
-    """
+    """Raise GraphEditError for an op that TensorFlow lets call another function since the edit was planned."""
     functions = graph_functions(graph)
     for edited in changed:
         names_before = _function_names(edited.before, functions)
@@ -68,12 +63,7 @@ def check_calls(graph: tf.Graph, changed: Iterable[NodeChange]) -> None:
 
 
 def follow_calls(graph: tf.Graph, edited: NodeChange) -> None:
-    """Exchange what Python knows of the functions of an op, after its attributes were changed.
-
-    Args:
-        graph: The live graph.
-        edited: The op that changes in place.
-    """
+    """Exchange what Python knows of the functions of an op, after its attributes were changed."""
     functions = graph_functions(graph)
     was, now = _function_names(edited.before, functions), _function_names(edited.after, functions)
     if was == now or edited.after.op not in _DIFFERENTIATED:
@@ -91,8 +81,6 @@ def follow_new_calls(graph: tf.Graph, nodes: Iterable[NodeDef], functions: Mappi
     """Set how new ops that call new functions are differentiated.
 
     Args:
-        graph: The graph that has the ops.
-        nodes: The NodeDefs of the new ops.
         functions: The new functions by name. Ops that call none of them stay as they are.
     """
     for node in nodes if functions else ():

@@ -42,8 +42,6 @@ def rebuild_contexts(
     """Build the control flow contexts of a change's ops, which are in the graph.
 
     Args:
-        graph: The graph.
-        change: The ops and contexts.
         source: The graph of the originals, if it is another.
         returning: The ops that were hidden and are shown again: they can be fetched and fed as before.
     """
@@ -58,12 +56,7 @@ def rebuild_contexts(
 
 
 def remove_contexts(graph: tf.Graph, change: Change) -> None:
-    """Remove the change's contexts from collections and from the contexts around them.
-
-    Args:
-        graph: The live graph.
-        change: What is added and removed.
-    """
+    """Remove the change's contexts from collections and from the contexts around them."""
     new = {node.name for node in change.nodes}
     for context in change.contexts:
         _remove(graph, context, new)

@@ -85,7 +85,6 @@ def hide(graph: tf.Graph, names: Iterable[str]) -> None:
     """Hide ops from all editors. Names that are not in the graph are ignored.
 
     Args:
-        graph: The live graph.
         names: The names of ops, scopes and groups.
     """
     there, record = operations_by_name(graph), record_of(graph)
@@ -98,19 +97,13 @@ def hide_all_but(graph: tf.Graph, names: Iterable[str]) -> None:
     """Hide all other ops of a graph from all editors.
 
     Args:
-        graph: The live graph.
         names: The names of the ops that are not hidden.
     """
     hide(graph, set(operations_by_name(graph)).difference(names))
 
 
 def show(graph: tf.Graph, names: Iterable[str]) -> None:
-    """Show hidden ops again.
-
-    Args:
-        graph: The live graph.
-        names: The names of the ops.
-    """
+    """Show hidden ops again."""
     record = record_of(graph)
     with held_back():
         record.hidden.difference_update(names)
@@ -118,10 +111,8 @@ def show(graph: tf.Graph, names: Iterable[str]) -> None:
 
 
 def operation_count(graph: tf.Graph) -> int:
-    """The number of ops of a graph, `len(graph.get_operations())`, without a list of them where TensorFlow has a count.
-
-    Args:
-        graph: The graph.
+    """The number of ops of a graph, `len(graph.get_operations())`, without a list of them where
+    TensorFlow has a count.
     """
     count = getattr(graph, "num_operations", None)  # not documented, so it can be missing in another release
     return int(count()) if callable(count) else len(graph.get_operations())
@@ -150,9 +141,6 @@ def wrap_new_operations(graph: tf.Graph) -> int:
 
     This does what `Graph._add_new_tf_operations` does outside of all scopes and contexts, which checks a dozen times
     for each op whether it is in one (test_tensorflow_facts.py::test_ops_are_wrapped_as_tensorflow_does_it).
-
-    Args:
-        graph: The live graph.
     """
     new = graph.new_operations()
     wrap_operations(graph, report_each(new, "Adding the new ops"))
@@ -214,11 +202,7 @@ def _compare_ops(graph: tf.Graph, names: set[str]) -> Iterator[None]:
 
 @contextmanager
 def hide_on_failure(graph: tf.Graph) -> Iterator[None]:
-    """Hide the ops that this thread adds meanwhile if it fails. An interrupt is delayed until the end.
-
-    Args:
-        graph: The live graph.
-    """
+    """Hide the ops that this thread adds meanwhile if it fails. An interrupt is delayed until the end."""
     with track_new_ops(graph) as names:
         try:
             with held_back():
@@ -233,7 +217,6 @@ def track_function_call(graph: tf.Graph, scope: str) -> Iterator[set[str]]:
     """While a user's function runs, the ops that this thread adds are one edit; collect their names.
 
     Args:
-        graph: The live graph.
         scope: The name scope in which the function runs.
     """
     record = record_of(graph)
@@ -246,11 +229,7 @@ def track_function_call(graph: tf.Graph, scope: str) -> Iterator[set[str]]:
 
 
 def check_not_growing(graph: tf.Graph) -> None:
-    """Raise while a user's function is making ops: another edit would become part of that one.
-
-    Args:
-        graph: The live graph.
-    """
+    """Raise while a user's function is making ops: another edit would become part of that one."""
     scope = record_of(graph).growing
     if scope:
         raise GraphEditError(

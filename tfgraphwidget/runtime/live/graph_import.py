@@ -46,7 +46,6 @@ def import_nodes(graph: tf.Graph, nodes: Iterable[NodeDef], functions: FunctionD
     """Add NodeDefs under their own names, without validating them.
 
     Args:
-        graph: The graph.
         nodes: The NodeDefs; their inputs can name ops of the graph.
         functions: A FunctionDefLibrary with functions that they call, or None.
 
@@ -64,8 +63,6 @@ def import_validated(graph: tf.Graph, validated: ValidatedNodes, *, by_veil: boo
     """Add ops and functions; if TensorFlow refuses, the graph has none of them.
 
     Args:
-        graph: The graph.
-        validated: The ops, from `preflight.validate`.
         by_veil: Whether tensors whose static shape an edit has changed are read through a veil.
     """
     by_veil = by_veil and bool(record_of(graph).rewire_count)
@@ -109,10 +106,6 @@ def _is_stale(tensor: tf.Tensor) -> bool:
 def veil(graph: tf.Graph, tensor: tf.Tensor) -> tf.Tensor:
     """Return a tensor with the same value and unknown static shape, from a hidden op; see
     `runtime.live.in_place_changes`.
-
-    Args:
-        graph: The live graph.
-        tensor: The tensor.
     """
     record, source = record_of(graph), as_input(tensor.op.name, tensor.value_index)
     name = next((veil for veil, of in record.veils.items() if of == source), "")

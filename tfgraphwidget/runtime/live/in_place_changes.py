@@ -66,9 +66,6 @@ def set_input(graph: tf.Graph, op: tf.Operation, k: int, source: str, port: int)
     """Connect an input of an op to an output of another op.
 
     Args:
-        graph: The graph.
-        op: The op to change.
-        k: The number of its input.
         source: The name of the op to read.
         port: The number of the output of `source`.
 
@@ -93,8 +90,6 @@ def set_control_inputs(graph: tf.Graph, op: tf.Operation, names: list[str]) -> N
     """Set the control inputs of an op, in place of those that it has.
 
     Args:
-        graph: The graph.
-        op: The op to change.
         names: The names of the ops to wait for.
     """
     wait_for(op, [graph.get_operation_by_name(name) for name in names])
@@ -105,10 +100,6 @@ def set_static_shapes(graph: tf.Graph, shapes: Iterable[NewShape]) -> None:
 
     Only the Python objects of tensors are changed. TensorFlow itself keeps the old shapes, so new ops read these
     tensors through a veil.
-
-    Args:
-        graph: The live graph.
-        shapes: The new static shapes.
     """
     for op, port, _, after in shapes:
         tensor = graph.get_operation_by_name(op).outputs[port]
@@ -120,7 +111,6 @@ def without_veils(graph: tf.Graph, nodes: list[NodeDef]) -> list[NodeDef]:
     place.
 
     Args:
-        graph: The live graph.
         nodes: The NodeDefs, which are changed in place.
     """
     veils = record_of(graph).veils

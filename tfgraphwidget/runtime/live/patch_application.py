@@ -43,7 +43,6 @@ def add_runners(graph: tf.Graph, runners: Iterable[tuple[str, QueueRunnerDef]]) 
     The ops must be in the graph. A runner in several collections is one object.
 
     Args:
-        graph: The live graph.
         runners: Pairs of a collection key and a queue runner.
     """
     runners_by_proto: dict[bytes, object] = {}
@@ -59,7 +58,6 @@ def remove_runners(graph: tf.Graph, runners: Iterable[tuple[str, QueueRunnerDef]
     """Remove what `add_runners` added from the collections. Missing runners are ignored.
 
     Args:
-        graph: The live graph.
         runners: Pairs of a collection key and a queue runner.
     """
     removed = Counter((key, proto.SerializeToString(deterministic=True)) for key, proto in runners)
@@ -87,8 +85,6 @@ def apply_live(
     """Apply a patch to a live graph; see `live_patch`.
 
     Args:
-        patch: The patch.
-        graph: The graph.
         origin: The graph of the originals of copies, if it is another.
         then: Called when the patch is applied; if it raises, the patch is rolled back.
         session: The session that must be able to run afterwards; the default session if None.
@@ -104,8 +100,6 @@ def live_patch(
     """Apply a patch to a live graph, and roll it back if the block raises.
 
     Args:
-        patch: The patch.
-        graph: The graph.
         origin: The graph of the originals of copies, if it is another.
         session: The session that must be able to run afterwards; the default session if None.
 
@@ -185,7 +179,6 @@ def restore_collections(
     """Restore the collections of a graph, and keep what other threads have added since.
 
     Args:
-        graph: The graph.
         previous: The entries to restore, by the collection's key.
         is_own: Takes a key and an entry; whether this edit added the entry, so that it is removed.
     """
@@ -199,11 +192,7 @@ def restore_collections(
 
 
 def op_of_entry(item: object) -> str:
-    """Return the op of an entry of a collection: of a context its pivot, of a queue runner its queue.
-
-    Args:
-        item: An entry of a collection.
-    """
+    """Return the op of an entry of a collection: of a context its pivot, of a queue runner its queue."""
     if isinstance(item, tf.compat.v1.train.QueueRunner):
         queue = item.queue  # whose own name lacks the scope, outside of the graph
         item = queue if isinstance(queue, tf.Operation) else queue.queue_ref.op
@@ -213,11 +202,7 @@ def op_of_entry(item: object) -> str:
 
 
 def is_entry_of(new_ops: Collection[str]) -> Callable[[str, object], bool]:
-    """Return a function, for `restore_collections`, that says whether an entry belongs to these new ops.
-
-    Args:
-        new_ops: The names of the new ops.
-    """
+    """Return a function, for `restore_collections`, that says whether an entry belongs to these new ops."""
 
     def is_own(_: str, item: object) -> bool:
         op = op_of_entry(item)
@@ -231,7 +216,6 @@ def hide_failed(graph: tf.Graph, nodes: Iterable[NodeDef], functions: Collection
     """Hide ops that a failed edit has left. Their names are free for other edits.
 
     Args:
-        graph: The graph.
         nodes: The NodeDefs of the ops; those that are not in the graph are ignored.
         functions: The names of functions that only they call.
     """
@@ -348,7 +332,6 @@ def variables_of(graph: tf.Graph, names: Iterable[str]) -> tuple[tf.Variable, ..
     """Return the live variables of these names ("w:0"), which edits made or collections hold.
 
     Args:
-        graph: The live graph.
         names: The names of the variables, "w:0".
     """
     variables, names = record_of(graph).variables, list(names)
@@ -360,12 +343,7 @@ def variables_of(graph: tf.Graph, names: Iterable[str]) -> tuple[tf.Variable, ..
 
 
 def put_in_order(graph: tf.Graph, members: Mapping[str, Sequence[Member]]) -> bool:
-    """Put entries of collections into this order, whatever is between them; return whether the order has changed.
-
-    Args:
-        graph: The live graph.
-        members: The members of each collection.
-    """
+    """Put entries of collections into this order, whatever is between them; return whether the order has changed."""
     reordered = False
     for key, order in members.items():
         entries = graph.get_collection_ref(key)

@@ -122,11 +122,7 @@ class Devices:
         return spec is None or any(device_matches(spec, own) for own in self.specs)
 
     def check_devices(self, nodes: Sequence[NodeDef]) -> None:
-        """Raise SessionRefused for NodeDefs whose device is missing.
-
-        Args:
-            nodes: The NodeDefs, in the order of the graph.
-        """
+        """Raise SessionRefused for NodeDefs whose device is missing."""
         missing = {device for device in {node.device for node in nodes} if not self.for_device(device)}
         if missing:
             unplaced = [node for node in nodes if node.device in missing]
@@ -140,11 +136,7 @@ class Devices:
             )
 
     def without_kernel(self, nodes: Sequence[NodeDef]) -> NodeDef | None:
-        """Return the first NodeDef for which this process has no kernel on such devices; None if all have one.
-
-        Args:
-            nodes: The NodeDefs, in the order of the graph.
-        """
+        """Return the first NodeDef for which this process has no kernel on such devices; None if all have one."""
         types = {device: self.for_device(device) for device in {node.device for node in nodes}}
         kernels = _Kernels()
         return next((node for node in nodes if not kernels.has(node, types[node.device])), None)
@@ -174,8 +166,6 @@ def has_kernel(op_type: str, attributes: Mapping[str, AttrValue], types: Collect
     """Return whether there is a kernel for an op.
 
     Args:
-        op_type: The op type.
-        attributes: The attributes of the op.
         types: The device types that it can be placed on.
     """
     kernels = _kernels(op_type)
@@ -232,8 +222,6 @@ def check_patch_placement(
 
     Args:
         session: The session, or None.
-        graph: The graph.
-        patch: The patch.
         origin: The graph of the originals of copies. If it is `graph`, copies have the kernels of their originals.
 
     Raises:
@@ -324,11 +312,7 @@ def _try_placement(session: Session, graph: tf.Graph, nodes: Sequence[NodeDef], 
 
 
 def check_file_devices(patch: Patch) -> None:
-    """Check devices as above, for a file that is not imported yet and the session that it will be opened in.
-
-    Args:
-        patch: The changes of an edit.
-    """
+    """Check devices as above, for a file that is not imported yet and the session that it will be opened in."""
     Devices.of_a_file().check_devices(patch.add.nodes)
 
 
@@ -338,7 +322,6 @@ def device_notices(session: Session | None, graph: tf.Graph | None, patch: Patch
     Args:
         session: The session, or None.
         graph: The graph; None for a file.
-        patch: The patch with the new ops.
     """
     nodes = patch.add.nodes if graph is None else _unplaced_nodes(graph, patch)
     soft = graph is None or is_soft_placement(session)
@@ -352,7 +335,6 @@ def refuse_ops_without_kernel(session: Session | None, graph: tf.Graph) -> Itera
 
     Args:
         session: The session; None if there is none.
-        graph: The live graph.
     """
     if not _places_all(session, graph):
         yield
@@ -378,11 +360,6 @@ def keep_running(session: Session | None, graph: tf.Graph, names: Iterable[str])
     """Make a session able to run again, after an edit that was rolled back has left ops that it cannot place.
 
     The ops lose device and colocation. If that is not enough, the session is renewed and places only what it runs.
-
-    Args:
-        session: The session.
-        graph: The graph.
-        names: The names of the ops.
     """
     if not _places_all(session, graph):
         return

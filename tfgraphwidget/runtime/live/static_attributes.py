@@ -27,9 +27,7 @@ def copy_static_attributes(graph: tf.Graph, pairs: Iterable[tuple[str, str]], or
     handles, the gradient function of a call of a `tf.function`, and the op whose gradient an op computes.
 
     Args:
-        graph: The graph of the copies.
         pairs: Op names (original, copy). A pair of tensor names is a tensor and its replacement, which hold the same.
-        origin: The graph of the originals.
     """
     copies: dict[str, tf.Operation] = {}  # of the copy that is gone through, of which there may be several
     find, find_original = operation_finder(graph), operation_finder(origin)

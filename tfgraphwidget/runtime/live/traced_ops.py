@@ -69,9 +69,7 @@ def forget(graph: tf.Graph, scope: str, new_ops: Collection[str]) -> None:
     """Remove variables from the stores of `get_variable`.
 
     Args:
-        graph: The graph.
         scope: The name scope; the variable scopes in it are removed.
-        new_ops: The names of the variables' ops.
     """
     handles = set(new_ops)
     forget_variables(graph, scope, lambda variable: _handles(variable) <= handles)
@@ -87,9 +85,7 @@ def call_in_graph(graph: tf.Graph, scope: str, function: Callable[..., object], 
     """Call a Python function on tensors of a live graph, so that it adds its ops to the graph.
 
     Args:
-        graph: The graph.
         scope: The name scope for its ops and variables.
-        function: The function.
         names: The names of the tensors to pass.
 
     Returns:
@@ -111,22 +107,13 @@ def call_in_graph(graph: tf.Graph, scope: str, function: Callable[..., object], 
 
 
 def without_context(graph: tf.Graph, names: Iterable[str]) -> list[str]:
-    """Those of some ops of a live graph that are in no control flow context.
-
-    Args:
-        graph: The graph.
-        names: The names of the ops.
-    """
+    """Those of some ops of a live graph that are in no control flow context."""
     return [name for name in names if control_flow_context(graph.get_operation_by_name(name)) is None]
 
 
 @wrap_tf_errors("initialize what the function makes")
 def check_initializers(session: Session, function: TracedFunction) -> None:
     """Initialize the variables and tables of a traced function in its own graph, as a check.
-
-    Args:
-        session: The session.
-        function: The traced function.
 
     Raises:
         GraphEditError, SessionRefused: As `initialize`, before the user's graph has ops that TensorFlow cannot remove.
@@ -140,8 +127,6 @@ def initialize(session: Session, variables: Sequence[VariableDef], tables: Seque
     """Initialize new variables and fill new tables.
 
     Args:
-        session: The session.
-        variables: The variables.
         tables: The names of the ops that fill tables.
 
     Raises:
@@ -195,7 +180,6 @@ def trace_function(
     Args:
         function: The function, or an op type.
         specs: The dtype and static shape of each argument.
-        options: Keyword arguments of the function.
 
     Raises:
         GraphEditError: The function raised, or its arguments are wrong.
@@ -221,7 +205,6 @@ def trace_gradient(
     Args:
         function: The function, or an op type.
         specs: The dtype and static shape of the tensor, and of the gradient that arrives.
-        options: Keyword arguments of the function.
 
     Returns:
         The gradient by the tensor, from the tensor and what arrives; None where TensorFlow knows none.
@@ -276,7 +259,6 @@ def trace_in_function(
     Args:
         function: The function, a Keras layer or model, or an op type.
         specs: The dtype and static shape of each argument.
-        options: Keyword arguments of the function.
         infos: The names of variables that it captures, by id of the handle; those of Keras are known.
         input_names: The names of the placeholders of its arguments; () for "input_0" and so on.
 
@@ -460,11 +442,6 @@ def _value_words(dtype: str) -> str:
 
 def constant(value: object, dtype: str, shape: Shape) -> TensorProto:
     """Return the TensorProto of a value.
-
-    Args:
-        value: The value, as `np.asarray` takes it.
-        dtype: The dtype of the tensor.
-        shape: The static shape of the tensor.
 
     Raises:
         GraphEditError: The tensor cannot have the value.

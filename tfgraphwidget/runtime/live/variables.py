@@ -27,8 +27,6 @@ def make_variable(graph: tf.Graph, definition: VariableDef, nodes: Mapping[str, 
     """Return a `tf.Variable` over ops that are in the graph, in no collection.
 
     Args:
-        graph: The graph.
-        definition: The variable's ops and properties.
         nodes: NodeDefs of these ops by name, as far as they are known; asking TensorFlow for one takes most of the
             time.
     """

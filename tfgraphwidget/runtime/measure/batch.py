@@ -30,10 +30,6 @@ def at_batch(index: GraphIndex, batch: int) -> GraphIndex:
     Where the first dimension of an input is unknown it is the batch size, and others are 1 as far as ops take that. If
     an op cannot take the batch size, in a graph of very many ops, and under `own_shapes_only`, each unknown first
     dimension counts as it.
-
-    Args:
-        index: The graph.
-        batch: The batch size.
     """
     indices, key = _cached.setdefault(index, {}), (batch, is_own_shapes_only())
     if key not in indices:

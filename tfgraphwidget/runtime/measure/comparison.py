@@ -94,13 +94,7 @@ class Comparison:
 def compare_outputs(
     names: Sequence[str], before: Callable[[], Sequence[Array]], after: Callable[[], Sequence[Array]]
 ) -> Comparison:
-    """Compare the outputs of two runs. If they differ, the first is run again, to see whether it is steady.
-
-    Args:
-        names: The names of the outputs.
-        before: Runs the graph before.
-        after: Runs the graph after.
-    """
+    """Compare the outputs of two runs. If they differ, the first is run again, to see whether it is steady."""
     one, other = before(), after()
     differences = [output_difference(*each) for each in zip(names, one, other, strict=True)]
     if all(output.same for output in differences):
@@ -114,9 +108,6 @@ def output_difference(name: str, before: Array, after: Array, steady: bool = Tru
     """Return the difference of two arrays.
 
     Args:
-        name: The name of the output.
-        before: The array of the graph before.
-        after: The array of the graph after.
         steady: Whether the graph before gives the same values twice.
     """
     difference = partial(

@@ -138,9 +138,6 @@ def flops(index: GraphIndex) -> Floats:
     """Floating point operations of each op, (n,); dimensions that are unknown count as 1, see `batch.at_batch`.
 
     0 for ops that compute nothing, NaN where the op type or a shape is unknown. An op in a loop counts once.
-
-    Args:
-        index: The graph.
     """
     names, codes = index.kinds
     kinds = families(names).tolist() if names else []
@@ -167,7 +164,6 @@ def flops_and_calls(index: GraphIndex, body: Body | None) -> Floats:
     is NaN if all are unknown.
 
     Args:
-        index: The graph.
         body: The graph's functions; without it no call is known.
     """
     return _CallCosts().of(index, body)

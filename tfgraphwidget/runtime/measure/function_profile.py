@@ -29,10 +29,6 @@ def measure_function(
     """Measure a function body as `measure_ops` does a graph. Its variables are copied.
 
     Args:
-        index: The function body.
-        body_state: The state that the function captured.
-        tensors: The tensors to compute.
-        feeds: Values by tensor.
         runs: How many runs to take the median of.
 
     Raises:

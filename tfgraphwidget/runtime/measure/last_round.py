@@ -40,11 +40,7 @@ class KeptTensor:
     flags: tuple[tuple[str, str], ...] = ()
 
     def note(self, flags: Mapping[str, int]) -> str:
-        """Why there is no last value; "" if there is one.
-
-        Args:
-            flags: The values of the flags.
-        """
+        """Why there is no last value; "" if there is one."""
         for tensor, loop in self.flags:
             if flags[tensor] == _NEVER_SET:
                 return f"not run: while loop {loop!r} had no round"
@@ -76,7 +72,6 @@ def keep_last_rounds(index: GraphIndex, tensors: Iterable[str]) -> LastRounds | 
     """The graph with ops that keep the last values of what loops compute; None if no tensor is inside of a loop.
 
     Args:
-        index: The graph.
         tensors: The names of the tensors; those outside of loops stand for themselves.
 
     Raises:

@@ -79,7 +79,6 @@ def optimize(index: GraphIndex, outputs: Sequence[str]) -> tuple[GraphDef, tuple
     """Run the optimizer pass by pass on a copy of a graph.
 
     Args:
-        index: The graph.
         outputs: The ops or tensors that it is for; they keep their names.
 
     Returns:

@@ -182,12 +182,7 @@ def format_table(rows: Sequence[Sequence[str]]) -> str:
 
 
 def check_fetchable(index: GraphIndex, tensors: Sequence[str]) -> None:
-    """Raise for a tensor that a while loop computes several times in one step.
-
-    Args:
-        index: The graph.
-        tensors: The names of the tensors.
-    """
+    """Raise for a tensor that a while loop computes several times in one step."""
     for tensor in tensors:
         op = index.op(tensor)
         loop = next((block for block in enclosing_blocks(index, op) if isinstance(block, Loop)), None)
@@ -207,9 +202,6 @@ def check_feeds(
     """Raise if a placeholder that tensors depend on is not fed.
 
     Args:
-        index: The graph.
-        tensors: The tensors to compute.
-        feeds: Values by tensor.
         filled: Names of placeholders that have a value without a feed.
 
     Raises:
@@ -230,9 +222,6 @@ def needed_placeholders(
     """The placeholders that tensors depend on, as tensors in graph order.
 
     Args:
-        index: The graph.
-        tensors: The tensors to compute.
-        feeds: The tensors that are fed.
         filled: Names of placeholders that have a value without a feed.
 
     Raises:
@@ -255,9 +244,6 @@ def without_handles(
     """The tensors that can be computed and fetched: no handles, and none that depends on one that cannot be fed.
 
     Args:
-        index: The graph.
-        tensors: The names of the tensors.
-        feeds: The tensors that are fed.
         filled: Names of placeholders that have a value without a feed.
     """
     needed = _unfed_placeholders(index, tensors, feeds, filled)
@@ -282,8 +268,6 @@ def probe(index: GraphIndex, tensors: Sequence[str], run: Run) -> Probe:
     """Return statistics of tensors.
 
     Args:
-        index: The graph.
-        tensors: The names of the tensors.
         run: Returns the values of tensors, from one run.
     """
     dtypes = {name: index.dtypes(index.op(name))[split_tensor(name)[1] or 0] for name in tensors}
@@ -303,7 +287,6 @@ def probe_last_rounds(rounds: LastRounds, run: Run) -> Probe:
     """Return statistics of tensors of which some are in while loops: of their values in the last round.
 
     Args:
-        rounds: The graph that keeps them.
         run: Returns the values of tensors of that graph, from one run.
     """
 
@@ -338,12 +321,7 @@ def probe_last_rounds(rounds: LastRounds, run: Run) -> Probe:
 
 
 def readable_tensor(index: GraphIndex, tensor: str) -> str:
-    """Return the tensor to fetch for a tensor: a read of a variable for its handle, "" if it has no value in Python.
-
-    Args:
-        index: The graph.
-        tensor: The name of the tensor.
-    """
+    """Return the tensor to fetch for a tensor: a read of a variable for its handle, "" if it has no value in Python."""
     op = index.op(tensor)
     if index.types[op] in RESOURCE_HANDLES:
         return definitions(index, [op])[op].snapshot or ""
@@ -397,9 +375,7 @@ def session_runner(
     """Return a function that computes tensors in the session of a live graph.
 
     Args:
-        graph: The graph.
         session: The session, or None.
-        feeds: Values by tensor.
         metadata: A RunMetadata that receives the costs of the run; or None.
         waiting: Tensors that something else has to fill a queue for, see `waiting_tensors`: unless queue runners fill
             it, or the session has a time limit of its own, the run has one then, since a script has no Ctrl-C.

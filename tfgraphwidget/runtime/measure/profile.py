@@ -38,7 +38,6 @@ def fused_ops(index: GraphIndex, ran: Mapping[str, str]) -> dict[str, str]:
     """Return for each op that ran fused with others the op that does the work.
 
     Args:
-        index: The graph.
         ran: The op types of the ops of a run, by name.
     """
     main_ops = dict[str, str]()
@@ -134,12 +133,7 @@ class Measurement(Mapping[str, Cost]):
         return "\n".join(filter(None, (table, self.summary)))
 
     def column(self, index: GraphIndex, field: str) -> Floats:
-        """Return the "time" (µs) or "memory" (bytes) of each op, (n,); NaN if unknown.
-
-        Args:
-            index: The graph.
-            field: The name of the column.
-        """
+        """Return the "time" (µs) or "memory" (bytes) of each op, (n,); NaN if unknown."""
         column = (getattr(self.costs.get(name), field, np.nan) for name in index.names)
         return np.fromiter(column, np.float64, len(index))
 
@@ -152,9 +146,7 @@ def tracing_runner(graph: tf.Graph, session: Session | None, feeds: Mapping[str,
     """Return a function that computes tensors in the session of a live graph, into a RunMetadata.
 
     Args:
-        graph: The graph.
         session: The session, or None.
-        feeds: Values by tensor.
     """
 
     def run(tensors: Sequence[str], metadata: RunMetadata | None) -> object:
@@ -176,11 +168,7 @@ def measure_ops(
     A run that is not counted comes first, since the first run prepares what all others use.
 
     Args:
-        index: The graph.
-        tensors: The tensors to compute.
-        feeds: The tensors that are fed.
         run: Computes tensors into a RunMetadata, or without one.
-        runs: How many runs to measure.
 
     Raises:
         GraphEditError: The tensors cannot be computed without changing state.
@@ -215,7 +203,6 @@ def read_profile(metadata: RunMetadata | str | PathLike[str], index: GraphIndex)
 
     Args:
         metadata: A RunMetadata, or the directory of a profile.
-        index: The graph.
     """
     if isinstance(metadata, str | PathLike):
         costs, main_ops = costs_of_profile(Path(metadata), index)
@@ -245,12 +232,7 @@ def _sort_costs(costs: Mapping[str, Cost], main_ops: Mapping[str, str], runs: in
 
 
 def costs_of_steps(steps: StepStats, index: GraphIndex) -> CostsAndFused:
-    """Return the costs in a StepStats, summed over iterations of loops; of a GPU what ran, not what was queued.
-
-    Args:
-        steps: The StepStats of one run.
-        index: The graph.
-    """
+    """Return the costs in a StepStats, summed over iterations of loops; of a GPU what ran, not what was queued."""
     every = (node for device in steps.dev_stats for node in device.node_stats)
     # A label says what ran as an assignment: the name, " = ", the type, and the inputs in brackets.
     kinds = {_op_name(node.node_name, index): node.timeline_label.partition(" = ")[2] for node in every}
@@ -283,12 +265,7 @@ def _duration(node: NodeExecStats) -> float:
 
 
 def costs_of_profile(folder: Path, index: GraphIndex) -> CostsAndFused:
-    """Return the costs in the newest run of tf.profiler below a folder, which has no memory of single ops.
-
-    Args:
-        folder: The directory.
-        index: The graph.
-    """
+    """Return the costs in the newest run of tf.profiler below a folder, which has no memory of single ops."""
     is_there = os.path.exists(folder)  # noqa: PTH110 - Path.exists raises for a name that is too long
     files = (sorted(folder.rglob("*.xplane.pb")) if folder.is_dir() else [folder]) if is_there else []
     if not files:
@@ -344,11 +321,6 @@ def _median(values: Iterable[float]) -> float:
 
 def check_harmless(index: GraphIndex, tensors: Sequence[str], feeds: Collection[str]) -> None:
     """Raise if computing tensors changes a variable, a table or a queue.
-
-    Args:
-        index: The graph.
-        tensors: The tensors to compute.
-        feeds: The tensors that are fed.
 
     Raises:
         GraphEditError: It changes state; the error names the ops.

@@ -72,8 +72,6 @@ class ChildProcess:
 
         Args:
             function: The function; it goes by its name, its arguments and its result as bytes.
-            arguments: Its arguments.
-            seconds: How long it may take.
 
         Raises:
             JobFailed: The function raises what is not this package's; its own exceptions come as they are.
@@ -272,30 +270,19 @@ def open_there(number: int, factory: Callable[..., Any], arguments: tuple[object
     """Enter the context manager that `factory` gives, and keep the function that it yields: a job of the process.
 
     Args:
-        number: By which it is called.
         factory: A function of a module that gives a context manager.
-        arguments: Those of the function.
     """
     manager: AbstractContextManager[Callable[..., Any]] = factory(*arguments)
     _opened[number] = manager, manager.__enter__()
 
 
 def call_there(number: int, arguments: tuple[object, ...]) -> object:
-    """Call the function that a context manager has yielded: a job of the process.
-
-    Args:
-        number: That of the context manager.
-        arguments: Those of the function.
-    """
+    """Call the function that a context manager has yielded: a job of the process."""
     return _opened[number][1](*arguments)
 
 
 def close_there(number: int) -> None:
-    """Leave a context manager: a job of the process.
-
-    Args:
-        number: That of the context manager.
-    """
+    """Leave a context manager: a job of the process."""
     manager, _ = _opened.pop(number)
     manager.__exit__(None, None, None)
 
@@ -326,11 +313,7 @@ class RemoteContext:
         self._generation = self._process.generation
 
     def __call__(self, *arguments: object) -> Any:
-        """Call the function.
-
-        Args:
-            arguments: Its arguments.
-        """
+        """Call the function."""
         if self._generation != self._process.generation:
             self._open()
         return self._process.call(call_there, self._number, arguments, seconds=self._seconds)

@@ -47,13 +47,7 @@ Values = Mapping[str, Any]
 
 
 def variables_for(index: GraphIndex, outputs: Sequence[str], feeds: Collection[str]) -> tuple[VariableDef, ...]:
-    """Return the variables that outputs, and the tables that they read, depend on.
-
-    Args:
-        index: The graph.
-        outputs: The tensors to compute.
-        feeds: The tensors that are fed.
-    """
+    """Return the variables that outputs, and the tables that they read, depend on."""
     need = needed_ops(index, feeds, outputs)
     need = need | needed_ops(index, (), _starters(index, need))
     return tuple(definitions(index, np.flatnonzero(need & of_type(index, HANDLES.__contains__)).tolist()).values())
@@ -61,13 +55,6 @@ def variables_for(index: GraphIndex, outputs: Sequence[str], feeds: Collection[s
 
 def run_graph(index: GraphIndex, outputs: Sequence[str], feeds: Values, values: Values, trust: Trust) -> list[Array]:
     """Compute tensors of a graph.
-
-    Args:
-        index: The graph.
-        outputs: The tensors to compute.
-        feeds: Values by tensor.
-        values: Values of variables by handle op.
-        trust: Whether ops may run that do more than compute.
 
     Returns:
         The values, in order.
@@ -160,13 +147,6 @@ def run_body(
 ) -> list[Array]:
     """Compute tensors of a function body, with copies of its variables.
 
-    Args:
-        index: The function body.
-        body_state: The state that the function captured.
-        outputs: The tensors to compute.
-        feeds: Values by tensor.
-        trust: Whether ops may run that do more than compute.
-
     Returns:
         The values, in order.
 
@@ -191,11 +171,6 @@ def run_body(
 
 def run_module(index: GraphIndex, module: Module, feeds: Values) -> list[Array]:
     """Call a module that was made of a function body.
-
-    Args:
-        index: The function body.
-        module: The module.
-        feeds: Values by tensor of `index`.
 
     Returns:
         Its outputs, in order.
@@ -222,12 +197,6 @@ def _dtype(index: GraphIndex, tensor: str) -> tf.DType:
 
 
 def feeds_of(index: GraphIndex, outputs: Sequence[str], feeds: Values) -> list[str]:
-    """Return the feeds that outputs depend on.
-
-    Args:
-        index: The graph.
-        outputs: The tensors to compute.
-        feeds: Values by tensor.
-    """
+    """Return the feeds that outputs depend on."""
     need = needed_ops(index, feeds, outputs)
     return [name for name in feeds if need[readers_of(index, pairs(index, [name]))].any()]

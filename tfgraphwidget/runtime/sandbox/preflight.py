@@ -82,7 +82,6 @@ def validate(
     """Check that TensorFlow accepts new ops in a graph, without changing the graph.
 
     Args:
-        graph: The graph.
         nodes: The NodeDefs of the new ops; their inputs may name ops of `graph`.
         functions: FunctionDefs that the new ops may call.
         gradients: Pairs (function name, name of its gradient function).
@@ -123,8 +122,6 @@ def sandbox_graph(
 
     Args:
         graph: The graph that the ops would be added to.
-        nodes: The NodeDefs of the ops.
-        functions: FunctionDefs that they may call.
         gradients: Pairs (function name, name of its gradient function).
     """
     names = tuple(node.name for node in nodes)
@@ -162,7 +159,6 @@ def serialize_nodes(graph: tf.Graph, nodes: Iterable[NodeDef], library: Function
 
     Args:
         graph: The graph whose GraphDef version is used.
-        nodes: The NodeDefs.
         library: A FunctionDefLibrary, or None.
 
     Raises:
@@ -188,10 +184,6 @@ def as_supported(graph: tf.Graph, node: NodeDef) -> NodeDef:
     """Return a NodeDef as a graph of this GraphDef version takes it.
 
     TensorFlow removed PlaceholderV2 in version 23; Placeholder means the same since.
-
-    Args:
-        graph: The live graph.
-        node: The NodeDef of an op.
     """
     if node.op != "PlaceholderV2" or graph.graph_def_versions.producer < _WITHOUT_PLACEHOLDER_V2:
         return node
@@ -216,7 +208,6 @@ def external_inputs(nodes: Iterable[NodeDef], names: Collection[str]) -> tuple[t
     """Return the tensors (op, port) and control inputs (op, -1) that NodeDefs read from ops outside of `names`.
 
     Args:
-        nodes: The NodeDefs, in the order of the graph.
         names: The names of the ops that the NodeDefs add.
     """
     texts: list[str] = []
@@ -230,8 +221,6 @@ def run_import(c_graph: object, validated: ValidatedNodes, ends: Ends) -> None:
     """Add ops to a C graph.
 
     Args:
-        c_graph: The C graph.
-        validated: The ops.
         ends: The C output or op to use for each of `validated.outside`.
 
     Raises:
@@ -252,21 +241,13 @@ def run_import(c_graph: object, validated: ValidatedNodes, ends: Ends) -> None:
 
 
 def drop_output_shapes(graph_def: GraphDef) -> None:
-    """Remove the static shapes that a file notes of its ops. TensorFlow compares them with those that it infers.
-
-    Args:
-        graph_def: The graph, which is changed.
-    """
+    """Remove the static shapes that a file notes of its ops. TensorFlow compares them with those that it infers."""
     for node in graph_def.node:
         node.attr.pop(OUTPUT_SHAPES, None)
 
 
 def has_stale_shapes(graph_def: GraphDef) -> bool:
-    """Whether TensorFlow refuses a graph for the static shapes that a file notes of its ops.
-
-    Args:
-        graph_def: The graph.
-    """
+    """Whether TensorFlow refuses a graph for the static shapes that a file notes of its ops."""
     if len(graph_def.node) > _MOST_TRIED or not any(OUTPUT_SHAPES in node.attr for node in graph_def.node):
         return False
     try:
@@ -336,9 +317,6 @@ def check_functions(
     """Raise for an op that calls a missing function; TensorFlow would report it only when the op runs.
 
     Args:
-        graph: The graph.
-        nodes: The NodeDefs of new ops.
-        types: Their op types.
         new_functions: Functions that are added together with them.
 
     Raises:
@@ -372,11 +350,7 @@ def _function_attributes(graph: tf.Graph, op_type: str, functions: Collection[st
 
 
 def check_devices(nodes: Iterable[NodeDef]) -> None:
-    """Raise for a device name that is not valid; TensorFlow would report it only when the op runs.
-
-    Args:
-        nodes: The NodeDefs, in the order of the graph.
-    """
+    """Raise for a device name that is not valid; TensorFlow would report it only when the op runs."""
     check_device_names({node.device: node.name for node in reversed(list(nodes))})
 
 

@@ -40,11 +40,7 @@ def exact_config() -> ConfigProto:
 
 
 def without_remote_device(node: NodeDef) -> NodeDef:
-    """Return a NodeDef that this process can place: itself, or a copy without a device of another process.
-
-    Args:
-        node: The NodeDef of an op.
-    """
+    """Return a NodeDef that this process can place: itself, or a copy without a device of another process."""
     if not node.device or "/job:" not in node.device or "/job:localhost" in node.device:
         return node
     here = type(node)()
@@ -91,12 +87,7 @@ class Sandbox:
             raise
 
     def run(self, outputs: Sequence[str], feeds: Mapping[str, object]) -> list[np.ndarray]:
-        """Return the values of tensors as arrays, in order; `feeds` has values by tensor name.
-
-        Args:
-            outputs: The outputs.
-            feeds: Values by the name of the tensor.
-        """
+        """Return the values of tensors as arrays, in order; `feeds` has values by tensor name."""
         values: list[np.ndarray] = self._run(outputs, feeds)
         return values
 
@@ -139,9 +130,7 @@ def run_there(
     """A sandbox in a child process: it yields the function that runs it.
 
     Args:
-        graph_def: The ops and the functions, serialized.
         values: The values of variables, by handle op.
-        starters: Ops to run once, at first.
         patience: How many seconds a run may take.
     """
     graph = tf_protos.GraphDef.FromString(graph_def)
@@ -182,12 +171,7 @@ class RemoteSandbox:
         self._run = call_apart(self._context.__enter__)
 
     def run(self, outputs: Sequence[str], feeds: Mapping[str, object]) -> list[np.ndarray]:
-        """Return the values of tensors as arrays, in order; `feeds` has values by tensor name.
-
-        Args:
-            outputs: The outputs.
-            feeds: Values by the name of the tensor.
-        """
+        """Return the values of tensors as arrays, in order; `feeds` has values by tensor name."""
         values: list[np.ndarray] = call_apart(self._run, list(outputs), dict(feeds))
         return values
 
@@ -206,10 +190,6 @@ class RemoteSandbox:
 
 def call_apart(function: Callable[..., _Result], *arguments: object) -> _Result:
     """Call what runs in a child process; what ends that process is a refusal.
-
-    Args:
-        function: The function.
-        arguments: Its arguments.
 
     Raises:
         SessionRefused: The process ended, or the job raised an exception of TensorFlow or Python.

@@ -330,10 +330,6 @@ def infer_patch_shapes(index: GraphIndex, patch: Patch) -> Patch:
 
     The shapes of added ops are all included, as far as they are known.
 
-    Args:
-        index: The graph.
-        patch: The changes of an edit.
-
     Raises:
         GraphEditError: An op cannot take one of its inputs; the error names it.
     """

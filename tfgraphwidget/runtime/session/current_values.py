@@ -38,7 +38,6 @@ def find_state_op(index: GraphIndex, name: str) -> int | None:
     """Return the op whose value a name means: a variable's handle, for its reads and its scope too, or a constant.
 
     Args:
-        index: The graph.
         name: The name of a variable, of an op that reads it, or of its scope.
 
     Returns:
@@ -58,7 +57,6 @@ def constant_value(node: NodeDef, largest: int | None = LARGEST) -> tuple[str, A
     """Return the dtype and value of a Const of at most so many bytes; None for any size.
 
     Args:
-        node: The NodeDef of an op.
         largest: The most bytes to read; None for any number.
 
     Raises:

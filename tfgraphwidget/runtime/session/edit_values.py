@@ -41,7 +41,6 @@ def read_variables(
     """Return the value of each variable by its handle op.
 
     Args:
-        source: The source of the graph.
         body: The graph, or the function body, that the variables are in.
         variables: The variables. They are read in the session, in the file's checkpoint, or as captured variables.
         state: The state of a function's body after edits; None for that as it was opened.
@@ -95,7 +94,6 @@ def tensor_proto(value: Array, dtype: int) -> TensorProto:
     """Return a TensorProto of the dtype with this number.
 
     Args:
-        value: The value, as numpy takes it.
         dtype: The dtype's number (DataType).
     """
     proto = tf_protos.tensor_of(value, dtype_name(dtype))
@@ -110,12 +108,6 @@ def compute_constants(
     index: GraphIndex, tensors: Sequence[str], values: Mapping[str, Array] | None = None, trust: Trust = TRUSTED
 ) -> list[Array]:
     """Return the values of tensors that depend only on constants and on variables of known value.
-
-    Args:
-        index: The graph.
-        tensors: The names of the tensors.
-        values: Values of variables by handle op.
-        trust: Whether ops may run that do more than compute.
 
     Returns:
         The values, in order.
@@ -157,10 +149,7 @@ def compute_nodes(
     """Return the values of tensors of ops that read nothing from outside.
 
     Args:
-        nodes: The ops.
-        tensors: The names of the tensors.
         trust: Of what the ops are of; those of a file run in a process of their own.
-        seconds: How long it may take.
         versions: The versions of the graph that the ops are of; None for those of the TensorFlow that is installed.
 
     Raises:

@@ -37,7 +37,6 @@ def check_feed_ranks(graph: tf.Graph, feeds: Mapping[Any, object], fetches: Sequ
     An op in a branch counts, whichever branch is taken.
 
     Args:
-        graph: The graph that is to run.
         feeds: Values by tensor or name.
         fetches: The ops and tensors to compute, or their names; () for all that depends on the feeds.
 
@@ -52,7 +51,6 @@ def check_call_ranks(function: ConcreteFunction, values: Mapping[str, object]) -
     """Check the same of the values that a function is called with.
 
     Args:
-        function: The function.
         values: Values by the name of the argument.
 
     Raises:

@@ -49,12 +49,10 @@ def compute_initial_values(
     Args:
         session: The user's session, with the values of variables that initial values depend on.
         index: The index of the graph after the edit.
-        variables: The new variables.
         starters: The ops that fill new tables and iterators.
         functions: The FunctionDefs that the ops may call.
         originals: The name of the original of each copied op, for error messages.
         overrides: Values of copied variables that do not start from their initial value, by handle op.
-        trust: Whether ops may run that do more than compute.
 
     Returns:
         The value of each variable by its handle op.

@@ -61,22 +61,13 @@ class QueueTransfer:
         transfer_ops.make()
 
     def read(self, old: Session) -> None:
-        """Do nothing: reading an element removes it.
-
-        Args:
-            old: The session before the edit.
-        """
+        """Do nothing: reading an element removes it."""
 
     def load(self, fresh: Session) -> None:
         """Do nothing with the `fresh` session; see `move`."""
 
     def move(self, old: Session, fresh: Session) -> None:
-        """Close the queues that have elements, then move the elements of each to the same queue of the new session.
-
-        Args:
-            old: The session before the edit.
-            fresh: The new session.
-        """
+        """Close the queues that have elements, then move the elements of each to the same queue of the new session."""
         state = self._run(old, {name: [ops.is_closed, ops.size] for name, ops in self._ops.items()})
         closed = [name for name, (is_closed, _) in state.items() if is_closed]
         nonempty = [name for name, (_, size) in state.items() if size]
@@ -160,13 +151,7 @@ class QueueTransfer:
 
 
 def queue_sizes(nodes: Sequence[NodeDef], transfer_ops: TransferOps, session: Session) -> dict[str, int]:
-    """The number of elements of each queue that has some.
-
-    Args:
-        nodes: The queues.
-        transfer_ops: Makes the ops that count.
-        session: The session that has the queues.
-    """
+    """The number of elements of each queue that has some."""
 
     def size(node: NodeDef) -> str:
         return transfer_ops.op("", "QueueSizeV2" if node.op.endswith("V2") else "QueueSize", [node.name]) + ":0"

@@ -43,8 +43,6 @@ def read_contents(session: Session, graph: tf.Graph, ops: Collection[str]) -> Se
     """Read what a session holds; only hidden ops are added to the graph.
 
     Args:
-        session: The session.
-        graph: Its graph.
         ops: The names of the ops whose state is read.
 
     Raises:
@@ -98,7 +96,6 @@ class RenamedState:
 
         Args:
             session: The session; None where another one may hold something, which is lost.
-            graph: Its graph.
             pairs: The ops that the edit removes, each with the one that it adds in its place.
             is_renewed: Whether the session will run the ops as the edit leaves them. If not, the ops that initialize
                 an iterator go on initializing the old one.
@@ -128,10 +125,6 @@ class RenamedState:
     def load(self, session: Session | None, graph: tf.Graph) -> tuple[str, ...]:
         """Load it behind the edit, and return what is lost.
 
-        Args:
-            session: The session, if there is one.
-            graph: Its graph, with the new ops.
-
         Raises:
             SessionRefused: Something cannot be loaded.
         """
@@ -142,8 +135,6 @@ def load_contents(contents: SessionContents, session: Session, graph: tf.Graph) 
     """Load what another session held into the session of a graph with ops of the same names.
 
     Args:
-        contents: What was read.
-        session: The session.
         graph: Its graph; ops that it does not have are passed over.
 
     Returns:

@@ -36,19 +36,10 @@ class StateTransfer(Protocol):
         """Read the state of the old session, without changing it."""
 
     def load(self, fresh: Session) -> None:
-        """Load the state into the new session. Raises TensorFlow's errors.
-
-        Args:
-            fresh: The new session.
-        """
+        """Load the state into the new session. Raises TensorFlow's errors."""
 
     def move(self, old: Session, fresh: Session) -> None:
-        """Move state that cannot be read without removing it. The renewal can no longer fail.
-
-        Args:
-            old: The session before the edit.
-            fresh: The new session.
-        """
+        """Move state that cannot be read without removing it. The renewal can no longer fail."""
 
 
 class _ReadableState(Generic[_Value]):
@@ -71,12 +62,7 @@ class _ReadableState(Generic[_Value]):
         return self._values
 
     def fill(self, contents: Mapping[str, _Value], session: Session) -> None:
-        """Load contents that were read from ops of the same names in another graph, or given new ones.
-
-        Args:
-            contents: What `contents` gave there.
-            session: The session to load into.
-        """
+        """Load contents that were read from ops of the same names in another graph, or given new ones."""
         self._values = dict(contents)
         self._prepare()
         self.load(session)
@@ -85,11 +71,7 @@ class _ReadableState(Generic[_Value]):
         """Make the ops that load."""
 
     def load(self, fresh: Session) -> None:
-        """Load the state into a session. Raises TensorFlow's errors.
-
-        Args:
-            fresh: The session.
-        """
+        """Load the state into a session. Raises TensorFlow's errors."""
         raise NotImplementedError
 
     def _lose(self, name: str, why: str) -> None:
@@ -114,11 +96,7 @@ class VariableTransfer(_ReadableState[np.ndarray]):
     what = "Variable"
 
     def read(self, old: Session) -> None:
-        """Read in one run if all have values, otherwise in three.
-
-        Args:
-            old: The session before the edit.
-        """
+        """Read in one run if all have values, otherwise in three."""
         readable = {name: node.attr["dtype"].type not in _UNREADABLE for name, node in self._nodes.items()}
         for name in (name for name in readable if not readable[name]):
             self._lose(name, "Python cannot read its dtype; run its initializer again")
@@ -134,11 +112,7 @@ class VariableTransfer(_ReadableState[np.ndarray]):
         self._writers()
 
     def load(self, fresh: Session) -> None:
-        """Assign all in one run.
-
-        Args:
-            fresh: The new session.
-        """
+        """Assign all in one run."""
         writers = self._writers()
         feeds = {fed: self._values[name] for name, (fed, _) in writers.items()}
         if feeds:
@@ -215,11 +189,7 @@ class TableTransfer(_ReadableState[Contents]):
     what = "Hash table"
 
     def read(self, old: Session) -> None:
-        """Read from the session `old` in one run if all are initialized.
-
-        Args:
-            old: The session before the edit.
-        """
+        """Read from the session `old` in one run if all are initialized."""
         self._writers = self._each(self._nodes, self._writer)
         self._values, errors = run_each(old, self._each(self._writers, self._reader))
         for name, error in errors.items():
@@ -230,11 +200,7 @@ class TableTransfer(_ReadableState[Contents]):
         self._writers = self._each(self._nodes, self._writer)
 
     def load(self, fresh: Session) -> None:
-        """Load all in one run.
-
-        Args:
-            fresh: The new session.
-        """
+        """Load all in one run."""
         feeds: dict[str, object] = {}
         # TensorFlow imports nothing into a table, and need not: it is empty.
         contents = {name: content for name, content in self._values.items() if len(content[0])}
@@ -265,11 +231,6 @@ class TableTransfer(_ReadableState[Contents]):
 def read_tables(tables: Iterable[str], graph: tf.Graph, session: Session) -> Mapping[str, Any]:
     """The contents of hash tables by their names, without those that are not initialized.
 
-    Args:
-        tables: The names of the tables.
-        graph: The graph.
-        session: Its session.
-
     Raises:
         SessionRefused: The session cannot read a table.
     """
@@ -288,10 +249,6 @@ def copy_tables(tables: Mapping[str, str], origin: tf.Graph, session: Session, t
 
     Args:
         tables: The names of the tables in `target`, by their names in `origin`.
-        origin: The graph to read from.
-        session: The session of `origin`.
-        target: The graph to write to.
-        into: The session of `target`.
 
     Raises:
         SessionRefused: A session cannot read or write a table.
@@ -340,11 +297,7 @@ class IteratorTransfer(_ReadableState[bytes]):
         self._unsaved: dict[str, tf.errors.OpError] = {}
 
     def load(self, fresh: Session) -> None:
-        """Initialize each with its dataset in the graph as it is now, then restore its position.
-
-        Args:
-            fresh: The new session.
-        """
+        """Initialize each with its dataset in the graph as it is now, then restore its position."""
         for name, error in self._unsaved.items():
             if not _is_unset(error) and self._start(name, fresh):
                 self._restarts(name, error)

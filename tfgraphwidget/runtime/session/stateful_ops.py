@@ -57,7 +57,6 @@ def find_stateful_ops(
     Ops of an edit that failed are left out: the same edit, when it is repeated, initializes them again.
 
     Args:
-        graph: The graph.
         known_keys: The keys of those that are left out.
         among: The names of the ops of the graph that are looked at; None for all, hidden ones included.
     """

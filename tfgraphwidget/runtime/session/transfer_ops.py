@@ -38,7 +38,6 @@ class TransferOps:
 
         Args:
             of: Distinguishes ops that are otherwise equal, for example placeholders.
-            op_type: The op type.
             inputs: The inputs, as in a NodeDef: "w", "w:0".
             **attributes: The attributes: AttrValues, DTypes, lists of DTypes, bools or ints.
 
@@ -59,11 +58,7 @@ class TransferOps:
         return self._new[key].name
 
     def handle(self, node: NodeDef) -> NodeDef:
-        """Return the NodeDef of a transfer op with the same state as a NodeDef in a function body.
-
-        Args:
-            node: The NodeDef of an op.
-        """
+        """Return the NodeDef of a transfer op with the same state as a NodeDef in a function body."""
         attributes = {key: value for key, value in node.attr.items() if not key.startswith("_")}
         twin: NodeDef = tf.compat.v1.NodeDef(name=self.op("", node.op, (), **attributes), op=node.op, attr=attributes)
         return twin
@@ -108,12 +103,7 @@ def _attribute(value: AttributeValue) -> AttrValue:
 
 
 def find_op(graph: tf.Graph, name: str) -> tf.Operation | None:
-    """Return the op of this name, or None.
-
-    Args:
-        graph: The live graph.
-        name: The name of the op.
-    """
+    """Return the op of this name, or None."""
     try:
         return graph.get_operation_by_name(name)
     except KeyError:
@@ -126,7 +116,6 @@ def run(
     """Run and return values in the structure of `fetches`.
 
     Args:
-        session: The session.
         fetches: Names, ops or tensors, in any nesting.
         feeds: Values by tensor or name.
         patience: How many seconds the run may take; None for no limit, except on servers.
@@ -158,10 +147,8 @@ def run_each(
     """Run several fetches: in one run if none fails, otherwise one by one.
 
     Args:
-        session: The session.
         fetches: What to fetch, by a key of your choice.
         feeds: Values by tensor or name.
-        patience: As for `run`.
 
     Returns:
         The values, and the errors of the fetches that failed, by key.

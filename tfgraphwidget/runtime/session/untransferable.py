@@ -57,19 +57,10 @@ class Untransferable:
                 self.lost.append(f"{kind_of(op_type).capitalize()} {name!r} starts empty; it held {count}.")
 
     def load(self, fresh: Session) -> None:
-        """Nothing.
-
-        Args:
-            fresh: The new session.
-        """
+        """Nothing."""
 
     def move(self, old: Session, fresh: Session) -> None:
-        """Nothing.
-
-        Args:
-            old: The session before the edit.
-            fresh: The new session.
-        """
+        """Nothing."""
 
 
 def _sizes(transfer_ops: TransferOps, node: NodeDef) -> list[str]:
@@ -89,11 +80,7 @@ def _sizes(transfer_ops: TransferOps, node: NodeDef) -> list[str]:
 
 
 def untransferable_notices(stateful: StatefulOps) -> list[str]:
-    """Return sentences on the state of a graph that no session can transfer.
-
-    Args:
-        stateful: The ops that hold state.
-    """
+    """Return sentences on the state of a graph that no session can transfer."""
     notices = [
         f"What {node.name!r} ({node.op}) in the body of a function holds is not carried over."
         for node in stateful.in_functions
@@ -116,11 +103,7 @@ def session_objects(session: Session) -> list[dict[str, object]]:
 
 
 def watch_partial_runs(session: Session) -> None:
-    """Record the partial runs that are set up from now on; TensorFlow does not list them.
-
-    Args:
-        session: The session.
-    """
+    """Record the partial runs that are set up from now on; TensorFlow does not list them."""
     if not isinstance(session, BaseSession) or hasattr(session, _PARTIAL_RUNS):
         return
     handles: list[str] = []
@@ -143,11 +126,7 @@ def end_partial_runs(session: Session) -> list[str]:
 
 
 def partial_runs_to_cut(session: Session) -> tuple[str, ...]:
-    """Return what `end_partial_runs` is going to say, for a preview of what renews the session.
-
-    Args:
-        session: The session.
-    """
+    """Return what `end_partial_runs` is going to say, for a preview of what renews the session."""
     return tuple(
         f"The partial run of {names} will be cut; end it before, or set it up again by partial_run_setup."
         for names in _runs(session)

@@ -61,10 +61,6 @@ def check_session(session: tf.compat.v1.Session, graph: tf.Graph | None) -> None
 def current_values(session: tf.compat.v1.Session, variables: Iterable[VariableDef]) -> dict[str, np.ndarray]:
     """Return the current value of each variable, by the name of its handle op.
 
-    Args:
-        session: The session.
-        variables: The variables.
-
     Raises:
         MissingValues: Variables have no value; the error names them.
         SessionRefused: The session cannot run.
@@ -96,11 +92,7 @@ def current_values(session: tf.compat.v1.Session, variables: Iterable[VariableDe
 
 
 def is_dead_tensor(error: tf.errors.OpError) -> bool:
-    """Return whether a run failed because a fetched tensor is in a branch of a conditional that was not taken.
-
-    Args:
-        error: The error of TensorFlow.
-    """
+    """Return whether a run failed because a fetched tensor is in a branch of a conditional that was not taken."""
     return "Retval" in str(error)
 
 
@@ -119,8 +111,6 @@ def check_loadable(session: tf.compat.v1.Session, variables: Iterable[VariableDe
     A variable that was assigned with validate_shape=False may have a value of another shape.
 
     Args:
-        session: The session of the variables.
-        variables: The variables.
         values: The values to load, by handle op.
 
     Raises:
@@ -182,7 +172,6 @@ def variables_without_value(
     TensorFlow names one of them in its error, and prepares and keeps each new run: the search ends after a few.
 
     Args:
-        session: The session of the variables.
         reads: The tensor that reads each variable, by handle op.
         error: The error of a run that read them. If it is not about a missing value, no variable is tried.
     """
@@ -220,12 +209,7 @@ def has_value(session: tf.compat.v1.Session, *tensors: str) -> bool:
 
 
 def variables_with_value(session: tf.compat.v1.Session, variables: Iterable[VariableDef]) -> list[VariableDef]:
-    """Return those of the variables that have a value: one run if all have.
-
-    Args:
-        session: The session of the variables.
-        variables: The variables.
-    """
+    """Return those of the variables that have a value: one run if all have."""
     groups, having = [list(variables)], []
     while groups:
         group = groups.pop()
@@ -243,8 +227,6 @@ def load_values(session: tf.compat.v1.Session, variables: Iterable[VariableDef],
     separate runs.
 
     Args:
-        session: The session of the variables.
-        variables: The variables.
         values: The value of each, by handle op.
 
     Raises:
@@ -276,10 +258,6 @@ def run_initializers(session: tf.compat.v1.Session, variables: Iterable[Variable
 
     An initial value can depend on another of the variables. Initializers that fail because it has no value are tried
     again after the others, as long as any succeeds.
-
-    Args:
-        session: The session.
-        variables: The variables.
 
     Raises:
         SessionRefused: An initializer cannot run.
@@ -316,10 +294,6 @@ def _runs(session: tf.compat.v1.Session, op: str) -> bool:
 
 def run_starters(session: tf.compat.v1.Session, ops: list[str]) -> None:
     """Run ops that fill tables and initialize iterators, in one run.
-
-    Args:
-        session: The session.
-        ops: The names of the ops.
 
     Raises:
         SessionRefused: One of them fails.

@@ -63,11 +63,7 @@ def save(path: str, present: Iterable[tuple[str, VariableDef, object]]) -> None:
 
 
 def files(prefix: Path) -> list[Path]:
-    """Return the files of a checkpoint.
-
-    Args:
-        prefix: The prefix of the checkpoint's files.
-    """
+    """Return the files of a checkpoint."""
     entries = [entry for entry in prefix.parent.iterdir() if _FILE.sub("", entry.name) == prefix.name]
     return sorted(entry for entry in entries if _FILE.search(entry.name))
 
@@ -76,7 +72,6 @@ def read(path: str, variables: Iterable[tuple[str, VariableDef]]) -> dict[str, n
     """Return values by handle name, for (key, variable).
 
     Args:
-        path: The prefix of the checkpoint's files.
         variables: Pairs of a key in the checkpoint and a variable.
 
     Raises:

@@ -12,32 +12,19 @@ from tfgraphwidget.tensorflow_modules import tf
 
 
 def handle_of(graph: tf.Graph, variable: VariableDef) -> tf.Tensor:
-    """Return the tensor that a variable's ops read: its handle or, for a reference variable, its reference.
-
-    Args:
-        graph: The live graph.
-        variable: The variable.
-    """
+    """Return the tensor that a variable's ops read: its handle or, for a reference variable, its reference."""
     return graph.get_tensor_by_name(variable.name)
 
 
 def shape_of(handle: tf.Tensor) -> tf.TensorShape:
-    """Return the static shape of a variable's value.
-
-    Args:
-        handle: The handle of the variable.
-    """
+    """Return the static shape of a variable's value."""
     if handle.dtype == tf.resource:
         return tf.TensorShape(handle.op.get_attr("shape"))
     return handle.shape
 
 
 def dtype_of(handle: tf.Tensor) -> tf.DType:
-    """Return the dtype of a variable's value.
-
-    Args:
-        handle: The handle of the variable.
-    """
+    """Return the dtype of a variable's value."""
     dtype: tf.DType = handle.op.get_attr("dtype")
     return dtype
 
@@ -66,8 +53,6 @@ def new_value(original: tf.Tensor, copy: tf.Tensor, tau: tf.Tensor | None) -> tf
     """Return the new value of a copy.
 
     Args:
-        original: The handle of the original.
-        copy: The handle of the copy.
         tau: The share of the original's value, a scalar tensor of float64 or another number dtype; None to copy.
     """
     value, shape, dtype = _read_now(original), shape_of(copy), dtype_of(copy)
@@ -93,14 +78,7 @@ def assign_op(copy: tf.Tensor, value: tf.Tensor) -> tf.Operation:
 
 
 def mix_arrays(old: object, new: object, tau: float, dtype: tf.DType) -> np.ndarray:
-    """Return what the op of `new_value` computes, in numpy.
-
-    Args:
-        old: The copy's value.
-        new: The original's value.
-        tau: The share of the original's value.
-        dtype: The dtype of both.
-    """
+    """Return what the op of `new_value` computes, in numpy."""
     within = _mixing_dtype(dtype).as_numpy_dtype
     start, end = (np.asarray(value).astype(within) for value in (old, new))
     mixture: np.ndarray = (start + np.asarray(tau, within) * (end - start)).astype(dtype.as_numpy_dtype)
@@ -111,7 +89,6 @@ def distance(a: npt.ArrayLike, b: npt.ArrayLike, dtype: tf.DType) -> float:
     """Return the largest absolute difference of two elements.
 
     Args:
-        a: One array.
         b: The other; inf if its shape differs.
         dtype: The dtype of both. For booleans and strings the result is 0.0 or 1.0.
     """

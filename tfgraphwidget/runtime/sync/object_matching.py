@@ -47,8 +47,6 @@ def match_objects(checkpoint: Checkpoint, source: FileStore, target: EagerStore,
 
     Args:
         checkpoint: The checkpoint, with a list of its objects.
-        source: Its values.
-        target: The variables of the live object.
         path: The attributes that lead to the object in the checkpoint, "model"; "" to find it.
 
     Returns:
@@ -90,12 +88,7 @@ def _stored_variable(checkpoint: Checkpoint, stored: Mapping[str, StoredVariable
 
 
 def lacking(checkpoint: Checkpoint, target: EagerStore) -> tuple[str, ...]:
-    """The variables of a live object for which a checkpoint has no value, where it has most of them.
-
-    Args:
-        checkpoint: The checkpoint.
-        target: The variables of the live object.
-    """
+    """The variables of a live object for which a checkpoint has no value, where it has most of them."""
     most_keys = max((place.keys for place in _places(checkpoint.objects, target)), key=len, default={})
     names = (variable.handle for variable in target.variables if variable.handle not in most_keys)
     return tuple(name for name in names if not name.endswith(_SEED_STATE))
@@ -168,11 +161,6 @@ def _fits(checkpoint: Checkpoint, keys: Mapping[str, str], variables: Mapping[st
 
 def match_list(checkpoint: Checkpoint, source: FileStore, target: EagerStore) -> tuple[Pair, ...]:
     """Pairs with the list of variables that Keras's export has, where these are of the same kinds and shapes.
-
-    Args:
-        checkpoint: The checkpoint of the export.
-        source: Its values.
-        target: The variables of a model.
 
     Returns:
         The pairs; none where the checkpoint has other objects, or a variable is of another kind.

@@ -40,11 +40,7 @@ class Model:
     session: Session | None = None
 
     def is_same(self, other: Model) -> bool:
-        """Return whether both have the same graph and session.
-
-        Args:
-            other: Another model.
-        """
+        """Return whether both have the same graph and session."""
         return self.graph is other.graph and self.session is other.session
 
 
@@ -255,9 +251,6 @@ class Sync:
     def load(self, path: str) -> None:
         """Load the values that a checkpoint has for the originals into the copies.
 
-        Args:
-            path: The prefix of the checkpoint's files.
-
         Raises:
             GraphEditError: The checkpoint lacks a value; nothing is assigned.
         """
@@ -313,12 +306,7 @@ class Sync:
         self.assign([c for _, c in self.pairs], new)
 
     def assign(self, variables: Sequence[VariableDef], new: Mapping[str, np.ndarray]) -> None:
-        """Assign values by handle to variables of the target, when all of them can be. Raises SessionRefused.
-
-        Args:
-            variables: The variables.
-            new: The new values by handle.
-        """
+        """Assign values by handle to variables of the target, when all of them can be. Raises SessionRefused."""
         session = self._session(self.target)
         for c in variables:
             ends = list(session.graph.get_operation_by_name(c.initializer).inputs) if c.initializer else []

@@ -35,14 +35,11 @@ def match_variables(
     """Pair the variables of two models by name.
 
     Args:
-        source: The variables of one model.
-        target: The variables of the other.
         names: Which belong together: None for those of equal name; a mapping {source: target} of variables or of the
             scopes (layers) that they are in; some names or scopes that both have; or a function from a source's name
             to the target's, which returns None to leave one out. Beside its name a variable is found by its path in
             the object that holds it ("layers/0/kernel"), and a layer by its own name wherever it is nested.
         source_scope: The name scope of the source, which is not part of its names.
-        target_scope: The name scope of the target.
 
     Returns:
         Pairs (variable of the source, variable of the target), in the source's order. Slots of an optimizer, such as
@@ -72,7 +69,6 @@ def match_in_order(source: Iterable[A], target: Iterable[B]) -> tuple[tuple[A, B
 
     Args:
         source: The variables of one model, in its order.
-        target: The variables of the other.
 
     Returns:
         Pairs (variable of the source, variable of the target).

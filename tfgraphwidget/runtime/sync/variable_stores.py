@@ -68,11 +68,7 @@ class VariableStore(Protocol):
         """The variables, each once, in the model's order."""
 
     def read(self, variables: Sequence[StoredVariable]) -> dict[str, Array]:
-        """Present values by handle. Raises SessionRefused for a variable without a value.
-
-        Args:
-            variables: The variables.
-        """
+        """Present values by handle. Raises SessionRefused for a variable without a value."""
 
     def assign(self, values: Mapping[str, Array]) -> None:
         """Assign values by handle: all of them, or none. Raises SessionRefused."""
@@ -97,11 +93,7 @@ class GraphStore:
         )
 
     def read(self, variables: Sequence[StoredVariable]) -> dict[str, Array]:
-        """Present values in the session, in one run.
-
-        Args:
-            variables: The variables.
-        """
+        """Present values in the session, in one run."""
         return self._sync.read([v.definition for v in variables if v.definition is not None])
 
     def assign(self, values: Mapping[str, Array]) -> None:
@@ -136,11 +128,7 @@ class EagerStore:
         )
 
     def read(self, variables: Sequence[StoredVariable]) -> dict[str, Array]:
-        """Present values.
-
-        Args:
-            variables: The variables.
-        """
+        """Present values."""
         with eager_mode():  # a graph of TensorFlow 1 may be the default one
             return {variable.handle: self._value(variable.handle) for variable in variables}
 
@@ -182,11 +170,7 @@ class FileStore:
     scope: str = ""
 
     def read(self, variables: Sequence[StoredVariable]) -> dict[str, Array]:
-        """Values from the checkpoint.
-
-        Args:
-            variables: The variables.
-        """
+        """Values from the checkpoint."""
         return {v.handle: np.asarray(self.value(v.definition.handle if v.definition else v.handle)) for v in variables}
 
     def assign(self, values: Mapping[str, Array]) -> None:  # noqa: ARG002
@@ -227,8 +211,6 @@ def transfer(source: VariableStore, target: VariableStore, pairs: Sequence[Pair]
     """Give the target's variables the source's values; all of them, or none.
 
     Args:
-        source: Where the values are read.
-        target: Where they are assigned.
         pairs: The variables that belong together, as (source's, target's).
         tau: 1 copies; less mixes (1 - tau) of the old value with tau of the new one, where the dtype is a float.
 
@@ -283,9 +265,6 @@ def natural_order(name: str) -> list[object]:
 
 def eager_store(model: object) -> EagerStore | None:
     """The eager variables of a `tf.Module`, of what `tf.saved_model.load` returns, or of another trackable object.
-
-    Args:
-        model: Any object.
 
     Returns:
         The store; its names are those of the variables, or their paths where two have one name. None for an object that
@@ -343,11 +322,6 @@ def keras_file_store(path: str, model: KerasModel, target: EagerStore) -> FileSt
 
     Keras reads it, into the model: which value is whose follows from the layers. The model gets its own values again.
 
-    Args:
-        path: The path of the file.
-        model: The model.
-        target: The variables of the model.
-
     Raises:
         GraphEditError: Keras cannot load the file into the model; nothing has changed.
     """
@@ -390,11 +364,7 @@ class OpenedFileStore:
     scope: str = ""
 
     def read(self, variables: Sequence[StoredVariable]) -> dict[str, Array]:
-        """Present values in the session.
-
-        Args:
-            variables: The variables.
-        """
+        """Present values in the session."""
         of_handle = {v.definition: v.handle for v in variables if v.definition is not None}
         values = self._sync.read(list(of_handle))
         return {name: values[definition.handle] for definition, name in of_handle.items()}
@@ -414,11 +384,7 @@ class OpenedFileStore:
         self._sync.assign(variables, {each.handle: value for each, value in assigned})
 
     def ops_of(self, definition: VariableDef) -> list[VariableDef]:
-        """A variable, and the others of the file that stand for it.
-
-        Args:
-            definition: The variable.
-        """
+        """A variable, and the others of the file that stand for it."""
         return [definition, *self.twins.get(definition.handle, ())]
 
     @property
@@ -433,7 +399,6 @@ def assignable(graph: Graph, variable: VariableDef) -> VariableDef:
 
     Args:
         graph: The graph that was imported from a file.
-        variable: A variable of it.
     """
     if variable.initializer and len(graph.get_operation_by_name(variable.initializer).inputs) > 1:
         return variable
@@ -469,12 +434,7 @@ def _takes_what_is_fed(op: Operation) -> bool:
 
 
 def opened_file_store(source: Source, index: GraphIndex) -> OpenedFileStore | None:
-    """The variables of a file whose graph an editor has imported; None for another source.
-
-    Args:
-        source: The source.
-        index: Its graph, as it is now.
-    """
+    """The variables of a file whose graph an editor has imported; None for another source."""
     if source.graph is None or source.stored is None:
         return None
     model = Model(source.graph, source.session)
@@ -497,12 +457,7 @@ def _is_left_over(variable: VariableDef, index: GraphIndex, stored_data: StoredD
 
 
 def store_of_source(source: Source, index: GraphIndex) -> VariableStore:
-    """The variables of the graph of an opened source; of a function those that it captures.
-
-    Args:
-        source: The source.
-        index: Its graph, as it is now.
-    """
+    """The variables of the graph of an opened source; of a function those that it captures."""
     opened = opened_file_store(source, index)
     if opened is not None:
         return opened

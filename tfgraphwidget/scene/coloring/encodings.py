@@ -62,21 +62,13 @@ ADDED, CHANGED, UNCHANGED = 0, 1, -1
 
 
 def by_type(index: GraphIndex) -> Categories:
-    """Op types; that of a layer is the type of its convolution or matrix product.
-
-    Args:
-        index: The graph.
-    """
+    """Op types; that of a layer is the type of its convolution or matrix product."""
     computes = find_op_facts(index).depends_on_input
     return Categories.of(index.types, counting=computes, rank=_ranks(index, TYPE_RANKS))
 
 
 def by_dtype(index: GraphIndex) -> Categories:
-    """The dtype of the first output.
-
-    Args:
-        index: The graph.
-    """
+    """The dtype of the first output."""
     values = []
     for op in range(len(index)):
         dtypes = index.dtypes(op)
@@ -85,11 +77,7 @@ def by_dtype(index: GraphIndex) -> Categories:
 
 
 def by_device(index: GraphIndex) -> Categories:
-    """The devices that ops are pinned to, as "GPU:0", after the server where there are some.
-
-    Args:
-        index: The graph.
-    """
+    """The devices that ops are pinned to, as "GPU:0", after the server where there are some."""
     texts: dict[str, str] = {}
     values = []
     for node in index.nodes:
@@ -127,11 +115,7 @@ def device_text(device: str) -> str:
 
 
 def by_scope(index: GraphIndex) -> Categories:
-    """The outermost scopes, or those inside one, if that has more than half of what computes.
-
-    Args:
-        index: The graph.
-    """
+    """The outermost scopes, or those inside one, if that has more than half of what computes."""
     tree = index.scopes
     computes = find_op_facts(index).depends_on_input
     size = count_inside(tree.start, tree.stop, tree.order, computes).tolist()
@@ -153,11 +137,7 @@ def by_scope(index: GraphIndex) -> Categories:
 
 
 def by_structure(index: GraphIndex) -> Categories:
-    """Scopes that are built alike, those with most ops first; what is in one has its color.
-
-    Args:
-        index: The graph.
-    """
+    """Scopes that are built alike, those with most ops first; what is in one has its color."""
     outline, sums = outline_of(index, fold=False)
     if not len(index):
         return Categories.of([])
@@ -197,11 +177,7 @@ def _distinguishing_names(names: Sequence[str]) -> list[str]:
 
 
 def by_trainable(index: GraphIndex) -> Categories:
-    """Whether training changes a variable; nothing for other ops.
-
-    Args:
-        index: The graph.
-    """
+    """Whether training changes a variable; nothing for other ops."""
     values = [""] * len(index)
     trained = set(selectors.trainable(index).ops)
     for variable in definitions(index, handles(index)).values():
@@ -211,12 +187,7 @@ def by_trainable(index: GraphIndex) -> Categories:
 
 
 def by_difference(index: GraphIndex, difference: Difference) -> Categories:
-    """The change of each op by edits.
-
-    Args:
-        index: The graph.
-        difference: The difference of two graphs.
-    """
+    """The change of each op by edits."""
     masks = difference.ops(index)
     code = np.full(len(masks["added"]), UNCHANGED, dtype=np.int32)
     code[masks["changed"]] = CHANGED
@@ -246,11 +217,7 @@ ENCODINGS: dict[str, Callable[[GraphIndex], Categories]] = {
 
 
 def quote_names(names: Iterable[str]) -> str:
-    """Names as a list in words: '"a", "b" or "c"'.
-
-    Args:
-        names: The names, in order.
-    """
+    """Names as a list in words: '"a", "b" or "c"'."""
     *others, last = (f'"{name}"' for name in names)
     return f"{', '.join(others)} or {last}" if others else last
 
@@ -312,12 +279,7 @@ def _encode_function(by: Callable[[Op], object], index: GraphIndex) -> Encoding:
 
 
 def table_column(name: str, index: GraphIndex) -> Categories | Numbers:
-    """Encode a column of `editor.table()`; the names in a tuple are counted, or joined.
-
-    Args:
-        name: The name of the column.
-        index: The graph.
-    """
+    """Encode a column of `editor.table()`; the names in a tuple are counted, or joined."""
     values = [row[name] for row in rows(index)]
     if name in COUNTED_COLUMNS:
         return encode_values([len(value) for value in values if isinstance(value, tuple)])

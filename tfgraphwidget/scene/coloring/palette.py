@@ -121,7 +121,6 @@ def theme_on(background: str, text: str) -> Theme:
 
     Args:
         background: Its color, as "#rrggbb" or "rgb(255, 255, 255)".
-        text: The color of text on it.
 
     Raises:
         ValueError: For another notation.
@@ -209,11 +208,7 @@ def _parse(text: str) -> _Rgb:
 
 
 def ramp(*, dark: bool = False) -> tuple[str, ...]:
-    """The RAMP_STEPS fills of the ramp, from low to high.
-
-    Args:
-        dark: Whether the theme is dark.
-    """
+    """The RAMP_STEPS fills of the ramp, from low to high."""
     return tuple(map(_css, _ramp_steps(dark)))
 
 
@@ -225,9 +220,5 @@ def _ramp_steps(dark: bool) -> list[_Rgb]:
 
 @cache
 def default_theme(*, dark: bool) -> Theme:
-    """The light theme, or the dark one.
-
-    Args:
-        dark: Whether it is the dark one.
-    """
+    """The light theme, or the dark one."""
     return theme_on("#16191d", "#f0f3f6") if dark else theme_on("#ffffff", "#1c2126")

@@ -56,7 +56,6 @@ class Categories:
         Args:
             values: A label per op, "" for none.
             counting: Which ops count when there are more labels than colors: the most frequent labels get colors.
-            **more: Further fields.
         """
         number: dict[str, int] = {}
         code = np.fromiter((number.setdefault(v, len(number)) for v in values), np.int32, len(values))
@@ -79,11 +78,7 @@ class Categories:
         return np.where(codes < 0, 0, np.minimum(codes, MOST - 1) + 1).astype(np.uint8)
 
     def legend(self, by: str) -> Legend:
-        """The labels that have colors.
-
-        Args:
-            by: The name of the encoding.
-        """
+        """The labels that have colors."""
         count = np.bincount(self.code[self.code >= 0], minlength=len(self.labels)).tolist()
         rest = len(self.code) - sum(count)
         count = count if self.totals is None else list(self.totals)
@@ -129,11 +124,7 @@ class Numbers:
         return low > 0 and high > _SPAN * low
 
     def tint(self, values: Floats) -> Tint:
-        """128 … 255; 0 for what has no value, and for a cost of nothing.
-
-        Args:
-            values: The numbers of the ops.
-        """
+        """128 … 255; 0 for what has no value, and for a cost of nothing."""
         low, high = self.ends
         none = ~np.isfinite(values) | (self.total & (values <= 0))
         totals = np.clip(np.where(none, low, values), low, high)
@@ -144,11 +135,7 @@ class Numbers:
         return np.where(none, 0, RAMP_START + np.round(place * (RAMP_STEPS - 1))).astype(np.uint8)
 
     def legend(self, by: str) -> Legend:
-        """The ramp.
-
-        Args:
-            by: The name of the encoding.
-        """
+        """The ramp."""
         low, high = self.ends
         if not np.isfinite(self.value).any() or (self.total and high <= 0):
             return Legend(by, notice=self.notice)
@@ -248,7 +235,6 @@ def format_number(value: float, unit: str = "") -> str:
     """Format a number in a few letters.
 
     Args:
-        value: the number.
         unit: "" for a plain number, "n" for a count, "B", "FLOP" or "µs".
 
     Example:

@@ -133,9 +133,6 @@ def build_display_list(scene: Scene, theme: Theme, paint: Paint | None = None, a
     """Compute the shapes of a scene.
 
     Args:
-        scene: The scene.
-        theme: The colors of the theme.
-        paint: The selection and the colors.
         area: The part to draw as (left, top, width, height) in pixels; None for all.
     """
     whole: Area = tuple(scene.box[0].tolist())
@@ -683,12 +680,7 @@ def _route(scene: Scene, edge: int) -> Points:
 
 
 def thickness(tensors: int, size: float) -> float:
-    """The width of a line in pixels, by the bytes of its largest tensor and the number of tensors.
-
-    Args:
-        tensors: The number of tensors.
-        size: The number of elements.
-    """
+    """The width of a line in pixels, by the bytes of its largest tensor and the number of tensors."""
     by_size = min(max(float(np.log10(size)) - 3, 0.0), 6.0) * 0.55 if size > 0 else 0.0
     by_number = min(float(np.log2(tensors)) * 0.35, 1.4) if tensors > 1 else 0.0
     return min(int((1.2 + by_size + by_number) * 2 + 0.5) / 2, _WIDEST)

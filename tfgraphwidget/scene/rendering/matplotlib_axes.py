@@ -91,10 +91,7 @@ def draw(
     """Draw a scene on matplotlib axes, one unit per pixel. pyplot is not used: nothing is shown or kept.
 
     Args:
-        scene: The scene.
         ax: The axes; None for those of a new figure of fitting size.
-        paint: The selection and the colors.
-        dark: Whether to use the dark theme.
         area: The part to draw as (left, top, width, height) in pixels; None for all.
         theme: Other colors than those of the light or dark theme.
 
@@ -137,11 +134,7 @@ def write(
     """Write a picture to a file object.
 
     Args:
-        scene: The scene.
-        file: A binary file.
         kind: "png" or "pdf".
-        paint: The selection and the colors.
-        dark: Whether to use the dark theme.
         area: The part to draw as (left, top, width, height) in pixels; None for all.
         theme: Other colors than those of the light or dark theme.
     """

@@ -29,10 +29,7 @@ def save(
     """Write a picture in the format of the suffix.
 
     Args:
-        scene: The scene.
         path: A file name that ends in .svg, .png or .pdf.
-        paint: The selection and the colors.
-        dark: Whether to use the dark theme.
         area: The part to draw as (left, top, width, height) in pixels; None for all.
         theme: Other colors than those of the light or dark theme.
 
@@ -62,11 +59,7 @@ def write(
     """Write a picture to a file object.
 
     Args:
-        scene: The scene.
-        file: A binary file.
         kind: "svg", "png" or "pdf".
-        paint: The selection and the colors.
-        dark: Whether to use the dark theme.
         area: The part to draw as (left, top, width, height) in pixels; None for all.
         theme: Other colors than those of the light or dark theme.
 

@@ -33,9 +33,6 @@ def svg(
     """Draw a scene as an SVG document with one unit per pixel.
 
     Args:
-        scene: The scene.
-        paint: The selection and the colors.
-        dark: Whether to use the dark theme.
         area: The part to draw as (left, top, width, height) in pixels; None for all.
         theme: Other colors than those of the light or dark theme.
 

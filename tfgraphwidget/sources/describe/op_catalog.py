@@ -142,7 +142,6 @@ def parameters(op_type: str, tensors: int = 1, options: tuple[str, ...] = ()) ->
     """The parameters of an op type that is called on so many tensors: further inputs, then attributes.
 
     Args:
-        op_type: The op type.
         tensors: How many tensors it is called on.
         options: Names of inputs that are given as parameters, so that the tensors are the others.
 
@@ -208,9 +207,7 @@ def call_arguments(op_type: str, tensors: Sequence[object], options: Mapping[str
     """The keyword arguments of `tf.raw_ops` for a call of an op type.
 
     Args:
-        op_type: The op type.
         tensors: The tensors that it is called on.
-        options: Its parameters by name.
 
     Returns:
         The arguments by name.
@@ -236,7 +233,6 @@ def fits(op_type: str, dtypes: Sequence[str]) -> bool:
 
     Args:
         op_type: The op type, such as "MatMul".
-        dtypes: The dtypes of the tensors.
     """
     if op_type in _ADAPTED:
         return len(dtypes) == 1
@@ -293,11 +289,6 @@ def _plain(value: Any, kind: str) -> object:
 def check_parameters(op_type: str, all_parameters: Sequence[Parameter], options: Mapping[str, object]) -> None:
     """Check the parameters of a call.
 
-    Args:
-        op_type: What is called, for the error.
-        all_parameters: Its parameters.
-        options: Values by name.
-
     Raises:
         InvalidArgument: There is no parameter of a name, a value does not fit, or a required one is missing.
     """
@@ -317,11 +308,6 @@ def check_parameters(op_type: str, all_parameters: Sequence[Parameter], options:
 
 def check_value(op_type: str, parameter: Parameter, value: Any) -> None:
     """Check one value.
-
-    Args:
-        op_type: The op type.
-        parameter: The parameter.
-        value: What is given for it.
 
     Raises:
         InvalidArgument: The parameter cannot have this value.
@@ -390,7 +376,6 @@ def function_parameters(function: Any, tensors: int = 1) -> tuple[Parameter, ...
     """The keyword parameters of a Python function that a form can ask for, behind the tensors that it is called on.
 
     Args:
-        function: The function.
         tensors: How many tensors it is called on.
 
     Returns:

@@ -55,10 +55,6 @@ class OpDescription:
 def describe_op(index: GraphIndex, i: int) -> OpDescription:
     """Describe an op: its device, tensors and attributes.
 
-    Args:
-        index: The index of the graph.
-        i: The op's number.
-
     Returns:
         The facts; what the file does not say, or says wrongly, is "unknown".
     """
@@ -113,9 +109,6 @@ def attribute_text(value: AttrValue) -> str:
     """An AttrValue as text of at most 200 characters; "unreadable" when it is damaged.
 
     What is cut ends in "…". What is not can be given to `set_attr` as it is: strings are as Python writes them.
-
-    Args:
-        value: The AttrValue.
     """
     try:
         text = _text(value)

@@ -35,8 +35,6 @@ def live_origin(outermost: Body, body: Body, op: tuple[str, str], function: str 
 
     Args:
         outermost: The source's own body, whose library has `function`.
-        body: The graph that holds the op.
-        op: Name and type of the op.
         function: The function whose body it is, or "".
     """
     name, kind = op
@@ -72,11 +70,7 @@ def _operation(graph: Graph, names: Iterable[str], kind: str) -> Operation | Non
 
 
 def format_frames(frames: Iterable[Frame]) -> tuple[str, ...]:
-    """(file, line, function, source line), outermost first, as text: others' in a row as one.
-
-    Args:
-        frames: The frames of a traceback.
-    """
+    """(file, line, function, source line), outermost first, as text: others' in a row as one."""
     texts: list[str] = []
     last = 0
     for owner, frames_of_owner in itertools.groupby(frames, key=lambda frame: _owner(frame[0])):
@@ -102,8 +96,6 @@ def saved_origin(info: Any, op: str, function: str = "") -> tuple[str, ...]:
     """Return the lines of code that created an op of a SavedModel.
 
     Args:
-        info: The SavedModel's GraphDebugInfo.
-        op: The name of the op.
         function: The name of the function that the op is in; "" for the graph.
     """
     for key in (f"{op}@{function}", op):

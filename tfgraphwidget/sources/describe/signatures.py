@@ -18,7 +18,6 @@ def definition_signature(definition: FunctionDef, results: Sequence[Shape] = ())
     """The signature of a FunctionDef, which does not have the shapes of its results.
 
     Args:
-        definition: The FunctionDef.
         results: The shapes of the results, if a call has them.
     """
     signature = definition.signature
@@ -39,7 +38,6 @@ def body_signature(index: GraphIndex, arguments: Sequence[str], returns: Mapping
     """The signature of a function's body.
 
     Args:
-        index: The index of the body.
         arguments: The tensors of the arguments, as in `Body`.
         returns: Name of each result → tensor, as in `Body`.
     """

@@ -65,9 +65,6 @@ def write_archive(
     """Write an archive.
 
     Args:
-        file: The open file.
-        header: What `SavedEditor` says, as JSON.
-        folder: The files to write.
         model: The folder of a SavedModel to write beside them.
         tensors: The values, which are read and written one after the other.
     """

@@ -26,7 +26,6 @@ def relocate_assets(meta: MetaGraphDef, folder: Path | None) -> MetaGraphDef:
     collection of that. What comes without a folder, and what names a file outside of "assets", stays as it is.
 
     Args:
-        meta: The MetaGraphDef.
         folder: The directory, or None.
     """
     if folder is None:
@@ -45,11 +44,7 @@ def relocate_assets(meta: MetaGraphDef, folder: Path | None) -> MetaGraphDef:
 
 
 def asset_files(meta: MetaGraphDef) -> list[AssetFileDef]:
-    """The AssetFileDefs of a MetaGraphDef; TensorFlow 1 stores them in a collection.
-
-    Args:
-        meta: The MetaGraphDef.
-    """
+    """The AssetFileDefs of a MetaGraphDef; TensorFlow 1 stores them in a collection."""
     if meta.asset_file_def or _ASSETS not in meta.collection_def:
         return list(meta.asset_file_def)
     assets = [tf_protos.AssetFileDef() for _ in meta.collection_def[_ASSETS].any_list.value]
@@ -59,10 +54,6 @@ def asset_files(meta: MetaGraphDef) -> list[AssetFileDef]:
 
 def is_outside_assets(folder: Path, filename: str) -> bool:
     """Whether the name of an asset leads out of a SavedModel's "assets": by "..", an absolute path or a link.
-
-    Args:
-        folder: The SavedModel's directory.
-        filename: The name in the AssetFileDef.
 
     >>> is_outside_assets(Path("model"), "words/en.txt"), is_outside_assets(Path("model"), "../../etc/passwd")
     (False, True)
@@ -88,11 +79,7 @@ def _make_constant(node: NodeDef, path: str) -> None:
 
 
 def loading_ops(meta: MetaGraphDef) -> list[str]:
-    """The ops that a SavedModel runs when it is loaded.
-
-    Args:
-        meta: The MetaGraphDef.
-    """
+    """The ops that a SavedModel runs when it is loaded."""
     init_op = meta.signature_def[_INIT].outputs[_INIT].name if _INIT in meta.signature_def else ""
     roots = [init_op, *(name for key in _MAIN_OPS for name in _collection_names(meta, key))]
     return [split_tensor(name)[0] for name in roots if name]

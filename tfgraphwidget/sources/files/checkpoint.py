@@ -43,11 +43,7 @@ def is_checkpoint(path: str | os.PathLike[str]) -> bool:
 
 
 def is_saved_model_folder(path: str | os.PathLike[str]) -> bool:
-    """Whether a path is the directory of a SavedModel.
-
-    Args:
-        path: The path.
-    """
+    """Whether a path is the directory of a SavedModel."""
     return _is(Path.is_file, Path(os.fspath(path)) / "saved_model.pb")
 
 
@@ -115,11 +111,7 @@ class Checkpoint:
 
     @classmethod
     def of_saved_model(cls, folder: Path) -> Checkpoint:
-        """The checkpoint in the directory of a SavedModel.
-
-        Args:
-            folder: The directory.
-        """
+        """The checkpoint in the directory of a SavedModel."""
         return cls(str(folder / "variables" / "variables"))
 
     def missing(self) -> list[str]:
@@ -244,7 +236,6 @@ def value_type(checkpoint: Checkpoint, name: str) -> str:
     """The dtype and the shape of a value, "float32 [2, 3]".
 
     Args:
-        checkpoint: The checkpoint.
         name: The name of a value of the checkpoint.
     """
     return f"{checkpoint.dtypes[name]} {list(checkpoint.shapes[name])}"

@@ -32,8 +32,6 @@ def restored_names(nodes: Sequence[NodeDef], library: Library, restore_op: str) 
     """Return the names that the graph's Saver reads from a checkpoint.
 
     Args:
-        nodes: The NodeDefs of the graph.
-        library: The functions of the graph.
         restore_op: The name of the op that restores, which can be a function call.
     """
     names_by_op = _restored_by_op(nodes)
@@ -45,13 +43,7 @@ def restored_names(nodes: Sequence[NodeDef], library: Library, restore_op: str) 
 
 
 def keys_by_restore_call(nodes: Sequence[NodeDef], library: Library, restore_op: str) -> dict[str, str]:
-    """Handle op → the name that it is restored from by a Saver that is a function, as TensorFlow 2 saves one.
-
-    Args:
-        nodes: The NodeDefs of the graph.
-        library: Its functions.
-        restore_op: The op that calls the function.
-    """
+    """Handle op → the name that it is restored from by a Saver that is a function, as TensorFlow 2 saves one."""
     call = next((node for node in nodes if node.name == restore_op and "f" in node.attr), None)
     if call is None or call.attr["f"].func.name not in library.functions():
         return {}
@@ -86,10 +78,6 @@ def _restored_by_op(nodes: Iterable[NodeDef]) -> dict[str, list[str]]:
 
 def checkpoint_keys(nodes: Sequence[NodeDef], variables: Iterable[VariableDef]) -> dict[str, str]:
     """Map variables to the names of their values in a checkpoint.
-
-    Args:
-        nodes: The NodeDefs of the graph.
-        variables: Its variables.
 
     Returns:
         Handle op → the name that the graph's Saver restores it from, or else the variable's own name.

@@ -109,11 +109,7 @@ class Container:
         return self._parsed[name]
 
     def notices(self, name: str) -> tuple[str, ...]:
-        """A sentence about what the message of that name does not hold of a text.
-
-        Args:
-            name: The name of the message.
-        """
+        """A sentence about what the message of that name does not hold of a text."""
         unknown = self.unknown_fields.get(name)
         if not unknown:
             return ()
@@ -124,11 +120,7 @@ class Container:
         return (sentence,)
 
     def with_messages(self, messages: MessageClasses) -> Container:
-        """The same bytes, to be parsed with other message classes.
-
-        Args:
-            messages: The classes of the messages.
-        """
+        """The same bytes, to be parsed with other message classes."""
         return Container(self.data, messages, self.path, self.file)
 
 

@@ -25,11 +25,7 @@ class FileForm:
         self._imported = {node.name: _digest(node) for node in nodes}
 
     def nodes(self, nodes: Iterable[NodeDef]) -> list[NodeDef]:
-        """The NodeDefs of the imported graph in the file's form.
-
-        Args:
-            nodes: The NodeDefs, in the order of the graph.
-        """
+        """The NodeDefs of the imported graph in the file's form."""
         return [self._node(self._repair(node), self._nodes.get(node.name)) for node in nodes]
 
     def envelope(self, imported: GraphDef) -> GraphDef:

@@ -29,11 +29,7 @@ if TYPE_CHECKING:
 
 
 def no_checkpoint(path: Path) -> Path | None:  # noqa: ARG001
-    """None: the format does not say where values lie.
-
-    Args:
-        path: The path of the file.
-    """
+    """None: the format does not say where values lie."""
     return None
 
 
@@ -110,11 +106,7 @@ def register_format(source_format: SourceFormat) -> SourceFormat:
 
 
 def unregister_format(name: str) -> None:
-    """Remove the format of that name; KeyError when there is none.
-
-    Args:
-        name: The format's name.
-    """
+    """Remove the format of that name; KeyError when there is none."""
     del _FORMATS[name]
 
 
@@ -148,11 +140,7 @@ def main_files() -> tuple[str, ...]:
 
 
 def find_checkpoint(path: Path) -> Path | None:
-    """The checkpoint that belongs to a file by its name, if the file's format knows of one.
-
-    Args:
-        path: The file.
-    """
+    """The checkpoint that belongs to a file by its name, if the file's format knows of one."""
     likely = (each for each in registered_formats() if path.name.lower().endswith(each.suffixes))
     return next((checkpoint for each in likely if (checkpoint := each.find_checkpoint(path)) is not None), None)
 
@@ -389,7 +377,6 @@ def open_bytes(data: bytes, options: OpenOptions) -> Source:
     """Open bytes in the format that they are recognized as. Raises NotAGraph when no format matches.
 
     Args:
-        data: The content of a file.
         options: The choices of the caller: signature, checkpoint, tags, session.
     """
     container = Container(data, tf_protos.message_classes())
@@ -439,7 +426,6 @@ def _unsupported_input(data: bytes, name: str) -> str:
 
     Args:
         data: The first bytes of the file.
-        name: The name of the file.
     """
     for each in _UNSUPPORTED:
         start = each.at % len(data) if data else 0

@@ -43,9 +43,6 @@ def import_file(file: FileGraph) -> ImportedGraph:
     """Import the graph, open a session on it, and load the values that the checkpoint has.
 
     Raises NotRunnable, naming what stands in the way; nothing is left open then.
-
-    Args:
-        file: The graph of a file.
     """
     for obstacle in find_obstacles(file):
         if obstacle.stops:
@@ -120,7 +117,6 @@ def _import_repaired(meta: MetaGraphDef, import_it: Callable[[], _Result], repai
         meta: What is imported. TensorFlow adds default attributes to the NodeDefs that it is given
             (test_tensorflow_facts.py::test_an_import_adds_default_attributes_to_the_graph_def_that_it_is_given).
         import_it: Imports it. If it fails, the graph has no new ops.
-        repairs: Takes what was left out.
     """
     repairs.repair(meta, takes_version=is_version(meta.meta_info_def.tensorflow_version or "1.0"))
     try:
@@ -168,7 +164,6 @@ def write_checkpoint(prefix: str, values: Mapping[str, Callable[[], object]]) ->
     """Write a checkpoint.
 
     Args:
-        prefix: The prefix of its files.
         values: What reads each value, by its name.
     """
     arrays = {name: _array(read()) for name, read in values.items()}

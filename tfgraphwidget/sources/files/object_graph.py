@@ -18,10 +18,6 @@ def object_variables(meta: MetaGraphDef, nodes: Sequence[NodeDef]) -> tuple[Coll
     """Collections as a TensorFlow 1 graph would have them, and the real name of each handle op that has another.
 
     Empty when the MetaGraphDef has no object graph.
-
-    Args:
-        meta: The MetaGraphDef.
-        nodes: The NodeDefs, in the order of the graph.
     """
     if not meta.object_graph_def.nodes:
         return ({}, ()), {}
@@ -67,10 +63,6 @@ def unrestored_variables(meta: MetaGraphDef, nodes: Sequence[NodeDef]) -> dict[s
     """Handle op -> number of the saved object, for variables that functions capture and the Saver does not restore.
 
     Keras 3 saved by tf.saved_model.save is so: its Saver restores other variables, which no function reads.
-
-    Args:
-        meta: The MetaGraphDef.
-        nodes: The NodeDefs, in the order of the graph.
     """
     if not meta.object_graph_def.nodes:
         return {}
@@ -81,12 +73,7 @@ def unrestored_variables(meta: MetaGraphDef, nodes: Sequence[NodeDef]) -> dict[s
 
 
 def saved_variables(meta: MetaGraphDef, nodes: Sequence[NodeDef]) -> dict[str, int]:
-    """Handle op -> number of the saved object, for all variables whose values a SavedModel keeps by object.
-
-    Args:
-        meta: The MetaGraphDef.
-        nodes: The NodeDefs, in the order of the graph.
-    """
+    """Handle op -> number of the saved object, for all variables whose values a SavedModel keeps by object."""
     saved_objects = meta.object_graph_def.nodes
     by_name = {each.variable.name: k for k, each in enumerate(saved_objects) if _is_variable(each)}
     by_op = {node.name: by_name[node.name] for node in nodes if node.op in HANDLES and node.name in by_name}
@@ -94,12 +81,7 @@ def saved_variables(meta: MetaGraphDef, nodes: Sequence[NodeDef]) -> dict[str, i
 
 
 def bound_variables(meta: MetaGraphDef, nodes: Sequence[NodeDef]) -> tuple[str, ...]:
-    """The handle ops of the variables that saved functions capture.
-
-    Args:
-        meta: The MetaGraphDef.
-        nodes: The NodeDefs, in the order of the graph.
-    """
+    """The handle ops of the variables that saved functions capture."""
     return tuple(_bound_by_calls(meta.object_graph_def, nodes))
 
 

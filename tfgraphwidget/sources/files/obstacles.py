@@ -318,12 +318,7 @@ def _unlike(file: FileGraph, checkpoint: Checkpoint) -> str:
 
 
 def missing_checkpoint_names(file: FileGraph, checkpoint: Checkpoint) -> list[str]:
-    """The names that the graph would read from a checkpoint and that the checkpoint does not have.
-
-    Args:
-        file: The graph of a file.
-        checkpoint: The checkpoint.
-    """
+    """The names that the graph would read from a checkpoint and that the checkpoint does not have."""
     restore_op = file.meta.saver_def.restore_op_name
     names = restored_names(file.body.protos, file.body.library, restore_op) if restore_op else []
     if not names:

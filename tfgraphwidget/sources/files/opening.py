@@ -153,10 +153,7 @@ def trust_of(where: str, nodes: NodeDefs, library: GraphDefLibrary, folder: Path
 
     Args:
         where: The file, as the subject of a sentence.
-        nodes: Its ops.
-        library: Its functions.
         folder: The directory of the files that tables may be filled from; None for no file.
-        options: What the caller chose.
     """
     trust = Trust(where, options.trusted, () if folder is None else (folder,))
     bodies = [library.function(name).node_def for name in library.functions()]

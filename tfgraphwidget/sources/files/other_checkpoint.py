@@ -59,12 +59,6 @@ def other_checkpoint(own: Checkpoint, replacement: Checkpoint, meta: MetaGraphDe
     as an attribute, and of a SavedModel that was loaded again give the same variables other names: the objects of both
     checkpoints are followed by their attributes. A checkpoint of TensorFlow 1 has the names of the variables.
 
-    Args:
-        own: The checkpoint in its folder.
-        replacement: The other one.
-        meta: Its MetaGraphDef.
-        body: The graph.
-
     Raises:
         GraphEditError: The other checkpoint lacks a value that the graph needs, or has one of another shape or dtype.
     """

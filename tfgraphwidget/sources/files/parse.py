@@ -19,11 +19,7 @@ _SAMPLE = 1000
 
 
 def is_text_format(data: bytes) -> bool:
-    """Whether bytes look like protobuf's text format.
-
-    Args:
-        data: The content of a file.
-    """
+    """Whether bytes look like protobuf's text format."""
     return _TEXT.match(data[:4096]) is not None and b"\0" not in data[:4096]
 
 
@@ -35,7 +31,6 @@ def parse_message(data: bytes, message_class: type[_Graphs], *, text: bool) -> t
 
     Args:
         data: The bytes.
-        message_class: The class of the message.
         text: Whether the bytes are in text format.
 
     Returns:

@@ -28,12 +28,7 @@ class Functions(Protocol):
 
 
 def read_signatures(meta: MetaGraphDef, body: Body) -> tuple[tuple[Signature, ...], dict[str, tuple[str, ...]]]:
-    """The signatures of a MetaGraphDef, sorted by name, and those left out, with the tensors that the graph lacks.
-
-    Args:
-        meta: The MetaGraphDef.
-        body: Its graph.
-    """
+    """The signatures of a MetaGraphDef, sorted by name, and those left out, with the tensors that the graph lacks."""
     nodes = NodesByName(body.nodes())
     signatures: list[Signature] = []
     missing_ends: dict[str, tuple[str, ...]] = {}
@@ -82,7 +77,6 @@ def choose_signature(signatures: tuple[Signature, ...], name: object, title: str
     None if there is none, or several of which none is the default: all of them lie in the graph itself.
 
     Args:
-        signatures: The signatures of the file.
         name: The name that the caller chose, or None.
         title: The subject of error messages, "File 'model.pb'".
 
@@ -105,7 +99,6 @@ def choice_notice(signatures: Sequence[Signature], where: str) -> str:
     """The sentence on a file that was opened as a whole, for none of its signatures is the default.
 
     Args:
-        signatures: The signatures of the file.
         where: The subject of sentences about it, "File 'model.pb'".
     """
     names = [signature.name for signature in signatures]
@@ -125,8 +118,6 @@ def entry_path(signature: Signature | None, nodes: Iterable[NodeDef], library: F
 
     Args:
         signature: The signature; None for the graph itself.
-        nodes: The NodeDefs of the graph.
-        library: The functions of the graph.
     """
     if signature is None:
         return ()
@@ -153,9 +144,6 @@ def shared_functions(
 
     Args:
         signature: The signature that was chosen; None for the graph itself.
-        signatures: All signatures of the file.
-        nodes: The NodeDefs of the graph.
-        library: The functions of the graph.
     """
     if signature is None:
         return frozenset()

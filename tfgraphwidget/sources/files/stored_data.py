@@ -45,11 +45,7 @@ class FileStoredData:
         self._file = file
 
     def shape(self, handle: str) -> tuple[int, ...]:
-        """The shape of a variable's value in the checkpoint, whole where the variable is a slice; see `value`.
-
-        Args:
-            handle: The name of the handle op.
-        """
+        """The shape of a variable's value in the checkpoint, whole where the variable is a slice; see `value`."""
         checkpoint, key = self._place(handle)
         return tuple(checkpoint.shapes[key])
 
@@ -59,11 +55,7 @@ class FileStoredData:
         return self._file.checkpoint is not None
 
     def key(self, handle: str) -> str | None:
-        """The name of a variable's value in the checkpoint; None when it has none.
-
-        Args:
-            handle: The name of the handle op.
-        """
+        """The name of a variable's value in the checkpoint; None when it has none."""
         try:
             return self._place(handle)[1]
         except SessionRefused:
@@ -78,9 +70,6 @@ class FileStoredData:
 
         Keras has a handle for its layer's variable and one for what functions capture, and TensorFlow writes a third
         that the Saver restores; one value of the checkpoint is for all of them.
-
-        Args:
-            handle: The name of the handle op.
         """
         return self._twins.get(handle, ())
 
@@ -101,11 +90,7 @@ class FileStoredData:
         return {handle: objects[number].variable.name for handle, number in numbers.items()}
 
     def dtype(self, handle: str) -> str:
-        """The name of the dtype of a variable's value in the checkpoint. Raises SessionRefused when there is none.
-
-        Args:
-            handle: The name of the handle op.
-        """
+        """The name of the dtype of a variable's value in the checkpoint. Raises SessionRefused when there is none."""
         checkpoint, key = self._place(handle)
         return checkpoint.dtypes[key]
 

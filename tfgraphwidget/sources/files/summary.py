@@ -151,9 +151,6 @@ def find_output_ops(nodes: Iterable[NodeDef]) -> list[dict[str, str]]:
     """{"name", "type"} of each probable output op, the last of the graph's NodeDefs first.
 
     In a graph with placeholders or other inputs, only ops that depend on them count.
-
-    Args:
-        nodes: The NodeDefs of a graph.
     """
     kinds: dict[str, str] = {}
     sources: dict[str, list[str]] = {}

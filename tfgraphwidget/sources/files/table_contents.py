@@ -61,7 +61,6 @@ def table_contents(
     """How tables are filled.
 
     Args:
-        body: The graph.
         meta: The MetaGraphDef that it is of; an empty one for a GraphDef.
         folder: The directory of the files that tables may be filled from; None for no file.
         trust: Whether what does more than compute may run.

@@ -144,7 +144,6 @@ def write_bundle(prefix: str, tensors: Iterable[StoredTensor]) -> None:
 
     Args:
         prefix: The path of its files without their suffixes, "m.ckpt".
-        tensors: The tensors.
 
     Raises:
         OSError: A file cannot be written.
@@ -160,7 +159,6 @@ def write_shard(file: IO[bytes], tensors: Iterable[StoredTensor]) -> bytes:
 
     Args:
         file: The file. It need not be one that can be read or sought in.
-        tensors: The tensors.
 
     Returns:
         The content of the index beside it.

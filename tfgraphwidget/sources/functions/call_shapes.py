@@ -26,7 +26,6 @@ def call_shapes(
     """The static shapes of the results of a call; None if they do not follow from our own shape functions.
 
     Args:
-        call: The op that calls the function.
         shapes: The static shapes of the tensors that it reads.
         sources: The ops that it reads them of.
         function: Finds a FunctionDef by its name; KeyError when there is none.
@@ -78,7 +77,6 @@ def check_arguments(call: NodeDef, dtypes: Sequence[str], function: Callable[[st
     """Check the dtypes of what a call passes to its function.
 
     Args:
-        call: The op that calls the function.
         dtypes: The dtypes of the tensors that it reads.
         function: Finds a FunctionDef by its name; KeyError when there is none.
 

@@ -38,7 +38,6 @@ class CallStructure:
         """One tensor for each parameter; a tensor is the result, or a tuple of several.
 
         Args:
-            specs: The TensorSpecs by the parameters' names.
             results: The number of tensors that the function returns.
         """
         kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
@@ -50,7 +49,6 @@ class CallStructure:
         """One parameter for each tensor of a graph, by the parameters' names.
 
         Args:
-            index: The graph.
             tensors: {parameter: tensor}; its static shape and dtype are the parameter's.
             results: The number of tensors that the function returns.
         """
@@ -97,11 +95,7 @@ class CallStructure:
         return [leaf for leaf, spec in zip(leaves, specs, strict=True) if isinstance(spec, tf.TensorSpec)]
 
     def pack(self, tensors: Iterable[object]) -> Any:
-        """The results as the function returns them.
-
-        Args:
-            tensors: The tensors.
-        """
+        """The results as the function returns them."""
         if isinstance(self.results, _ResultsByKey):  # tf.nest would sort the keys
             return dict(zip(self.results, tensors, strict=True))
         rest = iter(tensors)
@@ -124,11 +118,7 @@ class CallStructure:
         return CallStructure(self.parameters, self.specs, _ResultsByKey((key, _any_tensor()) for key in keys))
 
     def with_arguments(self, specs: Mapping[str, tf.TensorSpec]) -> CallStructure:
-        """The same with further tensors as keyword arguments, which an edit has added, by their names.
-
-        Args:
-            specs: The TensorSpecs by the parameters' names.
-        """
+        """The same with further tensors as keyword arguments, which an edit has added, by their names."""
         names_in_use = {parameter.name for parameter in self.parameters}
         names = {name: free_name(name, names_in_use) for name in specs}
         kind = inspect.Parameter.KEYWORD_ONLY
@@ -139,9 +129,6 @@ class CallStructure:
         """The same for tensors of other shapes or dtypes; a composite's components stay what they are.
 
         Names stay: to TensorFlow a TensorSpec of another name is not the same.
-
-        Args:
-            specs: The new TensorSpecs, in order.
         """
         rest = iter(specs)
 
@@ -176,7 +163,6 @@ def call_structure(trace: ConcreteFunction, function: GenericFunction | None = N
     """The structure of a ConcreteFunction; None when TensorFlow does not say it.
 
     Args:
-        trace: The ConcreteFunction.
         function: The tf.function that it is a trace of, which knows the defaults and how parameters are passed.
     """
     signature, kind = getattr(trace.graph, "structured_input_signature", None), getattr(trace, "function_type", None)
@@ -199,11 +185,7 @@ def call_structure(trace: ConcreteFunction, function: GenericFunction | None = N
 
 
 def own_outputs(graph: FuncGraph) -> list[Tensor]:
-    """The tensors that a FuncGraph returns to its caller; behind them are those that a gradient needs, once taken.
-
-    Args:
-        graph: The FuncGraph.
-    """
+    """The tensors that a FuncGraph returns to its caller; behind them are those that a gradient needs, once taken."""
     count = len(_leaves(graph.structured_outputs, tf.Tensor, tf.TensorSpec))
     return list(graph.outputs[: count or None])
 

@@ -27,11 +27,7 @@ __all__ = ["functional_ends", "functional_model", "functional_nodes"]  # for the
 
 
 def is_keras_model(thing: object) -> TypeGuard[KerasModel]:
-    """Whether an object is a Keras model or layer.
-
-    Args:
-        thing: Any object.
-    """
+    """Whether an object is a Keras model or layer."""
     keras = sys.modules.get("keras")
     layer = getattr(keras, "Layer", None)
     return isinstance(layer, type) and isinstance(thing, layer)
@@ -41,7 +37,6 @@ def keras_source(model: KerasModel, signature: object = None) -> Source:
     """The graph that a built model runs for inference (training=False).
 
     Args:
-        model: The model.
         signature: A tf.TensorSpec, or a structure of these, for each argument of its `call`: in order, or by name.
             None for what Keras has recorded.
 
@@ -86,11 +81,7 @@ def keras_source(model: KerasModel, signature: object = None) -> Source:
 
 
 def keras_infos(thing: object) -> dict[int, CaptureInfo]:
-    """The names and trainability of the variables of a Keras model or layer, by id of the handle; else none.
-
-    Args:
-        thing: Any object.
-    """
+    """The names and trainability of the variables of a Keras model or layer, by id of the handle; else none."""
     variables = thing.variables if is_keras_model(thing) else ()
     return {id(v.value.handle): CaptureInfo(v.path, v.trainable) for v in variables if isinstance(v.value, tf.Variable)}
 
@@ -99,7 +90,6 @@ def layer_outputs(model: KerasModel, graph: tf.Graph) -> dict[Hashable, str]:
     """The tensor of `graph`, which `keras_source` traced, that each KerasTensor of a functional model stands for.
 
     Args:
-        model: A Functional model.
         graph: The trace of the model, or of the Sequential model that it computes.
 
     Returns:

@@ -40,7 +40,6 @@ def open_function(name: str, library: Body, caller: GraphIndex | None = None, op
     An argument that the call feeds from a variable, or from another op that holds state, is shown as that op.
 
     Args:
-        name: The function's name.
         library: The body whose function library has it.
         caller: That graph as edits have left it, with the functions that they have made; None for one without edits.
         op: The calling op's number in `caller`, if it was entered through a call.
@@ -215,8 +214,6 @@ def function_nodes(definition: FunctionDef, types: OpTypes, attributes: Mapping[
     """Return the body of a FunctionDef as NodeDefs.
 
     Args:
-        definition: The FunctionDef.
-        types: The op types of its nodes.
         attributes: The attributes of the call; a polymorphic function takes its dtypes from them.
     """
     signature = definition.signature

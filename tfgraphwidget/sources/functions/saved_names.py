@@ -58,7 +58,6 @@ def keys_of_objects(checkpoint: Checkpoint, variables: Mapping[str, SavedName]) 
     """The keys of the values of variables in a checkpoint of objects.
 
     Args:
-        checkpoint: The checkpoint.
         variables: The names of each variable, by its handle op.
 
     Returns:

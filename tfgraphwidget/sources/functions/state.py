@@ -48,7 +48,6 @@ def captured_state(source: Source, body: Body) -> BodyState:
     """The state behind the ops of a function's body.
 
     Args:
-        source: The source that was opened.
         body: The body of one of its functions.
 
     Returns:
@@ -105,11 +104,7 @@ class CapturedState:
         return rename_tensor(tensor.name, self.body.alias) if tensor.graph is self.graph else None
 
     def live(self, name: str) -> Variable | Tensor | None:
-        """Return the live variable or tensor.
-
-        Args:
-            name: The name of the op in the body.
-        """
+        """Return the live variable or tensor."""
         variable: Variable | Tensor | None = self._live[name]
         return variable
 
@@ -117,7 +112,6 @@ class CapturedState:
         """Return nothing: all state is live.
 
         Args:
-            names: The names of the ops that stand for the variables.
             init: "current", "initial" or "none".
         """
         return {}
@@ -126,12 +120,7 @@ class CapturedState:
         """None: the gradient of the live op is registered."""
 
     def table(self, name: str, dtypes: Pairs) -> Table | None:
-        """Export the live table.
-
-        Args:
-            name: The name of the op that stands for the table.
-            dtypes: Pairs of dtypes of keys and values, as numbers (DataType).
-        """
+        """Export the live table."""
         return _export_table(self._live[name], dtypes)
 
 
@@ -209,32 +198,19 @@ class SessionState:
         """None."""
 
     def operation(self, name: str) -> None:
-        """Return None.
-
-        Args:
-            name: The name of the op in the body.
-        """
+        """Return None."""
 
     def tensor_name(self, tensor: tf.Tensor) -> None:
-        """Return None.
-
-        Args:
-            tensor: The tensor.
-        """
+        """Return None."""
 
     def live(self, name: str) -> Variable | Tensor | None:
-        """Return a constant, or None.
-
-        Args:
-            name: The name of the op in the body.
-        """
+        """Return a constant, or None."""
         return self._live.get(name)
 
     def values(self, names: Iterable[str], init: str) -> Mapping[str, np.ndarray]:
         """Read the values in the session; those of a file are loaded into a new session first.
 
         Args:
-            names: The names of the ops that stand for the variables.
             init: "current", "initial" or "none".
         """
         origins = {name: self._origins[name] for name in names}
@@ -264,12 +240,7 @@ class SessionState:
         return {node.name: node for node in self.body.nodes() if _GRADIENT in node.attr}
 
     def table(self, name: str, dtypes: Pairs) -> Table | None:
-        """Export a file's table; of a live graph its content in the session, or what its initializer fills in.
-
-        Args:
-            name: The name of the op that stands for the table.
-            dtypes: Pairs of dtypes of keys and values, as numbers (DataType).
-        """
+        """Export a file's table; of a live graph its content in the session, or what its initializer fills in."""
         origin = self._origins[name]
         if self.source.revive is None:
             return self._session_table(origin)
@@ -329,7 +300,6 @@ class Trace(Protocol):
 
         Args:
             scope: The name scope of its ops, or the name of its only op.
-            op: The name in the function.
         """
 
     def op_in(self, scope: str, name: str) -> str | None:
@@ -337,7 +307,6 @@ class Trace(Protocol):
 
         Args:
             scope: The name scope of its ops, or the name of its only op.
-            name: The name there.
         """
 
 
@@ -412,11 +381,7 @@ class EditedState:
         return self.original.graph
 
     def operation(self, name: str) -> tf.Operation | None:
-        """Return the op of a FuncGraph that the op `name` of the body was read from, or that an edit has traced.
-
-        Args:
-            name: The name of the op in the body.
-        """
+        """Return the op of a FuncGraph that the op `name` of the body was read from, or that an edit has traced."""
         before = self.names_before.get(name, name)
         if before in self._names_now and before == name:  # a new op under the name that another had
             return None
@@ -449,9 +414,6 @@ class EditedState:
         """The live variable or tensor that the op `name` stands for.
 
         A variable that an edit made trainable, or not, is another one of its value.
-
-        Args:
-            name: The name of the op in the body.
         """
         element: Variable | None = self.new[name] if name in self.new else self.original.live(self._before(name))
         now = self.index.defined_variables.get(name)
@@ -480,7 +442,6 @@ class EditedState:
         """Values of those of `names` that are not live, as `init` says; new ones are.
 
         Args:
-            names: The names of the ops that stand for the variables.
             init: "current", "initial" or "none".
         """
         names_before = {name: self._before(name) for name in names}
@@ -496,12 +457,7 @@ class EditedState:
         return replace(gradient, inputs=inputs, captured=captured)
 
     def table(self, name: str, dtypes: Pairs) -> Table | None:
-        """Keys and values, of these `dtypes`, of the lookup table `name`.
-
-        Args:
-            name: The name of the op that stands for the table.
-            dtypes: Pairs of dtypes of keys and values, as numbers (DataType).
-        """
+        """Keys and values, of these `dtypes`, of the lookup table `name`."""
         if name in self.new:
             return _export_table(self.new[name], dtypes)
         return self.original.table(self._before(name), dtypes)

@@ -108,7 +108,6 @@ def open_function_message(
         function: Its arguments, returns, captures and structure; see `editor.archive`.
         values: The checkpoint with the values of its captures.
         where: The file, as the subject of sentences about it.
-        options: What the caller chose.
     """
     library = GraphDefLibrary.of(meta.graph_def)
     nodes, filled_in = readable_nodes(meta.graph_def.node, "This function", OpTypes(library.function))
@@ -137,9 +136,6 @@ def open_function_message(
 
 def write_structure(structure: CallStructure) -> Any:
     """How a function is called, as JSON.
-
-    Args:
-        structure: The structure.
 
     Raises:
         NotStorable: It has objects of Python.

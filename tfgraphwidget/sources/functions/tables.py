@@ -10,40 +10,23 @@ from tfgraphwidget.tf_types import LookupTable, MutableLookupTable, NodeDef
 
 
 def table_dtypes(nodes: Iterable[NodeDef]) -> list[tuple[int, int]]:
-    """(key, value) dtypes of the tables that ops read.
-
-    Args:
-        nodes: The NodeDefs, in the order of the graph.
-    """
+    """(key, value) dtypes of the tables that ops read."""
     reads = [node for node in nodes if node.op.startswith("LookupTable") and {"Tin", "Tout"} <= set(node.attr)]
     return list(dict.fromkeys((node.attr["Tin"].type, node.attr["Tout"].type) for node in reads))
 
 
 def _is_table_written(nodes: Iterable[NodeDef]) -> bool:
-    """Whether any op writes to a table.
-
-    Args:
-        nodes: The NodeDefs.
-    """
+    """Whether any op writes to a table."""
     return any(node.op in TABLE_WRITES for node in nodes)
 
 
 def table_of(content: Table, nodes: Iterable[NodeDef]) -> LookupTable:
-    """A lookup table of the same content: one that can be written if that can, and where any op writes to a table.
-
-    Args:
-        content: What it holds.
-        nodes: The NodeDefs, in the order of the graph.
-    """
+    """A lookup table of the same content: one that can be written if that can, and where any op writes to a table."""
     return make_table(content._replace(is_mutable=content.is_mutable and _is_table_written(nodes)))
 
 
 def make_table(content: Table) -> LookupTable:
-    """A lookup table.
-
-    Args:
-        content: What it holds.
-    """
+    """A lookup table."""
     keys, values = tf.convert_to_tensor(content.keys), tf.convert_to_tensor(content.values)
     default = tf.zeros(values.shape[1:], values.dtype)
     is_empty = keys.shape[0] == 0  # a mutable table: TensorFlow initializes no static one with nothing

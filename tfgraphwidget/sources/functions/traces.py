@@ -34,7 +34,6 @@ def function_source(
     """The source of a function's graph, which no session runs.
 
     Args:
-        graph: The FuncGraph.
         title: The source's name in the graph view and in sentences.
         way_out: What to open instead for what needs a session.
         infos: CaptureInfo by id of a captured variable's handle.
@@ -54,7 +53,6 @@ def captured_body(graph: FuncGraph, infos: Mapping[int, CaptureInfo]) -> tuple[G
     """The body of a function that was traced for an edit, and the live variables and tensors that its ops stand for.
 
     Args:
-        graph: The FuncGraph.
         infos: CaptureInfo by id of a captured variable's handle.
     """
     captures = Captures.of(graph, infos)
@@ -93,7 +91,6 @@ def find_trace(function: GenericFunction, signature: object, title: str) -> Conc
     """Return the trace of a tf.function that a user chooses.
 
     Args:
-        function: The tf.function.
         signature: The number of a trace, or TensorSpecs to trace with; None if there is only one trace.
         title: The subject of error messages, "tf.function 'f'".
 

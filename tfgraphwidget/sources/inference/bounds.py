@@ -81,12 +81,7 @@ class Bounds:
         self._counting: dict[str, Counting] = {}
 
     def excess(self, nodes: Sequence[NodeDef], functions: Mapping[str, FunctionDef]) -> Excess | None:
-        """The first op of a graph or of its functions that exceeds a limit; None if there is none.
-
-        Args:
-            nodes: The NodeDefs, in the order of the graph.
-            functions: The FunctionDefs by name.
-        """
+        """The first op of a graph or of its functions that exceeds a limit; None if there is none."""
         places = [("", nodes), *((name, functions[name].node_def) for name in sorted(functions))]
         ops = sum(len(place_nodes) for _, place_nodes in places)
         max_tensors = max(MAX_TENSORS, MAX_TENSORS_PER_OP * ops)
@@ -125,11 +120,7 @@ class Bounds:
         return count <= max_tensors and letters <= MAX_LETTERS
 
     def why(self, node: NodeDef) -> str:
-        """Why a NodeDef has too many tensors according to its attributes; "" when it does not.
-
-        Args:
-            node: The NodeDef of an op.
-        """
+        """Why a NodeDef has too many tensors according to its attributes; "" when it does not."""
         numbers, lists = self._of(node.op)
         for name in (*numbers, *lists):
             if name in node.attr and node.attr[name].placeholder:
@@ -145,9 +136,6 @@ class Bounds:
         """How many inputs and outputs the attributes of a NodeDef say that it has.
 
         Those that it has in any case are not counted.
-
-        Args:
-            node: The NodeDef of an op.
         """
         numbers, lists = self._of(node.op)
         if not numbers and not lists:
@@ -169,12 +157,7 @@ class Bounds:
 
 
 def why_fatal(op_type: str, shapes: Sequence[Shape]) -> str:
-    """Why TensorFlow would end the process when it infers the shapes of an op; "" if it does not.
-
-    Args:
-        op_type: Its type.
-        shapes: The static shapes of its inputs.
-    """
+    """Why TensorFlow would end the process when it infers the shapes of an op; "" if it does not."""
     for k in fatal_inputs(op_type, len(shapes)):
         shape = shapes[k]
         if shape is not None and bool(shape) == (op_type in _SCALAR):
@@ -183,12 +166,7 @@ def why_fatal(op_type: str, shapes: Sequence[Shape]) -> str:
 
 
 def fatal_inputs(op_type: str, count: int) -> range:
-    """The inputs whose shape may end the process.
-
-    Args:
-        op_type: The type of the op.
-        count: How many inputs it has.
-    """
+    """The inputs whose shape may end the process."""
     if op_type in _SCALAR:
         return range(_SCALAR[op_type], min(_SCALAR[op_type] + 1, count))
     return range(_NO_SCALARS.get(op_type, count), count)
@@ -202,7 +180,6 @@ def find_large_computation(nodes: Iterable[NodeDef], typing_of: Callable[[Sequen
     are values on which no shape can depend, such as initial values of variables.
 
     Args:
-        nodes: NodeDefs.
         typing_of: Returns the shapes of NodeDefs that consume only each other.
 
     Returns:

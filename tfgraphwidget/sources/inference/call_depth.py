@@ -25,10 +25,6 @@ def endless_functions(functions: Mapping[str, FunctionDef], first: Iterable[str]
     """Functions whose calls must not be followed, so that what `first` reaches is finite and small.
 
     Of every cycle of calls there is one among them. Each comes with the reason.
-
-    Args:
-        functions: The FunctionDefs by name.
-        first: The functions to begin with.
     """
     why: dict[str, str] = {}
     size: dict[str, tuple[int, int]] = {}  # depth and ops of what has been followed to its end

@@ -61,11 +61,7 @@ class OpTypes:
         self._by_type: dict[str, tuple[str, str]] = {}
 
     def dtypes(self, node: NodeDef) -> tuple[str, ...]:
-        """The dtype of each output of a NodeDef.
-
-        Args:
-            node: The NodeDef of an op.
-        """
+        """The dtype of each output of a NodeDef."""
         op_type = node.op
         dtypes = self._fixed.get(op_type)
         if dtypes is not None:
@@ -81,11 +77,7 @@ class OpTypes:
         return self._defined_dtypes(node)
 
     def outputs(self, node: NodeDef) -> tuple[Output, ...] | None:
-        """The output arguments of a NodeDef, in order; None for an unknown op type.
-
-        Args:
-            node: The NodeDef of an op.
-        """
+        """The output arguments of a NodeDef, in order; None for an unknown op type."""
         definition = self.definition(node.op)
         if definition is None:
             return None
@@ -94,10 +86,6 @@ class OpTypes:
     def input_at(self, node: NodeDef, k: int) -> tuple[DataType.ValueType, bool] | None:
         """The number of the dtype that a NodeDef takes at an input, 0 if unknown, and whether it
         takes a reference.
-
-        Args:
-            node: The NodeDef of an op.
-            k: The position of the input.
 
         Returns:
             Both; None for an unknown op type, and where the op has no such input.
@@ -168,11 +156,7 @@ class TypingWithFunctions:
         return OpTypes(self.functions.__getitem__)
 
     def dtypes(self, node: NodeDef) -> tuple[str, ...]:
-        """The dtype of each output of a NodeDef.
-
-        Args:
-            node: The NodeDef of an op.
-        """
+        """The dtype of each output of a NodeDef."""
         return (self._types if node.op in self.functions else self.base).dtypes(node)
 
     def definition(self, op_type: str) -> OpDef | None:
@@ -184,12 +168,7 @@ class TypingWithFunctions:
         return (self._types if op_type in self.functions else self.base).definition(op_type)
 
     def shape(self, op: str, port: int) -> Shape:
-        """The static shape of an output; None when it is unknown.
-
-        Args:
-            op: The name of the op.
-            port: The number of the output.
-        """
+        """The static shape of an output; None when it is unknown."""
         return self.base.shape(op, port)
 
     def number(self, dtype: str) -> DataType.ValueType:
@@ -201,11 +180,7 @@ class TypingWithFunctions:
         return ReshapedTyping(self, shapes)
 
     def with_functions(self, functions: Mapping[str, FunctionDef]) -> Typing:
-        """The same with further functions.
-
-        Args:
-            functions: The FunctionDefs by name.
-        """
+        """The same with further functions."""
         return TypingWithFunctions(self.base, {**self.functions, **functions})
 
 

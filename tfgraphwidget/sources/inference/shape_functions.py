@@ -40,7 +40,6 @@ def output_shapes(
     """The static shape of each output of an op; None if they do not follow here.
 
     Args:
-        node: The NodeDef.
         definition: Its OpDef; None for an unknown op type.
         shapes: The static shapes of the tensors that it reads.
         sources: The ops that it reads them of, whose values may be constants.
@@ -59,11 +58,7 @@ def output_shapes(
 
 
 def shape_from_proto(proto: TensorShapeProto) -> Shape:
-    """The shape in a TensorShapeProto; None for an unknown rank.
-
-    Args:
-        proto: The TensorShapeProto.
-    """
+    """The shape in a TensorShapeProto; None for an unknown rank."""
     if proto.unknown_rank or len(proto.dim) > MAX_RANK:
         return None
     return tuple(dim.size if dim.size >= 0 else None for dim in proto.dim)

@@ -79,11 +79,7 @@ class NodeTyping:
     versions: Callable[[], VersionDef]
 
     def dtypes(self, node: NodeDef) -> tuple[str, ...]:
-        """The dtype of each output of a NodeDef.
-
-        Args:
-            node: The NodeDef of an op.
-        """
+        """The dtype of each output of a NodeDef."""
         return self.types.dtypes(node)
 
     def definition(self, op_type: str) -> OpDef | None:
@@ -95,12 +91,7 @@ class NodeTyping:
         return self.types.definition(op_type)
 
     def shape(self, op: str, port: int) -> Shape:
-        """The static shape of an output; None when it is unknown.
-
-        Args:
-            op: The name of the op.
-            port: The number of the output.
-        """
+        """The static shape of an output; None when it is unknown."""
         shapes = self._shapes_by_op.get(op)
         if shapes is None:
             node = self._by_name.get(op)
@@ -125,11 +116,7 @@ class NodeTyping:
         return ReshapedTyping(self, shapes)
 
     def with_functions(self, functions: Mapping[str, FunctionDef]) -> Typing:
-        """The same with op types that are functions which an edit has added.
-
-        Args:
-            functions: The FunctionDefs by name.
-        """
+        """The same with op types that are functions which an edit has added."""
         return TypingWithFunctions(self, functions)
 
     @cached_property
@@ -204,12 +191,7 @@ class DerivedShapes:
         self._shapes: dict[str, Sequence[Shape | Literal["unknown"]]] = {}
 
     def shape(self, op: str, port: int) -> Shape | Literal["unknown"]:
-        """The static shape of an output.
-
-        Args:
-            op: The name of the op.
-            port: The number of the output.
-        """
+        """The static shape of an output."""
         # Depth first, without recursion: each op after those on whose shapes its own depend.
         stack = [op]
         entered = set[str]()  # a damaged graph may be a cycle
@@ -243,11 +225,7 @@ class DerivedShapes:
         return SHAPE_EQUIVALENTS.get(node.op, node.op) in INFERRED
 
     def is_stored(self, op: str) -> bool:
-        """Whether a NodeDef says what shapes its outputs have, or that TensorFlow does not know.
-
-        Args:
-            op: The name of the op.
-        """
+        """Whether a NodeDef says what shapes its outputs have, or that TensorFlow does not know."""
         node = self._nodes.get(op)
         return node is not None and self._has_stored(node)
 

@@ -29,9 +29,6 @@ def control_flow_contexts(graph: tf.Graph) -> tuple[ContextDef, ...]:
     """The outermost while loops' and conditionals' contexts, with all that is nested, in the order of their first ops.
 
     What an exception left half built is left out.
-
-    Args:
-        graph: The live graph.
     """
     own: defaultdict[ControlFlowContext, list[tf.Operation]] = defaultdict(list)
     for op in graph.get_operations():

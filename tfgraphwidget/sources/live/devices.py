@@ -162,12 +162,7 @@ def is_soft_placement(session: Session | None) -> bool:
 
 
 def pinned_notices(pinned: Iterable[PinnedOps], *, soft: bool) -> tuple[str, ...]:
-    """One sentence about all ops pinned to absent local devices, and one about those of other machines.
-
-    Args:
-        pinned: The ops by device.
-        soft: Whether the session places ops softly.
-    """
+    """One sentence about all ops pinned to absent local devices, and one about those of other machines."""
     sides: dict[bool, list[PinnedOps]] = {}
     for each in pinned:
         sides.setdefault(each.elsewhere, []).append(each)

@@ -42,11 +42,7 @@ class LiveTyping:
     captures: Captures
 
     def dtypes(self, node: NodeDef) -> tuple[str, ...]:
-        """The dtype of each output of a NodeDef.
-
-        Args:
-            node: The NodeDef of an op.
-        """
+        """The dtype of each output of a NodeDef."""
         return self.types.dtypes(node)
 
     def definition(self, op_type: str) -> OpDef | None:
@@ -58,12 +54,7 @@ class LiveTyping:
         return self.types.definition(op_type)
 
     def shape(self, op: str, port: int) -> Shape:
-        """The static shape of an output; None when it is unknown.
-
-        Args:
-            op: The name of the op.
-            port: The number of the output.
-        """
+        """The static shape of an output; None when it is unknown."""
         return tensor_shape(self.graph, self.captures.placeholders.get(op, op), port)
 
     def number(self, dtype: str) -> DataType.ValueType:
@@ -75,11 +66,7 @@ class LiveTyping:
         return ReshapedTyping(self, shapes)
 
     def with_functions(self, functions: Mapping[str, FunctionDef]) -> Typing:
-        """The same with op types that are functions which an edit has added.
-
-        Args:
-            functions: The FunctionDefs by name.
-        """
+        """The same with op types that are functions which an edit has added."""
         return TypingWithFunctions(self, functions)
 
 
@@ -106,9 +93,6 @@ def function_definition(function: LibraryFunction) -> FunctionDef:
 
     Of a TensorFlow 1 function `definition` would be the same, but it enters the function into the eager runtime too,
     where there may be another one of its name: the same SavedModel in another graph.
-
-    Args:
-        function: A value of the graph's `_functions`.
     """
     serialized = function_definition_bytes(function)
     message: FunctionDef = (
@@ -232,11 +216,7 @@ class GraphBody:
 
 
 def queue_runners(graph: tf.Graph) -> tuple[tuple[str, QueueRunnerDef], ...]:
-    """(collection key, QueueRunnerDef) of every queue runner in the collections, in their order.
-
-    Args:
-        graph: The live graph.
-    """
+    """(collection key, QueueRunnerDef) of every queue runner in the collections, in their order."""
     return tuple(
         (key, runner_def(item, graph))
         for key in graph.get_all_collection_keys()

@@ -46,7 +46,6 @@ class _Guard:
         """Raise NotTrusted if a run needs an op that does more than compute.
 
         Args:
-            fetches: What is fetched, in any structure.
             feeds: The tensors that are fed, or their names.
         """
         if self._trust.is_given:
@@ -144,7 +143,6 @@ def open_session(graph: tf.Graph, trust: Trust, config: ConfigProto | None = Non
     """Open a session that asks before it runs what does more than compute, unless the graph is trusted.
 
     Args:
-        graph: The graph.
         trust: Whether the user trusts what the graph was read from; it may be given later.
         config: The ConfigProto; None for TensorFlow's default.
     """

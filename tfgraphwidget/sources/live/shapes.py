@@ -12,13 +12,7 @@ from tfgraphwidget.tf_types import GraphDef, TensorShapeProto, VersionDef
 
 
 def tensor_shape(graph: tf.Graph, op: str, port: int) -> Shape:
-    """Return the static shape of a tensor; None if it is unknown or there is no such tensor.
-
-    Args:
-        graph: The graph.
-        op: The name of the tensor's op.
-        port: The number of the op's output.
-    """
+    """Return the static shape of a tensor; None if it is unknown or there is no such tensor."""
     try:
         outputs = find_operation(graph, op).outputs
     except KeyError:
@@ -66,9 +60,6 @@ def infer_shapes(graph_def: GraphDef) -> tf.Graph:
     """Import a GraphDef into a new graph, whose tensors have the static shapes that TensorFlow infers.
 
     `tf.import_graph_def` would take most of its time for checks that matter only for running.
-
-    Args:
-        graph_def: The GraphDef.
     """
     graph = tf.Graph()
     import_serialized(graph, graph_def.SerializeToString())

@@ -44,9 +44,6 @@ def pane_of(message: object) -> tuple[float, float] | None:
     """The pane that the drawing wraps to, [width, height] in CSS pixels beside the id of a message; None without one.
 
     Raises GraphEditError.
-
-    Args:
-        message: The message of the browser.
     """
     pane = message.get("pane") if isinstance(message, dict) else None
     if pane is None:
@@ -94,11 +91,7 @@ def _decode_value(value: object, hint: object, name: str) -> object:
 
 
 def is_whole(value: object) -> TypeGuard[int]:
-    """Whether this is a whole number; to Python `true` is one too.
-
-    Args:
-        value: A value of a message.
-    """
+    """Whether this is a whole number; to Python `true` is one too."""
     return isinstance(value, int) and not isinstance(value, bool) and abs(value) <= _MOST
 
 
@@ -115,12 +108,7 @@ def _printable(text: str) -> str:
 
 
 def encode(number: int, reply: Reply | Working | Piece) -> dict[str, object]:
-    """The message for a reply, ready for JSON; a refusal may quote anything, so it is made fit for that.
-
-    Args:
-        number: The id of the request.
-        reply: The reply.
-    """
+    """The message for a reply, ready for JSON; a refusal may quote anything, so it is made fit for that."""
     if isinstance(reply, Refusal):
         reply = dataclasses.replace(reply, why=_printable(reply.why), ops=tuple(map(_printable, reply.ops)))
     return {"id": number, "type": message_type(type(reply)), **dataclasses.asdict(reply)}

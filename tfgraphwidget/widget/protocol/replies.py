@@ -256,12 +256,7 @@ def _elements(value: np.ndarray) -> str:
 
 
 def describe_stats(stats: Stats, pictures: tuple[Image, ...] = ()) -> TensorValue:
-    """A tensor in words: its elements when they are few, else their range.
-
-    Args:
-        stats: The statistics of a tensor.
-        pictures: The pictures of the values.
-    """
+    """A tensor in words: its elements when they are few, else their range."""
     value, text = stats.value, stats.note
     if value is not None and value.size <= _FEW:
         text = _elements(value)[:_LONGEST]
@@ -286,11 +281,7 @@ def describe_stats(stats: Stats, pictures: tuple[Image, ...] = ()) -> TensorValu
 
 
 def range_text(stats: Stats) -> str:
-    """The line about a tensor: its only number, or the mean, then the range.
-
-    Args:
-        stats: The statistics of a tensor.
-    """
+    """The line about a tensor: its only number, or the mean, then the range."""
     bad = stats.nans + stats.infs
     if stats.least is None:
         return "NaN" if bad else ""
