@@ -118,7 +118,7 @@ def context_of_peer(browser: Browser) -> BrowserContext:
 
 def warm(page: Page, server: JupyterServer, file: Path) -> OpenNotebook:
     """A notebook whose kernel has imported us, and a cell that shows the file, not yet run."""
-    cells = [WARM, f"editor = tgw.edit({str(file)!r})\neditor.widget.height = 800\neditor"]
+    cells = [WARM, f"editor = tgw.edit({str(file)!r})\neditor.view.widget.height = 800\neditor"]
     notebook = open_notebook(page, server, write_notebook(server, f"{file.stem}.ipynb", cells))
     notebook.run_cell(0)
     while not notebook.kernel_eval(IMPORTED):

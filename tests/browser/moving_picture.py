@@ -31,7 +31,7 @@ with graph.as_default():
 sess = tf.compat.v1.Session(graph=graph)
 sess.run(initialize)
 images = np.random.default_rng(0).normal(size=(1, 299, 299, 3));"""
-SHOW = "editor = tgw.edit(graph, session=sess)\neditor.widget.height = 520\neditor"
+SHOW = "editor = tgw.edit(graph, session=sess)\neditor.view.widget.height = 520\neditor"
 RUN = f"""softmax = editor["tower"]["{SOFTMAX}:0"]
 original, clone = sess.run(["{SOFTMAX}:0", softmax], {{"input:0": images}})
 (original == clone).all()"""

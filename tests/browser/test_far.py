@@ -25,7 +25,7 @@ LARGE = """
 with graph.as_default():
     large = tf.constant(np.random.default_rng(0).bytes(9_000_000), name="large")
 """
-CLOSED = SHOW.replace("editor.view.widget.height", "editor.view.collapse('two')\neditor.widget.height")
+CLOSED = SHOW.replace("editor.view.widget.height", "editor.view.collapse('two')\neditor.view.widget.height")
 MOST = 4_000_000  # bytes of a message; proxies close connections with more in one
 DELAY, RATE = 0.075, 250_000  # 150 ms there and back, 2 Mbit/s
 

@@ -27,7 +27,8 @@ NEAREST = 1.3
 def opened(page: Page, server: JupyterServer, name: str, path: Path) -> Widget:
     """The widget of a file, as wide as the window."""
     page.set_viewport_size(WINDOW)
-    cells = ["import tfgraphwidget as tgw", f"editor = tgw.edit({str(path)!r})\neditor.widget.height = 790\neditor"]
+    show = f"editor = tgw.edit({str(path)!r})\neditor.view.widget.height = 790\neditor"
+    cells = ["import tfgraphwidget as tgw", show]
     notebook: OpenNotebook = open_notebook(page, server, write_notebook(server, f"{name}.ipynb", cells))
     page.evaluate("window.jupyterapp.commands.execute('application:toggle-left-area')")
     notebook.run_cell(0)

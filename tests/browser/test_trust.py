@@ -50,7 +50,7 @@ def test_an_op_that_writes_a_file_is_marked_and_runs_once_the_user_trusts_the_fi
     write_strange_file(jupyter_server.root / "strange.pb", target)
     cells = [
         "import tfgraphwidget as tgw\neditor = tgw.edit('strange.pb')",
-        "editor.view.collapse()\neditor.widget.height = 640\neditor",
+        "editor.view.collapse()\neditor.view.widget.height = 640\neditor",
     ]
     notebook = open_notebook(page, jupyter_server, write_notebook(jupyter_server, "trust.ipynb", cells))
     notebook.run_cell(0)

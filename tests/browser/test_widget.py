@@ -34,7 +34,7 @@ sess = v1.Session(graph=graph)
 sess.run(init)
 seen = []
 """
-SHOW = "editor = tgw.edit(graph, session=sess)\neditor.widget.height = 480\neditor"
+SHOW = "editor = tgw.edit(graph, session=sess)\neditor.view.widget.height = 480\neditor"
 OPS = "graph.version"
 
 

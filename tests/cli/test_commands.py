@@ -197,7 +197,7 @@ def test_bad_edits_leave_no_file(model: Path, capsys: pytest.CaptureFixture[str]
     bad.write_text('{"tfgraphwidget": 1, "edits": [{"command": "os.system", "arguments": {}}]}')
     before = sorted(model.parent.iterdir())
     assert main(["export", str(model), f"{model.parent}/out.pb", "--edits", str(bad)]) == 1
-    assert "Edit 1 cannot be read: 'os.system' is no verb" in capsys.readouterr().err
+    assert "Edit 1 cannot be read: 'os.system' is not a command" in capsys.readouterr().err
     assert main(["code", str(model), str(bad)]) == 1
     assert sorted(model.parent.iterdir()) == before
 

@@ -15,11 +15,12 @@ from tfgraphwidget.editor.command_methods import EditMethod
 FILE = Path(edit_methods.__file__).with_suffix(".pyi")
 HEAD = """from collections.abc import Callable, Iterable, Mapping
 from os import PathLike
-from typing import Any, Literal
+from typing import Any, Literal, overload
 
 from tfgraphwidget import edits, runtime
 from tfgraphwidget.graph import patterns
 from tfgraphwidget.runtime import live
+from tfgraphwidget.runtime.functions import ModuleCopy
 from tfgraphwidget.tf_types import (
     DTypeLike,
     GraphLike,
@@ -36,9 +37,10 @@ from .pass_values import Pass, Repeat, Sequential
 from .state import EditorCore
 from .traced_growth import GrowthResult
 """
+CLONED = "live.Copy | ModuleCopy | GrowthResult"
+"""What `clone` gives in a graph, of a function, and into a function."""
 RESULTS = {
     "add": "live.Copy | Any",
-    "clone": "Any",
     "call": "GrowthResult",
 }
 LISTS = (edit_methods.EditMethods, edit_methods.SignatureMethods, edit_methods.Passes)
@@ -54,11 +56,10 @@ def text() -> str:
             parts.append(
                 "    def grappler(self, outputs: TensorsLike | None = None) -> runtime.measure.OptimizedGraph: ...\n"
             )
-        parts += [
-            f"    def {name}{parameters(member.function)} -> {RESULTS.get(name, 'edits.Edits')}: ...\n"
-            for name, member in vars(kind).items()
-            if isinstance(member, EditMethod)
-        ]
+        for name, member in vars(kind).items():
+            if isinstance(member, EditMethod):
+                written = parameters(member.function)
+                parts += clone_overloads(written) if name == "clone" else [method(name, written)]
     makers = [*sorted(edit_methods.passes._names)]
     parts.append("\nclass _PassValues:\n    Sequential: type[Sequential]\n    Repeat: type[Repeat]\n")
     parts += [
@@ -68,6 +69,22 @@ def text() -> str:
     parts.append("\npasses: _PassValues\n")
     ruff = [sys.executable, "-m", "ruff", "format", "--stdin-filename", FILE.name, "-"]
     return subprocess.run(ruff, input="".join(parts), capture_output=True, text=True, check=True).stdout
+
+
+def method(name: str, written: str) -> str:
+    """A method of a stub."""
+    return f"    def {name}{written} -> {RESULTS.get(name, 'edits.Edits')}: ...\n"
+
+
+def clone_overloads(written: str) -> list[str]:
+    """The overloads of `clone`: one copy, or a list of so many or of one for each device."""
+    times, devices = "times: int | None = None", "devices: str | Iterable[str] | None = None"
+    assert times in written
+    assert devices in written
+    one = written.replace(times, "times: None = None").replace(devices, "devices: None = None")
+    several = [written.replace(times, "times: int"), written.replace(devices, "devices: str | Iterable[str]")]
+    overloads = [(one, CLONED), *((each, f"list[{CLONED}]") for each in several)]
+    return [f"    @overload\n    def clone{each} -> {result}: ...\n" for each, result in overloads]
 
 
 def parameters(function: Any, *, has_self: bool = True) -> str:

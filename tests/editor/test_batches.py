@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import tensorflow as tf
 
 import tfgraphwidget as tgw
 from tests.commands import clone_command
@@ -257,8 +258,8 @@ def test_a_preview_of_a_call_changes_nothing_and_says_what_the_call_then_does(an
     assert editor.preview(tgw.passes.rename_type("Relu", "Elu")) == editor.preview(*calls[2][:1], *calls[2][1])
 
 
-def test_a_function_that_edits_the_editor_itself_is_taken_back(editor: tgw.GraphEditor) -> None:
-    with pytest.raises(GraphEditError, match="was undone"):
+def test_a_function_that_edits_the_editor_itself_is_refused(editor: tgw.GraphEditor) -> None:
+    with pytest.raises(GraphEditError, match="was not done"):
         editor.preview(lambda _: editor.bypass("net/hidden/Relu"))
     assert not editor.history
     with pytest.raises(GraphEditError, match="makes no edit, or several"):
@@ -303,3 +304,181 @@ def test_on_change_ends_when_it_is_told_so(editor: tgw.GraphEditor) -> None:
     end()
     editor.undo()
     assert heard == [1]
+
+
+def test_the_drawing_marks_what_all_edits_of_a_batch_have_changed(editor: tgw.GraphEditor) -> None:
+    with editor.batch("Two edits"):
+        editor.bypass("net/hidden/Relu")
+        editor.rename("net/logits", "net/scores")
+        editor.set_device("x", "/cpu:0")
+    assert {"net/scores", "x"} <= editor._core.executor.latest_ops
+    assert "net/logits" not in editor._core.executor.latest_ops
+    editor.undo()
+    editor.redo()
+    assert {"net/scores", "x"} <= editor._core.executor.latest_ops
+    editor.rename("loss", "mean_loss")
+    assert "x" not in editor._core.executor.latest_ops
+
+
+# What went wrong once
+
+
+def test_inside_a_batch_what_was_done_before_it_stays(editor: tgw.GraphEditor) -> None:
+    editor.rename("loss", "mean_loss")
+    with editor.batch("Two edits"):
+        with pytest.raises(NothingTo, match="is open"):
+            editor.undo()
+        with pytest.raises(NothingTo, match="is open"):
+            editor.history.goto(0)
+        editor.set_device("x", "/cpu:0")
+        editor.undo()
+        editor.set_device("labels", "/cpu:0")
+    assert [step.line.partition("(")[0] for step in editor.history] == ["editor.rename", "with editor.batch"]
+    editor.history.goto(0)
+    assert "loss" in editor
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda e: e.preview(e.undo),
+        lambda e: e.preview(e.redo),
+        lambda e: e.preview(e.history.goto, 0),
+        lambda e: e.preview(lambda _: e.undo()),
+        lambda e: e.preview(lambda other: other.undo()),
+        lambda e: e.preview(e.save, "written.pb"),
+        lambda e: e.preview(lambda other: other.save("written.pb")),
+        lambda e: e.preview(e.view.hide, "train"),
+        lambda e: e.preview(lambda other: other.view.hide("train")),
+        lambda e: e.preview(e.mark, "x:0", "net/logits:0"),
+        lambda e: e.preview(e.history.replay, e.history.records()),
+        lambda e: e.preview(lambda other: other.apply(tgw.passes.Sequential(tgw.passes.sort()))),
+        lambda e: e.preview(tgw.example().bypass, "net/hidden/Relu"),
+        lambda e: e.preview({"batch": "none", "edits": []}),
+        lambda e: e.preview({"command": "sort", "arguments": {}, "functions": ["nowhere"]}),
+    ],
+)
+def test_a_preview_of_what_has_none_changes_nothing(
+    ask: Callable[[tgw.GraphEditor], Any],
+    editor: tgw.GraphEditor,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    editor.rename("loss", "mean_loss")
+    names, history, boundary = [*editor], editor.history, editor._core.view.boundary
+    hidden = editor.view.hidden
+    with pytest.raises(GraphEditError):
+        ask(editor)
+    assert ([*editor], editor.history, editor._core.view.boundary) == (names, history, boundary)
+    assert editor.view.hidden == hidden
+    assert not [*tmp_path.iterdir()]
+    editor.undo()
+    assert "loss" in editor
+
+
+def test_what_a_function_marks_for_a_preview_is_put_back(editor: tgw.GraphEditor) -> None:
+    def marks_and_edits(other: tgw.GraphEditor) -> None:
+        other.mark("x:0", "net/logits:0")
+        other.view.hide("train")
+        other.bypass("net/hidden/Relu")
+
+    assert editor.preview(marks_and_edits).changed
+    assert (editor._core.view.boundary, editor.view.hidden) == (((), ()), frozenset())
+
+    def edits_and_raises(_: tgw.GraphEditor) -> None:
+        editor.bypass("net/hidden/Relu")
+
+    with pytest.raises(GraphEditError, match="was not done"):
+        editor.preview(edits_and_raises)
+    assert not editor.history
+
+
+def test_a_method_of_another_object_gets_the_editor_as_its_argument(editor: tgw.GraphEditor) -> None:
+    class Pruning:
+        def run(self, other: tgw.GraphEditor) -> None:
+            other.bypass("net/hidden/Relu")
+
+    assert editor.preview(Pruning().run) == editor.preview(editor.bypass, "net/hidden/Relu")
+
+
+def test_a_file_is_not_opened_again_inside_a_batch_or_preview(editor: tgw.GraphEditor, tmp_path: Path) -> None:
+    path = editor.save(tmp_path / "net.pb")
+    watching = tgw.edit(path, watch=True)
+    watching.rename("loss", "mean_loss")
+    editor.passes.strip_training("net/logits")
+    editor.save(path)
+    with pytest.raises(GraphEditError):
+        watching.preview(lambda _: watching.source.reload())
+
+    def reloads() -> None:
+        with watching.batch("Two edits"):
+            watching.rename("labels", "truth")
+            watching.source.reload()
+
+    with pytest.raises(GraphEditError, match="a batch or preview is under way"):
+        reloads()
+    assert "labels" in watching
+    watching.undo()
+    assert "loss" in watching
+
+
+def test_json_of_an_edit_of_a_function_is_made_there(tmp_path: Path) -> None:
+    def fresh() -> tgw.GraphEditor:
+        with tf.Graph().as_default() as graph:
+            x = tf.compat.v1.placeholder(tf.float32, [2], name="x")
+            tf.function(lambda t: tf.nn.relu(t, name="act"))(tf.nn.relu(x, name="act"))
+        return tgw.edit(graph.as_graph_def())
+
+    editor = fresh()
+    call = next(name for name in editor if editor.view.called_functions(name))
+    editor.view.enter(call)
+    editor.bypass("act")
+    (record,) = editor.history.records()
+    other = fresh()
+    other.apply(record)
+    other.view.leave(0)
+    assert other.ops("act").whole()
+    assert other.history.records() == [record]
+
+
+def test_a_batch_replayed_in_a_batch_belongs_to_it(editor: tgw.GraphEditor) -> None:
+    two_edits(editor)
+    other = tgw.example()
+    with other.batch("All"):
+        other.rename("loss", "mean_loss")
+        other.history.replay(editor.history.records())
+        other.rename("labels", "truth")
+    assert [len(step.steps) for step in other.history] == [4]  # type: ignore[union-attr]
+    without_renewal = tgw.example()
+    without_renewal.renew = False
+    without_renewal.history.replay(editor.history.records())
+    assert not any(step.renewed for step in without_renewal._core.executor.history.done)
+    assert not without_renewal.renew
+
+
+def test_text_over_several_lines_in_a_batch_is_written_as_it_is(tmp_path: Path) -> None:
+    editor = tgw.edit(tgw.example().graph)
+    with editor.batch("A note"):
+        editor.rename("loss", "mean_loss")
+        editor.call("x:0", noted, into="note")
+    script = editor.history.to_script().text
+    assert '"""first\nsecond"""' in script
+    assert script.index("def noted") < script.index("with editor.batch")
+    compile(script, "script", "exec")
+
+
+def noted(x: tf.Tensor) -> tf.Tensor:
+    """A constant of two lines."""
+    text = """first
+second"""
+    return tf.strings.join([text, tf.strings.as_string(tf.reduce_sum(x))])
+
+
+def test_reports_of_several_edits_name_what_is_different_at_the_end(editor: tgw.GraphEditor) -> None:
+    file = tgw.edit(editor.graph.as_graph_def())
+    passes = tgw.passes
+    report = file.apply(passes.set_input("x:0", [8, 4]), passes.set_input("x:0", [None, 4]))
+    assert report.shapes == ()
+    assert {passes.cast("float16"), passes.cast("float16")} == {passes.cast("float16")}
+    assert copy.deepcopy(passes).cast("float16") == passes.cast("float16")

@@ -103,7 +103,7 @@ def test_a_device_is_given_and_none_is_tensorflows_choice() -> None:
 def test_a_fix_that_does_nothing_is_none() -> None:
     context = SourceContext(tgw.example()._core.executor)
     assert not _works(RemoveDevices(), context)
-    assert _works(Remove("loss", readers=True), context)
+    assert _works(Remove("loss", consumers=True), context)
 
 
 def test_lint_and_the_command_line_take_no_fix_that_does_nothing(capsys: pytest.CaptureFixture[str]) -> None:
@@ -111,7 +111,7 @@ def test_lint_and_the_command_line_take_no_fix_that_does_nothing(capsys: pytest.
     planned = SourceContext(editor._core.executor)
     context: Any = SimpleNamespace(plan=lambda command: plan(command, planned))
     assert LintContext.fix(context, RemoveDevices()) is None
-    assert LintContext.fix(context, Remove("loss", readers=True)) == Remove("loss", readers=True)
+    assert LintContext.fix(context, Remove("loss", consumers=True)) == Remove("loss", consumers=True)
     assert not _apply_fix(editor, RemoveDevices())
     assert "editor.passes.remove_devices() was not applied: No op of the graph has a device." in capsys.readouterr().err
     assert not editor.history

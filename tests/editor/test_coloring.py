@@ -138,13 +138,13 @@ def test_own_yes_and_no_are_categories_and_a_function_gives_them(editor):
 
 def test_a_column_colours_by_its_name_or_itself(editor):
     editor.view.expand()
-    editor.view.color_by("readers")
+    editor.view.color_by("consumers")
     by_name = shown(editor)
     assert by_name["net/one/MatMul"][1] == "1"
     table = editor.table()
-    editor.view.color_by(table["readers"])
+    editor.view.color_by(table["consumers"])
     assert shown(editor) == by_name
-    editor.view.color_by(table.set_index("name")["readers"])
+    editor.view.color_by(table.set_index("name")["consumers"])
     assert shown(editor) == by_name
     with pytest.raises(GraphEditError, match="name the ops"):
         editor.view.color_by(pd.Series([1, 2]))

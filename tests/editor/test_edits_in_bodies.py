@@ -850,7 +850,7 @@ def test_a_captured_placeholder_is_an_argument_that_stays() -> None:
     assert built.y({**FEED, "factor:0": 2.0}) == [-2, 4]
     argument = next(name for name in built.editor._core.index.names if "factor" in name)
     with pytest.raises(GraphEditError, match="is an argument of the function, which its callers give"):
-        built.editor.remove(argument, readers=True)
+        built.editor.remove(argument, consumers=True)
     assert built.y() == [-5, 10]
 
 

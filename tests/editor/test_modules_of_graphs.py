@@ -105,12 +105,12 @@ def test_a_function_gives_no_more_what_is_removed() -> None:
         return {"relu": tf.nn.relu(x), "tanh": tf.tanh(x)}
 
     editor = tgw.edit(both)
-    report = editor.remove(editor.find("type:Relu").ops, readers=True)
+    report = editor.remove(editor.find("type:Relu").ops, consumers=True)
     assert "The function no longer returns 'relu'." in report.notes
     result = editor.to_function()(tf.zeros([1]))
     assert list(result) == ["tanh"]
     with pytest.raises(GraphEditError, match="has no other, and TensorFlow computes nothing in a function without"):
-        editor.remove(editor.find("type:Tanh").ops, readers=True)
+        editor.remove(editor.find("type:Tanh").ops, consumers=True)
     editor.undo()
     assert list(editor.to_function()(tf.zeros([1]))) == ["relu", "tanh"]
 

@@ -277,7 +277,7 @@ def test_a_file_s_variables_have_values_once_the_session_was_given_them() -> Non
 
 CUTS = {
     "detach": lambda e: e.detach("net/hidden/Relu"),
-    "remove": lambda e: e.remove("net/hidden/Relu", readers=True),
+    "remove": lambda e: e.remove("net/hidden/Relu", consumers=True),
     "set_constant": lambda e: e.set_constant("x:0", [[1.0, 2.0, 3.0, 4.0]]),
     "strip_training": lambda e: e.passes.strip_training("net/hidden/Relu:0"),
     "freeze": lambda e: e.freeze("net/hidden/Relu:0"),
@@ -330,7 +330,7 @@ def test_chosen_ops_that_are_gone_are_named_and_chosen_again_by_undo() -> None:
     editor = tgw.example()
     editor.selection = editor.ops("net/hidden/Relu", "net/logits", "labels:0")
     chosen = editor.selection
-    editor.remove("net/logits", readers=True, prune=False)
+    editor.remove("net/logits", consumers=True, prune=False)
     assert editor.selection is not None
     assert editor.selection.ops == ("net/hidden/Relu",)
     assert "'net/logits' is not in the graph any more" in editor.source.notices[0]

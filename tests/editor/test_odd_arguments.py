@@ -281,7 +281,7 @@ def good_calls(folder: Path) -> dict[str, Call]:
         "view.pin": (("loss", 1.0, 2.0), {}),
         "set_device": (("loss", "/cpu:0"), {}),
         "probe": (("net/logits:0", FEEDS), {}),
-        "remove": (("loss",), {"prune": True, "readers": False}),
+        "remove": (("loss",), {"prune": True, "consumers": False}),
         "passes.remove_attr": (("_class",), {"what": None, "functions": True}),
         "passes.remove_collection": (("train_op",), {}),
         "passes.remove_functions": ((), {}),

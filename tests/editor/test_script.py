@@ -210,7 +210,7 @@ class Random:
             "detach": lambda: editor.detach(self.some(), control=pick([True, False])),
             "insert": lambda: editor.insert(old, pick(["Identity", "StopGradient"]), into=self.new()),
             "insert function": lambda: editor.insert(old, pick([halved, lambda x: x + x]), into=self.new()),
-            "remove": lambda: editor.remove(self.some(), readers=pick([True, False]), prune=pick([True, False])),
+            "remove": lambda: editor.remove(self.some(), consumers=pick([True, False]), prune=pick([True, False])),
             "rename": lambda: editor.rename(self.op(), self.new()),
             "rename scope": lambda: editor.rename(self.op().rpartition("/")[0] + "/", self.new()),
             "set_device": lambda: editor.set_device(self.some(), pick(["/device:CPU:0", ""])),

@@ -63,7 +63,7 @@ VERBS = {
     "set_trainable": Verb(lambda editor: editor.set_trainable("net/w"), (History, "push", 1)),
     "bypass": Verb(lambda editor: editor.bypass("net/hidden/Relu"), (History, "push", 1)),
     "insert": Verb(lambda editor: editor.insert("net/hidden/Relu:0", shifted, into="head"), (History, "push", 1)),
-    "remove": Verb(lambda editor: editor.remove("loss", readers=True), (History, "push", 1)),
+    "remove": Verb(lambda editor: editor.remove("loss", consumers=True), (History, "push", 1)),
     "freeze": Verb(lambda editor: editor.freeze("net/logits:0"), (History, "push", 1)),
     "undo": Verb(lambda editor: editor.undo(), (History, "after_undo", 1), two_edits),
     "redo": Verb(

@@ -18,7 +18,7 @@ X = {"x:0": np.ones((1, 2), np.float32)}
 
 def test_what_is_still_read_is_refused_and_its_readers_can_go_too(line: tf.Graph) -> None:
     editor = tgw.edit(line)
-    with pytest.raises(GraphEditError, match=r"Op 'c' stays and reads 'b'.*readers=True") as refused:
+    with pytest.raises(GraphEditError, match=r"Op 'c' stays and reads 'b'.*consumers=True") as refused:
         editor.remove("b")
     assert refused.value.ops == ("c", "b")
     done = editor.apply(refused.value.fixes[0])
@@ -145,7 +145,7 @@ def test_an_op_that_only_a_wait_keeps_in_its_loop_needs_it(while_loop: tf.Graph)
 def test_a_whole_loop_goes_and_comes_back_with_its_gradient(while_loop: tf.Graph) -> None:
     with v1.Session(graph=while_loop) as session:
         editor = tgw.edit(while_loop, session=session)
-        editor.remove("while/", readers=True)
+        editor.remove("while/", consumers=True)
         assert list(editor._core.index.names) == ["x"]
         assert not while_loop.get_collection("while_context")
         editor.undo()
@@ -165,7 +165,7 @@ def test_a_queue_takes_its_runner_along_and_a_runner_does_without_an_op() -> Non
     editor = tgw.edit(graph)
     editor.remove("put_1")
     assert [op.name for runner in graph.get_collection("queue_runners") for op in runner.enqueue_ops] == ["put_0"]
-    editor.remove("queue", readers=True)
+    editor.remove("queue", consumers=True)
     assert not graph.get_collection("queue_runners")
     editor.undo()
     editor.undo()
@@ -198,7 +198,7 @@ def test_the_result_of_a_function_stays(tmp_path: Path) -> None:
     with pytest.raises(GraphEditError, match=f"'{result}' is the result 'output_0' of the function"):
         editor.remove(result)
     with pytest.raises(GraphEditError, match="'x' is an argument of the function"):
-        editor.remove("x", readers=True)
+        editor.remove("x", consumers=True)
 
 
 def test_an_empty_selection_is_refused(line: tf.Graph) -> None:
@@ -214,6 +214,6 @@ def test_removing_a_layer_of_a_graph_with_a_saver_takes_the_saver_if_asked(tmp_p
     editor = tgw.edit(written(graph, tmp_path))
     with pytest.raises(GraphEditError, match="stays and reads"):
         editor.remove("net/two/w/")
-    editor.remove("net/two/", readers=True)
+    editor.remove("net/two/", consumers=True)
     assert not [name for name in editor._core.index.names if name.startswith("save/Save")]
     assert "net/one/out" in editor._core.index.ids

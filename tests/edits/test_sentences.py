@@ -66,7 +66,7 @@ def test_the_status_says_in_words_what_an_edit_did_and_counts_what_nobody_would(
     assert told(tanh) == "Inserted Tanh after net/one/out:0."
     assert told(p.Change("rename", ("net/two",), ("new",), ('"two"',))) == "Moved net/two to the top level."
     assert told(p.Change("bypass", ("two/out",))).startswith("Bypassed two/out. ")
-    removed = told(p.Change("remove", ("net/",), ("readers",), ("True",)))
+    removed = told(p.Change("remove", ("net/",), ("consumers",), ("True",)))
     assert removed.startswith("Removed net (")
     assert " ops removed" in removed
 

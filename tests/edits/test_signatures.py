@@ -140,7 +140,7 @@ def test_an_edit_of_the_graph_is_followed_by_a_signature_that_was_added() -> Non
     assert next(iter(editor.signatures.values())).outputs == (("y", "scores:0"),)
     editor.rename("x", "image")
     assert next(iter(editor.signatures.values())).inputs == (("x", "image:0"),)
-    editor.remove("scores", readers=True)
+    editor.remove("scores", consumers=True)
     assert tuple(editor.signatures.values()) == ()
 
 

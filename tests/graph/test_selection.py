@@ -187,7 +187,7 @@ def test_asking_each_op(mlp: tf.Graph) -> None:
     assert list(found) == ["net/one/MatMul", "net/two/MatMul"]
     assert found.expression.startswith("editor.ops(where=lambda op: op.type == 'MatMul'")
     assert eval(found.expression, {"editor": editor}) == found
-    assert len(editor.ops(where=lambda op: len(op.readers) > 1)) == len(editor.ops(consumers=2))
+    assert len(editor.ops(where=lambda op: len(op.consumers) > 1)) == len(editor.ops(consumers=2))
     op_names = {op.name for op in mlp.get_operations() if op.outputs and op.outputs[0].shape.as_list() == [None, 4]}
     assert set(editor.ops(where=lambda op: op.shapes[:1] == ((None, 4),))) == op_names
 
@@ -200,7 +200,7 @@ def test_what_an_op_says_of_itself_is_what_tensorflow_says(mlp: tf.Graph) -> Non
         assert told.inputs == tuple(t.name for t in op.inputs)
         assert told.outputs == tuple(t.name for t in op.outputs)
         assert told.control_inputs == tuple(c.name for c in op.control_inputs)
-        assert set(told.readers) == {c.name for t in op.outputs for c in t.consumers()}
+        assert set(told.consumers) == {c.name for t in op.outputs for c in t.consumers()}
         assert told.dtypes == tuple(t.dtype.name for t in op.outputs)
         assert told.shapes == tuple(None if t.shape.rank is None else tuple(t.shape.as_list()) for t in op.outputs)
         for name in op.node_def.attr:
@@ -460,3 +460,23 @@ def test_names_in_one_go_take_what_holds_names(two: GraphEditor) -> None:
     assert repr(two.selection) == "editor.ops('a', 'b')"
     assert two.upstream("b", stop_at={"a:0": 1}.keys()) == two.upstream("b", stop_at="a:0")
     assert two.ops(dtype=tf.float32, shape=tf.TensorShape([None, 2])) == two.ops(shape=[None, np.int64(2)])
+
+
+def test_filters_of_no_ops_select_none(mlp: tf.Graph, tmp_path: Path) -> None:
+    editor = tgw.edit(mlp)
+    none = editor.ops("x") - editor.ops("x")
+    assert not editor.ops(none, type="MatMul")
+    none.save(tmp_path / "none.json")
+    assert not editor.ops(file=tmp_path / "none.json", type="MatMul")
+    assert editor.ops("x:0", type="Placeholder").ops == ("x",)
+    assert len(editor.ops(type="MatMul")) == len(editor.ops(*editor, type="MatMul")) == 2
+
+
+def test_several_types_may_come_from_a_generator(mlp: tf.Graph) -> None:
+    editor = tgw.edit(mlp)
+    some = editor.ops(type=(kind for kind in ("MatMul", "Relu")), scope=iter(["net"]))
+    assert some.expression == "editor.ops(type=['MatMul', 'Relu'], scope='net')"
+    assert eval(str(some), {"editor": editor}) == some
+    assert set(some.connected(until=None)) > set(some)
+    with pytest.raises(UnknownName, match="until names 3"):
+        some.connected(until=3)

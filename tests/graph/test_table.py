@@ -41,13 +41,13 @@ def test_rows_are_dicts_in_graph_order(graph: tf.Graph) -> None:
         "inputs": ("net/x:0",),
         "outputs": ("float32 (None,)", "float32 (None,)"),
         "control_inputs": ("net/first",),
-        "readers": 0,
+        "consumers": 0,
         "variable": "",
     }
 
 
 def test_an_op_that_reads_a_tensor_twice_is_one_reader(graph: tf.Graph) -> None:
-    assert row(rows(index_of(graph)), "net/x")["readers"] == 2
+    assert row(rows(index_of(graph)), "net/x")["consumers"] == 2
 
 
 def test_parts_of_a_variable_name_it(mlp: tf.Graph) -> None:

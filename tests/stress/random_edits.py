@@ -342,7 +342,7 @@ class Draw:
         return (self.part(), by), {"remove": self._chance(0.5)}
 
     def _remove(self) -> Any:
-        return (self.part(),), {"prune": self._chance(0.7), "readers": self._chance(0.6)}
+        return (self.part(),), {"prune": self._chance(0.7), "consumers": self._chance(0.6)}
 
     def _rename(self) -> Any:
         free = self.editor._core.executor.free_scope(self.random.choice(["named", "net/named", "b"]))

@@ -54,7 +54,7 @@ CASES = (
     Case("example", call("insert", "net/hidden/Relu:0", "Identity", into="same")),
     Case("example", call("replace", "net/hidden/Relu", shifted, into="head", remove=True)),
     Case("example", BYPASS),
-    Case("example", call("remove", "loss", readers=True)),
+    Case("example", call("remove", "loss", consumers=True)),
     Case("example", call("rename", "net/hidden/", "body")),
     Case("example", call("rename", "net/w", "weights")),
     Case("example", call("freeze", "net/logits:0")),

@@ -181,7 +181,7 @@ class Page(RuleBasedStateMachine):
             "connect": ([tensor, op], {"k": st.sampled_from(["0", "1", "None"])}),
             "insert": ([tensor], {"function": st.sampled_from(["'Identity'", "'StopGradient'", "'Cast'"])}),
             "replace": ([op], {"by": st.sampled_from(["'Elu'", "'Add'", "'Nothing'"]), "remove": st.just("True")}),
-            "remove": ([op], {"readers": st.sampled_from(["True", "False"])}),
+            "remove": ([op], {"consumers": st.sampled_from(["True", "False"])}),
             "rename": ([op], {"new": st.just(f"'named_{number}'")}),
             "set_device": ([op], {"device": st.just("'/device:CPU:0'")}),
             "set_attr": ([op], {"name": st.sampled_from(["'T'", "'transpose_a'"]), "value": st.just("True")}),

@@ -107,7 +107,7 @@ VERBS: dict[str, Verb] = {
     "call": lambda o: o.editor.call([o.y], tf.nn.tanh, into="grown"),
     "grow shapes": lambda o: grow_shapes(o.editor),
     "rename": lambda o: o.editor.rename(o.y.partition(":")[0], "renamed"),
-    "remove": lambda o: o.editor.remove(o.y.partition(":")[0], readers=True),
+    "remove": lambda o: o.editor.remove(o.y.partition(":")[0], consumers=True),
     "bypass": lambda o: o.editor.bypass(o.middle),
     "replace": lambda o: o.editor.replace(o.y.partition(":")[0], tf.nn.tanh),
     "set_attr": lambda o: o.editor.set_attr(o.x.partition(":")[0], "shape", [2, 2]),

@@ -13,7 +13,7 @@ from tfgraphwidget.widget.request_handler import RequestHandler
 CHANGES = [
     p.Change("rename", ("net/one/out",), ("new",), ('"renamed"',)),
     p.Change("bypass", ("net/one/out",)),
-    p.Change("remove", ("net/one/out",), ("readers",), ("true",)),
+    p.Change("remove", ("net/one/out",), ("consumers",), ("true",)),
     p.Change("detach", ("net/one/out",)),
     p.Change("insert", ("net/one/out:0",), ("function",), ('"Tanh"',)),
     p.Change("replace", ("net/one/out",), ("by",), ('"Elu"',)),

@@ -7,6 +7,7 @@ import contextlib
 import json
 import os
 import runpy
+import tokenize
 import traceback
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
@@ -369,7 +370,11 @@ def _run(script: str, file: str | None) -> GraphEditor:
 
 def _run_text(script: str) -> dict[str, Any]:
     """Run a script, one of version 0.2 with the names of today; its variables."""
-    text = Path(script).read_text(encoding="utf-8")
+    try:
+        with tokenize.open(script) as opened:  # which knows the encoding that a script names
+            text = opened.read()
+    except (SyntaxError, UnicodeDecodeError):
+        text = ""
     now = edits.serialization.upgrade(text)
     if now == text:
         return runpy.run_path(script, run_name="__main__")

@@ -1,10 +1,11 @@
 from collections.abc import Callable, Iterable, Mapping
 from os import PathLike
-from typing import Any, Literal
+from typing import Any, Literal, overload
 
 from tfgraphwidget import edits, runtime
 from tfgraphwidget.graph import patterns
 from tfgraphwidget.runtime import live
+from tfgraphwidget.runtime.functions import ModuleCopy
 from tfgraphwidget.tf_types import (
     DTypeLike,
     GraphLike,
@@ -22,6 +23,45 @@ from .state import EditorCore
 from .traced_growth import GrowthResult
 
 class EditMethods:
+    @overload
+    def clone(
+        self,
+        inputs: OpsLike | None = None,
+        outputs: OpsLike | None = None,
+        into: object = None,
+        *,
+        variables: object = "own",
+        init: str | PathLike[str] | Mapping[TensorKey, object] = "current",
+        replace: Mapping[TensorKey, object] | None = None,
+        placeholders: bool = False,
+        reseed: bool = False,
+        times: None = None,
+        device: str | Mapping[str, str] | None = None,
+        devices: None = None,
+        src_scope: str | None = None,
+        graph: GraphLike | None = None,
+        session: SessionLike | None = None,
+    ) -> live.Copy | ModuleCopy | GrowthResult: ...
+    @overload
+    def clone(
+        self,
+        inputs: OpsLike | None = None,
+        outputs: OpsLike | None = None,
+        into: object = None,
+        *,
+        variables: object = "own",
+        init: str | PathLike[str] | Mapping[TensorKey, object] = "current",
+        replace: Mapping[TensorKey, object] | None = None,
+        placeholders: bool = False,
+        reseed: bool = False,
+        times: int,
+        device: str | Mapping[str, str] | None = None,
+        devices: str | Iterable[str] | None = None,
+        src_scope: str | None = None,
+        graph: GraphLike | None = None,
+        session: SessionLike | None = None,
+    ) -> list[live.Copy | ModuleCopy | GrowthResult]: ...
+    @overload
     def clone(
         self,
         inputs: OpsLike | None = None,
@@ -35,11 +75,11 @@ class EditMethods:
         reseed: bool = False,
         times: int | None = None,
         device: str | Mapping[str, str] | None = None,
-        devices: str | Iterable[str] | None = None,
+        devices: str | Iterable[str],
         src_scope: str | None = None,
         graph: GraphLike | None = None,
         session: SessionLike | None = None,
-    ) -> Any: ...
+    ) -> list[live.Copy | ModuleCopy | GrowthResult]: ...
     def add(
         self,
         source: object,
@@ -128,7 +168,7 @@ class EditMethods:
         attributes: Mapping[str, object] | None = None,
         **more: object,
     ) -> edits.Edits: ...
-    def remove(self, what: OpsLike, *, prune: bool = True, readers: bool = False) -> edits.Edits: ...
+    def remove(self, what: OpsLike, *, prune: bool = True, consumers: bool = False) -> edits.Edits: ...
     def replace_all(
         self,
         pattern: str | patterns.Pattern | Callable[..., object],

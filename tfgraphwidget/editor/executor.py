@@ -15,6 +15,7 @@ from tfgraphwidget.editor.transaction import Snapshot, Transaction, one_thread, 
 from tfgraphwidget.editor.transaction import transaction as transaction_of_steps
 from tfgraphwidget.errors import GraphEditError, NothingTo
 from tfgraphwidget.runtime import live
+from tfgraphwidget.sentences import in_cell
 
 if TYPE_CHECKING:
     from tfgraphwidget.editor.graph_view import Boundary
@@ -47,6 +48,8 @@ class EditExecutor(EditedGraph):
         self.lost: tuple[str, ...] = ()
         self.renamed: tuple[tuple[str, str], ...] = ()
         self.batch: edits.Batch | None = None
+        self.batch_start = 0  # how many edits are done where the batch begins
+        self.is_previewing = False  # nothing may be changed then
 
     # Transactions
 
@@ -58,6 +61,11 @@ class EditExecutor(EditedGraph):
         is imported inside is a file again. The history is put back by the step that records in it.
         """
         with one_thread(), self.listeners.collect(), transaction_of_steps() as steps:
+            if self.is_previewing:
+                raise GraphEditError(
+                    "preview: what is called edits the editor itself, so it was not done; "
+                    + in_cell("let a function use its argument: editor.preview(lambda editor: editor.bypass('x')).")
+                )
             steps.on_failure(Snapshot(self, without=("history",)).restore)
             steps.on_failure(Snapshot(self.navigator, *self.navigator.views, without=("known",)).restore)
             steps.on_failure(self.target.file_restorer())
@@ -90,8 +98,14 @@ class EditExecutor(EditedGraph):
         """Describe the last change: `patch` has done, undone or redone the step, and the view follows its renames."""
         names = [node.name for node in step.patch.add.nodes] + [edited.name for edited in step.patch.changed]
         is_here = step.place is self.view.target
-        self.latest_ops = frozenset(names) if is_here else frozenset()
-        self.lost, self.renamed = losses, patch.renamed if is_here else ()
+        earlier, earlier_losses = frozenset[str](), tuple[str, ...]()
+        if step.batch is not None and len(self.history.done) > 1 and self.history.done[-2].batch is step.batch:
+            now = dict(patch.renamed)
+            earlier = frozenset(now.get(name, name) for name in self.latest_ops)
+            earlier_losses = self.lost
+        self.latest_ops = earlier | frozenset(names) if is_here else frozenset()
+        self.lost = tuple(dict.fromkeys((*earlier_losses, *losses)))
+        self.renamed = patch.renamed if is_here else ()
         self.view.follow(self.renamed)
 
     # Edits that a patch describes
@@ -108,11 +122,13 @@ class EditExecutor(EditedGraph):
         """
         with self.transaction() as steps:
             steps.on_failure(self.undo_since, self.history)
-            outer, self.batch = self.batch, self.batch or edits.Batch(name)
+            outer = self.batch, self.batch_start
+            if self.batch is None:
+                self.batch, self.batch_start = edits.Batch(name), len(self.history.done)
             try:
                 yield
             finally:
-                self.batch = outer
+                self.batch, self.batch_start = outer
 
     def with_final_names(self, command: Command) -> Command:
         """The command with the names of new ops written down, where another graph would give them others."""
@@ -198,9 +214,14 @@ class EditExecutor(EditedGraph):
         if type(to) is not int or not 0 <= to <= len(whole):
             count = len(whole)
             raise NothingTo(f"There are {count} edits to jump among; give a number from 0 to {count}.")
+        number = sum(len(step.steps) if isinstance(step, edits.BatchStep) else 1 for step in whole[:to])
+        if self.batch is not None and number < self.batch_start:
+            raise NothingTo(
+                f"The batch {self.batch.name!r} is open, and what was done before it stays until it ends; undo it then."
+            )
         with self.transaction() as steps:
             steps.on_failure(self._step_to, len(self.history.done))
-            self._step_to(sum(len(step.steps) if isinstance(step, edits.BatchStep) else 1 for step in whole[:to]))
+            self._step_to(number)
         if to == len(done):
             return ""
         return whole[to].line if to < len(done) else whole[to - 1].line

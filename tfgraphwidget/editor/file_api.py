@@ -19,8 +19,10 @@ from tfgraphwidget.argument_checks import ArgumentChecks
 from tfgraphwidget.editor import function_bodies
 from tfgraphwidget.editor.graph_view import Names
 from tfgraphwidget.editor.state import EditorCore
+from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import LOOP_CONDITION, Selection, ops, unused_inputs, unused_inputs_notice, upstream
 from tfgraphwidget.optional_packages import import_package
+from tfgraphwidget.sentences import in_cell
 from tfgraphwidget.sources import open_source
 from tfgraphwidget.tf_types import Graph, Session, TensorKey
 
@@ -303,6 +305,10 @@ class FileAPI(ArgumentChecks):
         from tfgraphwidget.editor import archive, saving
 
         core = self._core
+        if core.executor.is_previewing:
+            raise GraphEditError(
+                "preview: saving is not an edit, so nothing was written; " + in_cell("call editor.save.")
+            )
         if format == "tensorboard":
             return export.write_events(Path(path), core.index, core.view.body.envelope())
         ends = saving.ends_without_refused_ops(core, path, inputs, outputs, signatures, frozen=frozen)

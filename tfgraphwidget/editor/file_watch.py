@@ -69,6 +69,11 @@ class FileWatch:
         Returns:
             A sentence on what was done, or could not be; "" if the file is as it was.
         """
+        executor = self._core.executor
+        if executor.batch is not None or executor.is_previewing:
+            if at_once:
+                raise GraphEditError("reload: a batch or preview is under way; reload the file when it has ended.")
+            return ""
         stamp = stamp_of(self.path)
         if stamp == self._stamp:
             self._pending, self._content = stamp, self._content or _content_of(self.path)
@@ -182,7 +187,7 @@ def reopen(core: EditorCore, source: Source, records: list[dict[str, Any]]) -> i
         new = archive.resume(new, lambda current: EditorCore.of(current, core.show, core.layout))
     in_source = len(new.executor.history.done)
     carry_over(core, new, records)
-    new.executor.listeners = core.listeners
+    new.executor.listeners, new.executor.renew = core.listeners, core.executor.renew
     for part in ("source", "target", "navigator", "arguments", "executor", "evaluator", "coloring", "entrance"):
         setattr(core, part, getattr(new, part))
     core.save_notices = []  # of the file as it was

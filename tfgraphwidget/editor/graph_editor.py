@@ -166,7 +166,7 @@ class GraphEditor(SelectionAPI, EditMethods, EditAPI, PatternAPI, AnalysisAPI, F
             registration = registry.registration_of(name)
             if registration is not None and not registration.kind.method:
                 return method_of(registration.kind, name).__get__(self)
-            method = serialization.names_of_0_2.METHODS.get(name) if registration is None else registration.kind.method
+            method = serialization.names_of_0_2.PLACES.get(name) if registration is None else registration.kind.method
             hint = f"; it is editor.{method}" if method else ""
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{hint}")
 

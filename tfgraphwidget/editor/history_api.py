@@ -215,7 +215,7 @@ class EditHistory(Sequence[AnyStep], ArgumentChecks, inside=one_thread):
         """
         from tfgraphwidget.editor import replay
 
-        return replay.replay(self._core.executor, edits)
+        return sum(map(bool, replay.replay(self._core.executor, edits)))
 
     def reserve(self, names: Iterable[str]) -> None:
         """Reserve names, in any case, so that ops of later edits do not take them.

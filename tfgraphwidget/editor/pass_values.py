@@ -52,6 +52,9 @@ class Pass:
         command: edits.Command = edits.command_of(registration.kind, core.arguments, *self.arguments, **self.options)
         return command
 
+    def __hash__(self) -> int:
+        return hash(repr(self))
+
     def __repr__(self) -> str:
         written = [*map(repr, self.arguments), *(f"{name}={value!r}" for name, value in self.options.items())]
         return f"{self.verb}({', '.join(written)})"
@@ -73,6 +76,9 @@ class Sequential:
         object.__setattr__(self, "passes", _check_passes(passes))
         object.__setattr__(self, "name", ", ".join(_name(each) for each in passes) if name is None else name)
 
+    def __hash__(self) -> int:
+        return hash(repr(self))
+
     def __repr__(self) -> str:
         return f"Sequential({', '.join(map(repr, self.passes))}, name={self.name!r})"
 
@@ -93,6 +99,9 @@ class Repeat:
         object.__setattr__(self, "passes", _check_passes(passes))
         names = ", ".join(_name(each) for each in passes)
         object.__setattr__(self, "name", f"{names}, repeated" if name is None else name)
+
+    def __hash__(self) -> int:
+        return hash(repr(self))
 
     def __repr__(self) -> str:
         return f"Repeat({', '.join(map(repr, self.passes))}, name={self.name!r})"
@@ -121,7 +130,7 @@ def apply_edits(core: EditorCore, values: tuple[object, ...]) -> edits.Edits:
     """Apply edits that are values, several as one step; what was changed by all of them."""
     several = [each for value in values for each in (value if isinstance(value, list | tuple) else [value])]
     if len(several) == 1 and not isinstance(several[0], Sequential | Repeat):
-        return core.executor.edit(_command(core, several[0]))
+        return edits.Edits.together([*_reports(core, several)])
     whole = several[0] if len(several) == 1 else None
     name = _name(whole) if whole is not None else ", ".join(_name(each) for each in several)
     with core.executor.run_as_one(name):
@@ -135,6 +144,10 @@ def _reports(core: EditorCore, values: Iterable[object]) -> Iterator[edits.Edits
             yield from _reports(core, value.passes)
         elif isinstance(value, Repeat):
             yield from _rounds(core, value)
+        elif isinstance(value, Mapping):
+            from tfgraphwidget.editor.replay import replay
+
+            yield from replay(core.executor, [value])
         else:
             yield core.executor.edit(_command(core, value))
 
@@ -156,12 +169,15 @@ def _command(core: EditorCore, value: object) -> edits.Command:
     if isinstance(value, Pass):
         return core.executor.with_final_names(value.command(core))
     if isinstance(value, Mapping):
-        (record, *more) = edits.serialization.records_from([value])
-        if more:
+        records = edits.serialization.records_from([value])
+        if len(records) != 1:
+            raise GraphEditError("preview: a batch has no preview; " + in_cell("apply it, and undo it: editor.undo()."))
+        if records[0].functions and records[0].functions != core.navigator.path[1:]:
             raise GraphEditError(
-                "This is a batch of several edits; " + in_cell("make them by editor.history.replay([…]).")
+                f"preview: this edit is one of the function {records[0].functions[-1]!r}; "
+                + in_cell("enter that first: editor.view.enter(…).")
             )
-        return record.command(core.index)
+        return records[0].command(core.index)
     if isinstance(value, edits.Command):
         return value
     raise WrongType(
@@ -179,7 +195,11 @@ def preview_edit(editor: Any, edit: object, arguments: tuple[Any, ...], options:
 
         return preview_call(core, edit, editor, *arguments, **options)
     if arguments or options:
-        raise TypeError("preview() takes arguments only with a method of the editor")
+        raise WrongType(
+            "arguments",
+            "preview: what is previewed has its arguments already; "
+            + in_cell("give some with a method only: editor.preview(editor.bypass, 'scope')."),
+        )
     if isinstance(edit, Sequential | Repeat):
         raise GraphEditError(
             "preview: each pass changes what the next one finds; " + in_cell("apply them, and undo it: editor.undo().")
@@ -209,6 +229,9 @@ class PassValues:
         make = _maker_of(name)
         setattr(self, name, make)
         return make
+
+    def __reduce__(self) -> tuple[type, tuple[tuple[str, ...]]]:
+        return type(self), (self._names,)
 
     def __dir__(self) -> list[str]:
         return sorted(["Repeat", "Sequential", *self._names])

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from tfgraphwidget import edits
+from tfgraphwidget.editor.command_methods import EditMethod
 from tfgraphwidget.editor.executor import EditExecutor
+from tfgraphwidget.editor.state import EditorSnapshot
+from tfgraphwidget.edits import registry
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.sentences import in_cell
 
@@ -41,26 +45,37 @@ def preview_call(
     Raises:
         GraphEditError: The edit would be refused, for the same reason; or the call makes no edit, or more than one.
     """
-    previewer = _Previewer.__new__(_Previewer)
-    vars(previewer).update(vars(core.executor), reports=[])
-    planning_core = replace(core, executor=previewer)
     owner = getattr(call, "__self__", None)
     is_own_method = getattr(owner, "_core", None) is core
-    present: Any = owner if is_own_method else editor
-    planning_owner = object.__new__(type(present))
-    vars(planning_owner).update(vars(present), _core=planning_core)
-    function = getattr(call, "__func__", call)
-    history = core.executor.history
-    function(planning_owner, *positional, **keywords)
-    if core.executor.history is not history:
-        core.executor.undo_since(history)
-        raise GraphEditError(
-            "preview: the function has made an edit of this editor, which was undone; "
-            + in_cell("let it use its argument: editor.preview(lambda editor: editor.bypass('scope')).")
-        )
+    if is_own_method and not _makes_an_edit(call):
+        name = getattr(call, "__name__", "it")
+        raise GraphEditError(f"preview: {name} makes no edit, so there is nothing to preview; call it.")
+    if not is_own_method and getattr(owner, "_core", None) is not None:
+        raise GraphEditError("preview: this is a method of another editor; ask that one for the preview.")
+    core.executor.is_previewing = True
+    snapshot = EditorSnapshot(core)
+    try:
+        previewer = _Previewer.__new__(_Previewer)
+        vars(previewer).update(vars(core.executor), reports=[])
+        present: Any = owner if is_own_method else editor
+        planning_owner = object.__new__(type(present))
+        vars(planning_owner).update(vars(present), _core=replace(core, executor=previewer))
+        function = getattr(call, "__func__") if is_own_method else call  # noqa: B009  # of a bound method
+        function(planning_owner, *positional, **keywords)
+    finally:
+        core.executor.is_previewing = False
+        snapshot.restore()
+        core.executor.is_previewing = False
     if len(previewer.reports) != 1:
         raise GraphEditError(
             "preview: this makes no edit, or several, of which there is no preview; "
             + in_cell("make them, and undo them: editor.undo().")
         )
     return previewer.reports[0]
+
+
+def _makes_an_edit(method: Callable[..., object]) -> bool:
+    """Whether a method of an editor or of one of its nouns is that of a command."""
+    owner, name = type(getattr(method, "__self__", None)), getattr(method, "__name__", "")
+    own = inspect.getattr_static(owner, name, None)
+    return isinstance(own, EditMethod) or name in registry.verbs_of_others()

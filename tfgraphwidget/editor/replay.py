@@ -7,7 +7,7 @@ from os import PathLike
 from pathlib import Path
 
 from tfgraphwidget.editor.executor import EditExecutor
-from tfgraphwidget.edits import Entrance, Patch
+from tfgraphwidget.edits import Edits, Entrance, Patch
 from tfgraphwidget.edits.serialization import EditRecord, parse, records_from
 from tfgraphwidget.errors import GraphEditError, kind_and_reason
 from tfgraphwidget.progress import tell
@@ -16,30 +16,29 @@ from tfgraphwidget.readable import read_file
 _MOST_BYTES = 1 << 28  # of a file of edits, whose arrays are numbers in text; their objects take ten times that
 
 
-def replay(executor: EditExecutor, edits: object, then: Callable[[Patch], None] = lambda _: None) -> int:
-    """Make edits one after the other; how many were made: one that finds nothing to do is none.
+def replay(executor: EditExecutor, edits: object, then: Callable[[Patch], None] = lambda _: None) -> list[Edits]:
+    """Make edits one after the other, and report each; one that finds nothing to do is no step.
 
     `edits` are a list as `editor.history.records()` gives it, a document, or the path of its file. All are read before
     the first is made. Raises GraphEditError, which names the edit's number and verb, and everything is unchanged.
 
     Args:
-        edits: The edits, as `history.records()` returned them or as JSON.
         then: Called after each edit with its patch.
     """
     records = records_from(_content(edits))
+    reports: list[Edits] = []
     with executor.transaction() as steps:
         steps.on_failure(executor.undo_since, executor.history)
-        count, renew, batch = 0, executor.renew, executor.batch
+        renew, batch = executor.renew, executor.batch
         for number, edit in enumerate(records, 1):
             tell("Doing the edits", number - 1, len(records))
             try:
                 enter(executor, edit.functions)
                 _prepare(executor, edit)
-                executor.renew, executor.batch = edit.renew, edit.batch or batch
-                report = executor.edit(edit.command(executor.index))
-                if report:  # what finds nothing to do is no step
+                executor.renew, executor.batch = edit.renew and renew, batch or edit.batch
+                reports.append(executor.edit(edit.command(executor.index)))
+                if reports[-1]:
                     then(executor.history.done[-1].patch)
-                    count += 1
             except GraphEditError as error:
                 why = f"Edit {number} ({edit.verb}) cannot be done: " + error.why
                 raise GraphEditError(why, error.ops) from error
@@ -49,7 +48,7 @@ def replay(executor: EditExecutor, edits: object, then: Callable[[Patch], None] 
                     f"Edit {number} ({edit.verb}) cannot be done: {message}; fix it, or leave it out."
                 ) from error
         executor.renew, executor.batch = renew, batch
-    return count
+    return reports
 
 
 def _content(edits: object) -> object:

@@ -488,12 +488,15 @@ def boundary_or_apparent(core: EditorCore) -> Boundary:
     arguments, results = core.executor.ends
     if results:
         return arguments, tuple(results.values())
-    try:
-        signature = signature_or_apparent(core)
-    except GraphEditError:  # nothing in the graph looks like a result
-        return (), ()
-    inputs, outputs = (tuple(name for _, name in side) for side in (signature.inputs, signature.outputs))
-    return inputs, outputs
+    state = core.index, core.executor.signatures
+    if core.apparent is None or core.apparent[0] is not state[0] or core.apparent[1] != state[1]:
+        try:
+            signature = signature_or_apparent(core)
+        except GraphEditError:  # nothing in the graph looks like a result
+            signature = Signature("", (), ())
+        inputs, outputs = (tuple(name for _, name in side) for side in (signature.inputs, signature.outputs))
+        core.apparent = (*state, (inputs, outputs))
+    return core.apparent[2]
 
 
 def page_input(core: EditorCore) -> export.PageInput:

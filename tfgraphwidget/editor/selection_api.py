@@ -161,14 +161,15 @@ class SelectionAPI(ArgumentChecks):
         return selectors.ops(
             self._core.index,
             *self._core.arguments.names(names),
-            type=type,
-            scope=scope,
+            type=_texts(type),
+            scope=_texts(scope),
             matching=matching,
             dtype=dtype,
             shape=shape,
             consumers=consumers,
             where=where,
             file=file,
+            is_named=bool(names),
         )
 
     def find(self, text: Any) -> Selection:
@@ -308,3 +309,8 @@ class SelectionAPI(ArgumentChecks):
         stops = () if stop_at is None else self._core.arguments.names(stop_at)
         options = {"stop_at": stops, "within": within, "controls": controls, "inclusive": inclusive}
         return selectors.downstream(self._core.index, *self._core.arguments.names(names), **options)
+
+
+def _texts(texts: str | Iterable[str] | None) -> str | tuple[str, ...] | None:
+    """One text, or several that can be gone through again."""
+    return texts if texts is None or isinstance(texts, str) or not isinstance(texts, Iterable) else tuple(texts)

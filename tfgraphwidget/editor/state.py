@@ -11,11 +11,11 @@ from tfgraphwidget.editor.arguments import ArgumentResolver
 from tfgraphwidget.editor.coloring import ColorModel
 from tfgraphwidget.editor.evaluation import Evaluator
 from tfgraphwidget.editor.executor import EditExecutor
-from tfgraphwidget.editor.graph_view import GraphView
+from tfgraphwidget.editor.graph_view import Boundary, GraphView
 from tfgraphwidget.editor.navigator import Navigator, opened_navigator
 from tfgraphwidget.editor.places import OpenedGraph
 from tfgraphwidget.editor.transaction import Listeners, Snapshot
-from tfgraphwidget.graph import GraphIndex, traversal, untrusted_ops
+from tfgraphwidget.graph import GraphIndex, Signature, traversal, untrusted_ops
 from tfgraphwidget.layout import Layout
 from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.scene import scene as scenes
@@ -60,6 +60,7 @@ class EditorCore:
     made last, or None. `save_notices` are sentences on what the last `save` could not do. `extracted` is the tf.Module
     of a function that `extract` took out of another one: it keeps the variables alive. `file_watch` follows the file
     that is open, if the user wants that. `layout` is the layout of the views; None for the layered one.
+    `apparent` is the boundary that a graph seems to have, with what it was found for.
     """
 
     source: Source
@@ -77,6 +78,7 @@ class EditorCore:
     extracted: object = None
     file_watch: FollowedFile | None = None
     layout: Layout | None = None
+    apparent: tuple[GraphIndex, tuple[Signature, ...], Boundary] | None = None
 
     @classmethod
     def of(cls, source: Source, show: Callable[..., object], layout: Layout | None = None) -> EditorCore:

@@ -83,6 +83,8 @@ class Edits:
     @classmethod
     def together(cls, reports: Sequence[Edits]) -> Edits:
         """One report of edits that were made one after the other: what is different at the end."""
+        if len(reports) == 1:
+            return reports[0]
         added: dict[str, None] = {}
         removed: dict[str, None] = {}
         changed: dict[str, None] = {}
@@ -113,7 +115,7 @@ class Edits:
             added=tuple(added),
             removed=tuple(removed),
             changed=tuple(changed),
-            shapes=tuple(shapes.values()),
+            shapes=tuple(shape for shape in shapes.values() if shape.before != shape.after),
             lost=tuple(dict.fromkeys(loss for report in reports for loss in report.lost)),
             notes=tuple(dict.fromkeys(note for report in done or reports for note in report.notes)),
             constants=tuple(constant for report in reports for constant in report.constants),

@@ -68,7 +68,7 @@ class Op:
         return tuple(self.index.shape(self.number, port) for port in range(len(self.dtypes)))
 
     @property
-    def readers(self) -> tuple[str, ...]:
+    def consumers(self) -> tuple[str, ...]:
         """The ops that read one of its tensors, in graph order."""
         return tuple(self.index.names[i] for i in dict.fromkeys(self.index.consumers.row(self.number).tolist()))
 

@@ -201,11 +201,11 @@ class Selection(Part, ArgumentChecks):
         return self._with(mask, f"{self._term}.whole()")
 
     @with_recipe
-    def connected(self, *, until: Any = (), inclusive: bool = True, controls: bool = False) -> Selection:
+    def connected(self, *, until: Any = None, inclusive: bool = True, controls: bool = False) -> Selection:
         """With all ops that are connected with these, in either direction of the edges, up to the ops `until`.
 
         Args:
-            until: Ops that are not crossed: names, or a Selection.
+            until: Ops that are not crossed: names, or a Selection; None for none.
             inclusive: Include the ops `until` that were reached.
             controls: Follow control edges too.
 
@@ -223,13 +223,17 @@ class Selection(Part, ArgumentChecks):
         check("connected", "inclusive", inclusive, bool)
         check("connected", "controls", controls, bool)
         wall = self._wall(until)
-        on_wall = [name for name in self.ops if name in wall]
+        # A tensor stands for the op that computes it.
+        starts = self.mask | traversal.mask_of(self.index, (op for op, _ in pairs(self.index, self.tensors)))
+        on_wall = [self.index.names[op] for op in np.flatnonzero(starts & wall.mask).tolist()]
         if on_wall:
             raise GraphEditError(
-                f"connected: {on_wall[0]!r} is where it starts and where it ends; leave it out of one of the two.",
+                f"connected: {on_wall[0]!r} is where it starts and where it ends; leave it out of one.",
                 on_wall,
             )
-        mask = traversal.flood(self.index, self.ids, wall.mask, controls_in=controls, controls_out=controls)
+        mask = traversal.flood(
+            self.index, np.flatnonzero(starts), wall.mask, controls_in=controls, controls_out=controls
+        )
         written = str(until) if isinstance(until, Selection) else literal(list(wall.ops))
         options = [f"until={written}"] if len(wall) else []
         options += [] if inclusive else ["inclusive=False"]
@@ -241,8 +245,12 @@ class Selection(Part, ArgumentChecks):
         """The ops that `connected` does not cross."""
         if isinstance(until, Selection):
             return until.on(self.index)
-        several = (until,) if isinstance(until, str) or hasattr(until, "name") else tuple(until)
+        is_one = isinstance(until, str) or hasattr(until, "name") or not isinstance(until, Iterable)
+        several = () if until is None else (until,) if is_one else tuple(until)
         names = [getattr(each, "name", each) for each in several]
+        for name in names:
+            if not isinstance(name, str):
+                raise UnknownName(f"until names {value_text(name)}, which is not an op; write 'scope/op'.")
         return Selection.of(self.index, [self.index.op(name) for name in names], call("ops", names))
 
     def loops(self) -> dict[str, Selection]:

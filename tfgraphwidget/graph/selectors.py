@@ -19,7 +19,7 @@ from tfgraphwidget.errors import GraphEditError, UnknownName, reason_of
 from tfgraphwidget.graph.collections import TRAINABLE
 from tfgraphwidget.graph.distinct_variables import distinct_handles
 from tfgraphwidget.graph.edges import CONTROL, Mask
-from tfgraphwidget.graph.endpoints import check_ports
+from tfgraphwidget.graph.endpoints import check_ports, pairs
 from tfgraphwidget.graph.expressions import call, function_expression, literal
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.op import Op
@@ -47,10 +47,14 @@ def ops(
     consumers: int | None = None,
     where: Callable[[Op], object] | None = None,
     file: str | PathLike[str] | None = None,
+    is_named: bool | None = None,
 ) -> Selection:
     """The ops that are named and pass each filter; without names, all ops that pass them.
 
-    The name of a tensor chooses that tensor, as a passthrough where no op makes or reads it.
+    The name of a tensor chooses that tensor, as a passthrough where no op makes or reads it; with filters its op.
+
+    Args:
+        is_named: Whether ops were named, which may be none at all; None: if there are names.
     """
     filters: list[tuple[Mask, str]] = []  # each with its argument as Python writes it, or "" where it cannot
     if type is not None:
@@ -71,10 +75,13 @@ def ops(
     chosen = names if file is None else (*names, *_names_in_file(index, file))
     named = _select_names(index, chosen)
     written = [] if file is None else [f"file={literal(str(file))}"]
-    if not filters:
-        return replace(named, expression=call("ops", names, written))
+    is_named = bool(names) if is_named is None else is_named
+    if not filters or ((is_named or file is not None) and not chosen):
+        return replace(named, expression=call("ops", names, written if chosen else ()))
     mask = np.logical_and.reduce([mask for mask, _ in filters])
-    selection = Selection(index, mask & named.mask if chosen else mask, "")
+    if chosen:
+        mask &= named.mask | mask_of(index, (op for op, _ in pairs(index, named.tensors)))
+    selection = Selection(index, mask, "")
     written += [text for _, text in filters]
     # A function that cannot be written down is written as the ops that it has chosen.
     return replace(selection, expression=call("ops", names, written) if all(written) else call("ops", selection.ops))

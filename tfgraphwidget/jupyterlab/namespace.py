@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from tfgraphwidget.cli import format_count
-from tfgraphwidget.edits import Step
+from tfgraphwidget.edits import BatchStep, Step
 from tfgraphwidget.errors import UnknownName
 from tfgraphwidget.naming import function_name, known_instead
 from tfgraphwidget.tf_types import Graph, Session
@@ -24,7 +24,6 @@ from tfgraphwidget.widget import Namespace, graph_kind, graphs_in, user_namespac
 
 if TYPE_CHECKING:
     from tfgraphwidget.editor import GraphEditor
-    from tfgraphwidget.edits import BatchStep
 
 Tell = Callable[[dict[str, object]], None]
 
@@ -230,13 +229,13 @@ class Panel:
         self.variable = _assign_variable(
             self._variables, "editor", self.editor
         )  # a cell may have given the name to another
-        line, name = step.line, step.command.result_name() if isinstance(step, Step) else ""
         names = {"editor": self.variable}
-        if name and step.results and _is_page_request():
-            names[name] = _assign_variable(
-                self._variables, name, step.results[0] if len(step.results) == 1 else list(step.results)
-            )
-        return rename_variables(line, names)
+        for edit in step.steps if isinstance(step, BatchStep) else (step,):
+            name, results = edit.command.result_name(), edit.results
+            if name and results and _is_page_request():
+                result = results[0] if len(results) == 1 else list(results)
+                names[name] = _assign_variable(self._variables, name, result)
+        return rename_variables(step.line, names)
 
 
 def _assign_variable(variables: Namespace, name_hint: str, thing: object) -> str:
@@ -278,12 +277,16 @@ def rename_variables(line: str, names: Mapping[str, str]) -> str:
     >>> rename_variables("copy = editor.clone(into='copy', of=editor.copies)", {"editor": "editor_2", "copy": "copy_2"})
     "copy_2 = editor_2.clone(into='copy', of=editor_2.copies)"
     """
+    starts = [0]
+    for text in line.splitlines(keepends=True):
+        starts.append(starts[-1] + len(text))
     parts, end, before = [], 0, ""
-    tokens = [token for token in tokenize.generate_tokens(io.StringIO(line).readline) if token.start[0] == 1]
+    tokens = tokenize.generate_tokens(io.StringIO(line).readline)
     for token, after in itertools.pairwise(tokens):
         is_keyword = after.string == "=" and before in ("(", ",")
         if token.type == tokenize.NAME and before != "." and not is_keyword and token.string in names:
-            parts += [line[end : token.start[1]], names[token.string]]
-            end = token.end[1]
+            start = starts[token.start[0] - 1] + token.start[1]
+            parts += [line[end:start], names[token.string]]
+            end = starts[token.end[0] - 1] + token.end[1]
         before = token.string
     return "".join([*parts, line[end:]])

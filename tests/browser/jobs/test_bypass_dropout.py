@@ -44,7 +44,7 @@ graph, sess = trained(0.5)
 editor = tgw.edit(graph, session=sess)
 editor.view.widget.height = 560
 penalized = tgw.edit(trained(0.5, penalty=True)[0])
-penalized.widget.height = 560
+penalized.view.widget.height = 560
 """
 
 

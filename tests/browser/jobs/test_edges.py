@@ -27,7 +27,7 @@ with tf.Graph().as_default() as graph:
     averaged = [(tf.add_n([g for g, _ in pairs]), pairs[0][1]) for pairs in zip(*gradients)]
     optimizer.apply_gradients(averaged, name="train")
 towers = tgw.edit(graph)
-towers.widget.height = 600
+towers.view.widget.height = 600
 
 with tf.Graph().as_default() as graph:
     images, labels = (v1.placeholder(tf.float32, [None, 8], name=name) for name in ("images", "labels"))
@@ -44,7 +44,7 @@ with tf.Graph().as_default() as graph:
 borders = tgw.edit(graph)
 borders.view.expand("net")
 borders.view.expand("net/dense")
-borders.widget.height = 600
+borders.view.widget.height = 600
 
 def places(editor, source, target):
     "The middle of the first straight piece of each line between two boxes."

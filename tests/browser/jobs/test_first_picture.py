@@ -34,7 +34,8 @@ def test_what_is_open_at_first_can_be_read_in_its_pane(page: Page, jupyter_serve
 
     # In a small cell the towers are closed; all of the drawing is in the frame, and can be read.
     page.set_viewport_size({"width": 1360, "height": 860})
-    cells = ["import tfgraphwidget as tgw", f"editor = tgw.edit({str(path)!r})\neditor.widget.height = 340\neditor"]
+    show = f"editor = tgw.edit({str(path)!r})\neditor.view.widget.height = 340\neditor"
+    cells = ["import tfgraphwidget as tgw", show]
     notebook = open_notebook(page, jupyter_server, write_notebook(jupyter_server, "first.ipynb", cells))
     notebook.run_cell(0)
     root = notebook.run_cell(1).locator(".tfgraphwidget")

@@ -47,7 +47,7 @@ SMALL = """
 with tf.Graph().as_default() as graph:
     tf.identity(v1.placeholder(tf.float32, [None, 3], name="x"), name="y")
 small = tgw.edit(graph)
-small.widget.height = 600
+small.view.widget.height = 600
 small
 """
 

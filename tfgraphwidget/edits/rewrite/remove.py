@@ -51,7 +51,7 @@ class Remove(Command):
     Args:
         what: The ops, name scope or selection.
         prune: Remove what only they needed too: constants, reads of variables, unused branches.
-        readers: Remove all ops that depend on them too; else they must have no consumers that stay.
+        consumers: Remove all ops that depend on them too; else they must have no consumers that stay.
 
     Returns:
         What was removed.
@@ -62,14 +62,14 @@ class Remove(Command):
     Example:
         >>> import tfgraphwidget as tgw
         >>> editor = tgw.example()
-        >>> editor.remove("loss", readers=True).removed
+        >>> editor.remove("loss", consumers=True).removed
         ('loss',)
     """
 
     what: kinds.Ops
     _: KW_ONLY
     prune: bool = True
-    readers: bool = False
+    consumers: bool = False
 
     def sentence(self) -> str:
         """The sentence that describes the edit."""
@@ -86,7 +86,7 @@ class Remove(Command):
 
     def fix_label(self) -> str:
         """A few words for a button."""
-        return "Remove its consumers too" if self.readers else ""
+        return "Remove its consumers too" if self.consumers else ""
 
     def patch(self, index: GraphIndex, external: Collection[str]) -> Patch:
         """The patch of a graph of which callers name the tensors `external`.
@@ -97,7 +97,7 @@ class Remove(Command):
         removed = set(resolve_ops(index, self.what))
         if not removed:
             raise GraphEditError("The selection holds no ops, so there is nothing to remove; select some.")
-        if self.readers:
+        if self.consumers:
             removed = set(np.flatnonzero(traversal.forward(index, removed, controls=False)).tolist())
         self._check_unread(index, removed)
         if self.prune:
@@ -134,7 +134,7 @@ class Remove(Command):
                     + either(" (editor.reroute, editor.bypass)", "")
                     + ", or remove all that depends on it too.",
                     [a, b],
-                    [replace(self, readers=True)],
+                    [replace(self, consumers=True)],
                 )
 
 

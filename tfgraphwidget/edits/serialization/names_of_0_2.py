@@ -7,7 +7,7 @@ of which the command line runs what it gives. Nothing else knows the old names.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 COMMANDS = {
@@ -18,7 +18,7 @@ COMMANDS = {
 }
 """The verb of 0.2 -> the verb now, where they differ."""
 
-ARGUMENTS = {"mend": "adapter"}
+ARGUMENTS = {"mend": "adapter", "readers": "consumers"}
 """The argument of 0.2 -> the argument now, of any command."""
 
 KEYS = {"verb": "command", "given": "arguments", "rooms": "functions"}
@@ -70,8 +70,42 @@ METHODS = {
 }
 """The method of an editor of 0.2 -> the method now; those that scripts and messages of 0.2 call."""
 
+PLACES = {
+    **METHODS,
+    **{name: f"to_{name}" for name in ("networkx", "keras", "module", "function")},
+    **{name: f"view.{name}" for name in ("widget", "difference", "hide", "show_only", "reveal", "pin", "unpin")},
+    **{name: f"view.{name}" for name in ("color_by", "legend", "scene", "direction", "breadcrumb")},
+    **{name: f"view.{name}" for name in ("expand", "collapse", "called_functions")},
+    **{name: f"source.{name}" for name in ("notices", "trusted")},
+    "refresh": "source.reload",
+    "follow": "source.reload",
+    "to_script": "history.to_script",
+    "jump": "history.goto",
+    "optimized": "passes.grappler",
+    "svg": "view.to_svg",
+    "impact": "preview",
+    "listeners": "view.on_change",
+    "cost": "table(batch=1)",
+    "to_tensorboard": "save(folder, format='tensorboard')",
+    "scope": "ops(scope=…)",
+    "of_type": "ops(type=…)",
+    "matching": "ops(matching=…)",
+    "where": "ops(where=…)",
+    "fan_out": "ops(consumers=…)",
+    "load": "ops(file=…)",
+    "producing": "ops(dtype=…, shape=…)",
+    "paths": "path(…, all=True)",
+    "enclosed": "ops(…).connected(until=…)",
+    "trainable_variables": "find('is:trainable')",
+    "loops": "find('is:loop').loops()",
+    "conditionals": "ops(type='Merge').conditionals()",
+    "like": "match(selection)",
+    "unprobe": "view.probe = None",
+}
+"""What an editor of 0.2 has -> what it is now, for who looks for it."""
+
 Rewrite = Callable[[list[str], dict[str, str]], str]
-"""Writes what stands behind "editor." of the arguments of a call, by their place and by name."""
+"""Writes what stands after "editor." of the arguments of a call, by their place and by name; "" to leave it."""
 
 
 def _call(method: str, arguments: list[str], options: Mapping[str, str]) -> str:
@@ -83,17 +117,21 @@ def _filter(name: str) -> Rewrite:
 
     def rewrite(arguments: list[str], options: dict[str, str]) -> str:
         texts = [*arguments, *options.values()]
-        return f"ops({name}={texts[0] if len(texts) == 1 else '[' + ', '.join(texts) + ']'})"
+        if not texts:
+            return ""
+        is_one = len(texts) == 1
+        return f"ops({name}={texts[0].removeprefix('*') if is_one else '[' + ', '.join(texts) + ']'})"
 
     return rewrite
 
 
 def _rewrite_enclosed(arguments: list[str], options: dict[str, str]) -> str:
-    seeds, *walls = arguments
-    if "by" in options:
-        walls = [options.pop("by")]
-    inner = seeds[1:-1] if seeds.startswith("[") else seeds
-    return f"ops({inner})." + _call("connected", [], {"until": walls[0], **options})
+    texts = [*arguments, *(options.pop(name) for name in ("seeds", "by") if name in options)]
+    if len(texts) != 2:
+        return ""
+    seeds, wall = texts
+    one = seeds.startswith(("'", '"')) and not seeds.startswith(("'''", '"""'))
+    return f"ops({seeds if one else '*' + seeds})." + _call("connected", [], {"until": wall, **options})
 
 
 SELECTIONS: dict[str, Rewrite] = {
@@ -122,79 +160,118 @@ class _Change(NamedTuple):
 
 
 def upgrade(script: str) -> str:
-    r"""A script that 0.2 wrote, with the names of today; any other text is given back as it is.
+    r"""A script that 0.2 wrote, with the names of today and as many lines; other text is given back as it is.
 
     Args:
         script: The Python source; it is parsed, and not run.
 
-    >>> upgrade("editor.place(what=editor.scope('net'), device='/cpu:0', renew='never')")
-    "editor.renew = False\neditor.set_device(what=editor.ops(scope='net'), device='/cpu:0')\neditor.renew = True"
+    >>> upgrade("editor.place(what=editor.scope('net'), device='/cpu:0')")
+    "editor.set_device(what=editor.ops(scope='net'), device='/cpu:0')"
+    >>> upgrade("editor.bypass('relu', renew='never')")
+    "editor.renew = False; editor.bypass('relu'); editor.renew = True"
     """
-    while True:  # a call in the arguments of another is rewritten in the next round
-        try:
-            tree = ast.parse(script)
-        except (SyntaxError, ValueError):
-            return script
-        source = script.encode()
-        lines = [0]
-        for line in source.splitlines(keepends=True):
-            lines.append(lines[-1] + len(line))
-        changes = sorted(_changes(tree, source, lines))
-        outermost = [each for k, each in enumerate(changes) if not any(_holds(other, each) for other in changes[:k])]
-        if not outermost:
-            return script
-        for change in reversed(outermost):
-            source = source[: change.start] + change.text.encode() + source[change.end :]
-        script = source.decode()
+    for find_changes in (_names, _renewals):
+        while True:  # a call in the arguments of another is rewritten in the next round
+            try:
+                tree = ast.parse(script)
+            except (SyntaxError, ValueError, RecursionError):
+                return script
+            source = _Source(script)
+            changes = sorted(find_changes(tree, source))
+            outermost = [
+                each for k, each in enumerate(changes) if not any(_holds(other, each) for other in changes[:k])
+            ]
+            if not outermost:
+                break
+            script = source.with_changes(outermost)
+    return script
 
 
 def _holds(outer: _Change, inner: _Change) -> bool:
-    return outer.start <= inner.start and inner.end <= outer.end and outer != inner
+    return outer.start <= inner.start and inner.end <= outer.end
 
 
-def _changes(tree: ast.AST, source: bytes, lines: list[int]) -> Iterator[_Change]:
-    """What is to be replaced in a script; a part of it may lie in another."""
+class _Source:
+    """The text of a script, and where its syntax tree is in it."""
 
-    def span(node: ast.expr | ast.stmt) -> tuple[int, int]:
-        assert node.end_lineno is not None
-        assert node.end_col_offset is not None
-        return lines[node.lineno - 1] + node.col_offset, lines[node.end_lineno - 1] + node.end_col_offset
+    def __init__(self, script: str) -> None:
+        self._bytes = script.encode()
+        self._lines = [0]
+        for line in self._bytes.splitlines(keepends=True):
+            self._lines.append(self._lines[-1] + len(line))
 
-    def text(node: ast.expr | ast.stmt) -> str:
-        start, end = span(node)
-        return source[start:end].decode()
+    def span(self, node: Any) -> tuple[int, int]:
+        """Where a node begins and ends."""
+        return self._lines[node.lineno - 1] + node.col_offset, self._lines[node.end_lineno - 1] + node.end_col_offset
 
+    def text(self, node: Any) -> str:
+        """The text of a node."""
+        start, end = self.span(node)
+        return self._bytes[start:end].decode()
+
+    def arguments(self, call: ast.Call) -> tuple[list[str], dict[str, str]]:
+        """The arguments of a call as they are written, by place and by name; `**more` is among the first."""
+        more = ["**" + self.text(each.value) for each in call.keywords if each.arg is None]
+        named = {each.arg: self.text(each.value) for each in call.keywords if each.arg is not None}
+        return [*map(self.text, call.args), *more], named
+
+    def with_changes(self, changes: Iterable[_Change]) -> str:
+        """The script with parts of it replaced, which do not overlap."""
+        source = self._bytes
+        for change in reversed([*changes]):
+            source = source[: change.start] + change.text.encode() + source[change.end :]
+        return source.decode()
+
+
+def _calls_of_editor(tree: ast.AST) -> Iterator[tuple[ast.Call, Any]]:
+    """Each call of a method of the script's editor, or of one of its nouns, with the method."""
     for node in ast.walk(tree):
-        if isinstance(node, ast.stmt) and isinstance(node, ast.Expr | ast.Assign) and isinstance(node.value, ast.Call):
-            renew = [each for each in node.value.keywords if each.arg == "renew" and _is_editor(node.value.func)]
-            if renew:
-                node.value.keywords.remove(renew[0])
-                call = _call(text(node.value.func), [*map(text, node.value.args)], _options(node.value, text))
-                start, _ = span(node.value)
-                whole = source[span(node)[0] : start].decode() + call
-                never = isinstance(renew[0].value, ast.Constant) and renew[0].value.value == "never"
-                yield _Change(*span(node), f"editor.renew = False\n{whole}\neditor.renew = True" if never else whole)
-                continue
-        if not isinstance(node, ast.Call) or not _is_editor(node.func):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            owner: Any = node.func.value
+            while isinstance(owner, ast.Attribute):
+                owner = owner.value
+            if isinstance(owner, ast.Name) and owner.id == "editor":
+                yield node, node.func
+
+
+def _names(tree: ast.AST, source: _Source) -> Iterator[_Change]:
+    """Old names of methods and arguments, and calls that select ops."""
+    for call, method in _calls_of_editor(tree):
+        name, is_direct = method.attr, isinstance(method.value, ast.Name)
+        end = source.span(method)[1]
+        if is_direct and name == "trainable" and not call.args and not call.keywords:
+            yield _Change(*source.span(call), "editor.find('is:trainable')")
+        elif is_direct and name in SELECTIONS:
+            now = SELECTIONS[name](*source.arguments(call))
+            if now:
+                yield _Change(*source.span(call), f"editor.{now}")
+        elif is_direct and name in METHODS:
+            yield _Change(end - len(name.encode()), end, METHODS[name])
+        for keyword in call.keywords:
+            if keyword.arg in ARGUMENTS:
+                start = source.span(keyword)[0]
+                yield _Change(start, start + len(keyword.arg), ARGUMENTS[keyword.arg])
+
+
+def _renewals(tree: ast.AST, source: _Source) -> Iterator[_Change]:
+    """Calls with `renew`, which is a property of the editor now."""
+    statements = {id(each.value): each for each in ast.walk(tree) if isinstance(each, ast.Expr | ast.Assign)}
+    for call, method in _calls_of_editor(tree):
+        renew = next((each.value for each in call.keywords if each.arg == "renew"), None)
+        if renew is None:
             continue
-        method: Any = node.func
-        arguments, options = [*map(text, node.args)], _options(node, text)
-        now = arguments_of_today(options)
-        if method.attr == "trainable" and not arguments and not options:
-            yield _Change(*span(node), "editor.find('is:trainable')")
-        elif method.attr in SELECTIONS:
-            yield _Change(*span(node), "editor." + SELECTIONS[method.attr](arguments, options))
-        elif method.attr in METHODS or now != options:
-            yield _Change(*span(node), "editor." + _call(METHODS.get(method.attr, method.attr), arguments, now))
-
-
-def _is_editor(function: ast.expr) -> bool:
-    """Whether it is a method of the script's editor."""
-    return (
-        isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name) and function.value.id == "editor"
-    )
-
-
-def _options(call: ast.Call, text: Callable[[ast.expr], str]) -> dict[str, str]:
-    """The arguments by name, as they are written."""
-    return {each.arg: text(each.value) for each in call.keywords if each.arg is not None}
+        arguments, options = source.arguments(call)
+        del options["renew"]
+        now, value = _call(source.text(method), arguments, options), source.text(renew)
+        is_text = isinstance(renew, ast.Constant) and isinstance(renew.value, str)
+        renews = str(RENEW.get(renew.value, True)) if is_text else f"{value} != 'never'"  # type: ignore[attr-defined]
+        statement = statements.get(id(call))
+        if renews == "True":
+            yield _Change(*source.span(call), now)
+        elif statement is None:
+            sets = [f"setattr(editor, 'renew', {each})" for each in (renews, True)]
+            yield _Change(*source.span(call), f"({sets[0]}, {now}, {sets[1]})[1]")
+        else:
+            start, end = source.span(statement)
+            target = source.text(statement)[: source.span(call)[0] - start]
+            yield _Change(start, end, f"editor.renew = {renews}; {target}{now}; editor.renew = True")

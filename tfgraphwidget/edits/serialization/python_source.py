@@ -323,9 +323,11 @@ def script(opened: str, path: tuple[str, ...], steps: Sequence[Step], file: str 
     body = [*f"editor = {opened}".splitlines(), ""]
     is_imported, reserved, renew = False, set[str](), True
     batch: Batch | None = None
+    definitions_at = 0
     for step in steps:
         start = len(body)
         if step.batch is not batch and step.batch is not None:
+            definitions_at = start  # of the batch's functions: before it, since their text is not to be indented
             body.append(step.batch.line)
             start += 1
         batch = step.batch
@@ -340,7 +342,13 @@ def script(opened: str, path: tuple[str, ...], steps: Sequence[Step], file: str 
             renew = step.renewed
             body.append(f"editor.renew = {renew}")
         call_text = step.command.code(writer, where=step.where)
-        body += [*writer.before(), call_text]
+        if batch is None:
+            body += writer.before()
+        else:
+            definitions = [*writer.before()]
+            body[definitions_at:definitions_at] = definitions
+            definitions_at, start = definitions_at + len(definitions), start + len(definitions)
+        body.append(call_text)
         if batch is not None:
             body[start:] = [indent(line, "    ") for line in body[start:]]
         writer.forget(step.command.result_name())
