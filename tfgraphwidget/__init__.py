@@ -269,6 +269,11 @@ def _widget(editor: GraphEditor) -> GraphWidget:
     return GraphWidget(editor)
 
 
+def __dir__() -> list[str]:
+    """The public names, those too whose modules are loaded on first use."""
+    return [*__all__, "__version__"]
+
+
 def __getattr__(name: str) -> object:
     """Load the modules of some public names on first use, because they import much."""
     if name in _LAZY:

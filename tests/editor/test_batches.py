@@ -265,7 +265,9 @@ def test_a_function_that_edits_the_editor_itself_is_refused(editor: tgw.GraphEdi
     with pytest.raises(GraphEditError, match="makes no edit, or several"):
         editor.preview(lambda other: other.ops("x"))
     with pytest.raises(GraphEditError, match="each pass changes"):
-        editor.preview(tgw.passes.Sequential(tgw.passes.sort()))
+        editor.preview(tgw.passes.Sequential(tgw.passes.sort(), tgw.passes.remove_devices()))
+    one = tgw.passes.rename_type("Relu", "Elu")
+    assert editor.preview(tgw.passes.Sequential(one)) == editor.preview(one) == editor.preview(editor.apply, one)
 
 
 def test_without_renewal_a_session_runs_what_it_has_run(editor: tgw.GraphEditor) -> None:
@@ -482,3 +484,31 @@ def test_reports_of_several_edits_name_what_is_different_at_the_end(editor: tgw.
     assert report.shapes == ()
     assert {passes.cast("float16"), passes.cast("float16")} == {passes.cast("float16")}
     assert copy.deepcopy(passes).cast("float16") == passes.cast("float16")
+
+
+def test_records_are_applied_as_a_list(editor: tgw.GraphEditor) -> None:
+    two_edits(editor)
+    editor.rename("loss", "mean_loss")
+    other = tgw.example()
+    assert other.apply(editor.history.records()).changed
+    assert len(other.history) == 1
+    assert {*other} == {*editor}
+
+
+def test_an_output_must_be_named_for_a_comparison_that_names_outputs(editor: tgw.GraphEditor) -> None:
+    with pytest.raises(GraphEditError, match="named are none"):
+        editor.compare(FEEDS, editor.ops(), other=tgw.example())
+
+
+def test_values_of_graphs_without_variables_are_compared_as_constants(editor: tgw.GraphEditor, tmp_path: Path) -> None:
+    frozen = editor.save(tmp_path / "frozen.pb", "x:0", "net/logits:0", frozen=True)
+    other = tgw.edit(frozen)
+    other.set_constant("net/hidden/b:0", np.ones(8, np.float32))
+    assert [changed.name for changed in other.diff(frozen, values=True).changed] == ["net/hidden/b"]
+    assert not tgw.edit(frozen).diff(frozen, values=True)
+
+
+def test_the_package_and_the_editor_suggest_names(editor: tgw.GraphEditor) -> None:
+    assert {"passes", "pattern", "edit", "GraphEditor"} <= set(dir(tgw))
+    with pytest.raises(AttributeError, match="did you mean 'replace'"):
+        _ = editor.repace  # type: ignore[attr-defined]

@@ -296,7 +296,7 @@ LOOKS: dict[str, Verb] = {
     "save .meta": lambda e, to: e.save(to / "a.meta"),
     "save SavedModel": lambda e, to: e.save(to / "saved/"),
     "save .html": lambda e, to: e.save(to / "a.html"),
-    "save .svg": lambda e, to: e.save(to / "a.view.to_svg"),
+    "save .svg": lambda e, to: e.save(to / "a.svg"),
     "save .dot": lambda e, to: e.save(to / "a.dot"),
     "save .graphml": lambda e, to: e.save(to / "a.graphml"),
     "save TensorBoard": lambda e, to: e.save(to / "logs", format="tensorboard"),

@@ -139,7 +139,7 @@ def test_the_function_cannot_edit_the_graph_by_an_editor_and_undo_goes_on(
         nested(editor)
         return made
 
-    with pytest.raises(GraphEditError, match=r"A function is making 'head' .* before or after editor\.grow"):
+    with pytest.raises(GraphEditError, match=r"A function is making 'head' .* before or after editor\.call"):
         editor.call("net/one/out:0", function, into="head")
     assert list(editor._core.index.names) == names
     assert list(editor._core.executor.copies) == ["first"]

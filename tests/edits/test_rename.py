@@ -254,7 +254,7 @@ def test_names_that_are_taken_or_unknown_are_refused(line: tf.Graph) -> None:
     with pytest.raises(GraphEditError, match="at most 1,000 characters, and this one 100,000"):
         editor.rename("b", "b" * 100_000)
     editor.rename("x", "input")
-    with pytest.raises(NameTaken, match="'x' was the name of an op that an edit has removed"):
+    with pytest.raises(NameTaken, match="'x' is the name of an op that TensorFlow holds still"):
         editor.rename("input", "x")
 
 

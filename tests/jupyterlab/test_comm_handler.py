@@ -204,7 +204,7 @@ squared = tf.function(lambda x: x * x, input_signature=[tf.TensorSpec([2])], aut
 editors = tgw.edit(mine, session=running), tgw.edit(mine), tgw.edit(squared), tgw.edit(tf.Graph()), tgw.edit(squared)
 texts = [code_for_cell(each.history.to_script().text, each._core.source) for each in editors]
 del squared
-texts.append(code_for_cell(editors[-1].to_script().text, editors[-1].core.source))
+texts.append(code_for_cell(editors[-1].history.to_script().text, editors[-1]._core.source))
 opened = {}
 exec(texts[0], globals(), opened)
 """

@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -298,7 +299,7 @@ def test_devices_of_servers_are_known_and_others_refused(cluster: Cluster) -> No
     with cluster.session(graph) as session:
         session.run(init)
         editor = tgw.edit(graph, session=session)
-        for ask in (editor.preview, editor.clone):
+        for ask in (partial(editor.preview, editor.clone), editor.clone):
             with pytest.raises(SessionRefused, match="would stand on '/job:worker/task:7'"):
                 ask(outputs=["y"], into="nowhere", device="/job:worker/task:7")
         for k, device in enumerate(("/job:worker/task:0/device:CPU:0", "/job:worker/task:1", "/task:1")):

@@ -42,12 +42,12 @@ class EditAPI(ArgumentChecks, inside=one_thread):
         check("renew", "renew", value, bool)
         self._core.executor.renew = value
 
-    def apply(self, *edit: edits.Command | Pass | Sequential | Repeat | Mapping[str, Any]) -> edits.Edits:
+    def apply(self, *edit: edits.Command | Pass | Sequential | Repeat | Mapping[str, Any] | list[Any]) -> edits.Edits:
         """Apply edits that are values: commands, passes, or their JSON. Several are one step of the history.
 
         Args:
             edit: A command, such as `error.fixes[0]` or a finding's `fix`; a pass of `tgw.passes`, `Sequential` or
-                `Repeat`; or JSON as `history.records()` has it.
+                `Repeat`; JSON as one of `history.records()`; or a list of these.
 
         Returns:
             What was changed; false in `if` where there was nothing to do.

@@ -277,6 +277,10 @@ class Evaluator:
         boundary_outputs = executor.view.boundary[1]
         if outputs is not None or boundary_outputs or not ends:
             tensors = arguments.readable(arguments.fetches(boundary_outputs if outputs is None else outputs))
+            if outputs is not None and not tensors:
+                raise GraphEditError(
+                    "compare: the outputs that are named are none; name some, or leave them out for those of the graph."
+                )
             names = tensors or default_outputs(now.index, fed)
             ends = {name: original_name(name, (patch.renamed for patch in patches)) for name in names}
         return _compare_runs((before, now), {**originals, **ends}, tuple(ends), fed, must=outputs is not None)

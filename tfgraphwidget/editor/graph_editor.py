@@ -20,7 +20,7 @@ from tfgraphwidget.editor.state import EditorCore
 from tfgraphwidget.editor.view_api import View
 from tfgraphwidget.edits import registry, serialization
 from tfgraphwidget.layout import Layout
-from tfgraphwidget.naming import count_text
+from tfgraphwidget.naming import count_text, did_you_mean
 from tfgraphwidget.optional_packages import import_package
 from tfgraphwidget.visible import build_visible_graph, default_open
 
@@ -167,7 +167,8 @@ class GraphEditor(SelectionAPI, EditMethods, EditAPI, PatternAPI, AnalysisAPI, F
             if registration is not None and not registration.kind.method:
                 return method_of(registration.kind, name).__get__(self)
             method = serialization.names_of_0_2.PLACES.get(name) if registration is None else registration.kind.method
-            hint = f"; it is editor.{method}" if method else ""
+            near = "" if name.startswith("_") else did_you_mean(name, self.__dir__()).rstrip(".")
+            hint = f"; it is editor.{method}" if method else near
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{hint}")
 
     def __dir__(self) -> list[str]:

@@ -190,6 +190,10 @@ def _command(core: EditorCore, value: object) -> edits.Command:
 def preview_edit(editor: Any, edit: object, arguments: tuple[Any, ...], options: Mapping[str, Any]) -> Any:
     """What an edit would do, which is a value, a method of the editor or a function of an editor."""
     core: EditorCore = editor._core
+    if getattr(edit, "__func__", None) is type(editor).apply and len(arguments) == 1 and not options:
+        edit, arguments = arguments[0], ()
+    while isinstance(edit, Sequential) and len(edit.passes) == 1:
+        edit = edit.passes[0]
     if callable(edit) and not isinstance(edit, type):
         from tfgraphwidget.editor.previewing import preview_call
 

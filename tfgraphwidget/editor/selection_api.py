@@ -123,7 +123,7 @@ class SelectionAPI(ArgumentChecks):
         where: Callable[[Op], object] | None = None,
         file: str | PathLike[str] | None = None,
     ) -> Selection:
-        """Select the ops that are named and pass all filters; without names, all ops of the graph that pass them.
+        """Select the ops that are named and pass all filters; with filters alone, all ops of the graph that pass them.
 
         Shapes that a file does not contain are inferred by TensorFlow on first use, which takes seconds for 50,000 ops.
 
@@ -154,7 +154,7 @@ class SelectionAPI(ArgumentChecks):
             >>> editor.ops(type="MatMul", scope="net").ops
             ('net/hidden/MatMul', 'net/logits')
             >>> editor.ops(dtype="float*", shape=[None, 3]).ops[0], editor.ops(consumers=5).ops
-            ('net/logits', ('net/hidden/w', 'net/hidden/b', 'net/w'))
+            ('net/logits', ('net/hidden/w', 'net/hidden/b', 'net/w', 'cross_entropy/cross_entropy'))
             >>> editor.ops(where=lambda op: op.type == "Relu" and op.name.startswith("net/")).ops
             ('net/hidden/Relu',)
         """

@@ -118,6 +118,8 @@ def changed_values(before: object, after: object) -> tuple[ChangedValue, ...]:
         before: A model; see `store_of`.
     """
     ours, theirs = store_of(after), store_of(before)
+    if not len(ours.variables) or not len(theirs.variables):  # constants are compared by the graphs' difference
+        return ()
     pairs = _pairs("diff", ours, theirs, None, by_order=False)
     was = {a.handle: b.handle for a, b in pairs}
     return tuple(

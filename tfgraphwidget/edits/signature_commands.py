@@ -188,7 +188,7 @@ class RenameSignature(Command):
 @register
 @dataclass(frozen=True)
 class OrderSignature(Command):
-    """Set the order of the inputs and outputs of a signature, in which `module()` and `function()` have them.
+    """Set the order of the inputs and outputs of a signature, in which `to_module()` and `to_function()` have them.
 
     Files keep no order: TensorFlow reads the keys of a signature sorted.
 

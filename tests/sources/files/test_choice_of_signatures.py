@@ -66,7 +66,7 @@ def two(tmp_path: Path) -> Path:
 def test_signatures_of_tensorflow_1_lie_in_one_graph_and_mark_their_ends(counter: Path) -> None:
     editor = tgw.edit(counter)
     assert editor.view.breadcrumb == (str(counter),)
-    assert (editor.inputs, editor.outputs) == ((), ())
+    assert editor._core.view.boundary == ((), ())
     assert [signature.name for signature in tuple(editor.signatures.values())] == ["add", "get"]
     assert "'add' and 'get', and none named 'serving_default'" in editor.source.notices[0]
     editor.signatures.open("add")

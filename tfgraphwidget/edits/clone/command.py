@@ -165,7 +165,7 @@ class Clone(Command):
         devices: One device for each copy; there are as many copies.
         src_scope: A name scope around the part that the names of the copies leave out.
         graph: The graph that the copies go into: a `tf.Graph` or another editor; None for this one. A function's
-            editor calls the part there, as `grow` does; `replace` then gives a tensor of it for each input.
+            editor calls the part there, as `call` does; `replace` then gives a tensor of it for each input.
         session: The session of `graph`, to initialize the copies in, if that is a `tf.Graph`.
 
     Returns:

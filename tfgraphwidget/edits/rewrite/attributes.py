@@ -484,7 +484,8 @@ class SetTrainable(Command):
     Example:
         >>> import tfgraphwidget as tgw
         >>> editor = tgw.example()
-        >>> editor.set_trainable("net/w").ops
+        >>> report = editor.set_trainable("net/w")
+        >>> editor.find("is:trainable").ops
         ('net/w',)
     """
 

@@ -135,7 +135,7 @@ class Rename(Command):
         why = (
             "is taken in this graph"
             if new.lower() in ops | scopes
-            else "was the name of an op that an edit has removed, and is taken until that is undone"
+            else "is the name of an op that TensorFlow holds still, though an edit has removed it or was undone"
         )
         wanted = self.new.rstrip("/")
         if not wanted:
