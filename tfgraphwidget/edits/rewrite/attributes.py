@@ -466,8 +466,8 @@ def has_negative_shape(node: NodeDef) -> bool:
 class SetTrainable(Command):
     """Make variables the only trainable ones; optimizers use these by default.
 
-    In a function's body it is so for the variables that the body reads. `editor.to_module()`, `function()` and
-    `save` have variables that are trainable as asked; those of the original stay what they are.
+    In a function's body it is so for the variables that the body reads. `editor.to_module()`, `to_function()`
+    and `save` have variables that are trainable as asked; those of the original stay what they are.
 
     Of a name scope or a selection it takes the variables that were made to be trained: no moving averages, step
     counters or slots of an optimizer, unless there is nothing else in it. A variable that is named is taken.
@@ -476,7 +476,7 @@ class SetTrainable(Command):
         which: Variables, their names, name scopes or selections.
 
     Returns:
-        The trainable variables. Their collection has them in graph order.
+        What was changed; `editor.find("is:trainable")` are the trainable variables then, in graph order.
 
     Raises:
         GraphEditError: One of them contains no variable.
