@@ -98,7 +98,7 @@ class _Contents:
 
 
 def to_bytes(core: EditorCore) -> bytes:
-    """The editor as bytes, which `tgw.edit` opens; see `FileAPI.to_bytes`.
+    """The editor as bytes, which `tgw.edit` opens; see `GraphEditor.__bytes__`.
 
     Raises:
         GraphEditError: The editor holds what only this process has.

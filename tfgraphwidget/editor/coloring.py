@@ -51,7 +51,7 @@ class ColorModel:
         return self._navigator.here.index
 
     def color_by(self, by: object, batch: int) -> None:
-        """Color by `by`, with `batch` for sizes that are unknown; see `ViewAPI.color_by`."""
+        """Color by `by`, with `batch` for sizes that are unknown; see `View.color_by`."""
         _check_batch(batch)
         name, before = "" if by is None else by, (self.current, self._batch, dict(self._custom))
         if not isinstance(name, str):
@@ -176,7 +176,7 @@ class ColorModel:
         }
 
     def cost_table(self, batch: int) -> DataFrame:
-        """What each op costs, with `batch` for sizes that are unknown; see `AnalysisAPI.cost`."""
+        """What each op costs, with `batch` for sizes that are unknown; see `AnalysisAPI.table`."""
         table = self.cost_values(batch)
         return frame((dict(zip(table, row, strict=True)) for row in zip(*table.values(), strict=True)), table)
 

@@ -163,7 +163,7 @@ class EditExecutor(EditedGraph):
             return command.preview_edit(EditPlanner(self, steps))
 
     def clone(self, command: Clone) -> Cloned | list[Cloned]:
-        """Make copies, and mark their boundary; see `EditAPI.clone`."""
+        """Make copies, and mark their boundary; see `EditMethods.clone`."""
         command = edits.rebind_selections(command, self.index)
         function = function_executor(command.graph)
         if isinstance(function, EditExecutor):

@@ -28,7 +28,7 @@ _TOLERANCE = 1e-3
 
 
 def edited_model(executor: EditExecutor) -> KerasModel:
-    """The model that was opened, as edits have left it; see `AnalysisAPI.keras`."""
+    """The model that was opened, as edits have left it; see `AnalysisAPI.to_keras`."""
     model = executor.source.model
     if model is None:
         raise GraphEditError(

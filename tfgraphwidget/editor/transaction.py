@@ -40,7 +40,7 @@ class Listeners(list[Callable[[], None]]):
         return end
 
     def notify(self) -> None:
-        """Call every listener; inside `collected`, when that ends. Their errors are logged: the change is made."""
+        """Call every listener; inside `collect`, when that ends. Their errors are logged: the change is made."""
         with self._lock:
             if self._collecting:
                 self._is_due = True

@@ -15,7 +15,7 @@ from tfgraphwidget.sentences import editor_call
 def follow(name: str, renames: Mapping[str, str]) -> str:
     """The tensor that stands for one of this name after an edit; "" when there is none.
 
-    `renames` maps ops and tensors, as `Patch.fed` and `Patch.given` do.
+    `renames` maps ops and tensors, as `Patch.input_renames` and `Patch.output_renames` do.
 
     >>> follow("a:1", {"a": "b"}), follow("a:1", {"a:0": "c:0"}), follow("a:0", {"a": ""})
     ('b:1', 'a:1', '')

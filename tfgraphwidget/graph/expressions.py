@@ -45,7 +45,7 @@ def _is_source_of(node: ast.Lambda, code: CodeType) -> bool:
 
 
 def call(name: str, arguments: Iterable[object], options: Iterable[str] = ()) -> str:
-    """Write the expression `editor.name(…)`.
+    """Write the call of a method of `editor`.
 
     Returns:
         The source.

@@ -17,7 +17,7 @@ Encodings = Mapping[str, tuple[OpValues, Legend]]
 
 
 class EnteredView(Protocol):
-    """A graph that the user has entered, with its selection and open scopes: `editor.GraphView`."""
+    """A graph that the user has entered, with its selection and open scopes: `GraphView` of the editor."""
 
     title: str
 
@@ -47,7 +47,7 @@ class EnteredView(Protocol):
 
 
 class EnteredViews(Protocol):
-    """The graphs that the user has entered: `editor.Navigator`."""
+    """The graphs that the user has entered: `Navigator` of the editor."""
 
     @property
     def outermost(self) -> EnteredView:
@@ -62,7 +62,7 @@ class EnteredViews(Protocol):
 
 
 class Colors(Protocol):
-    """The color encodings of an editor: `editor.ColorModel`."""
+    """The color encodings of an editor: `ColorModel` of the editor."""
 
     def without_a_run(self, other: GraphIndex | None = None) -> Encodings:
         """The values and the legend of each encoding that is cheap to compute, of the body `other` of a function."""
