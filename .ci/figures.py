@@ -150,14 +150,22 @@ def private_names(tree: Tree) -> list[str]:
     return found
 
 
-def parameters(tree: Tree) -> Iterator[tuple[int, bool]]:
-    """(number of parameters, whether its docstring has each, in Args or as a word) of each public function.
+# The modules of what a user calls; tests/test_reference.py has them too, and graph_editor's, whose docstrings are those
+# of tf.contrib.graph_editor.
+CALLED_BY_USERS = re.compile(
+    r"tfgraphwidget(\.editor\.(\w+_api|graph_editor|splitting)|\.graph\.(selection|op|diff|patterns\.(builder|match))"
+    r"|\.runtime\.(functions\.module_\w+|live\.clone_result)|\.layout\.compound|\.edits\.registry)?"
+)
 
-    Those of `graph_editor` keep the docstrings of tf.contrib.graph_editor, and setters those of their properties.
+
+def parameters(tree: Tree) -> Iterator[tuple[int, bool]]:
+    """(number of parameters, whether its docstring has each, in Args or as a word) of each function that users call.
+
+    Setters have the docstrings of their properties.
     """
     for name, owner in tree.nodes:
         is_public = isinstance(owner, ast.Module) or (isinstance(owner, ast.ClassDef) and owner.name[0] != "_")
-        if not is_public or f"{name}.".startswith("tfgraphwidget.graph_editor."):
+        if not is_public or not CALLED_BY_USERS.fullmatch(name):
             continue
         for function in owner.body:
             if not isinstance(function, FUNCTIONS) or function.name[0] == "_":
@@ -254,7 +262,7 @@ def figures(root: Path) -> Iterator[tuple[str, object]]:
     yield "Any", names.count("Any") + sum(isinstance(kind, ast.Constant) and kind.value == "Any" for kind in casts)
     yield "functions named by a bare participle", len(participles(tree))
     yield "class names in several modules", sum(count > 1 for count in Counter(node.name for node in classes).values())
-    yield "public functions that document all parameters", share(is_whole for _, is_whole in known)
+    yield "functions that users call, with all parameters documented", share(is_whole for _, is_whole in known)
     yield "  those with three parameters and more", share(is_whole for count, is_whole in known if count > 2)
     yield "modules in import cycles, types included: Python", len(cycles(tree.imports))
     yield "modules in import cycles, types included: TypeScript", len(cycles(script_imports(root)))

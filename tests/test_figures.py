@@ -51,8 +51,8 @@ def test_figures_of_a_small_tree(tmp_path: Path) -> None:
         2,  # Any
         1,  # found
         1,  # Op
-        "1 of 3",
-        "0 of 1",
+        "1 of 1",
+        "0 of 0",
         2,  # editor and walk
         2,  # a and b
     ]

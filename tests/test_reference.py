@@ -152,7 +152,7 @@ def undocumented(path: Path) -> list[str]:
 CALLED_BY_USERS = (
     *("__init__.py", "editor/*_api.py", "editor/graph_editor.py", "editor/splitting.py", "graph/selection.py"),
     *("graph/op.py", "graph/diff.py", "graph/patterns/builder.py", "graph/patterns/match.py", "graph_editor/*.py"),
-    *("runtime/functions/module_*.py", "runtime/live/copies.py", "layout/compound.py", "edits/registry.py"),
+    *("runtime/functions/module_*.py", "runtime/live/clone_result.py", "layout/compound.py", "edits/registry.py"),
 )
 """The modules of what a user calls; elsewhere a docstring is a true sentence, and types say the rest."""
 
