@@ -941,5 +941,5 @@ def test_what_cannot_be_planned_names_the_call_that_does_it(editor: GraphEditor)
     assert grown
     with pytest.raises(GraphEditError, match=r"adds to a graph is known once it was called; call .*editor\.call\("):
         editor.preview(editor.history.done[-1].command)
-    with pytest.raises(GraphEditError, match=r"edit='clone' is not what apply takes; give a Command"):
+    with pytest.raises(GraphEditError, match=r"'clone' is not an edit; give error"):
         editor.apply("clone")

@@ -140,6 +140,7 @@ PACKAGE = Path(tgw.__file__).parent
 ELSEWHERE = (
     "cli",
     "graph_editor",
+    "edits/serialization/names_of_0_2.py",
     "scene/rendering",
     "edits/serialization/python_source.py",
     "graph/dot.py",
