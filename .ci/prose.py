@@ -1,9 +1,11 @@
-"""Runs textlint with our terms (.ci/terms.yml, .ci/terms-docs.yml) over docs, docstrings, comments and messages.
+"""Runs textlint with our terms (.ci/terms.yml, .ci/terms-docs.yml) over docs, docstrings, comments
+and messages.
 
-python .ci/prose.py   # lists what to write differently by file and line, and exits with 1 if there is anything
+python .ci/prose.py   # lists what to write differently by file and line, and exits with 1 if there
+is anything
 
-textlint reads Markdown. Of a Python or TypeScript module it gets a text with its comments, docstrings and sentences,
-each on its line, without what is quoted as code.
+textlint reads Markdown. Of a Python or TypeScript module it gets a text with its comments,
+docstrings and sentences, each on its line, without what is quoted as code.
 """
 
 from __future__ import annotations
@@ -25,7 +27,8 @@ FRONT = ROOT / "labextension"  # where npm has installed textlint
 NOT_OURS = ("graph_editor",)  # names, parameters and sentences of tf.contrib.graph_editor
 
 FROM_DOCSTRINGS = "is generated from texts in the code, which terms-docs.yml does not yet hold for"
-# Pages that have words of terms-docs.yml; only terms.yml holds for them. A page that has none any more leaves the list.
+# Pages that have words of terms-docs.yml; only terms.yml holds for them. A page that has none any
+# more leaves the list.
 LATER = {
     "docs/gallery.md": FROM_DOCSTRINGS,
     "docs/reference/arguments.md": FROM_DOCSTRINGS,
@@ -37,13 +40,19 @@ LATER = {
 
 
 def module_prose(path: Path) -> Iterator[tuple[int, str]]:
-    """(line, text) of each comment and of each string with a space in it: docstrings and sentences."""
+    """(line, text) of each comment and of each string with a space in it: docstrings and
+    sentences.
+    """
     text = path.read_text(encoding="utf-8")
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
         if token.type == tokenize.COMMENT:
             yield token.start[0], token.string
     for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and " " in node.value.strip():
+        if (
+            isinstance(node, ast.Constant)
+            and isinstance(node.value, str)
+            and " " in node.value.strip()
+        ):
             yield node.lineno, node.value
 
 
@@ -56,9 +65,13 @@ def script_prose(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def without_code(text: str) -> str:
-    """The text without what is quoted as code: names between backticks and quotation marks, and examples."""
+    """The text without what is quoted as code: names between backticks and quotation marks, and
+    examples.
+    """
     text = re.sub(r"^\s*(?:>>>|\.\.\.) .*$", "", text, flags=re.MULTILINE)
-    return re.sub(r"`[^`\n]*`|\"[^\"\n]*\"|(?<!\w)'[^'\n]*'(?!\w)", lambda quoted: " " * len(quoted[0]), text)
+    return re.sub(
+        r"`[^`\n]*`|\"[^\"\n]*\"|(?<!\w)'[^'\n]*'(?!\w)", lambda quoted: " " * len(quoted[0]), text
+    )
 
 
 def text_of(path: Path) -> str:
@@ -67,7 +80,9 @@ def text_of(path: Path) -> str:
     for first, text in (module_prose if path.suffix == ".py" else script_prose)(path):
         for line, part in enumerate(without_code(text).splitlines(), first):
             lines[line].append(part.strip())
-    return "\n".join(" · ".join(filter(None, lines[line])) for line in range(1, max(lines, default=0) + 1))
+    return "\n".join(
+        " · ".join(filter(None, lines[line])) for line in range(1, max(lines, default=0) + 1)
+    )
 
 
 def write_texts(folder: Path) -> None:
@@ -81,7 +96,9 @@ def write_texts(folder: Path) -> None:
 
 
 def pages() -> tuple[list[str], list[str]]:
-    """The Markdown files for which terms-docs.yml holds, and those for which terms.yml alone does."""
+    """The Markdown files for which terms-docs.yml holds, and those for which terms.yml alone
+    does.
+    """
     files = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "tests").glob("*/*.md")]
     names = sorted({str(path.relative_to(ROOT)) for path in files})
     return [name for name in names if name not in LATER], [name for name in names if name in LATER]
@@ -89,9 +106,17 @@ def pages() -> tuple[list[str], list[str]]:
 
 def start(terms: str, files: Sequence[str]) -> subprocess.Popen[str]:
     """Start textlint on files with the terms of a configuration in .ci/."""
-    command = ["node", str(FRONT / "node_modules/textlint/bin/textlint.js"), "--format", "unix", "--config"]
+    command = [
+        "node",
+        str(FRONT / "node_modules/textlint/bin/textlint.js"),
+        "--format",
+        "unix",
+        "--config",
+    ]
     command += [str(ROOT / ".ci" / terms), *files]
-    return subprocess.Popen(command, cwd=FRONT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    return subprocess.Popen(
+        command, cwd=FRONT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
 
 
 def main() -> int:

@@ -9,7 +9,15 @@ import pdoc
 
 # What is shown of each module.
 PUBLIC = {
-    "tfgraphwidget": ("edit", "example", "sync", "renew", "layered", "GraphEditor", "GraphEditError"),
+    "tfgraphwidget": (
+        "edit",
+        "example",
+        "sync",
+        "renew",
+        "layered",
+        "GraphEditor",
+        "GraphEditError",
+    ),
     "tfgraphwidget.runtime.live.clone_result": ("Copy",),
     "tfgraphwidget.runtime.functions.module_clone": ("ModuleCopy",),
     "tfgraphwidget.graph.selection": ("Selection",),
@@ -28,7 +36,9 @@ def flatten(cls: type) -> None:
         if base.__module__.startswith("tfgraphwidget"):
             for name, member in vars(base).items():
                 if not name.startswith("_") and name not in vars(cls):
-                    setattr(cls, name, getattr(member, "function", member))  # of a command's method, the function
+                    setattr(
+                        cls, name, getattr(member, "function", member)
+                    )  # of a command's method, the function
 
 
 def main() -> None:
@@ -37,7 +47,9 @@ def main() -> None:
         module = import_module(name)
         for public in shown or ():
             found = getattr(module, public)
-            setattr(module, public, found)  # what is loaded when it is asked for is there from now on
+            setattr(
+                module, public, found
+            )  # what is loaded when it is asked for is there from now on
             if isinstance(found, type):
                 flatten(found)
         if shown:

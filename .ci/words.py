@@ -1,4 +1,5 @@
-"""How modules, classes, functions, variables and fields are named, and what to write. `make lint` runs this.
+"""How modules, classes, functions, variables and fields are named, and what to write. `make lint`
+runs this.
 
 python .ci/words.py          # lists them by file and line, and exits with 1 if there are any
 python .ci/words.py --count  # how often each occurs
@@ -34,7 +35,8 @@ PARTICIPLE = re.compile(
     r"|bought|caught|dealt|driven|fallen|got|heard)"
 )
 PARTICIPLES = {
-    "argument_checks.Checked": "a mixin, named like an adjective: the classes that have it are checked",
+    "argument_checks.Checked": "a mixin, named like an adjective: the classes that have it are "
+    "checked",
     "tf_types.Named": "a protocol, as typing has Sized and Hashable",
     "editor.analysis_api.probed": "public: which tensors have values",
     "editor.analysis_api.measured": "public: which ops have costs",
@@ -56,10 +58,12 @@ PARTICIPLES = {
     "layout.compound.layered": "public: the layout is called so",
     "runtime.measure.profile.Measured": "public: what `editor.measure` returns",
     "runtime.measure.profile.said": "public, deprecated",
-    "widget.protocol.replies": "replies to the page are named by what was done; the names are in saved pages",
+    "widget.protocol.replies": "replies to the page are named by what was done; the names are in "
+    "saved pages",
 }
 
-# Locals and parameters say what they are: `matches`, not `found`. Adjectives of the field (`known_shapes`) may stay.
+# Locals and parameters say what they are: `matches`, not `found`. Adjectives of the field
+# (`known_shapes`) may stay.
 PARTICIPLE_VARIABLES = frozenset(
     (
         "told",
@@ -80,9 +84,22 @@ PARTICIPLE_VARIABLES = frozenset(
 )
 VARIABLES: dict[str, str] = {}  # "module.function.name": the reason why it stays
 
-# Fields and attributes of classes too. Adjectives of state may stay: `opened`, `pinned`, `renamed`, `is_complete`.
+# Fields and attributes of classes too. Adjectives of state may stay: `opened`, `pinned`, `renamed`,
+# `is_complete`.
 PARTICIPLE_FIELDS = PARTICIPLE_VARIABLES | {
-    *("adapted", "begun", "bound", "built", "chosen", "finished", "fitted", "framed", "gained", "got", "placed"),
+    *(
+        "adapted",
+        "begun",
+        "bound",
+        "built",
+        "chosen",
+        "finished",
+        "fitted",
+        "framed",
+        "gained",
+        "got",
+        "placed",
+    ),
     *("pushed", "rooted", "stopped", "waited"),
 }
 FIELDS = {  # "module.Class.name": the reason why it stays
@@ -100,7 +117,9 @@ def parsed(path: Path) -> ast.Module:
 
 
 def participles() -> Iterator[tuple[str, int, str, str]]:
-    """(file, line, name, what to write) of each module, class and function that a bare participle names."""
+    """(file, line, name, what to write) of each module, class and function that a bare participle
+    names.
+    """
     package = ROOT / "tfgraphwidget"
     for path in sorted(package.rglob("*.py")):
         module = ".".join(path.relative_to(package).with_suffix("").parts)
@@ -108,11 +127,18 @@ def participles() -> Iterator[tuple[str, int, str, str]]:
         for name, line in ((path.stem, 1), *((node.name, node.lineno) for node in defined)):
             is_allowed = module in PARTICIPLES or f"{module}.{name}" in PARTICIPLES
             if PARTICIPLE.fullmatch(name[:1].lower() + name[1:]) and not is_allowed:
-                yield str(path.relative_to(ROOT)), line, name, "a verb for what is done, a noun for what there is"
+                yield (
+                    str(path.relative_to(ROOT)),
+                    line,
+                    name,
+                    "a verb for what is done, a noun for what there is",
+                )
 
 
 def variables(tree: ast.AST) -> Iterator[tuple[str, str, int]]:
-    """(function, name, line) of each parameter and each local variable of the functions of a module."""
+    """(function, name, line) of each parameter and each local variable of the functions of a
+    module.
+    """
     for function in ast.walk(tree):
         if not isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
             continue
@@ -126,7 +152,9 @@ def variables(tree: ast.AST) -> Iterator[tuple[str, str, int]]:
 
 
 def participle_fields() -> Iterator[tuple[str, int, str, str]]:
-    """(file, line, name, what to write) of each field and attribute of a class that a bare participle names."""
+    """(file, line, name, what to write) of each field and attribute of a class that a bare
+    participle names.
+    """
     package = ROOT / "tfgraphwidget"
     for path in sorted(package.rglob("*.py")):
         module = ".".join(path.relative_to(package).with_suffix("").parts)
@@ -135,7 +163,8 @@ def participle_fields() -> Iterator[tuple[str, int, str, str]]:
             for owner in ast.walk(parsed(path))
             if isinstance(owner, ast.ClassDef)
             for name, line in fields_of(owner)
-            if name.strip("_") in PARTICIPLE_FIELDS and f"{module}.{owner.name}.{name}" not in FIELDS
+            if name.strip("_") in PARTICIPLE_FIELDS
+            and f"{module}.{owner.name}.{name}" not in FIELDS
         }
         for owner, name, line in sorted(fields, key=lambda each: each[2]):
             yield (
@@ -147,7 +176,9 @@ def participle_fields() -> Iterator[tuple[str, int, str, str]]:
 
 
 def fields_of(owner: ast.ClassDef) -> Iterator[tuple[str, int]]:
-    """(name, line) of each annotated field of a class, and of each attribute that its methods set on `self`."""
+    """(name, line) of each annotated field of a class, and of each attribute that its methods set
+    on `self`.
+    """
     for node in owner.body:
         if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
             yield node.target.id, node.lineno
@@ -158,30 +189,55 @@ def fields_of(owner: ast.ClassDef) -> Iterator[tuple[str, int]]:
 
 
 def participle_variables() -> Iterator[tuple[str, int, str, str]]:
-    """(file, line, name, what to write) of each local variable and parameter that a bare participle names."""
+    """(file, line, name, what to write) of each local variable and parameter that a bare participle
+    names.
+    """
     package = ROOT / "tfgraphwidget"
     for path in sorted(package.rglob("*.py")):
         module = ".".join(path.relative_to(package).with_suffix("").parts)
         names = {
             (name, line)
             for function, name, line in variables(parsed(path))
-            if name.strip("_") in PARTICIPLE_VARIABLES and f"{module}.{function}.{name}" not in VARIABLES
+            if name.strip("_") in PARTICIPLE_VARIABLES
+            and f"{module}.{function}.{name}" not in VARIABLES
         }
         for name, line in sorted(names, key=lambda each: each[1]):
-            yield str(path.relative_to(ROOT)), line, name, "a noun for what it is: `matches`, `members`, `new_ops`"
+            yield (
+                str(path.relative_to(ROOT)),
+                line,
+                name,
+                "a noun for what it is: `matches`, `members`, `new_ops`",
+            )
 
 
 def spellings() -> Iterator[tuple[str, int, str, str]]:
-    """(file, line, name, what to write) of each name in British spelling: `neighbour`, `isCentred`, `Colour`."""
+    """(file, line, name, what to write) of each name in British spelling: `neighbour`, `isCentred`,
+    `Colour`.
+    """
     package = ROOT / "tfgraphwidget"
-    scripts = (path for path in (ROOT / "labextension" / "src").rglob("*.ts") if path.name != "preferences.ts")
+    scripts = (
+        path
+        for path in (ROOT / "labextension" / "src").rglob("*.ts")
+        if path.name != "preferences.ts"
+    )
     for path in sorted((*package.rglob("*.py"), *scripts)):
         if set(NOT_OURS) & set(path.parts):
             continue
         for line, text in enumerate(path.read_text("utf-8").splitlines(), 1):
-            for name in re.findall(r"(?<![\w\"'])[A-Za-z_]\w*", text) if BRITISH.search(text.lower()) else ():
-                if any(BRITISH.fullmatch(word.lower()) for word in re.findall(r"[A-Z]?[a-z]+", name)):
-                    yield str(path.relative_to(ROOT)), line, name, "American spelling, as in TensorFlow"
+            for name in (
+                re.findall(r"(?<![\w\"'])[A-Za-z_]\w*", text)
+                if BRITISH.search(text.lower())
+                else ()
+            ):
+                if any(
+                    BRITISH.fullmatch(word.lower()) for word in re.findall(r"[A-Z]?[a-z]+", name)
+                ):
+                    yield (
+                        str(path.relative_to(ROOT)),
+                        line,
+                        name,
+                        "American spelling, as in TensorFlow",
+                    )
 
 
 def main() -> int:

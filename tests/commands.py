@@ -10,7 +10,9 @@ from tfgraphwidget.editor import GraphEditor
 
 def clone_command(editor: GraphEditor, *arguments: Any, **options: Any) -> edits.Clone:
     """The command of a call of `clone`."""
-    command: edits.Clone = edits.command_of(edits.Clone, editor._core.arguments, *arguments, **options)
+    command: edits.Clone = edits.command_of(
+        edits.Clone, editor._core.arguments, *arguments, **options
+    )
     return command
 
 

@@ -1,6 +1,7 @@
 """Fixtures: tiny graphs, sessions on them, and the real Inception v3 of the first notebook.
 
-TensorFlow is imported by the first fixture that needs it, so that `pytest -m no_tensorflow` runs without.
+TensorFlow is imported by the first fixture that needs it, so that `pytest -m no_tensorflow` runs
+without.
 """
 
 from __future__ import annotations
@@ -32,7 +33,16 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[1]
 MODELS = ROOT / "notebooks" / "models"
 INCEPTION = MODELS / "slim_inception_v3_infer.meta"
-_HELPERS = {"build_line", "build_mlp", "build_while_loop", "dense", "fill", "initialised", "read", "v1"}
+_HELPERS = {
+    "build_line",
+    "build_mlp",
+    "build_while_loop",
+    "dense",
+    "fill",
+    "initialised",
+    "read",
+    "v1",
+}
 BROWSER = "tests/browser/"
 # What prints sentences, and is on no page.
 _TEXT_FOR_PYTHON = (
@@ -41,7 +51,8 @@ _TEXT_FOR_PYTHON = (
     "tfgraphwidget.editor.summary",
     "tfgraphwidget.lint.finding",
 )
-# What takes half a minute or so, with few tests; all others begin behind it, those with the most tests first.
+# What takes half a minute or so, with few tests; all others begin behind it, those with the most
+# tests first.
 LONG = (
     "tests/test_notebooks.py",
     "tests/editor/test_odd_arguments.py",
@@ -60,19 +71,24 @@ LONG = (
     "tests/browser/test_code_beside.py",
     "tests/browser/test_two_tabs.py",
 )
-# Where sessions and functions run as a user's do, with TensorFlow's optimizer of graphs; in `make test-all` all do.
+# Where sessions and functions run as a user's do, with TensorFlow's optimizer of graphs; in `make
+# test-all` all do.
 OPTIMIZED = ("tests/runtime/", "tests/stress/", "tests/docs/", "tests/test_tensorflow_facts.py")
 BOTH_VARIABLES = ("tests/edits/", "tests/runtime/", "tests/stress/")
 _OPTIMIZER: dict[str, bool] = {}
 INCEPTION_OUTPUT = "net/InceptionV3/Predictions/Softmax:0"
 
 # An ordinary test asserts no time, not even Hypothesis's 200 ms for one example.
-hypothesis.settings.register_profile("untimed", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
+hypothesis.settings.register_profile(
+    "untimed", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
 hypothesis.settings.load_profile("untimed")
 
 
 def __getattr__(name: str) -> Any:
-    """`from tests.conftest import build_mlp`: the helpers of `tests.graphs`, which imports TensorFlow."""
+    """`from tests.conftest import build_mlp`: the helpers of `tests.graphs`, which imports
+    TensorFlow.
+    """
     if name not in _HELPERS:
         raise AttributeError(name)
     from tests import graphs
@@ -87,15 +103,23 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_ignore_collect(collection_path: Path) -> bool | None:
-    """--doctest-modules is for the package's examples; it would import the scripts that tests run, too."""
-    return True if collection_path.suffix == ".py" and not collection_path.name.startswith("test_") else None
+    """--doctest-modules is for the package's examples; it would import the scripts that tests run,
+    too.
+    """
+    return (
+        True
+        if collection_path.suffix == ".py" and not collection_path.name.startswith("test_")
+        else None
+    )
 
 
 @pytest.hookimpl(tryfirst=True)  # before `-m` selects by marker
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Of the parameter sets of a test marked `sample(n)`, mark all `slow` but n, which are spread evenly.
+    """Of the parameter sets of a test marked `sample(n)`, mark all `slow` but n, which are spread
+    evenly.
 
-    And of two kinds of variables one, in turn from test to test, where neither edits nor sessions are what is tested.
+    And of two kinds of variables one, in turn from test to test, where neither edits nor sessions
+    are what is tested.
     """
     tests: dict[tuple[str, int], list[pytest.Item]] = {}
     for item in items:
@@ -115,15 +139,22 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def has_either_variable(item: pytest.Item) -> bool:
     """Whether the same test with the other kind of variables in `mlp` is enough for `make test`."""
     params: dict[str, object] = getattr(getattr(item, "callspec", None), "params", {})
-    if "mlp" not in params or item.nodeid.startswith(BOTH_VARIABLES) or item.get_closest_marker("sample"):
+    if (
+        "mlp" not in params
+        or item.nodeid.startswith(BOTH_VARIABLES)
+        or item.get_closest_marker("sample")
+    ):
         return False
-    if any("mlp" in mark.args[0] for mark in item.iter_markers("parametrize")):  # the test says which
+    if any(
+        "mlp" in mark.args[0] for mark in item.iter_markers("parametrize")
+    ):  # the test says which
         return False
     return params["mlp"] is bool(crc32(item.nodeid.partition("[")[0].encode()) % 2)
 
 
 def pytest_collection_finish() -> None:
-    """No collection of garbage goes again through what is there before the first test: TensorFlow, and all tests.
+    """No collection of garbage goes again through what is there before the first test: TensorFlow,
+    and all tests.
 
     That is a million objects, half a second of CPU each time, hundreds of times in one run.
     """
@@ -132,11 +163,12 @@ def pytest_collection_finish() -> None:
 
 
 class LongestFirst(LoadScopeScheduling):
-    """A file goes to one worker, for its fixtures; what takes long is begun first, however few tests it has.
+    """A file goes to one worker, for its fixtures; what takes long is begun first, however few
+    tests it has.
 
-    The first worker begins with the browser tests, which take half the time, and the others with all else, so that one
-    JupyterLab is enough as long as there is other work. Who is done with its own goes on with the other's, so that all
-    end together.
+    The first worker begins with the browser tests, which take half the time, and the others with
+    all else, so that one JupyterLab is enough as long as there is other work. Who is done with its
+    own goes on with the other's, so that all end together.
     """
 
     def _split_scope(self, nodeid: str) -> str:
@@ -146,7 +178,9 @@ class LongestFirst(LoadScopeScheduling):
         is_first = node is self.nodes[0]
 
         def turn(scope: str) -> tuple[bool, int]:
-            return scope.startswith(BROWSER) is not is_first, LONG.index(scope) if scope in LONG else len(LONG)
+            return scope.startswith(BROWSER) is not is_first, LONG.index(
+                scope
+            ) if scope in LONG else len(LONG)
 
         self.workqueue.move_to_end(min(self.workqueue, key=turn), last=False)
         super()._assign_work_unit(node)
@@ -159,12 +193,16 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LongestFirst
 
 @pytest.hookimpl(tryfirst=True)  # before fixtures make sessions
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """What runs a graph once or twice takes a quarter less without TensorFlow's optimizer, which changes no result.
+    """What runs a graph once or twice takes a quarter less without TensorFlow's optimizer, which
+    changes no result.
 
-    That is for sessions with no configuration of their own and for functions of TensorFlow 2, in `make test`.
+    That is for sessions with no configuration of their own and for functions of TensorFlow 2, in
+    `make test`.
     """
     if "tensorflow" in sys.modules:
-        is_quick = "not slow" in item.config.option.markexpr and not item.nodeid.startswith(OPTIMIZED)
+        is_quick = "not slow" in item.config.option.markexpr and not item.nodeid.startswith(
+            OPTIMIZED
+        )
         if _OPTIMIZER.get("disable_meta_optimizer", False) is not is_quick:
             import tensorflow as tf
 
@@ -175,7 +213,9 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 @pytest.fixture(scope="session")
 def warm() -> Iterator[WarmKernels]:
     """A process that has imported TensorFlow, and forks."""
-    from tests.browser.warm import WarmKernels  # not there where the loop over the interpreters has its tests
+    from tests.browser.warm import (
+        WarmKernels,
+    )  # not there where the loop over the interpreters has its tests
 
     kernels = WarmKernels()
     kernels.await_warm()
@@ -191,13 +231,17 @@ def warm_kernels(warm: WarmKernels) -> str:
 
 @pytest.fixture(scope="session")
 def warm_python(warm: WarmKernels) -> list[str]:
-    """What a command begins with in place of `python`, for another process that has TensorFlow loaded already."""
+    """What a command begins with in place of `python`, for another process that has TensorFlow
+    loaded already.
+    """
     return warm.python
 
 
 @pytest.fixture(autouse=True, scope="session")
 def fields_are_kept() -> Iterator[None]:
-    """No f-string of the package takes in a sentence with fields, which would be plain Python on a page then."""
+    """No f-string of the package takes in a sentence with fields, which would be plain Python on a
+    page then.
+    """
     from tfgraphwidget.sentences import Sentence
 
     def refuse(sentence: Sentence, spec: str) -> str:
@@ -215,7 +259,9 @@ def fields_are_kept() -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def tensorflow_2() -> Iterator[None]:
-    """Whatever a test does to TensorFlow's switches, the next one finds them as TensorFlow 2 has them."""
+    """Whatever a test does to TensorFlow's switches, the next one finds them as TensorFlow 2 has
+    them.
+    """
     yield
     if "tensorflow" in sys.modules:
         from tests.graphs import v1
@@ -258,7 +304,9 @@ def shared_weights() -> tf.Graph:
 
 @pytest.fixture
 def while_loop() -> tf.Graph:
-    """A v1 while loop, with TensorFlow 1's loops switched on until the test ends, for those who differentiate it."""
+    """A v1 while loop, with TensorFlow 1's loops switched on until the test ends, for those who
+    differentiate it.
+    """
     from tests.graphs import build_while_loop, v1
 
     graph = build_while_loop()
@@ -286,7 +334,9 @@ def editor(mlp: tf.Graph, session: v1.Session) -> GraphEditor:
 
 @pytest.fixture(scope="session")
 def inception() -> Iterator[tuple[tf.Graph, v1.Session]]:
-    """Inception v3 as the first notebook loads it. Shared: tests undo what they do or leave only clones."""
+    """Inception v3 as the first notebook loads it. Shared: tests undo what they do or leave only
+    clones.
+    """
     import tensorflow as tf
 
     from tests.graphs import initialised, v1

@@ -1,4 +1,6 @@
-"""A front end without a browser: messages go to a real GraphWidget as JSON, and what it sends comes back as JSON."""
+"""A front end without a browser: messages go to a real GraphWidget as JSON, and what it sends comes
+back as JSON.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ from tfgraphwidget.widget import protocol as p
 from tfgraphwidget.widget.protocol.codec import REQUESTS, message_type
 
 REPLIES = frozenset(message_type(kind) for kind in p.Reply.__args__)
-"""What the types of replies are called in messages; anything else that a widget sends is told, not replied."""
+"""What the types of replies are called in messages; anything else that a widget sends is told, not
+replied.
+"""
 
 
 class Line(BaseComm):
@@ -26,10 +30,14 @@ class Line(BaseComm):
 
     session = Session(key=b"")
 
-    def publish_msg(self, msg_type: str, data: Any = None, metadata: Any = None, buffers: Any = None, **_: Any) -> None:
+    def publish_msg(
+        self, msg_type: str, data: Any = None, metadata: Any = None, buffers: Any = None, **_: Any
+    ) -> None:
         """Keep what would go to the browser."""
         held = self.__dict__.setdefault("sent", [])
-        held.append((self.session.unpack(self.session.pack(data)), [bytes(some) for some in buffers or ()]))
+        held.append(
+            (self.session.unpack(self.session.pack(data)), [bytes(some) for some in buffers or ()])
+        )
 
 
 @contextmanager
@@ -47,13 +55,24 @@ class FrontEnd:
         with lines():
             self.line: Line = editor.view.widget.comm
 
-    def say(self, message: Any, buffers: Iterable[bytes] = ()) -> list[tuple[dict[str, Any], list[bytes]]]:
+    def say(
+        self, message: Any, buffers: Iterable[bytes] = ()
+    ) -> list[tuple[dict[str, Any], list[bytes]]]:
         """Send a message, whatever it is, and bytes along with it; the replies to it."""
         # As browsers write it: they escape half characters, which Python refuses to encode.
         arrived = self.line.session.unpack(json.dumps(message).encode())
         self.line.__dict__["sent"] = []
-        self.line.handle_msg({"content": {"data": {"method": "custom", "content": arrived}}, "buffers": list(buffers)})
-        told = [(data["content"], buffers) for data, buffers in self.line.__dict__["sent"] if "content" in data]
+        self.line.handle_msg(
+            {
+                "content": {"data": {"method": "custom", "content": arrived}},
+                "buffers": list(buffers),
+            }
+        )
+        told = [
+            (data["content"], buffers)
+            for data, buffers in self.line.__dict__["sent"]
+            if "content" in data
+        ]
         return [(content, buffers) for content, buffers in told if content.get("type") in REPLIES]
 
     def ask(self, kind: str, **fields: Any) -> dict[str, Any]:
@@ -67,11 +86,17 @@ class FrontEnd:
 def message_of(number: int, request: p.Request) -> dict[str, Any]:
     """What a page sends for a request."""
     assert type(request) in REQUESTS.values()
-    return {"id": number, "type": message_type(type(request)), **json.loads(json.dumps(vars(request)))}
+    return {
+        "id": number,
+        "type": message_type(type(request)),
+        **json.loads(json.dumps(vars(request))),
+    }
 
 
 def graph_of(editor: GraphEditor) -> dict[str, Any]:
-    """The graph as a person sees it: ops with all that they are, functions, names in the collections, values."""
+    """The graph as a person sees it: ops with all that they are, functions, names in the
+    collections, values.
+    """
     graph = getattr(editor._core.source.body, "graph", None)
     return {
         "ops": sorted(_bytes(node) for node in editor._core.target.index.nodes),
@@ -87,11 +112,17 @@ def graph_of(editor: GraphEditor) -> dict[str, Any]:
 def _collections_of_file(editor: GraphEditor) -> dict[str, list[str]]:
     """The names in the collections of a graph that TensorFlow has not imported."""
     collections = editor._core.target.index.collections
-    return {key: sorted(member.name for member in members) for key, members in collections.items() if members}
+    return {
+        key: sorted(member.name for member in members)
+        for key, members in collections.items()
+        if members
+    }
 
 
 def all_of(editor: GraphEditor) -> dict[str, Any]:
-    """All that a refused message must leave alone, what TensorFlow hides and what is only seen included."""
+    """All that a refused message must leave alone, what TensorFlow hides and what is only seen
+    included.
+    """
     graph, room = getattr(editor._core.source.body, "graph", None), editor._core.view
     return {
         **graph_of(editor),
@@ -117,14 +148,24 @@ def chosen_of(editor: GraphEditor) -> tuple[Any, ...]:
 
 def _collections(graph: Any) -> dict[str, list[str]]:
     held = {key: graph.get_collection(key) for key in graph.get_all_collection_keys()}
-    return {key: sorted(str(getattr(item, "name", item)) for item in items) for key, items in held.items() if items}
+    return {
+        key: sorted(str(getattr(item, "name", item)) for item in items)
+        for key, items in held.items()
+        if items
+    }
 
 
 def _values(graph: Any, session: Any) -> dict[str, bytes]:
-    """What the variables hold, read by ops that are there: reading must not change the graph either."""
+    """What the variables hold, read by ops that are there: reading must not change the graph
+    either.
+    """
     if session is None:
         return {}
-    names = [op.name for op in graph.get_operations() if op.type == "ReadVariableOp" and op.name.endswith("/Read")]
+    names = [
+        op.name
+        for op in graph.get_operations()
+        if op.type == "ReadVariableOp" and op.name.endswith("/Read")
+    ]
     found = {}
     for name in names:
         try:

@@ -43,7 +43,9 @@ def dense(x: tf.Tensor, units: int, name: str, *, resource: bool) -> tf.Tensor:
     """One dense layer with get_variable, as people wrote them."""
     with v1.variable_scope(name):
         shape = [x.shape[-1], units]
-        w = v1.get_variable("w", shape, initializer=v1.glorot_uniform_initializer(seed=1), use_resource=resource)
+        w = v1.get_variable(
+            "w", shape, initializer=v1.glorot_uniform_initializer(seed=1), use_resource=resource
+        )
         b = v1.get_variable("b", [units], initializer=v1.zeros_initializer(), use_resource=resource)
         return tf.nn.relu(tf.matmul(x, w) + b, name="out")
 
@@ -64,7 +66,9 @@ def build_shared_weights() -> tf.Graph:
     """One variable read by two towers, with a regularisation loss on it."""
     graph = tf.Graph()
     with graph.as_default():
-        w = v1.get_variable("w", [2, 2], initializer=v1.ones_initializer(), regularizer=tf.nn.l2_loss)
+        w = v1.get_variable(
+            "w", [2, 2], initializer=v1.ones_initializer(), regularizer=tf.nn.l2_loss
+        )
         for tower in ("a", "b"):
             x = v1.placeholder(tf.float32, [None, 2], name=f"{tower}/x")
             tf.matmul(x, w, name=f"{tower}/y")
@@ -77,7 +81,9 @@ def build_while_loop() -> tf.Graph:
     with graph.as_default():
         v1.disable_control_flow_v2()
         x = v1.placeholder(tf.float32, [], name="x")
-        tf.identity(v1.while_loop(lambda i, _: i < 5, lambda i, v: (i + 1, v * 2), [0, x])[1], name="y")
+        tf.identity(
+            v1.while_loop(lambda i, _: i < 5, lambda i, v: (i + 1, v * 2), [0, x])[1], name="y"
+        )
         v1.enable_control_flow_v2()
     return graph
 
@@ -98,13 +104,16 @@ def fill(variable: tf.Variable, value: object, session: v1.Session) -> None:
 
 
 def read(variables: Iterable[tf.Variable], session: v1.Session) -> list[np.ndarray]:
-    """Present values; in the graph's own mode, since eager TensorFlow refuses resource variables as fetches."""
+    """Present values; in the graph's own mode, since eager TensorFlow refuses resource variables as
+    fetches.
+    """
     with session.graph.as_default():
         return session.run(list(variables))
 
 
 def old_graph(producer: int, build: Callable[[], _Made]) -> tuple[v1.GraphDef, _Made]:
-    """A GraphDef as an old release wrote it, and what `build`, which adds its ops to the default graph, returns.
+    """A GraphDef as an old release wrote it, and what `build`, which adds its ops to the default
+    graph, returns.
 
     What is imported into a graph gives it its versions, and TensorFlow takes ops of that time then.
     """

@@ -1,11 +1,13 @@
-"""Runs tests on every pair of Python and TensorFlow that pip can install, and writes docs/versions.md.
+"""Runs tests on every pair of Python and TensorFlow that pip can install, and writes
+docs/versions.md.
 
-`make matrix` makes one environment for each pair, in a temporary folder that is removed again (1.8 GB each), and runs
-the tests that concern TensorFlow most: its facts, its internal names, edits, sources, sessions, graph_editor, export.
-`make matrix ONLY=3.10-2.16` runs one pair; `make matrix TESTS=tests/test_tensorflow_facts.py` runs fewer tests. A row
-of the table that is not run again stays as it is. "none" stands for no TensorFlow: there the tests run that need none.
-`make nightly` runs TensorFlow's build of the day, which is run only when it is named. The private names of TensorFlow
-that a release has no longer, or that take other arguments, are listed first.
+`make matrix` makes one environment for each pair, in a temporary folder that is removed again (1.8
+GB each), and runs the tests that concern TensorFlow most: its facts, its internal names, edits,
+sources, sessions, graph_editor, export. `make matrix ONLY=3.10-2.16` runs one pair; `make matrix
+TESTS=tests/test_tensorflow_facts.py` runs fewer tests. A row of the table that is not run again
+stays as it is. "none" stands for no TensorFlow: there the tests run that need none. `make nightly`
+runs TensorFlow's build of the day, which is run only when it is named. The private names of
+TensorFlow that a release has no longer, or that take other arguments, are listed first.
 """
 
 from __future__ import annotations
@@ -25,8 +27,9 @@ TABLE = ROOT / "docs" / "versions.md"
 PYTHONS = ("3.10", "3.11", "3.12", "3.13", "3.14")
 NONE, NIGHTLY = "none", "nightly"
 RELEASES = (NONE, "2.16", "2.17", "2.18", "2.19", "2.20", "2.21", NIGHTLY)
-# What each environment has beside: the oldest that is promised of ipywidgets, the newest of all else. With TensorFlow
-# 2.20 goes the protobuf of Colab: with protobuf 6 it warns when it is imported, or when tf.io.write_graph writes text.
+# What each environment has beside: the oldest that is promised of ipywidgets, the newest of all
+# else. With TensorFlow 2.20 goes the protobuf of Colab: with protobuf 6 it warns when it is
+# imported, or when tf.io.write_graph writes text.
 BESIDE = {"2.16": ["ipywidgets==7.6.*"], "2.20": ["protobuf<6"]}
 TESTS = (
     "tests/test_tensorflow_facts.py",
@@ -89,13 +92,19 @@ def dependencies() -> list[str]:
 
 
 def environment(folder: Path, python: str, release: str) -> Path | None:
-    """The Python of a new environment with this TensorFlow; None if pip finds none for this pair."""
+    """The Python of a new environment with this TensorFlow; None if pip finds none for this
+    pair.
+    """
     subprocess.run([python, "-m", "venv", str(folder)], check=True)
     own = folder / "bin" / "python"
     # A bound that is a build of the day lets pip take one, of this package alone.
-    tensorflow = {NONE: [], NIGHTLY: ["tf-nightly>=2.0.dev0"]}.get(release, [f"tensorflow=={release}.*"])
+    tensorflow = {NONE: [], NIGHTLY: ["tf-nightly>=2.0.dev0"]}.get(
+        release, [f"tensorflow=={release}.*"]
+    )
     wanted = [*tensorflow, *dependencies(), *TOOLS, *BESIDE.get(release, [])]
-    run = subprocess.run([own, "-m", "pip", "install", "-q", *wanted], capture_output=True, text=True, check=False)
+    run = subprocess.run(
+        [own, "-m", "pip", "install", "-q", *wanted], capture_output=True, text=True, check=False
+    )
     if run.returncode == 0:
         return own
     say(run.stderr[-2000:])
@@ -107,13 +116,20 @@ def versions(python: Path) -> str:
     code = "from importlib import metadata as m; h = {d.name.lower() for d in m.distributions()}; "
     code += "print(*(f'{n} {m.version(n)}' for n in %r if n in h), sep=', ')"
     names = ("tensorflow", "tf_nightly", "keras", "numpy", "protobuf", "ipywidgets")
-    run = subprocess.run([python, "-c", code % (names,)], capture_output=True, text=True, check=True)
+    run = subprocess.run(
+        [python, "-c", code % (names,)], capture_output=True, text=True, check=True
+    )
     return run.stdout.strip()
 
 
 def broken_names(python: Path) -> list[str]:
-    """The private names of TensorFlow that this package uses and that are not there as it uses them."""
-    code = "from tfgraphwidget.tf_releases import absent_names; print(*sorted(absent_names().values()), sep='\\n')"
+    """The private names of TensorFlow that this package uses and that are not there as it uses
+    them.
+    """
+    code = (
+        "from tfgraphwidget.tf_releases import absent_names; "
+        "print(*sorted(absent_names().values()), sep='\\n')"
+    )
     run = subprocess.run([python, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     return run.stdout.split("\n")[:-1] if run.stdout.strip() else []
 
@@ -145,7 +161,11 @@ def rows() -> dict[tuple[str, str], str]:
     """The rows of the table as it is, by Python and TensorFlow."""
     if not TABLE.exists():
         return {}
-    found = re.findall(rf"^(\| (3\.\d+) \| (2\.\d+|{NONE}|{NIGHTLY}) \| .*)$", TABLE.read_text(), flags=re.MULTILINE)
+    found = re.findall(
+        rf"^(\| (3\.\d+) \| (2\.\d+|{NONE}|{NIGHTLY}) \| .*)$",
+        TABLE.read_text(),
+        flags=re.MULTILINE,
+    )
     return {(version, release): line for line, version, release in found}
 
 
@@ -192,9 +212,15 @@ def main() -> None:
             beside, result = versions(own), run_tests(own, tests)
             result += f"; without {', '.join(broken)}" if broken else ""
         day = f"{datetime.now(tz=timezone.utc):%Y-%m-%d}"
-        what = "all of `make matrix`" if tests == list(TESTS) else ", ".join(f"`{test}`" for test in tests)
+        what = (
+            "all of `make matrix`"
+            if tests == list(TESTS)
+            else ", ".join(f"`{test}`" for test in tests)
+        )
         what = "`make test-pure`" if release == NONE else what
-        table = rows() | {(version, release): f"| {version} | {release} | {beside} | {result} | {what} | {day} |"}
+        table = rows() | {
+            (version, release): f"| {version} | {release} | {beside} | {result} | {what} | {day} |"
+        }
         write(table)
         say(f"{version} {release} {beside}: {result}")
 

@@ -8,7 +8,9 @@ from tfgraphwidget.edits import Edits
 
 
 def says_nothing(report: object, why: str = "") -> None:
-    """Check that a report is that of an edit that found nothing to do, for a reason that fits a pattern."""
+    """Check that a report is that of an edit that found nothing to do, for a reason that fits a
+    pattern.
+    """
     assert isinstance(report, Edits)
     assert not report
     assert (report.added, report.removed, report.changed) == ((), (), ())

@@ -28,7 +28,9 @@ def graph_def(ops: Iterable[tuple[str, str, Iterable[str]]]) -> Any:
 
 def _chain(names: Iterable[str]) -> Any:
     known = list(names)
-    return graph_def([(known[0], "Placeholder", ()), *((b, "Relu", (a,)) for a, b in pairwise(known))])
+    return graph_def(
+        [(known[0], "Placeholder", ()), *((b, "Relu", (a,)) for a, b in pairwise(known))]
+    )
 
 
 GRAPHS: dict[str, Callable[[], Any]] = {

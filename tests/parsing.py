@@ -11,11 +11,15 @@ PYTHON = re.compile(
     r"`|\beditor\.\w|\btgw\.\w|(?<!['\"/])\btf\.(?:\w+\.)*[a-z]\w*\b(?![.\w])"
     r"|(?<![\w:./\[-])[a-z_]{1,24}=(?=[\w'\"{\[(…,;. ]|$)"
 )
-"""What only makes sense in a cell: an editor's method, a function of a module, an argument by its name."""
+"""What only makes sense in a cell: an editor's method, a function of a module, an argument by its
+name.
+"""
 
 
 def parsed(path: Path) -> ast.Module:
-    """A file's syntax tree, made in a third of the time: the collector would go through new nodes again and again."""
+    """A file's syntax tree, made in a third of the time: the collector would go through new nodes
+    again and again.
+    """
     was_enabled = gc.isenabled()
     gc.disable()
     try:

@@ -9,7 +9,9 @@ ROUNDS = int(os.environ.get("TFGRAPHWIDGET_STRESS", "1"))
 _FIRST = int(os.environ.get("TFGRAPHWIDGET_STRESS_SEED", "0"))
 
 COUNTS: Counter[str] = Counter()
-"""What this process has run: edits, refusals, faults, files, messages. `conftest.py` prints the sum of all workers."""
+"""What this process has run: edits, refusals, faults, files, messages. `conftest.py` prints the sum
+of all workers.
+"""
 
 
 def seeds(fixed: int) -> range:

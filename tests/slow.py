@@ -1,7 +1,8 @@
-"""The marker `slow`: tests of many seconds that show on a further model, source or way what a quicker test shows.
+"""The marker `slow`: tests of many seconds that show on a further model, source or way what a
+quicker test shows.
 
-`make test` leaves them out, so that it is run often and ends on a slow machine too; `make test-all` runs them. Of a
-test marked `sample(n)`, all parameter sets but n are slow (`tests/conftest.py`).
+`make test` leaves them out, so that it is run often and ends on a slow machine too; `make test-all`
+runs them. Of a test marked `sample(n)`, all parameter sets but n are slow (`tests/conftest.py`).
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
-"""Contrast, in the JupyterLab themes that are installed, of what the style sheets and the palette make of them.
+"""Contrast, in the JupyterLab themes that are installed, of what the style sheets and the palette
+make of them.
 
-WCAG 2 AA: text 4.5 : 1, and 3 : 1 for lines and signs without which something would not be understood.
+WCAG 2 AA: text 4.5 : 1, and 3 : 1 for lines and signs without which something would not be
+understood.
 """
 
 from __future__ import annotations
@@ -26,12 +28,14 @@ NAMED = {"white": "#ffffff", "black": "#000000"}
 TEXT = (
     ("text", "bg"), ("text", "soft"), ("text", "hover"), ("text", "tint"),
     ("faint", "bg"), ("faint", "soft"), ("faint", "hover"), ("faint", "tint"),
-    ("accent", "bg"), ("accent", "soft"), ("accent", "hover"), ("accent", "tint"), ("on-accent", "accent"),
-    ("refused", "bg"), ("on-accent", "added-color"), ("on-accent", "changed-color"), ("on-accent", "refused"),
+    ("accent", "bg"), ("accent", "soft"), ("accent", "hover"), ("accent", "tint"),
+    ("on-accent", "accent"), ("refused", "bg"), ("on-accent", "added-color"),
+    ("on-accent", "changed-color"), ("on-accent", "refused"),
 )  # fmt: skip
 SIGNS = (
-    ("frame", "bg"), ("accent", "bg"), ("input", "bg"), ("input", "tint"), ("output", "bg"), ("output", "tint"),
-    ("input", "soft"), ("output", "soft"), ("refused", "soft"), ("added-color", "bg"), ("changed-color", "bg"),
+    ("frame", "bg"), ("accent", "bg"), ("input", "bg"), ("input", "tint"), ("output", "bg"),
+    ("output", "tint"), ("input", "soft"), ("output", "soft"), ("refused", "soft"),
+    ("added-color", "bg"), ("changed-color", "bg"),
 )  # fmt: skip
 
 
@@ -39,14 +43,18 @@ def declared(css: str, selector: str) -> dict[str, str]:
     """The custom properties of all rules with this selector, later ones over earlier ones."""
     rules = re.findall(rf"(?:^|[}}\n,]){re.escape(selector)}\s*\{{([^}}]*)\}}", css)
     return {
-        name: " ".join(value.split()) for rule in rules for name, value in re.findall(r"(--[\w-]+):\s*([^;]+);", rule)
+        name: " ".join(value.split())
+        for rule in rules
+        for name, value in re.findall(r"(--[\w-]+):\s*([^;]+);", rule)
     }
 
 
 def properties(theme: str) -> dict[str, str]:
     """Every custom property as it is for a widget in this theme."""
     found = dict(re.findall(r"(--[\w-]+):\s*([^;}]+)", THEMES[theme].read_text()))
-    css = "\n".join((STYLES / name).read_text() for name in ("theme.css", "help.css")).split("@media")[0]
+    css = "\n".join((STYLES / name).read_text() for name in ("theme.css", "help.css")).split(
+        "@media"
+    )[0]
     ours = declared(css, ".tfgraphwidget")
     if "dark" in theme:
         ours |= declared(css, '.tfgraphwidget[data-theme="dark"]')
@@ -95,7 +103,10 @@ def test_the_themes_are_there():
 @pytest.mark.parametrize(("pairs", "least"), [(TEXT, 4.5), (SIGNS, 3.0)], ids=["text", "signs"])
 def test_panels_are_readable(theme, pairs, least):
     known = properties(theme)
-    seen = {pair: round(contrast(*(colour(known[f"--tgw-{name}"], known) for name in pair)), 2) for pair in pairs}
+    seen = {
+        pair: round(contrast(*(colour(known[f"--tgw-{name}"], known) for name in pair)), 2)
+        for pair in pairs
+    }
     assert {pair: ratio for pair, ratio in seen.items() if ratio < least} == {}
 
 
@@ -103,11 +114,19 @@ def test_panels_are_readable(theme, pairs, least):
 def test_the_drawing_is_readable(theme):
     known = properties(theme)
     drawn = palette.theme_on(*(colour(known[f"--tgw-{name}"], known) for name in ("bg", "text")))
-    weak = {box.fill: ratio for box in (*drawn.box, *drawn.levels) if (ratio := contrast(box.text, box.fill)) < 4.5}
+    weak = {
+        box.fill: ratio
+        for box in (*drawn.box, *drawn.levels)
+        if (ratio := contrast(box.text, box.fill)) < 4.5
+    }
     levels = [level.fill for level in drawn.levels]
     for name in ("edge", "selected", "input_mark", "output_mark", "fresh"):
         for level in levels:
             if (ratio := contrast(drawn.marks[name], level)) < 3:
                 weak[f"{name} on {level}"] = ratio
-    weak |= {f"control_edge on {at}": r for at in levels[:2] if (r := contrast(drawn.marks["control_edge"], at)) < 3}
+    weak |= {
+        f"control_edge on {at}": r
+        for at in levels[:2]
+        if (r := contrast(drawn.marks["control_edge"], at)) < 3
+    }
     assert weak == {}

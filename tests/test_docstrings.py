@@ -1,4 +1,6 @@
-"""Names in backticks in docstrings are names that there are: a rename that forgets one is found here."""
+"""Names in backticks in docstrings are names that there are: a rename that forgets one is found
+here.
+"""
 
 from __future__ import annotations
 
@@ -29,17 +31,23 @@ OF_OTHERS = re.compile(
 
 @cache
 def class_members() -> dict[str, set[str]]:
-    """The names that each class of the package defines, with those of the classes that it inherits from."""
+    """The names that each class of the package defines, with those of the classes that it inherits
+    from.
+    """
     own: dict[str, set[str]] = {}
     bases: dict[str, list[str]] = {}
     for path in PACKAGE.rglob("*.py"):
         for node in ast.walk(parsed(path)):
             if isinstance(node, ast.ClassDef):
                 own.setdefault(node.name, set()).update(members_of(node))
-                bases.setdefault(node.name, []).extend(ast.unparse(base).rpartition(".")[2] for base in node.bases)
+                bases.setdefault(node.name, []).extend(
+                    ast.unparse(base).rpartition(".")[2] for base in node.bases
+                )
 
     def with_bases(name: str) -> set[str]:
-        return own.get(name, set()).union(*(with_bases(base.partition("[")[0]) for base in bases.get(name, ())))
+        return own.get(name, set()).union(
+            *(with_bases(base.partition("[")[0]) for base in bases.get(name, ()))
+        )
 
     return {name: with_bases(name) for name in own}
 
@@ -49,7 +57,11 @@ def members_of(node: ast.ClassDef) -> Iterator[str]:
     for inner in ast.walk(node):
         if isinstance(inner, ast.FunctionDef):
             yield inner.name
-        elif isinstance(inner, ast.Attribute) and isinstance(inner.value, ast.Name) and inner.value.id == "self":
+        elif (
+            isinstance(inner, ast.Attribute)
+            and isinstance(inner.value, ast.Name)
+            and inner.value.id == "self"
+        ):
             yield inner.attr
         elif isinstance(inner, ast.AnnAssign | ast.Assign):
             targets = [inner.target] if isinstance(inner, ast.AnnAssign) else inner.targets
@@ -58,7 +70,9 @@ def members_of(node: ast.ClassDef) -> Iterator[str]:
 
 @cache
 def identifiers() -> set[str]:
-    """Every word that stands in the package's code, texts of code included, and the names of its modules."""
+    """Every word that stands in the package's code, texts of code included, and the names of its
+    modules.
+    """
     names = {*dir(builtins)}
     for path in (*PACKAGE.rglob("*.py"), *PACKAGE.rglob("*.pyi")):
         names |= {path.stem, path.parent.name}
@@ -66,7 +80,11 @@ def identifiers() -> set[str]:
             for attribute in ("name", "arg", "id", "attr", "asname"):
                 word = getattr(node, attribute, None)
                 names |= set(word.split(".")) if isinstance(word, str) else set()
-            if isinstance(node, ast.Constant) and isinstance(node.value, str) and len(node.value) < 60:
+            if (
+                isinstance(node, ast.Constant)
+                and isinstance(node.value, str)
+                and len(node.value) < 60
+            ):
                 names |= set(re.findall(r"\w+", node.value))
     return names
 
@@ -96,7 +114,11 @@ def wrong_names(path: Path) -> Iterator[str]:
 def test_names_in_backticks_in_docstrings_exist() -> None:
     # graph_editor's docstrings name what tf.contrib.graph_editor had.
     paths = [path for path in sorted(PACKAGE.rglob("*.py")) if "graph_editor" not in path.parts]
-    wrong = {str(path.relative_to(PACKAGE)): names for path in paths if (names := sorted({*wrong_names(path)}))}
+    wrong = {
+        str(path.relative_to(PACKAGE)): names
+        for path in paths
+        if (names := sorted({*wrong_names(path)}))
+    }
     assert wrong == {}
 
 

@@ -14,11 +14,15 @@ FILES = {
     "tfgraphwidget/graph/__init__.py": "",
     "tfgraphwidget/graph/__init__.pyi": "from .index import Index as Index",
     "tfgraphwidget/graph/index.py": "from .op import Op\n\nclass Index(Op): ...\n\ndef found(): ...",
-    "tfgraphwidget/graph/op.py": '"""An op,\nno more."""\n\nclass Op:\n    def at(self, row):\n        """At `row`."""',
-    "tfgraphwidget/editor.py": "from typing import Any\nfrom . import walk\nfrom .graph import Index\n\n"
-    "class GraphEditor(Index):\n    def run(self, a: Any, b, c=cast('Any', 1)):\n        a._nodes = 1\n",
+    "tfgraphwidget/graph/op.py": '"""An op,\nno more."""\n\nclass Op:\n    def at(self, row):\n    '
+    '    """At `row`."""',
+    "tfgraphwidget/editor.py": "from typing import Any\nfrom . import walk\nfrom .graph import "
+    "Index\n\n"
+    "class GraphEditor(Index):\n    def run(self, a: Any, b, c=cast('Any', 1)):\n        a._nodes "
+    "= 1\n",
     "tfgraphwidget/walk.py": "from .editor import GraphEditor\n\nclass Op: ...",
-    "tfgraphwidget/widget/form.py": "def can_run(target):\n    return not target.place.needs_import\n\n"
+    "tfgraphwidget/widget/form.py": "def can_run(target):\n    return not "
+    "target.place.needs_import\n\n"
     "class Form:\n    def __init__(self, a, b, c, d, e, f, g): ...",
     "tests/test_layering.py": 'ROWS = {\n    "editor": (2, 1), "walk": (2, 2), "graph": (1, 1)\n}',
     "labextension/src/a.ts": 'import type { b } from "./b";',
@@ -32,7 +36,9 @@ def test_figures_of_a_small_tree(tmp_path: Path) -> None:
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
-    counted = runpy.run_path(str(Path(__file__).parents[1] / ".ci" / "figures.py"))["figures"](tmp_path)
+    counted = runpy.run_path(str(Path(__file__).parents[1] / ".ci" / "figures.py"))["figures"](
+        tmp_path
+    )
     assert [figure for _, figure in counted] == [
         5,  # modules: index, op, editor, walk, form
         17,  # lines of code

@@ -1,4 +1,6 @@
-"""Files are opened, drawn, searched, edited and saved in a process that does not import TensorFlow."""
+"""Files are opened, drawn, searched, edited and saved in a process that does not import
+TensorFlow.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,9 @@ print(len(editor._core.index))
 
 
 @pytest.mark.parametrize("source", ["graph.pb", "graph.pbtxt", "model.meta"])
-def test_a_file_that_has_its_shapes_is_opened_drawn_edited_and_saved(source: str, tmp_path: Path) -> None:
+def test_a_file_that_has_its_shapes_is_opened_drawn_edited_and_saved(
+    source: str, tmp_path: Path
+) -> None:
     path = tmp_path / source
     with build_mlp(resource=True).as_default() as graph:
         graph_def = graph.as_graph_def(add_shapes=True)
@@ -80,11 +84,17 @@ print([(name, key) for name, module in ours.items() for key, value in vars(modul
 
 @pytest.mark.parametrize("first", [slow("graph"), "clone"])
 @pytest.mark.slow
-def test_once_tensorflow_is_imported_every_module_has_tensorflow_itself(first: str, tmp_path: Path) -> None:
-    """Else Python of ours would run under TensorFlow's locks, which an interrupt then leaves held."""
+def test_once_tensorflow_is_imported_every_module_has_tensorflow_itself(
+    first: str, tmp_path: Path
+) -> None:
+    """Else Python of ours would run under TensorFlow's locks, which an interrupt then leaves
+    held.
+    """
     path = tmp_path / "graph.pb"
     path.write_bytes(build_mlp(resource=True).as_graph_def(add_shapes=True).SerializeToString())
-    run = subprocess.run([sys.executable, "-c", BOUND, path, first], capture_output=True, text=True, check=False)
+    run = subprocess.run(
+        [sys.executable, "-c", BOUND, path, first], capture_output=True, text=True, check=False
+    )
     assert run.stdout == "[]\n", run.stderr[-2000:]
 
 
@@ -102,7 +112,10 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
         tf.io.write_graph(graph, str(folder), "graph.pb", as_text=False)
         tf.io.write_graph(graph, str(folder), "graph.pbtxt")
         v1.train.Saver().save(session, str(folder / "model"))
-        tensors = ({key: graph.get_tensor_by_name(name)} for key, name in (("x", "x:0"), ("y", "net/logits:0")))
+        tensors = (
+            {key: graph.get_tensor_by_name(name)}
+            for key, name in (("x", "x:0"), ("y", "net/logits:0"))
+        )
         v1.saved_model.simple_save(session, str(folder / "saved"), *tensors)
         meta = v1.train.export_meta_graph()
         meta.signature_def["beyond"].outputs["y"].name = "net/logits:3"
@@ -110,12 +123,16 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (folder / "w.txt").write_text(str(session.run("net/one/w/Read/ReadVariableOp:0").tolist()))
     with tf.Graph().as_default():
         queue = v1.FIFOQueue(9, [tf.float32], name="queue")
-        v1.train.add_queue_runner(v1.train.QueueRunner(queue, [queue.enqueue([tf.constant(7.0)], name="fill")]))
+        v1.train.add_queue_runner(
+            v1.train.QueueRunner(queue, [queue.enqueue([tf.constant(7.0)], name="fill")])
+        )
         queue.dequeue(name="next")
         v1.train.export_meta_graph(str(folder / "queue.meta"))
     module = tf.Module()
     module.w = tf.Variable(tf.ones([3, 2]), name="w")
-    module.call = tf.function(lambda x: tf.nn.relu(x @ module.w), [tf.TensorSpec([None, 3], name="x")])
+    module.call = tf.function(
+        lambda x: tf.nn.relu(x @ module.w), [tf.TensorSpec([None, 3], name="x")]
+    )
     tf.saved_model.save(module, str(folder / "module"), signatures=module.call)
     return folder
 
@@ -223,16 +240,26 @@ def test_files_of_each_format_are_opened_edited_and_saved_where_tensorflow_is_no
     assert run.returncode == 0, run.stderr[-3000:]
     refusals = run.stdout.splitlines()
     assert len(refusals) == 7
-    assert [refusal for refusal in refusals if "pip install 'tfgraphwidget[tensorflow]'" not in refusal] == []
-    needs = [refusal.partition(" needs TensorFlow")[0] for refusal in refusals if " needs TensorFlow, " in refusal]
+    assert [
+        refusal for refusal in refusals if "pip install 'tfgraphwidget[tensorflow]'" not in refusal
+    ] == []
+    needs = [
+        refusal.partition(" needs TensorFlow")[0]
+        for refusal in refusals
+        if " needs TensorFlow, " in refusal
+    ]
     assert {"graph", "insert", "example", "save", "probe"} <= set(needs)
     with tf.Graph().as_default() as graph:
         v1.train.import_meta_graph(str(models / "edited.meta"), clear_devices=True)
         assert len(v1.global_variables()) == 4
         assert graph.get_operation_by_name("renamed")
     with tf.Graph().as_default() as graph, v1.Session(graph=graph) as session:
-        v1.train.import_meta_graph(str(models / "values.meta")).restore(session, str(models / "values"))
-        weights = session.run(next(v for v in v1.global_variables() if v.op.name == "net/one/kernel"))
+        v1.train.import_meta_graph(str(models / "values.meta")).restore(
+            session, str(models / "values")
+        )
+        weights = session.run(
+            next(v for v in v1.global_variables() if v.op.name == "net/one/kernel")
+        )
         assert weights.tolist() == json.loads((models / "w.txt").read_text())
     with tf.Graph().as_default(), v1.Session() as session:
         v1.train.import_meta_graph(str(models / "edited_queue.meta"))
@@ -242,10 +269,14 @@ def test_files_of_each_format_are_opened_edited_and_saved_where_tensorflow_is_no
         coordinator.request_stop()
     for name in ("part", "module"):
         with tf.Graph().as_default(), v1.Session() as session:
-            v1.train.import_meta_graph(str(models / f"{name}.meta")).restore(session, str(models / name))
+            v1.train.import_meta_graph(str(models / f"{name}.meta")).restore(
+                session, str(models / name)
+            )
             assert session.run("Relu:0", {"x:0": [[1.0, -2.0, 3.0]]}).tolist() == [[2.0, 2.0]]
         with tf.Graph().as_default(), v1.Session() as session:
-            tf.import_graph_def(v1.GraphDef.FromString((models / f"{name}.pb").read_bytes()), name="")
+            tf.import_graph_def(
+                v1.GraphDef.FromString((models / f"{name}.pb").read_bytes()), name=""
+            )
             assert session.run("Relu:0", {"x:0": [[1.0, -2.0, 3.0]]}).tolist() == [[2.0, 2.0]]
 
 
@@ -278,22 +309,34 @@ print(json.dumps(printed))
 """
 
 
-def test_the_commands_for_files_run_where_tensorflow_is_not_installed(packages: Path, models: Path) -> None:
-    run = run_without_tensorflow(packages, "-c", RUN_COMMANDS, json.dumps(list(COMMANDS)), cwd=models)
+def test_the_commands_for_files_run_where_tensorflow_is_not_installed(
+    packages: Path, models: Path
+) -> None:
+    run = run_without_tensorflow(
+        packages, "-c", RUN_COMMANDS, json.dumps(list(COMMANDS)), cwd=models
+    )
     assert run.returncode == 0, run.stderr[-3000:]
-    for (command, expected), (status, output) in zip(COMMANDS.items(), json.loads(run.stdout), strict=True):
+    for (command, expected), (status, output) in zip(
+        COMMANDS.items(), json.loads(run.stdout), strict=True
+    ):
         assert not status or command.startswith(("diff graph.pb", "lint")), command
         assert expected in output, command
 
 
-def test_a_page_asks_for_all_but_a_run_where_tensorflow_is_not_installed(packages: Path, models: Path) -> None:
-    run = run_without_tensorflow(packages, "-m", "tests.widget.file_requests", "model.meta", "model", cwd=models)
+def test_a_page_asks_for_all_but_a_run_where_tensorflow_is_not_installed(
+    packages: Path, models: Path
+) -> None:
+    run = run_without_tensorflow(
+        packages, "-m", "tests.widget.file_requests", "model.meta", "model", cwd=models
+    )
     assert run.returncode == 0, run.stderr[-3000:]
     replies = json.loads(run.stdout)
     refused = {kind: why for kind, _, why in replies if why}
     assert refused == {
-        "Probe": "probe needs TensorFlow, which is not installed: run pip install 'tfgraphwidget[tensorflow]'.",
-        "Measure": "measure needs TensorFlow, which is not installed: run pip install 'tfgraphwidget[tensorflow]'.",
+        "Probe": "probe needs TensorFlow, which is not installed: run pip install "
+        "'tfgraphwidget[tensorflow]'.",
+        "Measure": "measure needs TensorFlow, which is not installed: run pip install "
+        "'tfgraphwidget[tensorflow]'.",
     }
     edits = {reply for kind, reply, _ in replies if kind in ("Clone", "Add", "Undo", "Redo")}
     assert edits == {"SceneReply"}
@@ -361,7 +404,9 @@ def test_a_function_that_was_written_is_edited_and_written_again_without_tensorf
     module.t = tf.lookup.StaticHashTable(tf.lookup.KeyValueTensorInitializer(["a"], [0.5]), 0.0)
 
     def compute(x: Any) -> Any:
-        return {"y": tf.nn.relu(x["x"] @ module.w + module.t.lookup(tf.constant(["a"])), name="Relu")}
+        return {
+            "y": tf.nn.relu(x["x"] @ module.w + module.t.lookup(tf.constant(["a"])), name="Relu")
+        }
 
     module.f = tf.function(compute, input_signature=[spec])
     tgw.edit(module.f).save(tmp_path / "function.tgw")
@@ -370,4 +415,6 @@ def test_a_function_that_was_written_is_edited_and_written_again_without_tensorf
     for name, lines in (("again", ('editor.rename(old="Relu", new="renamed")',)), ("undone", ())):
         editor = tgw.edit(tmp_path / f"{name}.tgw")
         assert editor.history.lines == lines
-        assert editor.to_module("there")({"x": tf.constant([[3.0, 4.0]])})["y"].numpy().tolist() == [[11.5]]
+        assert editor.to_module("there")({"x": tf.constant([[3.0, 4.0]])})[
+            "y"
+        ].numpy().tolist() == [[11.5]]

@@ -1,4 +1,5 @@
-"""One drawn reply, written once: Python and vitest (labextension/tests/protocol/golden.test.ts) read the same from it.
+"""One drawn reply, written once: Python and vitest (labextension/tests/protocol/golden.test.ts)
+read the same from it.
 
 `python -m tests.test_golden` writes it anew, when a field is added on purpose.
 """
@@ -58,7 +59,11 @@ def test_today_s_reply_has_the_golden_form() -> None:
     message, _ = made_now()
 
     def form(reply: dict[str, Any]) -> object:
-        return [sorted(reply), sorted(reply["state"]), [(f["name"], f["dtype"]) for f in reply["fields"]]]
+        return [
+            sorted(reply),
+            sorted(reply["state"]),
+            [(f["name"], f["dtype"]) for f in reply["fields"]],
+        ]
 
     assert form(message) == form(golden)
 

@@ -41,7 +41,8 @@ ALLOWED = {
     "anywidget": ("widget.widget",),
     "matplotlib": ("scene.rendering.matplotlib_axes",),
     "networkx": ("graph.nx", "layout.free_form.external"),
-    "scipy": (),  # takes longer to import than a file to open; a layout by a function imports it by name
+    # takes longer to import than a file to open; a layout by a function imports it by name
+    "scipy": (),
 }
 _USERS_OF_TENSORFLOW = (
     "tf_internals",
@@ -59,7 +60,8 @@ _USERS_OF_TENSORFLOW = (
     "graph_editor",
 )
 
-# Who may import TensorFlow's internals, and TensorFlow as something that is imported when it is used.
+# Who may import TensorFlow's internals, and TensorFlow as something that is imported when it is
+# used.
 INTERNALS = "tf_internals"
 MAY_IMPORT_INTERNALS = (
     *_USERS_OF_TENSORFLOW,
@@ -72,19 +74,23 @@ MAY_IMPORT_INTERNALS = (
 INTERNAL_MODULES = ("tensorflow.python", "tensorflow.core")
 MAY_NAME_INTERNAL_MODULES = {
     "tf_types": "imports messages for a type checker only",
-    "tf_releases": "lists the private names, and looks for them in a TensorFlow that has been imported",
-    "sources.tf_protos": "loads messages on first use, so that importing it does not import TensorFlow",
+    "tf_releases": "lists the private names, and looks for them in a TensorFlow that has been "
+    "imported",
+    "sources.tf_protos": "loads messages on first use, so that importing it does not import "
+    "TensorFlow",
     "jupyterlab.namespace": "asks for the default graph of a kernel, without importing TensorFlow",
-    "widget.kernel_namespace": "knows variables by the names of their classes, without importing TensorFlow",
+    "widget.kernel_namespace": "knows variables by the names of their classes, without importing "
+    "TensorFlow",
 }
 
-# Private names of other libraries: of named tuples, threads and protocols of Python, and of ipykernel.
+# Private names of other libraries: of named tuples, threads and protocols of Python, and of
+# ipykernel.
 FOREIGN = {"_replace", "_fields", "thread._target", "thread._args", "_is_protocol", "_instance"}
 _OWN = ("self", "cls")
 _BY_NAME = {"getattr", "hasattr", "setattr", "delattr", "attrgetter", "methodcaller"}
 
-# Of other packages a module imports the names of a front only: of a stub `__init__.pyi`, or of `__all__`. But `lab` is
-# an older name of `jupyterlab`.
+# Of other packages a module imports the names of a front only: of a stub `__init__.pyi`, or of
+# `__all__`. But `lab` is an older name of `jupyterlab`.
 SIBLINGS = {"jupyterlab": ("lab",)}
 PACKAGES = frozenset(path.parent.name for path in PACKAGE.glob("*/__init__.py"))
 
@@ -93,7 +99,9 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 
 @pytest.fixture(scope="module", autouse=True)
 def _kept_code() -> Iterator[None]:
-    """Parsing takes a third of the time where the collector does not go through 700,000 nodes again and again."""
+    """Parsing takes a third of the time where the collector does not go through 700,000 nodes again
+    and again.
+    """
     gc.disable()
     yield
     gc.enable()
@@ -101,14 +109,18 @@ def _kept_code() -> Iterator[None]:
 
 
 def dotted(path: Path) -> str:
-    """The module's name inside the package: 'runtime.live.graph_import', 'graph', '' for the package itself."""
+    """The module's name inside the package: 'runtime.live.graph_import', 'graph', '' for the
+    package itself.
+    """
     parts = path.relative_to(PACKAGE).with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
 @cache
 def imports(path: Path) -> tuple[tuple[int, str], ...]:
-    """(line, full dotted name) of everything imported anywhere in a file: in functions and under TYPE_CHECKING too."""
+    """(line, full dotted name) of everything imported anywhere in a file: in functions and under
+    TYPE_CHECKING too.
+    """
     return tuple(_imports(path))
 
 
@@ -129,10 +141,18 @@ def front_names(package: str) -> frozenset[str]:
     stub, front = PACKAGE / package / "__init__.pyi", PACKAGE / package / "__init__.py"
     if stub.is_file():
         body = ast.parse(stub.read_text(encoding="utf-8")).body
-        return frozenset(alias.name for node in body if isinstance(node, ast.ImportFrom) for alias in node.names)
+        return frozenset(
+            alias.name for node in body if isinstance(node, ast.ImportFrom) for alias in node.names
+        )
     tree = ast.parse(front.read_text(encoding="utf-8")) if front.is_file() else ast.Module([], [])
-    assigned = {ast.unparse(node.targets[0]): node.value for node in tree.body if isinstance(node, ast.Assign)}
-    return frozenset(ast.literal_eval(assigned["__all__"])) if "__all__" in assigned else frozenset()
+    assigned = {
+        ast.unparse(node.targets[0]): node.value
+        for node in tree.body
+        if isinstance(node, ast.Assign)
+    }
+    return (
+        frozenset(ast.literal_eval(assigned["__all__"])) if "__all__" in assigned else frozenset()
+    )
 
 
 def is_in_front(name: str) -> bool:
@@ -142,7 +162,8 @@ def is_in_front(name: str) -> bool:
 
 
 def private_names(code: Iterable[ast.AST]) -> Iterator[tuple[int, str, str]]:
-    """(line, object, name) of each private attribute that code reads, sets or names in a call of getattr and its like.
+    """(line, object, name) of each private attribute that code reads, sets or names in a call of
+    getattr and its like.
 
     What an object has of its own class ("self") is left out.
     """
@@ -151,9 +172,16 @@ def private_names(code: Iterable[ast.AST]) -> Iterator[tuple[int, str, str]]:
         if isinstance(node, ast.Attribute):
             owner, names = node.value, [node.attr]
         elif isinstance(node, ast.Call) and node.args and name_of(node.func) in _BY_NAME:
-            owner, names = node.args[0], [arg.value for arg in node.args if isinstance(arg, ast.Constant)]
+            owner, names = (
+                node.args[0],
+                [arg.value for arg in node.args if isinstance(arg, ast.Constant)],
+            )
         for name in names:
-            if isinstance(name, str) and re.match("_[^_]", name) and (owner_text := ast.unparse(owner)) not in _OWN:
+            if (
+                isinstance(name, str)
+                and re.match("_[^_]", name)
+                and (owner_text := ast.unparse(owner)) not in _OWN
+            ):
                 yield node.lineno, owner_text, name
 
 
@@ -172,7 +200,11 @@ def defined_names(path: Path) -> frozenset[str]:
         elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
             names.add(node.target.id)
         elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
-            names |= {node.attr} if isinstance(node.value, ast.Name) and node.value.id == "self" else set()
+            names |= (
+                {node.attr}
+                if isinstance(node.value, ast.Name) and node.value.id == "self"
+                else set()
+            )
     return frozenset(names)
 
 
@@ -191,7 +223,9 @@ def tensorflows_names() -> frozenset[str]:
 
 @cache
 def names_of_the_package() -> frozenset[str]:
-    return frozenset().union(*(defined_names(path) for path in MODULES if path.parent.name != INTERNALS))
+    return frozenset().union(
+        *(defined_names(path) for path in MODULES if path.parent.name != INTERNALS)
+    )
 
 
 def wrong_names(path: Path) -> list[str]:
@@ -209,7 +243,11 @@ def wrong_names(path: Path) -> list[str]:
         and (name in tensorflows_names() or name not in known)
     ]
     if own not in MAY_NAME_INTERNAL_MODULES:
-        texts = (node for node in nodes(path) if isinstance(node, ast.Constant) and isinstance(node.value, str))
+        texts = (
+            node
+            for node in nodes(path)
+            if isinstance(node, ast.Constant) and isinstance(node.value, str)
+        )
         wrong += [
             f"{where}:{text.lineno}: {text.value} is an internal module of TensorFlow; {advice}"
             for text in texts
@@ -226,20 +264,36 @@ def wrong_imports(path: Path) -> list[str]:
     for line, name in imports(path):
         first, _, rest = name.partition(".")
         where = f"{path.relative_to(ROOT)}:{line}"
-        if first in ALLOWED and not any(own == place or own.startswith(place + ".") for place in ALLOWED[first]):
+        if first in ALLOWED and not any(
+            own == place or own.startswith(place + ".") for place in ALLOWED[first]
+        ):
             wrong.append(f"{where}: only {', '.join(ALLOWED[first])} may import {first}")
         if name.startswith(INTERNAL_MODULES) and top not in (INTERNALS, "tf_types"):
-            wrong.append(f"{where}: {name} is internal; put what it is needed for behind a function of {INTERNALS}")
+            wrong.append(
+                f"{where}: {name} is internal; put what it is needed for behind a function of "
+                f"{INTERNALS}"
+            )
         target = rest.split(".")[0]
         if target in (INTERNALS, "tensorflow_modules") and not any(
             own == one or own.startswith(one + ".") for one in MAY_IMPORT_INTERNALS
         ):
             wrong.append(f"{where}: only {', '.join(MAY_IMPORT_INTERNALS)} may import {target}")
-        if first == PACKAGE.name and target in ROWS and own and target != top and ROWS[target] >= ROWS[top]:
-            wrong.append(f"{where}: {top} (row {ROWS[top][0]}) imports {target} (row {ROWS[target][0]})")
+        if (
+            first == PACKAGE.name
+            and target in ROWS
+            and own
+            and target != top
+            and ROWS[target] >= ROWS[top]
+        ):
+            wrong.append(
+                f"{where}: {top} (row {ROWS[top][0]}) imports {target} (row {ROWS[target][0]})"
+            )
         imported = rest.partition(".")[2]
         is_outside = (
-            first == PACKAGE.name and own and target in PACKAGES and top not in (target, *SIBLINGS.get(target, ()))
+            first == PACKAGE.name
+            and own
+            and target in PACKAGES
+            and top not in (target, *SIBLINGS.get(target, ()))
         )
         if is_outside and imported and not is_in_front(rest):
             wrong.append(f"{where}: {imported} of {target} is not in its front")
@@ -257,15 +311,25 @@ def test_no_front_has_a_name_that_is_one_of_its_modules_too():
     clashes = []
     for stub in PACKAGE.rglob("__init__.pyi"):
         beside = {path.stem for path in stub.parent.iterdir()}
-        body = [node for node in ast.parse(stub.read_text(encoding="utf-8")).body if isinstance(node, ast.ImportFrom)]
-        clashes += [alias.name for node in body if node.module for alias in node.names if alias.name in beside]
+        body = [
+            node
+            for node in ast.parse(stub.read_text(encoding="utf-8")).body
+            if isinstance(node, ast.ImportFrom)
+        ]
+        clashes += [
+            alias.name
+            for node in body
+            if node.module
+            for alias in node.names
+            if alias.name in beside
+        ]
     assert clashes == []
 
 
 def test_the_table_for_those_who_contribute_has_the_same_rows():
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    # "     6  editor   what it does": two spaces or more between all; a row's later lines have no number, and lie
-    # lower.
+    # "     6  editor   what it does": two spaces or more between all; a row's later lines have no
+    # number, and lie lower.
     found: dict[str, tuple[int, int]] = {}
     for block in re.findall(r"^ {4}\d  .+\n(?: {7}\w.+\n)*", text, re.MULTILINE):
         number, *lines = [int(block.split()[0]), *block.strip().splitlines()]
@@ -281,7 +345,9 @@ def test_imports_go_down_and_libraries_stay_in_their_place():
 
 @cache
 def module_of(name: str) -> Path | None:
-    """The module that a dotted name of the package comes from, through the stubs of fronts; None for a package."""
+    """The module that a dotted name of the package comes from, through the stubs of fronts; None
+    for a package.
+    """
     base, _, last = name.rpartition(".")
     folder = ROOT.joinpath(*name.split("."))
     if folder.with_suffix(".py").is_file():
@@ -298,11 +364,17 @@ def module_of(name: str) -> Path | None:
 
 def test_no_modules_import_each_other_types_included():
     left = {
-        path: {found for _, name in imports(path) if name.startswith(PACKAGE.name) and (found := module_of(name))}
+        path: {
+            found
+            for _, name in imports(path)
+            if name.startswith(PACKAGE.name) and (found := module_of(name))
+        }
         for path in MODULES
         if path.name != "__init__.py"
     }
-    while free := {path for path, imported in left.items() if not (imported & left.keys()) - {path}}:
+    while free := {
+        path for path, imported in left.items() if not (imported & left.keys()) - {path}
+    }:
         left = {path: imported for path, imported in left.items() if path not in free}
     assert sorted(map(dotted, left)) == []  # these import each other, or a module that does
 
@@ -327,7 +399,9 @@ def test_the_check_notices_private_names(line, tmp_path, monkeypatch):
     tensorflows_names(), names_of_the_package()  # of the real package
     made_up = tmp_path / "tfgraphwidget" / "runtime" / "made_up.py"
     made_up.parent.mkdir(parents=True)
-    made_up.write_text(f"def f(self):\n    self._config = 1\n    {line}" if "._config" not in line else line)
+    made_up.write_text(
+        f"def f(self):\n    self._config = 1\n    {line}" if "._config" not in line else line
+    )
     monkeypatch.setitem(globals(), "ROOT", tmp_path)
     monkeypatch.setitem(globals(), "PACKAGE", tmp_path / "tfgraphwidget")
     assert len(wrong_names(made_up)) == 1
@@ -336,10 +410,26 @@ def test_the_check_notices_private_names(line, tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("module", "line", "complaint"),
     [
-        ("graph/made_up.py", "from tfgraphwidget.edits import Clone", "graph (row 2) imports edits (row 3)"),
-        ("hierarchy/made_up.py", "def f():\n    from ..sources import open_source", "imports sources (row 3)"),
-        ("edits/made_up.py", "from tfgraphwidget import layout", "edits (row 3) imports layout (row 3)"),
-        ("edits/made_up.py", "if TYPE_CHECKING:\n    import tensorflow as tf", "may import tensorflow"),
+        (
+            "graph/made_up.py",
+            "from tfgraphwidget.edits import Clone",
+            "graph (row 2) imports edits (row 3)",
+        ),
+        (
+            "hierarchy/made_up.py",
+            "def f():\n    from ..sources import open_source",
+            "imports sources (row 3)",
+        ),
+        (
+            "edits/made_up.py",
+            "from tfgraphwidget import layout",
+            "edits (row 3) imports layout (row 3)",
+        ),
+        (
+            "edits/made_up.py",
+            "if TYPE_CHECKING:\n    import tensorflow as tf",
+            "may import tensorflow",
+        ),
         ("editor/made_up.py", "import networkx.algorithms", "may import networkx"),
         ("naming.py", "from tfgraphwidget import edit_anything", "no module with a row"),
         (
@@ -354,9 +444,17 @@ def test_the_check_notices_private_names(line, tmp_path, monkeypatch):
         ),
         ("sources/files/made_up.py", "import tensorflow", "may import tensorflow"),
         ("runtime/made_up.py", "import tensorflow as tf", "may import tensorflow"),
-        ("edits/made_up.py", "from tfgraphwidget.tensorflow_modules import tf", "may import tensorflow_modules"),
+        (
+            "edits/made_up.py",
+            "from tfgraphwidget.tensorflow_modules import tf",
+            "may import tensorflow_modules",
+        ),
         ("tensorflow_modules.py", "from tensorflow.python.framework import ops", "ops is internal"),
-        ("edits/made_up.py", "from tfgraphwidget.tf_internals import find_operation", "may import tf_internals"),
+        (
+            "edits/made_up.py",
+            "from tfgraphwidget.tf_internals import find_operation",
+            "may import tf_internals",
+        ),
     ],
 )
 def test_the_check_notices(module, line, complaint, tmp_path, monkeypatch):

@@ -37,7 +37,10 @@ def test_scope_names_that_tensorflow_refuses(name: str) -> None:
 
 
 def test_the_nearest_name_is_the_one_with_that_tail() -> None:
-    assert naming.nearest("Softmax", ["net/Predictions/Softmax", "Reshape"])[0] == "net/Predictions/Softmax"
+    assert (
+        naming.nearest("Softmax", ["net/Predictions/Softmax", "Reshape"])[0]
+        == "net/Predictions/Softmax"
+    )
 
 
 def test_did_you_mean_is_the_end_of_a_sentence() -> None:

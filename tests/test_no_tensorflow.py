@@ -1,4 +1,6 @@
-"""`pytest -m no_tensorflow` collects the tests of the drawing and runs them in a process without TensorFlow."""
+"""`pytest -m no_tensorflow` collects the tests of the drawing and runs them in a process without
+TensorFlow.
+"""
 
 from __future__ import annotations
 
@@ -20,17 +22,37 @@ print("exit status", int(status), *sorted({"tensorflow", "keras"} & {name.partit
 
 
 def run(*options: str) -> list[str]:
-    """The lines that pytest prints with some options; the last says its exit status and what was imported."""
-    command = [sys.executable, "-c", REPORT, "-q", "-n0", "-p", "no:cacheprovider", "-m", "no_tensorflow", *options]
-    variables = {**os.environ, "PYTEST_ADDOPTS": ""}  # which may have options that change what is printed
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True, env=variables)
+    """The lines that pytest prints with some options; the last says its exit status and what was
+    imported.
+    """
+    command = [
+        sys.executable,
+        "-c",
+        REPORT,
+        "-q",
+        "-n0",
+        "-p",
+        "no:cacheprovider",
+        "-m",
+        "no_tensorflow",
+        *options,
+    ]
+    variables = {
+        **os.environ,
+        "PYTEST_ADDOPTS": "",
+    }  # which may have options that change what is printed
+    done = subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, check=True, env=variables
+    )
     return done.stdout.strip().splitlines()
 
 
 def test_the_selection_has_the_tests_of_the_drawing_and_collecting_it_imports_no_tensorflow():
     *lines, last = run("--collect-only")
     assert last == "exit status 0"
-    folders = Counter(line.split("/")[1] for line in lines if line.startswith("tests/") and "::" in line)
+    folders = Counter(
+        line.split("/")[1] for line in lines if line.startswith("tests/") and "::" in line
+    )
     assert all(folders[name] > 30 for name in ("hierarchy", "layout", "scene", "visible"))
     assert not folders.keys() & {"browser", "runtime", "sources"}
 
@@ -46,14 +68,20 @@ def test_the_tests_of_a_folder_run_and_pass_without_tensorflow():
     ("code", "sentence"),
     [
         ("import tensorflow", "a test with the marker no_tensorflow imports TensorFlow"),
-        ("import tfgraphwidget as tgw; tgw.example()", "TensorFlow, which is not installed: run pip install"),
+        (
+            "import tfgraphwidget as tgw; tgw.example()",
+            "TensorFlow, which is not installed: run pip install",
+        ),
     ],
 )
 def test_what_needs_tensorflow_fails_in_such_a_run(code, sentence):
     blocked = (
-        f"import sys; from tests.no_tensorflow import WithoutTensorFlow as W; sys.meta_path.insert(0, W()); {code}"
+        "import sys; from tests.no_tensorflow import WithoutTensorFlow as W; "
+        f"sys.meta_path.insert(0, W()); {code}"
     )
-    done = subprocess.run([sys.executable, "-c", blocked], cwd=ROOT, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", blocked], cwd=ROOT, capture_output=True, text=True, check=False
+    )
     assert sentence in done.stderr.splitlines()[-1]
 
 
@@ -63,4 +91,6 @@ def test_the_environment_of_make_test_pure_is_asked_for_no_tensorflow():
     assert extra
     packages = re.findall(r'^  "([\w-]+)', extra[1], re.MULTILINE)
     assert "pytest" in packages
-    assert not {"tensorflow", "tfgraphwidget", "tf2onnx", "tensorboard"} & set(packages)  # nor for another extra
+    assert not {"tensorflow", "tfgraphwidget", "tf2onnx", "tensorboard"} & set(
+        packages
+    )  # nor for another extra

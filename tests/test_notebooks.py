@@ -1,7 +1,7 @@
 """Every notebook runs from top to bottom in a fresh kernel of `make demo`, without an error.
 
-The environment of the tests holds more than `make demo` installs. So that no further environment has to be made, what
-it holds beside cannot be imported in these kernels.
+The environment of the tests holds more than `make demo` installs. So that no further environment
+has to be made, what it holds beside cannot be imported in these kernels.
 """
 
 from __future__ import annotations
@@ -32,11 +32,20 @@ WIDGET = "application/vnd.jupyter.widget-view+json"
 
 
 def installed_by(extra: str) -> set[str]:
-    """The distributions that `pip install '.[extra]'` installs here, those that they need included."""
-    project = tomllib.loads((FOLDER.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    extras = {canonicalize_name(name): needed for name, needed in project["optional-dependencies"].items()}
+    """The distributions that `pip install '.[extra]'` installs here, those that they need
+    included.
+    """
+    project = tomllib.loads((FOLDER.parent / "pyproject.toml").read_text(encoding="utf-8"))[
+        "project"
+    ]
+    extras = {
+        canonicalize_name(name): needed for name, needed in project["optional-dependencies"].items()
+    }
     needed: dict[str, list[str]] = {}
-    found, wanted = set[str](), {(canonicalize_name(project["name"]), extra), (canonicalize_name(project["name"]), "")}
+    found, wanted = (
+        set[str](),
+        {(canonicalize_name(project["name"]), extra), (canonicalize_name(project["name"]), "")},
+    )
     while wanted:
         name, extra = key = wanted.pop()
         if key in found:
@@ -51,15 +60,21 @@ def installed_by(extra: str) -> set[str]:
                 continue
         for requirement in map(Requirement, needed[name]):
             if requirement.marker is None or requirement.marker.evaluate({"extra": extra}):
-                wanted |= {(canonicalize_name(requirement.name), one) for one in ("", *requirement.extras)}
+                wanted |= {
+                    (canonicalize_name(requirement.name), one) for one in ("", *requirement.extras)
+                }
     return {name for name, _ in found}
 
 
 def beside_demo() -> list[str]:
-    """The modules of the environment that `make demo` does not install; pip is in every environment."""
+    """The modules of the environment that `make demo` does not install; pip is in every
+    environment.
+    """
     there = installed_by("demo") | {"pip"}
     modules = metadata.packages_distributions()
-    return sorted(name for name, of in modules.items() if there.isdisjoint(map(canonicalize_name, of)))
+    return sorted(
+        name for name, of in modules.items() if there.isdisjoint(map(canonicalize_name, of))
+    )
 
 
 @pytest.fixture
@@ -67,7 +82,9 @@ def kernels_of_demo(tmp_path, monkeypatch, warm_kernels):
     """Kernels in which nothing can be imported that `make demo` does not install."""
     startup = tmp_path / "ipython/profile_default/startup"
     startup.mkdir(parents=True)
-    (startup / "00-demo.py").write_text(f"import sys\nsys.modules.update(dict.fromkeys({beside_demo()}))\ndel sys\n")
+    (startup / "00-demo.py").write_text(
+        f"import sys\nsys.modules.update(dict.fromkeys({beside_demo()}))\ndel sys\n"
+    )
     monkeypatch.setenv("IPYTHONDIR", str(tmp_path / "ipython"))
     monkeypatch.setenv("JUPYTER_RUNTIME_DIR", str(tmp_path / "runtime"))
     monkeypatch.setenv("JUPYTER_PATH", warm_kernels)
@@ -75,7 +92,11 @@ def kernels_of_demo(tmp_path, monkeypatch, warm_kernels):
 
 def answer(notebook):
     """The Python of the folded answer to the exercise at the end."""
-    return re.search(r"<summary>Answer</summary>\n\n.*?```python\n(.*?)\n```", notebook.cells[-1].source, re.DOTALL)
+    return re.search(
+        r"<summary>Answer</summary>\n\n.*?```python\n(.*?)\n```",
+        notebook.cells[-1].source,
+        re.DOTALL,
+    )
 
 
 def run(notebook, folder):
@@ -89,7 +110,10 @@ def test_what_cannot_be_imported_is_what_the_tests_need_and_the_demo_does_not():
     blocked = {canonicalize_name(name) for module in beside_demo() for name in modules[module]}
     only_for_tests = installed_by("test") - installed_by("demo")
     assert {"hypothesis", "pytest", "playwright"} <= only_for_tests
-    assert only_for_tests & {canonicalize_name(name) for names in modules.values() for name in names} <= blocked
+    assert (
+        only_for_tests & {canonicalize_name(name) for names in modules.values() for name in names}
+        <= blocked
+    )
     assert blocked.isdisjoint(installed_by("demo"))
     assert {"tensorflow", "pandas", "jupyterlab", "matplotlib"} <= installed_by("demo")
 
@@ -108,7 +132,9 @@ def test_there_are_notebooks():
     assert NOTEBOOKS != []
 
 
-@pytest.mark.parametrize("path", slow_if(lambda path: path.stem not in QUICK, NOTEBOOKS), ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path", slow_if(lambda path: path.stem not in QUICK, NOTEBOOKS), ids=lambda path: path.stem
+)
 def test_notebook_runs_from_top_to_bottom(path, tmp_path, kernels_of_demo):
     # A copy: what the notebook saves stays out of the checkout.
     copies = shutil.copytree(FOLDER, tmp_path / "notebooks", ignore=shutil.ignore_patterns(".*"))
@@ -126,13 +152,23 @@ def test_notebook_asks_at_the_top_and_checks_what_it_says(path):
     cells = nbformat.read(path, as_version=4).cells
     assert cells[0].cell_type == "markdown"
     assert cells[0].source.startswith("# ")
-    assert any(re.search(r"^assert ", cell.source, re.MULTILINE) for cell in cells if cell.cell_type == "code")
+    assert any(
+        re.search(r"^assert ", cell.source, re.MULTILINE)
+        for cell in cells
+        if cell.cell_type == "code"
+    )
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_the_pictures_of_a_notebook_lie_beside_it(path):
-    text = "\n".join(cell.source for cell in nbformat.read(path, as_version=4).cells if cell.cell_type == "markdown")
-    assert [name for name in re.findall(r"!\[[^]]*\]\(([^)]*)\)", text) if not (FOLDER / name).is_file()] == []
+    text = "\n".join(
+        cell.source
+        for cell in nbformat.read(path, as_version=4).cells
+        if cell.cell_type == "markdown"
+    )
+    assert [
+        name for name in re.findall(r"!\[[^]]*\]\(([^)]*)\)", text) if not (FOLDER / name).is_file()
+    ] == []
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
@@ -143,7 +179,9 @@ def test_a_notebook_is_committed_with_its_outputs_as_they_are_kept(path):
         "run python -m tests.docs.notebooks"
     )
     assert any("image/svg+xml" in output.get("data", {}) for output in outputs)
-    assert [output for output in outputs if output.output_type == "error" or kept(output) != output] == []
+    assert [
+        output for output in outputs if output.output_type == "error" or kept(output) != output
+    ] == []
     assert max(len(str(output)) for output in outputs) <= MOST_BYTES
     assert "/tmp" not in str(outputs)
 
@@ -155,7 +193,9 @@ def test_a_notebook_says_what_it_teaches_how_long_it_takes_and_what_comes_next(p
     assert "**Next:**" in cells[-1].source
     if path.stem != "00_index":
         assert "**You will learn**" in cells[0].source
-        assert re.search(r"\b([4-9]|10)\s+minutes\s+·\s+(beginner|intermediate|expert)", cells[0].source)
+        assert re.search(
+            r"\b([4-9]|10)\s+minutes\s+·\s+(beginner|intermediate|expert)", cells[0].source
+        )
         assert "## Try it" in cells[-1].source
         assert answer(notebook)
 
@@ -163,31 +203,48 @@ def test_a_notebook_says_what_it_teaches_how_long_it_takes_and_what_comes_next(p
 def test_a_picture_at_the_top_of_a_notebook_is_taken_of_its_cells():
     for picture in notebook_pictures.PICTURES:
         cells = nbformat.read(FOLDER / f"{picture.name}.ipynb", as_version=4).cells
-        lines = [line for cell in cells if cell.cell_type == "code" for line in cell.source.splitlines()]
+        lines = [
+            line for cell in cells if cell.cell_type == "code" for line in cell.source.splitlines()
+        ]
         assert any(line.startswith(picture.after) for line in lines), picture.name
         assert f"]({picture.name}.png)" in cells[0].source
-    shown = re.findall(r"\]\((\w+)\.png\)", "".join(path.read_text(encoding="utf-8") for path in NOTEBOOKS))
+    shown = re.findall(
+        r"\]\((\w+)\.png\)", "".join(path.read_text(encoding="utf-8") for path in NOTEBOOKS)
+    )
     assert sorted(shown) == [picture.name for picture in notebook_pictures.PICTURES]
 
 
 def test_the_index_lists_every_notebook():
-    listed = re.findall(r"\]\((\w+)\.ipynb\)", nbformat.read(NOTEBOOKS[0], as_version=4).cells[0].source)
+    listed = re.findall(
+        r"\]\((\w+)\.ipynb\)", nbformat.read(NOTEBOOKS[0], as_version=4).cells[0].source
+    )
     assert sorted(listed) == [path.stem for path in NOTEBOOKS[1:]]
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_the_links_of_a_notebook_lead_somewhere(path):
-    text = "\n".join(cell.source for cell in nbformat.read(path, as_version=4).cells if cell.cell_type == "markdown")
+    text = "\n".join(
+        cell.source
+        for cell in nbformat.read(path, as_version=4).cells
+        if cell.cell_type == "markdown"
+    )
     links = [link for link in re.findall(r"\]\(([^)\s]+)\)", text) if "://" not in link]
     assert [link for link in links if not (FOLDER / link).exists()] == []
 
 
 def test_draw_shows_a_picture_below_its_cell(tmp_path, kernels_of_demo):
     given = "from matplotlib.figure import Figure\neditor.draw(Figure().subplots());"
-    cells = ["import tfgraphwidget as tgw\neditor = tgw.example()", "editor.draw();", "editor.draw()", given]
+    cells = [
+        "import tfgraphwidget as tgw\neditor = tgw.example()",
+        "editor.draw();",
+        "editor.draw()",
+        given,
+    ]
     notebook = nbformat.v4.new_notebook(cells=list(map(nbformat.v4.new_code_cell, cells)))
     run(notebook, tmp_path)
-    pictures = [sum("image/png" in out.get("data", {}) for out in cell.outputs) for cell in notebook.cells]
+    pictures = [
+        sum("image/png" in out.get("data", {}) for out in cell.outputs) for cell in notebook.cells
+    ]
     assert pictures == [0, 1, 1, 0]  # into given axes: they are shown where they belong
 
 
@@ -195,7 +252,11 @@ def test_draw_shows_a_picture_below_its_cell(tmp_path, kernels_of_demo):
 def test_what_the_reader_is_asked_to_click_is_done_in_a_cell_that_is_the_answer(path):
     cells = nbformat.read(path, as_version=4).cells
     asks = re.compile(r"\b(Shift|Alt|[Rr]ight)-click\b|press \*|press Clone")
-    asked = [k for k, cell in enumerate(cells) if cell.cell_type == "markdown" and asks.search(cell.source)]
+    asked = [
+        k
+        for k, cell in enumerate(cells)
+        if cell.cell_type == "markdown" and asks.search(cell.source)
+    ]
     answers = [next(cell for cell in cells[k:] if cell.cell_type == "code") for k in asked]
     for answer in answers:
         assert "answer" in answer.metadata.get("tags", ())

@@ -1,4 +1,6 @@
-"""PlaceholderV2 of old files, and HostConst, are shown, edited and exported as Placeholder and Const are."""
+"""PlaceholderV2 of old files, and HostConst, are shown, edited and exported as Placeholder and
+Const are.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ SPELLINGS = (("PlaceholderV2",), ("HostConst",), ("PlaceholderV2", "HostConst"))
 
 
 def small_network(*spelling: str) -> tf1.GraphDef:
-    """A layer with a resource variable and a Reshape to a constant shape, with these op types for the usual ones."""
+    """A layer with a resource variable and a Reshape to a constant shape, with these op types for
+    the usual ones.
+    """
     with tf.Graph().as_default() as graph:
         x = tf1.placeholder(tf.float32, [None, 4], "x")
         weights = tf.constant([[0.5, 1], [2, -1], [0, 1], [1, 1]], name="weights")
@@ -56,7 +60,9 @@ def with_new_names(text: object) -> str:
 
 
 def nodes_of(graph_def: tf1.GraphDef) -> list[tuple[str, str, tuple[str, ...]]]:
-    """Name, type in the usual spelling, and inputs of the ops, without those that carry the session's values over."""
+    """Name, type in the usual spelling, and inputs of the ops, without those that carry the
+    session's values over.
+    """
     return [
         (node.name, NEW_NAMES.get(node.op, node.op), tuple(node.input))
         for node in graph_def.node
@@ -70,7 +76,10 @@ def spelling(request):
 
 
 def test_the_file_is_drawn_the_same(tmp_path, spelling):
-    assert with_new_names(file_editor(tmp_path, *spelling).view.to_svg()) == file_editor(tmp_path).view.to_svg()
+    assert (
+        with_new_names(file_editor(tmp_path, *spelling).view.to_svg())
+        == file_editor(tmp_path).view.to_svg()
+    )
 
 
 def test_all_shapes_of_the_file_are_known(tmp_path, spelling):
@@ -114,13 +123,17 @@ def test_what_is_needed_must_be_fed(spelling):
     editor = live_editor(*spelling)
     with pytest.raises(tgw.GraphEditError, match="Placeholder 'x' is needed and not fed"):
         editor.probe(["y:0"])
-    np.testing.assert_allclose(editor.probe(["y:0"], feeds={"x:0": [[1, 2, 3, 4]]})["y:0"].value, [[[9.5, 5]]])
+    np.testing.assert_allclose(
+        editor.probe(["y:0"], feeds={"x:0": [[1, 2, 3, 4]]})["y:0"].value, [[[9.5, 5]]]
+    )
 
 
 def test_a_new_shape_of_the_input_spreads(spelling):
     editor = live_editor(*spelling)
     editor.set_attr("x", "shape", [3, 4])
-    shapes = [editor._core.index.shape(editor._core.index.ids[name], 0) for name in ("x", "MatMul", "y")]
+    shapes = [
+        editor._core.index.shape(editor._core.index.ids[name], 0) for name in ("x", "MatMul", "y")
+    ]
     assert shapes == [(3, 4), (3, 2), (3, 1, 2)]
 
 
@@ -135,12 +148,16 @@ def test_a_frozen_file_has_the_same_inputs_and_outputs(tmp_path, spelling, input
     graphs = []
     for types in ((), spelling):
         path = tmp_path / f"{len(types)}.pb"
-        live_editor(*types).save(path, frozen=True, outputs=["y:0"], **({"inputs": inputs} if inputs else {}))
+        live_editor(*types).save(
+            path, frozen=True, outputs=["y:0"], **({"inputs": inputs} if inputs else {})
+        )
         graph_def = tf1.GraphDef.FromString(path.read_bytes())
         graphs.append(nodes_of(graph_def))
         with tf.Graph().as_default() as graph, tf1.Session() as session:
             tf.import_graph_def(graph_def, name="")
-            assert session.run(graph.get_tensor_by_name("y:0"), {"x:0": [[1, 2, 3, 4]]}).tolist() == [[[9.5, 5]]]
+            assert session.run(
+                graph.get_tensor_by_name("y:0"), {"x:0": [[1, 2, 3, 4]]}
+            ).tolist() == [[[9.5, 5]]]
     assert graphs[0] == graphs[1]
 
 
@@ -153,7 +170,9 @@ def test_a_saved_model_of_it_runs(tmp_path, spelling):
 def test_a_clone_into_a_new_graph_runs(spelling):
     target = tf.Graph()
     session = tf1.Session(graph=target)
-    live_editor(*spelling).clone([], "y:0", into="copy", placeholders=True, graph=target, session=session)
+    live_editor(*spelling).clone(
+        [], "y:0", into="copy", placeholders=True, graph=target, session=session
+    )
     assert session.run("copy/y:0", {"copy/x:0": [[1, 2, 3, 4]]}).tolist() == [[[9.5, 5]]]
 
 

@@ -1,4 +1,6 @@
-"""What is no file is refused at once in a sentence: nobody waits for a pipe, or reads a device that has no end."""
+"""What is no file is refused at once in a sentence: nobody waits for a pipe, or reads a device that
+has no end.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,9 @@ def no_waiting() -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a graph in several formats and its checkpoint, edits, and a SavedModel with a vocabulary."""
+    """A folder with a graph in several formats and its checkpoint, edits, and a SavedModel with a
+    vocabulary.
+    """
     folder = tmp_path_factory.mktemp("files")
     editor = tgw.example()
     editor.bypass("net/hidden/Relu")
@@ -52,7 +56,12 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     words.write_text("a\nb\n")
     model = tf.Module()
     model.scale = tf.Variable([1, 2], dtype=tf.int64)
-    lines = (tf.string, tf.lookup.TextFileIndex.WHOLE_LINE, tf.int64, tf.lookup.TextFileIndex.LINE_NUMBER)
+    lines = (
+        tf.string,
+        tf.lookup.TextFileIndex.WHOLE_LINE,
+        tf.int64,
+        tf.lookup.TextFileIndex.LINE_NUMBER,
+    )
     model.table = tf.lookup.StaticHashTable(tf.lookup.TextFileInitializer(str(words), *lines), -1)
     spec = tf.TensorSpec([2], tf.string)
     model.f = tf.function(lambda x: model.table.lookup(x) * model.scale, input_signature=[spec])
@@ -69,27 +78,40 @@ def kinds(folder: Path) -> dict[str, str]:
     reading, _ = os.pipe()
     devices = {name: f"/dev/{name}" for name in ("zero", "random", "null", "tty")}
     own = {name: str(folder / name) for name in ("pipe", "link", "socket")}
-    return {**own, **devices, "shell": f"/dev/fd/{reading}", "folder": str(folder), "proc": "/proc/self/pagemap"}
+    return {
+        **own,
+        **devices,
+        "shell": f"/dev/fd/{reading}",
+        "folder": str(folder),
+        "proc": "/proc/self/pagemap",
+    }
 
 
 READERS: dict[str, Callable[[str, Path], Any]] = {
     "edit": lambda odd, _: tgw.edit(odd),
     "edit, watched": lambda odd, _: tgw.edit(odd, watch=True),
-    "checkpoint of a graph": lambda odd, files: tgw.edit(str(files / "m.meta"), checkpoint=f"{odd}"),
+    "checkpoint of a graph": lambda odd, files: tgw.edit(
+        str(files / "m.meta"), checkpoint=f"{odd}"
+    ),
     "replay": lambda odd, _: tgw.example().history.replay(odd),
     "diff": lambda odd, _: tgw.example().diff(odd),
     "add": lambda odd, _: tgw.example().add(odd),
     "load a selection": lambda odd, _: tgw.example().ops(file=odd),
     "drift": lambda odd, files: tgw.drift(odd, str(files / "m")),
-    "load a copy's values": lambda odd, _: tgw.example().clone("x:0", "net/logits:0", into="c").load(odd),
+    "load a copy's values": lambda odd, _: (
+        tgw.example().clone("x:0", "net/logits:0", into="c").load(odd)
+    ),
 }
 
 
 @pytest.mark.parametrize("reader", READERS)
-def test_what_is_no_file_is_refused_by_all_that_read_files(files: Path, tmp_path: Path, reader: str) -> None:
+def test_what_is_no_file_is_refused_by_all_that_read_files(
+    files: Path, tmp_path: Path, reader: str
+) -> None:
     for kind, odd in kinds(tmp_path).items():
         if reader == "checkpoint of a graph" and kind in ("folder", "proc"):
-            continue  # a folder may hold a checkpoint; a graph is shown without a checkpoint that is not one
+            # a folder may hold a checkpoint; a graph is shown without a checkpoint that is not one
+            continue
         with pytest.raises(GraphEditError) as refusal:
             READERS[reader](odd, files)
         if reader != "load a copy's values" and kind in ("pipe", "link", "shell"):
@@ -130,13 +152,17 @@ def test_the_command_line_refuses_what_is_no_file(
     assert not list(tmp_path.glob("out*"))
 
 
-@pytest.mark.parametrize("arguments", ["info <(cat m.pb)", "export m.pb out.pb --edits <(cat edits.json)"])
+@pytest.mark.parametrize(
+    "arguments", ["info <(cat m.pb)", "export m.pb out.pb --edits <(cat edits.json)"]
+)
 def test_what_the_shell_gives_for_a_command_is_refused(files: Path, arguments: str) -> None:
     shell = shutil.which("bash")
     if shell is None:
         pytest.skip("needs bash")
     program = (
-        f"import sys; sys.path.insert(0, {str(Path.cwd())!r}); from tfgraphwidget.cli import main; sys.exit(main())"
+        f"import sys; sys.path.insert(0, {str(Path.cwd())!r}); from tfgraphwidget.cli "
+        "import "
+        "main; sys.exit(main())"
     )
     done = subprocess.run(
         [shell, "-c", f'{sys.executable} -c "$PROGRAM" {arguments}'],
@@ -171,7 +197,9 @@ INSIDE = (
 
 
 @pytest.mark.parametrize("name", INSIDE)
-def test_a_pipe_in_place_of_a_saved_model_s_file_is_not_waited_for(files: Path, tmp_path: Path, name: str) -> None:
+def test_a_pipe_in_place_of_a_saved_model_s_file_is_not_waited_for(
+    files: Path, tmp_path: Path, name: str
+) -> None:
     model = tmp_path / "model"
     shutil.copytree(files / "model", model)
     (model / name).unlink()
@@ -186,7 +214,9 @@ def test_a_pipe_in_place_of_a_saved_model_s_file_is_not_waited_for(files: Path, 
 
 
 @pytest.mark.parametrize("name", ["m.index", "m.data-00000-of-00001"])
-def test_a_pipe_in_place_of_a_checkpoint_s_file_is_refused(files: Path, tmp_path: Path, name: str) -> None:
+def test_a_pipe_in_place_of_a_checkpoint_s_file_is_refused(
+    files: Path, tmp_path: Path, name: str
+) -> None:
     for file in files.glob("m.*"):
         shutil.copy(file, tmp_path)
     (tmp_path / name).unlink()
@@ -195,12 +225,16 @@ def test_a_pipe_in_place_of_a_checkpoint_s_file_is_refused(files: Path, tmp_path
         tgw.edit(tmp_path / "m.meta", checkpoint=str(tmp_path / "m")).freeze("net/logits")
 
 
-def test_a_file_of_edits_has_a_size_that_can_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_of_edits_has_a_size_that_can_be_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     edits = tmp_path / "edits.json"
     with edits.open("wb") as file:
         file.truncate(1 << 40)  # takes no room on the disk
     editor = tgw.example()
-    with pytest.raises(GraphEditError, match=r"'edits.json' has 1,099,511,627,776 bytes, and at most 268,435,456"):
+    with pytest.raises(
+        GraphEditError, match=r"'edits.json' has 1,099,511,627,776 bytes, and at most 268,435,456"
+    ):
         editor.history.replay(edits)
     with pytest.raises(GraphEditError, match="has 1,099,511,627,776 bytes"):
         editor.ops(file=edits)

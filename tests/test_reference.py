@@ -1,4 +1,6 @@
-"""The docstrings are the reference: each public name has an example, and each parameter is documented."""
+"""The docstrings are the reference: each public name has an example, and each parameter is
+documented.
+"""
 
 from __future__ import annotations
 
@@ -40,19 +42,33 @@ WITHOUT = {
     "Selection.outputs": IN_CLASS,
     "Selection.passthroughs": "a field of the value, as `tensors` is",
     "Selection.variables": IN_CLASS,
-    "Selection.whole": "is of v1 loops, and takes a model to be seen; `Selection.loops` has a small one",
+    "Selection.whole": "is of v1 loops, and takes a model to be seen; `Selection.loops` has a "
+    "small one",
     "Selection.walk_with": "`upstream` and `downstream`, with options that were checked",
 }
 
 
 def public() -> Iterator[tuple[str, Any]]:
-    """("GraphEditor.clone", what has the docstring) for each public method and property, and ("edit", …)."""
-    yield from ((name, getattr(tgw, name)) for name in tgw.__all__ if inspect.isfunction(getattr(tgw, name)))
+    """("GraphEditor.clone", what has the docstring) for each public method and property, and
+    ("edit", …).
+    """
+    yield from (
+        (name, getattr(tgw, name)) for name in tgw.__all__ if inspect.isfunction(getattr(tgw, name))
+    )
     for title, cls in CLASSES.items():
         yield title, cls
-        for name in sorted({name for base in cls.__mro__[:-1] for name in vars(base) if not name.startswith("_")}):
-            if ours := [base for base in cls.__mro__ if name in vars(base) and base.__module__.startswith("tfg")]:
-                found = next((base for base in ours if ">>>" in (inspect.getdoc(_member(base, name)) or "")), ours[0])
+        for name in sorted(
+            {name for base in cls.__mro__[:-1] for name in vars(base) if not name.startswith("_")}
+        ):
+            if ours := [
+                base
+                for base in cls.__mro__
+                if name in vars(base) and base.__module__.startswith("tfg")
+            ]:
+                found = next(
+                    (base for base in ours if ">>>" in (inspect.getdoc(_member(base, name)) or "")),
+                    ours[0],
+                )
                 if callable(_member(found, name)) or hasattr(_member(found, name), "__get__"):
                     yield f"{title}.{name}", _member(found, name)
 
@@ -88,7 +104,9 @@ def test_what_the_guide_calls_on_the_editor_has_an_example():
     ]
     pages = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
     text = "\n".join([*(page.read_text(encoding="utf-8") for page in pages), *cells])
-    called = {name for name in re.findall(r"\beditor\.([a-z]\w*)", text) if f"GraphEditor.{name}" in NAMES}
+    called = {
+        name for name in re.findall(r"\beditor\.([a-z]\w*)", text) if f"GraphEditor.{name}" in NAMES
+    }
     assert len(called) > 50
     assert {name for name in called if not has_example(NAMES[f"GraphEditor.{name}"])} == set()
 
@@ -100,11 +118,18 @@ def test_every_example_is_one_that_pytest_finds(request):
     for module in sorted({_module(thing) for thing in NAMES.values()}):
         tests = doctest.DocTestFinder(exclude_empty=True).find(import_module(module))
         found |= {tuple(example.source for example in test.examples) for test in tests}
-    assert {name for name, thing in NAMES.items() if has_example(thing) and _examples(thing) not in found} == set()
+    assert {
+        name
+        for name, thing in NAMES.items()
+        if has_example(thing) and _examples(thing) not in found
+    } == set()
 
 
 def _examples(thing: Any) -> tuple[str, ...]:
-    return tuple(example.source for example in doctest.DocTestParser().get_examples(inspect.getdoc(thing) or ""))
+    return tuple(
+        example.source
+        for example in doctest.DocTestParser().get_examples(inspect.getdoc(thing) or "")
+    )
 
 
 def _module(thing: Any) -> str:
@@ -117,7 +142,13 @@ REFERS = re.compile(r"\b[Ss]ee `")  # the same parameters are documented there
 
 def parameters(function: ast.FunctionDef) -> list[str]:
     arguments = function.args
-    every = [*arguments.posonlyargs, *arguments.args, arguments.vararg, *arguments.kwonlyargs, arguments.kwarg]
+    every = [
+        *arguments.posonlyargs,
+        *arguments.args,
+        arguments.vararg,
+        *arguments.kwonlyargs,
+        arguments.kwarg,
+    ]
     names = [each.arg for each in every if each is not None]
     return [name for name in names if name not in ("self", "cls") and not name.startswith("_")]
 
@@ -139,32 +170,63 @@ def public_functions(path: Path) -> Iterator[ast.FunctionDef]:
 
 
 def undocumented(path: Path) -> list[str]:
-    """ "function(parameter)" of each parameter that no docstring says anything of; three or more are a list."""
+    """ "function(parameter)" of each parameter that no docstring says anything of; three or more
+    are a list.
+    """
     found = []
     for function in public_functions(path):
         text, names = ast.get_docstring(function) or "", parameters(function)
         form = r"(?m)^\s*\**{}:" if len(names) > 2 else r"\b{}\b"
         if not REFERS.search(text):
-            found += [f"{function.name}({name})" for name in names if not re.search(form.format(name), text)]
+            found += [
+                f"{function.name}({name})"
+                for name in names
+                if not re.search(form.format(name), text)
+            ]
     return found
 
 
 CALLED_BY_USERS = (
-    *("__init__.py", "editor/*_api.py", "editor/graph_editor.py", "editor/splitting.py", "graph/selection.py"),
-    *("graph/op.py", "graph/diff.py", "graph/patterns/builder.py", "graph/patterns/match.py", "graph_editor/*.py"),
-    *("runtime/functions/module_*.py", "runtime/live/clone_result.py", "layout/compound.py", "edits/registry.py"),
+    *(
+        "__init__.py",
+        "editor/*_api.py",
+        "editor/graph_editor.py",
+        "editor/splitting.py",
+        "graph/selection.py",
+    ),
+    *(
+        "graph/op.py",
+        "graph/diff.py",
+        "graph/patterns/builder.py",
+        "graph/patterns/match.py",
+        "graph_editor/*.py",
+    ),
+    *(
+        "runtime/functions/module_*.py",
+        "runtime/live/clone_result.py",
+        "layout/compound.py",
+        "edits/registry.py",
+    ),
 )
-"""The modules of what a user calls; elsewhere a docstring is a true sentence, and types say the rest."""
+"""The modules of what a user calls; elsewhere a docstring is a true sentence, and types say the
+rest.
+"""
 
 
 def test_every_function_that_users_call_documents_every_parameter():
-    paths = sorted({path for pattern in CALLED_BY_USERS for path in (ROOT / "tfgraphwidget").glob(pattern)})
+    paths = sorted(
+        {path for pattern in CALLED_BY_USERS for path in (ROOT / "tfgraphwidget").glob(pattern)}
+    )
     assert len(paths) > 20
-    missing = {str(path.relative_to(ROOT)): names for path in paths if (names := undocumented(path))}
+    missing = {
+        str(path.relative_to(ROOT)): names for path in paths if (names := undocumented(path))
+    }
     assert missing == {}
 
 
-@pytest.mark.parametrize("name", sorted(name for name, thing in NAMES.items() if inspect.isfunction(thing)))
+@pytest.mark.parametrize(
+    "name", sorted(name for name, thing in NAMES.items() if inspect.isfunction(thing))
+)
 def test_what_a_person_calls_lists_its_parameters_under_args(name):
     thing = NAMES[name]
     text = inspect.getdoc(thing) or ""
@@ -181,7 +243,11 @@ def test_a_parameter_without_a_sentence_is_found(tmp_path):
 def test_every_public_name_of_an_editor_is_in_a_guide():
     pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
     generated = {"verbs.md", "contributing.md"}
-    guides = [page for page in pages if page.name not in generated and "reference" not in page.parts]
+    guides = [
+        page for page in pages if page.name not in generated and "reference" not in page.parts
+    ]
     text = "\n".join(page.read_text(encoding="utf-8") for page in guides)
-    names = {name.rpartition(".")[2] for name in public_members()} | {name for name in tgw.__all__ if name.islower()}
+    names = {name.rpartition(".")[2] for name in public_members()} | {
+        name for name in tgw.__all__ if name.islower()
+    }
     assert {name for name in names if not re.search(rf"[.`]{name}\b", text)} == set()

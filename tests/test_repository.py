@@ -1,4 +1,6 @@
-"""What lies in the repository, as git sees it: nothing at the top that has no place, nothing bound to one machine."""
+"""What lies in the repository, as git sees it: nothing at the top that has no place, nothing bound
+to one machine.
+"""
 
 from __future__ import annotations
 
@@ -13,15 +15,16 @@ pytestmark = pytest.mark.no_tensorflow
 
 ROOT = Path(__file__).parents[1]
 AT_THE_TOP = {
-    "pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md", "CONTRIBUTING.md", "CITATION.cff", "Makefile",
-    "tfgraphwidget", "notebooks", "tests", "docs", "labextension",
+    "pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md", "CONTRIBUTING.md", "CITATION.cff",
+    "Makefile", "tfgraphwidget", "notebooks", "tests", "docs", "labextension",
 }  # fmt: skip
 # Put together here, since a file that names one of these is what the tests are looking for.
 PACKAGE_HOSTS = [
     ".".join(parts)
     for parts in [
-        ("registry", "npmjs", "org"), ("registry", "yarnpkg", "com"), ("registry", "npmmirror", "com"),
-        ("pypi", "org"), ("files", "pythonhosted", "org"), ("deb", "debian", "org"), ("archive", "ubuntu", "com"),
+        ("registry", "npmjs", "org"), ("registry", "yarnpkg", "com"),
+        ("registry", "npmmirror", "com"), ("pypi", "org"), ("files", "pythonhosted", "org"),
+        ("deb", "debian", "org"), ("archive", "ubuntu", "com"),
     ]
 ]  # fmt: skip
 OWN_TOOLS = ["/.lib" + "rary", "farm" + "-bench", "farm" + "-studio", "sub" + "agents"]
@@ -67,11 +70,18 @@ def test_no_file_names_the_tools_of_those_who_wrote_it():
 
 
 def test_no_lock_file_says_where_a_package_came_from():
-    assert [name for name, text in texts().items() if name.endswith("lock.json") and '"resolved"' in text] == []
+    assert [
+        name
+        for name, text in texts().items()
+        if name.endswith("lock.json") and '"resolved"' in text
+    ] == []
 
 
 def test_npm_runs_no_script_of_a_package_that_it_fetches():
-    assert "ignore-scripts=true" in (ROOT / "labextension/.npmrc").read_text(encoding="utf-8").splitlines()
+    assert (
+        "ignore-scripts=true"
+        in (ROOT / "labextension/.npmrc").read_text(encoding="utf-8").splitlines()
+    )
 
 
 def test_no_file_names_the_place_of_this_checkout():
@@ -79,13 +89,21 @@ def test_no_file_names_the_place_of_this_checkout():
 
 
 def test_what_is_built_is_not_tracked():
-    assert [path for path in tracked() if {"static", "node_modules", "artifacts"} & set(path.parts)] == []
+    assert [
+        path for path in tracked() if {"static", "node_modules", "artifacts"} & set(path.parts)
+    ] == []
 
 
 def test_no_line_asks_for_a_graph_s_table_of_names_once_for_each_op():
-    """TensorFlow makes `graph._nodes_by_name` anew each time; `name in graph._nodes_by_name` in a loop is quadratic."""
+    """TensorFlow makes `graph._nodes_by_name` anew each time; `name in graph._nodes_by_name` in a
+    loop is quadratic.
+    """
     asking = re.compile(r"\bin \S*\._nodes_by_name\b(?! if)")
-    lines = ((path, line) for path in (ROOT / "tfgraphwidget").rglob("*.py") for line in path.read_text().splitlines())
+    lines = (
+        (path, line)
+        for path in (ROOT / "tfgraphwidget").rglob("*.py")
+        for line in path.read_text().splitlines()
+    )
     assert [f"{path.name}: {line.strip()}" for path, line in lines if asking.search(line)] == []
 
 
@@ -94,7 +112,9 @@ def test_contributing_is_one_screen():
 
 
 def test_every_file_that_contributing_names_is_there():
-    named = re.findall(r"`([\w./-]+/[\w./-]*)`", (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"))
+    named = re.findall(
+        r"`([\w./-]+/[\w./-]*)`", (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    )
     assert len(named) > 20
     roots = (ROOT, ROOT / "tfgraphwidget", ROOT / "labextension", ROOT / "labextension" / "src")
     assert [name for name in named if not any((root / name).exists() for root in roots)] == []
@@ -102,7 +122,9 @@ def test_every_file_that_contributing_names_is_there():
 
 def test_every_file_of_the_map_for_contributors_is_there():
     table = re.findall(
-        r"^\| [^|]+ \| ([^|]*) \| ([^|]*) \| ([^|]*) \|$", (ROOT / "docs" / "contributing.md").read_text(), re.MULTILINE
+        r"^\| [^|]+ \| ([^|]*) \| ([^|]*) \| ([^|]*) \|$",
+        (ROOT / "docs" / "contributing.md").read_text(),
+        re.MULTILINE,
     )
     rows = [row for row in table if "`" in "".join(row)]
     assert len(rows) > 10
@@ -113,7 +135,9 @@ def test_every_file_of_the_map_for_contributors_is_there():
 
 
 def test_the_citation_names_the_version_of_the_package():
-    version = re.search(r'^version = "(.+)"$', (ROOT / "pyproject.toml").read_text(encoding="utf-8"), re.MULTILINE)
+    version = re.search(
+        r'^version = "(.+)"$', (ROOT / "pyproject.toml").read_text(encoding="utf-8"), re.MULTILINE
+    )
     assert version
     assert f"\nversion: {version[1]}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
 
@@ -123,11 +147,16 @@ def test_the_changelog_has_the_form_of_keep_a_changelog():
     assert [line for line in lines if len(line) > 100] == []
     versions = [line for line in lines if line.startswith("## ")]
     assert versions[0] == "## [Unreleased]"
-    dates = [re.fullmatch(r"## \[\d+\.\d+\.\d+\] - (\d{4}-\d{2}-\d{2})", line) for line in versions[1:]]
+    dates = [
+        re.fullmatch(r"## \[\d+\.\d+\.\d+\] - (\d{4}-\d{2}-\d{2})", line) for line in versions[1:]
+    ]
     assert all(dates)
     assert sorted((date[1] for date in dates), reverse=True) == [date[1] for date in dates]
     sections = ["Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"]
     for version in "\n".join(lines).split("\n## ")[1:]:
         headings = re.findall(r"^### (.*)$", version, re.MULTILINE)
         assert headings == [name for name in sections if name in headings]
-        assert "- " not in re.split(r"^### ", version, maxsplit=1, flags=re.MULTILINE)[0].partition("\n")[2]
+        assert (
+            "- "
+            not in re.split(r"^### ", version, maxsplit=1, flags=re.MULTILINE)[0].partition("\n")[2]
+        )

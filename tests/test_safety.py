@@ -1,4 +1,6 @@
-"""Nothing that the page runs makes code or markup out of text, or names a place on a network; file names are data."""
+"""Nothing that the page runs makes code or markup out of text, or names a place on a network; file
+names are data.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,12 @@ from tests.front_end import FrontEnd
 
 ROOT = Path(__file__).parents[1]
 SOURCES = sorted((ROOT / "labextension/src").rglob("*.ts"))
-BUNDLES = sorted([*(ROOT / "tfgraphwidget/static").glob("*.js"), *(ROOT / "tfgraphwidget/labextension").rglob("*.js")])
+BUNDLES = sorted(
+    [
+        *(ROOT / "tfgraphwidget/static").glob("*.js"),
+        *(ROOT / "tfgraphwidget/labextension").rglob("*.js"),
+    ]
+)
 FORBIDDEN = {
     "code": r"\beval\s*\(|\bnew Function\b|[^.\w]Function\s*\(\s*[\"'`]|set(Timeout|Interval)\s*\(\s*[\"'`]",
     "markup": r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|createContextualFragment|setHTMLUnsafe",
@@ -52,7 +59,9 @@ def test_no_text_becomes_code_or_markup_and_no_address_is_named(path: Path) -> N
 
 def test_the_bundles_carry_the_licenses_of_the_packages_in_them() -> None:
     for name in ("widget.js", "page.js"):
-        assert "flatbush\n\nISC License" in (ROOT / "tfgraphwidget/static" / name).read_text(encoding="utf-8")
+        assert "flatbush\n\nISC License" in (ROOT / "tfgraphwidget/static" / name).read_text(
+            encoding="utf-8"
+        )
 
 
 def test_the_bundles_are_there() -> None:
@@ -78,7 +87,9 @@ def test_the_check_notices(text: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.sample(2)
 def test_a_file_name_is_data(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Opened, shown, edited; the script that does the same opens the same file and runs nothing else."""
+    """Opened, shown, edited; the script that does the same opens the same file and runs nothing
+    else.
+    """
     monkeypatch.chdir(tmp_path)
     path = tmp_path / name
     path.write_bytes(build_mlp(resource=True).as_graph_def().SerializeToString())

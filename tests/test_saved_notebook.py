@@ -1,4 +1,6 @@
-"""A saved notebook without a kernel: what GitHub, nbviewer and `nbconvert --to html` show of an editor."""
+"""A saved notebook without a kernel: what GitHub, nbviewer and `nbconvert --to html` show of an
+editor.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ from tests.conftest import build_mlp
 
 @pytest.fixture(scope="module")
 def picture(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The one SVG in the page that nbconvert makes of a notebook whose only cell showed an editor."""
+    """The one SVG in the page that nbconvert makes of a notebook whose only cell showed an
+    editor.
+    """
     data: dict[str, Any]
     data, *_ = tgw.edit(build_mlp(resource=True))._repr_mimebundle_()
     output = nbformat.v4.new_output("display_data", data=json.loads(json.dumps(data)))
@@ -44,19 +48,31 @@ def test_nbconvert_shows_the_last_picture(picture: str) -> None:
 def test_a_picture_that_the_page_makes_narrower_keeps_its_proportions(picture: str) -> None:
     opening = re.match(r"\s*(<\?xml[^>]*>)?\s*(<svg\b[^>]*>)", picture)
     assert opening is not None
-    width, height = (float(re.findall(rf' {side}="([\d.]+)"', opening[2])[0]) for side in ("width", "height"))
+    width, height = (
+        float(re.findall(rf' {side}="([\d.]+)"', opening[2])[0]) for side in ("width", "height")
+    )
     (box,) = re.findall(r'viewBox="([^"]+)"', opening[2])
     assert [float(number) for number in box.split()] == [0, 0, width, height]
     assert "preserveAspectRatio" not in opening[2]
 
 
 def test_where_the_models_are_lost_the_picture_is_what_vs_code_shows_next() -> None:
-    # VS Code sorts the types of an output like this when it opens a notebook. Its renderer asks whether the kernel
-    # has the model; if not, it hands over to the next type ("vscode.fallbackToNextRenderer").
-    order = ["application/vnd.*", "text/html", "text/markdown", "image/png", "image/svg+xml", "text/plain"]
+    # VS Code sorts the types of an output like this when it opens a notebook. Its renderer asks
+    # whether the kernel has the model; if not, it hands over to the next type
+    # ("vscode.fallbackToNextRenderer").
+    order = [
+        "application/vnd.*",
+        "text/html",
+        "text/markdown",
+        "image/png",
+        "image/svg+xml",
+        "text/plain",
+    ]
     data: dict[str, Any]
     data, *_ = tgw.edit(build_mlp(resource=True))._repr_mimebundle_()
-    ranks = {kind: next(i for i, pattern in enumerate(order) if fnmatch(kind, pattern)) for kind in data}
+    ranks = {
+        kind: next(i for i, pattern in enumerate(order) if fnmatch(kind, pattern)) for kind in data
+    }
     shown = sorted(data, key=lambda kind: ranks[kind])
     assert shown == ["application/vnd.jupyter.widget-view+json", "image/svg+xml", "text/plain"]
     picture = data["image/svg+xml"]

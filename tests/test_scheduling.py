@@ -1,4 +1,6 @@
-"""Workers share the tests: one begins with those of the browser, and who is done helps the others."""
+"""Workers share the tests: one begins with those of the browser, and who is done helps the
+others.
+"""
 
 from __future__ import annotations
 
@@ -29,8 +31,12 @@ class Worker:
 
 
 def shared(seconds: dict[str, int], count: int = 2) -> list[list[str]]:
-    """The files that each worker has run, in their order; `seconds` is what each test of a file takes."""
-    config: Any = SimpleNamespace(getvalue=lambda _: [f"{count}*popen"], option=SimpleNamespace(loadscopereorder=True))
+    """The files that each worker has run, in their order; `seconds` is what each test of a file
+    takes.
+    """
+    config: Any = SimpleNamespace(
+        getvalue=lambda _: [f"{count}*popen"], option=SimpleNamespace(loadscopereorder=True)
+    )
     tests = [f"{file}::test_{k}" for file in seconds for k in range(3)]
     scheduler = LongestFirst(config, None)
     workers = [Worker(f"{number}") for number in range(count)]
@@ -54,15 +60,22 @@ OTHERS = [f"tests/edits/test_{k}.py" for k in range(5)]
 
 
 @pytest.mark.parametrize(
-    ("browser", "others"), [(5, 5), (10, 1), (1, 10)], ids=["both alike", "the browser longer", "all else longer"]
+    ("browser", "others"),
+    [(5, 5), (10, 1), (1, 10)],
+    ids=["both alike", "the browser longer", "all else longer"],
 )
-def test_each_worker_begins_with_its_own_and_ends_with_what_is_left(browser: int, others: int) -> None:
+def test_each_worker_begins_with_its_own_and_ends_with_what_is_left(
+    browser: int, others: int
+) -> None:
     files = dict.fromkeys(BROWSER, browser) | dict.fromkeys([*OTHERS, LONG[1]], others)
     first, second = shared(files)
     assert sorted([*first, *second]) == sorted(files)
     assert first[0] in BROWSER
     assert second[0] == LONG[1]
-    helped = [file for file in second if file in BROWSER], [file for file in first if file not in BROWSER]
+    helped = (
+        [file for file in second if file in BROWSER],
+        [file for file in first if file not in BROWSER],
+    )
     assert [bool(files) for files in helped] == [browser > others, others > browser]
     assert first[len(first) - len(helped[1]) :] == helped[1], "its own come first"
     assert second[len(second) - len(helped[0]) :] == helped[0]

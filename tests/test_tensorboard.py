@@ -1,4 +1,6 @@
-"""What `editor.to_tensorboard` writes is what TensorBoard shows: asked of its own server over HTTP."""
+"""What `editor.to_tensorboard` writes is what TensorBoard shows: asked of its own server over
+HTTP.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,9 @@ def heavy() -> tf.Graph:
     graph = build_mlp(resource=True)
     with graph.as_default():
         x = graph.get_tensor_by_name("x:0")
-        weights = tf.constant(np.random.default_rng(0).normal(size=(3, 6_000_000)).astype(np.float32), name="weights")
+        weights = tf.constant(
+            np.random.default_rng(0).normal(size=(3, 6_000_000)).astype(np.float32), name="weights"
+        )
         tf.reduce_sum(tf.matmul(x, weights), name="summed")
         tf.function(lambda y: tf.nn.relu(y) * 2.0)(x)
     assert graph.as_graph_def().ByteSize() > 64 << 20
@@ -66,8 +70,14 @@ def board(runs: dict[str, Any]) -> Iterator[str]:
     """The URL of a TensorBoard on what was written."""
     port = free_port()
     command = [sys.executable, "-W", "ignore", "-c", SERVER, str(runs[""]), str(port)]
-    pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
-    with subprocess.Popen(command, env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"}, text=True, **pipes) as running:
+    pipes: dict[str, Any] = {
+        "stdin": subprocess.PIPE,
+        "stdout": subprocess.PIPE,
+        "stderr": subprocess.DEVNULL,
+    }
+    with subprocess.Popen(
+        command, env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"}, text=True, **pipes
+    ) as running:
         assert running.stdout
         url = running.stdout.readline().strip()
         assert url.startswith("http")
@@ -79,7 +89,10 @@ def board(runs: dict[str, Any]) -> Iterator[str]:
 def asked(url: str) -> bytes:
     """What the server answers, once it has read the files."""
     for _ in range(300):
-        with contextlib.suppress(urllib.error.HTTPError), urllib.request.urlopen(url, timeout=60) as answer:
+        with (
+            contextlib.suppress(urllib.error.HTTPError),
+            urllib.request.urlopen(url, timeout=60) as answer,
+        ):
             return bytes(answer.read())
         time.sleep(0.2)
     raise AssertionError(f"TensorBoard never had {url}.")
@@ -102,7 +115,9 @@ def test_tensorboard_knows_the_runs(board: str) -> None:
 
 
 @pytest.mark.parametrize("run", ["inception", "heavy"])
-def test_tensorboard_shows_the_graph_with_its_shapes(board: str, runs: dict[str, Any], run: str) -> None:
+def test_tensorboard_shows_the_graph_with_its_shapes(
+    board: str, runs: dict[str, Any], run: str
+) -> None:
     editor, found = runs[run], shown(board, run)
     assert [(n.name, n.op, list(n.input)) for n in found.node] == [
         (n.name, n.op, list(n.input)) for n in editor._core.index.nodes
@@ -111,7 +126,9 @@ def test_tensorboard_shows_the_graph_with_its_shapes(board: str, runs: dict[str,
     for op, node in enumerate(found.node):
         for port, proto in enumerate(node.attr["_output_shapes"].list.shape):
             shape = tf.TensorShape(proto)
-            assert (None if shape.rank is None else tuple(shape.as_list())) == editor._core.index.shape(op, port)
+            assert (
+                None if shape.rank is None else tuple(shape.as_list())
+            ) == editor._core.index.shape(op, port)
     last = {"inception": "logits", "heavy": "weights"}[run]
     (shape,) = next(n for n in found.node if n.name == last).attr["_output_shapes"].list.shape
     assert tf.TensorShape(shape).rank == 2
@@ -126,7 +143,9 @@ def test_a_large_constant_keeps_dtype_and_shape(runs: dict[str, Any]) -> None:
     assert (tensor.dtype, len(tensor.tensor_content)) == (tf.float32.as_datatype_enum, 0)
     assert tf.TensorShape(tensor.tensor_shape) == [3, 6_000_000]
     weights = runs["heavy"]._core.index.nodes[runs["heavy"]._core.index.ids["weights"]]
-    assert len(weights.attr["value"].tensor.tensor_content) == 72_000_000, "the editor's own graph is as it was"
+    assert len(weights.attr["value"].tensor.tensor_content) == 72_000_000, (
+        "the editor's own graph is as it was"
+    )
 
 
 def test_writing_again_makes_a_later_file(line: tf.Graph, tmp_path: Path) -> None:

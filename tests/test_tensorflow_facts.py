@@ -1,4 +1,6 @@
-"""What this package relies on in TensorFlow. A release that changes one of these is noticed here first."""
+"""What this package relies on in TensorFlow. A release that changes one of these is noticed here
+first.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,12 @@ from tfgraphwidget.runtime.live.edit_record import operation_count, track_new_op
 from tfgraphwidget.runtime.live.graph_import import import_nodes
 from tfgraphwidget.runtime.sandbox.preflight import ValidatedNodes, run_import, serialize_nodes
 from tfgraphwidget.sources.variables import read_variable_def
-from tfgraphwidget.tf_internals import add_function, functions_from_library, import_serialized, remove_function
+from tfgraphwidget.tf_internals import (
+    add_function,
+    functions_from_library,
+    import_serialized,
+    remove_function,
+)
 
 
 def test_import_keeps_shared_name_and_so_shares_the_state() -> None:
@@ -107,7 +114,9 @@ def test_the_private_names_that_are_relied_on_are_there(line: tf.Graph) -> None:
     outer = tf.Graph()
     with outer.as_default():
         function(tf.constant(1.0))
-    assert [held.cached_definition.signature.name for held in outer._functions.values()] == list(outer._functions)
+    assert [held.cached_definition.signature.name for held in outer._functions.values()] == list(
+        outer._functions
+    )
 
 
 def test_an_op_without_a_kernel_is_not_run_by_shape_inference(tmp_path: Path) -> None:
@@ -138,17 +147,23 @@ def test_the_inputs_that_are_seeds() -> None:
         inputs = [] if definition is None else [arg.name for arg in definition.input_arg]
         if slots := tuple(slot for slot, told in enumerate(inputs) if told in ("seed", "seed2")):
             found[name] = slots
-    assert found == {name: slots for name, slots in SEED_INPUTS.items() if hasattr(tf.raw_ops, name)}
+    assert found == {
+        name: slots for name, slots in SEED_INPUTS.items() if hasattr(tf.raw_ops, name)
+    }
     assert len(found) >= len(SEED_INPUTS) - 1  # GlobalShuffleDataset came with TensorFlow 2.17
 
 
 def test_a_state_without_a_key_goes_by_the_name_of_its_op_but_for_variables() -> None:
     with tf.Graph().as_default() as graph, v1.Session() as session:
-        queues = [tf.raw_ops.FIFOQueueV2(component_types=[tf.int32], name=name) for name in ("a", "b")]
+        queues = [
+            tf.raw_ops.FIFOQueueV2(component_types=[tf.int32], name=name) for name in ("a", "b")
+        ]
         put = tf.raw_ops.QueueEnqueueV2(handle=queues[0], components=[1])
         session.run(put)
         assert session.run([tf.raw_ops.QueueSizeV2(handle=queue) for queue in queues]) == [1, 0]
-        handles = [tf.raw_ops.VarHandleOp(dtype=tf.int32, shape=[], name=name) for name in ("c", "d")]
+        handles = [
+            tf.raw_ops.VarHandleOp(dtype=tf.int32, shape=[], name=name) for name in ("c", "d")
+        ]
         session.run(tf.raw_ops.AssignVariableOp(resource=handles[0], value=5))
         assert session.run(tf.raw_ops.ReadVariableOp(resource=handles[1], dtype=tf.int32)) == 5
     assert graph.version
@@ -165,9 +180,16 @@ def test_the_ends_of_a_staging_area_find_each_other_by_key_without_an_edge() -> 
 
 def test_two_temporary_variables_of_one_name_do_not_live_in_one_step() -> None:
     with tf.Graph().as_default(), v1.Session() as session:
-        both = [tf.raw_ops.TemporaryVariable(shape=[], dtype=tf.float32, var_name="v") for _ in range(2)]
-        with tf.control_dependencies([one.op for one in both]), pytest.raises(tf.errors.AlreadyExistsError):
-            session.run([tf.raw_ops.DestroyTemporaryVariable(ref=one, var_name="v") for one in both])
+        both = [
+            tf.raw_ops.TemporaryVariable(shape=[], dtype=tf.float32, var_name="v") for _ in range(2)
+        ]
+        with (
+            tf.control_dependencies([one.op for one in both]),
+            pytest.raises(tf.errors.AlreadyExistsError),
+        ):
+            session.run(
+                [tf.raw_ops.DestroyTemporaryVariable(ref=one, var_name="v") for one in both]
+            )
 
 
 def test_an_imported_call_has_the_gradient_of_the_function_that_it_is_told() -> None:
@@ -187,7 +209,9 @@ def test_an_imported_call_has_the_gradient_of_the_function_that_it_is_told() -> 
         graph = v1.get_default_graph()
         for function in functions.values():
             function.add_to_graph(graph)
-        (y,) = tf.import_graph_def(v1.GraphDef(node=nodes), {"x:0": x}, [f"{nodes[0].name}:0"], name="copy")
+        (y,) = tf.import_graph_def(
+            v1.GraphDef(node=nodes), {"x:0": x}, [f"{nodes[0].name}:0"], name="copy"
+        )
         (told,) = (f for f in functions.values() if f.name == y.op.get_attr("f").name.encode())
         y.op._gradient_function = told._get_gradient_function()
         return y
@@ -204,13 +228,23 @@ def test_the_private_parts_of_control_flow_contexts_that_copies_rely_on_are_ther
         x = v1.placeholder(tf.float32, [])
         y = v1.while_loop(lambda i, _: i < 2, lambda i, a: (i + 1, a * a), [0, x])[1]
         tf.gradients(y, x)
-        forward, backward = (op._control_flow_context for op in graph.get_operations() if op.type == "LoopCond")
-    assert graph.get_collection("while_context") == [forward]  # the gradient's loop is in no collection
+        forward, backward = (
+            op._control_flow_context for op in graph.get_operations() if op.type == "LoopCond"
+        )
+    assert graph.get_collection("while_context") == [
+        forward
+    ]  # the gradient's loop is in no collection
     assert forward.grad_state is None
     assert backward.grad_state.forward_context is forward
     assert forward.GetControlPivot().op.type == "Identity"  # which tells a loop
     assert backward.GetControlPivot().op.type == "Sub"  # from that of a gradient
-    for name in ("_values", "_external_values", "_nested_contexts", "_pivot_for_pred", "_pivot_for_body"):
+    for name in (
+        "_values",
+        "_external_values",
+        "_nested_contexts",
+        "_pivot_for_pred",
+        "_pivot_for_body",
+    ):
         assert hasattr(forward, name)
 
 
@@ -256,7 +290,12 @@ def test_ops_are_wrapped_as_tensorflow_does_it(line: tf.Graph) -> None:
     graph_import._wrap(right, [node.name for node in graph_def.node])
     assert left._names_in_use == right._names_in_use
     assert left.new_operations() == right.new_operations() == []
-    slots = ("_original_op", "_device_code_locations", "_colocation_code_locations", "_control_flow_context")
+    slots = (
+        "_original_op",
+        "_device_code_locations",
+        "_colocation_code_locations",
+        "_control_flow_context",
+    )
     for one, other in zip(left.get_operations(), right.get_operations(), strict=True):
         assert (one.name, one._id, type(one)) == (other.name, other._id, type(other))
         assert [type(t) for t in one.outputs] == [type(t) for t in other.outputs]
@@ -266,7 +305,9 @@ def test_ops_are_wrapped_as_tensorflow_does_it(line: tf.Graph) -> None:
         assert other.graph is right
 
 
-def test_ops_are_imported_in_the_order_of_their_nodes_where_that_is_possible(line: tf.Graph) -> None:
+def test_ops_are_imported_in_the_order_of_their_nodes_where_that_is_possible(
+    line: tf.Graph,
+) -> None:
     def relu(name: str, *inputs: str) -> v1.NodeDef:
         made = v1.NodeDef(name=name, op="Relu", input=inputs)
         made.attr["T"].type = tf.float32.as_datatype_enum
@@ -280,16 +321,25 @@ def test_ops_are_imported_in_the_order_of_their_nodes_where_that_is_possible(lin
     rng = np.random.default_rng(0)
     names = [f"new_{k}" for k in rng.permutation(300)]
     before = [[*names[:k], "x"] for k in range(len(names))]
-    nodes = [relu(name, rng.choice(held), f"^{rng.choice(held)}") for name, held in zip(names, before, strict=True)]
+    nodes = [
+        relu(name, rng.choice(held), f"^{rng.choice(held)}")
+        for name, held in zip(names, before, strict=True)
+    ]
     assert imported(*nodes) == names
-    assert imported(relu("late", "early"), relu("early", "x"), relu("other", "x")) != ["late", "early", "other"]
+    assert imported(relu("late", "early"), relu("early", "x"), relu("other", "x")) != [
+        "late",
+        "early",
+        "other",
+    ]
 
 
 def test_there_is_one_object_of_each_dtype(line: tf.Graph) -> None:
     """So `runtime.live.static_attributes` may ask whether a tensor's dtype is `tf.resource`."""
     with line.as_default():
         handle = v1.get_variable("held", [2], use_resource=True).handle
-        variant = tf.raw_ops.TensorListReserve(element_shape=[2], num_elements=3, element_dtype=tf.float32)
+        variant = tf.raw_ops.TensorListReserve(
+            element_shape=[2], num_elements=3, element_dtype=tf.float32
+        )
     again = tf.Graph()
     with again.as_default():
         tf.import_graph_def(line.as_graph_def(), name="")
@@ -340,7 +390,13 @@ def test_static_shapes_tell_what_set_shape_said_without_python_objects() -> None
 def test_a_variable_is_made_as_tensorflow_makes_it(resource: bool) -> None:
     graph = build_mlp(resource=resource)
     with graph.as_default():
-        v1.get_variable("still", dtype=tf.int64, initializer=np.arange(3), trainable=False, use_resource=resource)
+        v1.get_variable(
+            "still",
+            dtype=tf.int64,
+            initializer=np.arange(3),
+            trainable=False,
+            use_resource=resource,
+        )
         originals = v1.global_variables()
         for original in originals:
             proto = original.to_proto()
@@ -351,14 +407,16 @@ def test_a_variable_is_made_as_tensorflow_makes_it(resource: bool) -> None:
             assert vars(made).keys() == vars(known).keys()
             for field, value in vars(known).items():
                 assert vars(made)[field] is value or vars(made)[field] == value, field
-            told = patch_application.make_variable(graph, held, {node.name: node for node in graph.as_graph_def().node})
+            told = patch_application.make_variable(
+                graph, held, {node.name: node for node in graph.as_graph_def().node}
+            )
             assert vars(told) == vars(made)
             assert type(made._aggregation) is type(known._aggregation)
 
 
 def test_an_input_remembers_its_static_shape(line: tf.Graph) -> None:
-    """So an edge may be refused for one that was there long ago; `runtime.live.in_place_changes` puts a veil
-    between.
+    """So an edge may be refused for one that was there long ago; `runtime.live.in_place_changes`
+    puts a veil between.
     """
     with line.as_default():
         three, five = tf.zeros([3, 2]), tf.zeros([5, 2])
@@ -400,7 +458,9 @@ def test_two_sessions_of_a_graph_can_exchange_their_c_sessions(line: tf.Graph) -
 def test_a_state_without_a_key_belongs_to_one_session_even_on_a_server() -> None:
     server = tf.distribute.Server.create_local_server()
     with tf.Graph().as_default() as graph:
-        queues = [v1.FIFOQueue(5, [tf.int32], shapes=[[]], shared_name=name) for name in (None, "facts")]
+        queues = [
+            v1.FIFOQueue(5, [tf.int32], shapes=[[]], shared_name=name) for name in (None, "facts")
+        ]
         put, sizes = [queue.enqueue([1]) for queue in queues], [queue.size() for queue in queues]
         variable = v1.Variable(3, name="facts")
         with v1.Session(server.target, graph=graph) as session:
@@ -412,8 +472,14 @@ def test_a_state_without_a_key_belongs_to_one_session_even_on_a_server() -> None
 def test_the_state_of_an_iterator_goes_through_python_as_bytes() -> None:
     with tf.Graph().as_default() as graph:
         iterator = v1.data.make_initializable_iterator(tf.data.Dataset.range(9).shuffle(3, seed=1))
-        state = tf.raw_ops.SerializeIterator(resource_handle=iterator._iterator_resource, external_state_policy=1)
-        saved, fed, following = tf.raw_ops.SerializeTensor(tensor=state), v1.placeholder(tf.string), iterator.get_next()
+        state = tf.raw_ops.SerializeIterator(
+            resource_handle=iterator._iterator_resource, external_state_policy=1
+        )
+        saved, fed, following = (
+            tf.raw_ops.SerializeTensor(tensor=state),
+            v1.placeholder(tf.string),
+            iterator.get_next(),
+        )
         restore = tf.raw_ops.DeserializeIterator(
             resource_handle=iterator._iterator_resource,
             serialized=tf.raw_ops.ParseTensor(serialized=fed, out_type=tf.variant),
@@ -432,7 +498,11 @@ def test_a_table_that_was_not_filled_cannot_be_exported_and_says_aborted() -> No
     with tf.Graph().as_default(), v1.Session() as session:
         table = tf.raw_ops.HashTableV2(key_dtype=tf.string, value_dtype=tf.int64)
         with pytest.raises(tf.errors.AbortedError):
-            session.run(tf.raw_ops.LookupTableExportV2(table_handle=table, Tkeys=tf.string, Tvalues=tf.int64))
+            session.run(
+                tf.raw_ops.LookupTableExportV2(
+                    table_handle=table, Tkeys=tf.string, Tvalues=tf.int64
+                )
+            )
 
 
 def test_the_importer_fills_in_attributes_at_their_default() -> None:
@@ -470,12 +540,23 @@ def test_a_renamed_op_finds_its_state_by_the_key_it_had() -> None:
     with tf.Graph().as_default(), v1.Session() as session:
         old = tf.raw_ops.VariableV2(shape=[], dtype=tf.int32, name="old")
         session.run(tf.raw_ops.Assign(ref=old, value=1))
-        assert session.run(tf.raw_ops.VariableV2(shape=[], dtype=tf.int32, name="new", shared_name="old")) == 1
+        assert (
+            session.run(
+                tf.raw_ops.VariableV2(shape=[], dtype=tf.int32, name="new", shared_name="old")
+            )
+            == 1
+        )
         for by_name in (True, False):
-            kind = {"key_dtype": tf.int32, "value_dtype": tf.int32, "use_node_name_sharing": by_name}
+            kind = {
+                "key_dtype": tf.int32,
+                "value_dtype": tf.int32,
+                "use_node_name_sharing": by_name,
+            }
             table = tf.raw_ops.HashTableV2(**kind, name=f"table_{by_name}")
             session.run(tf.raw_ops.InitializeTableV2(table_handle=table, keys=[1], values=[2]))
-            renamed = tf.raw_ops.HashTableV2(**kind, name=f"renamed_{by_name}", shared_name=f"table_{by_name}")
+            renamed = tf.raw_ops.HashTableV2(
+                **kind, name=f"renamed_{by_name}", shared_name=f"table_{by_name}"
+            )
             assert session.run(tf.raw_ops.LookupTableSizeV2(table_handle=renamed)) == by_name
         queue = tf.raw_ops.FIFOQueueV2(component_types=[tf.int32], name="queue")
         session.run(tf.raw_ops.QueueEnqueueV2(handle=queue, components=[1]))
@@ -510,7 +591,9 @@ def test_raw_ops_carry_the_documentation() -> None:
 
     assert op_def_registry.get("MatMul").summary == ""
     assert tf.raw_ops.MatMul.__doc__.startswith('Multiply the matrix "a" by the matrix "b".')
-    assert "\nArgs:\n  a: A `Tensor`." in inspect.cleandoc(tf.raw_ops.MatMul.__doc__)  # Python 3.13 has done that
+    assert "\nArgs:\n  a: A `Tensor`." in inspect.cleandoc(
+        tf.raw_ops.MatMul.__doc__
+    )  # Python 3.13 has done that
 
 
 def test_one_op_that_cannot_be_placed_ends_every_run() -> None:
@@ -546,9 +629,17 @@ def test_a_session_that_places_what_it_runs_is_not_ended_by_another_op() -> None
 
 
 def test_soft_placement_exchanges_devices_of_one_task_only() -> None:
-    for device, placed in (("/device:GPU:7", True), ("/cpu:9", True), ("/job:nobody", False), ("/task:1", False)):
+    for device, placed in (
+        ("/device:GPU:7", True),
+        ("/cpu:9", True),
+        ("/job:nobody", False),
+        ("/task:1", False),
+    ):
         graph = tf.Graph()
-        with graph.as_default(), v1.Session(graph=graph, config=v1.ConfigProto(allow_soft_placement=True)) as session:
+        with (
+            graph.as_default(),
+            v1.Session(graph=graph, config=v1.ConfigProto(allow_soft_placement=True)) as session,
+        ):
             one = tf.constant(1.0)
             with tf.device(device):
                 tf.constant(2.0)
@@ -570,8 +661,8 @@ def test_a_queue_has_its_whole_name_in_its_graph_only() -> None:
 
 
 def test_a_table_can_be_exported_and_imported_whichever_kind_it_is() -> None:
-    # A dense one gives its buckets, of one rank more than TensorFlow's shape inference takes: so placeholders of
-    # unknown shape are fed.
+    # A dense one gives its buckets, of one rank more than TensorFlow's shape inference takes: so
+    # placeholders of unknown shape are fed.
     lookup, imports = tf.lookup.experimental, tf.raw_ops.LookupTableImportV2
     with tf.Graph().as_default(), v1.Session() as session:
         fed = v1.placeholder(tf.int64), v1.placeholder(tf.float32)
@@ -584,12 +675,20 @@ def test_a_table_can_be_exported_and_imported_whichever_kind_it_is() -> None:
             session.run(other.insert(tf.constant([3], tf.int64), [7.0]))
             held = session.run(one.export())
             given = dict(zip(fed, held, strict=True))
-            session.run(imports(table_handle=other.resource_handle, keys=fed[0], values=fed[1]), given)
-            assert session.run(other.lookup(tf.constant([1, 2, 3], tf.int64))).tolist() == [5, 6, -1]
+            session.run(
+                imports(table_handle=other.resource_handle, keys=fed[0], values=fed[1]), given
+            )
+            assert session.run(other.lookup(tf.constant([1, 2, 3], tf.int64))).tolist() == [
+                5,
+                6,
+                -1,
+            ]
 
 
 def test_a_graph_def_has_ops_that_are_not_made_yet(line: tf.Graph) -> None:
-    """An op is in TensorFlow's own graph before its Python object is; `get_operations` tells of finished ones only."""
+    """An op is in TensorFlow's own graph before its Python object is; `get_operations` tells of
+    finished ones only.
+    """
     known = len(line.get_operations())
     nodes = [v1.NodeDef(name="half", op="NoOp")]
     run_import(line, ValidatedNodes(("half",), serialize_nodes(line, nodes), ()), {})
@@ -638,7 +737,10 @@ def test_a_session_without_a_config_places_ops_softly() -> None:
     with v1.Session(graph=graph) as session:
         assert session._config.allow_soft_placement
         assert session.run("sum:0") == 3.0
-    with v1.Session(graph=graph, config=v1.ConfigProto()) as session, pytest.raises(tf.errors.InvalidArgumentError):
+    with (
+        v1.Session(graph=graph, config=v1.ConfigProto()) as session,
+        pytest.raises(tf.errors.InvalidArgumentError),
+    ):
         session.run("sum:0")
 
 
@@ -658,7 +760,9 @@ def test_a_variable_is_named_as_the_tensor_that_all_its_ops_take(resource: bool)
     with tf.Graph().as_default() as graph:
         variable = tf.compat.v1.get_variable("w", [], use_resource=resource)
         assert variable.op.outputs[0] is graph.get_tensor_by_name(variable.name)
-        assert variable.to_proto().snapshot_name == ("w/Read/ReadVariableOp:0" if resource else "w/read:0")
+        assert variable.to_proto().snapshot_name == (
+            "w/Read/ReadVariableOp:0" if resource else "w/read:0"
+        )
 
 
 def test_gradients_know_the_op_that_they_are_of() -> None:
@@ -706,7 +810,10 @@ def test_a_saveable_object_comes_back_as_an_op_that_no_saver_takes() -> None:
         v1.train.Saver()
         meta = v1.train.export_meta_graph()
     assert meta.collection_def[v1.GraphKeys.SAVEABLE_OBJECTS].node_list.value == ["table"]
-    with tf.Graph().as_default(), pytest.raises(TypeError, match="can't convert Operation 'table' to Tensor"):
+    with (
+        tf.Graph().as_default(),
+        pytest.raises(TypeError, match="can't convert Operation 'table' to Tensor"),
+    ):
         v1.train.import_meta_graph(meta)
 
 
@@ -718,7 +825,9 @@ def _with_a_sum(graph: tf.Graph, op: tf.Operation, key: str, branch: int | None 
     value = v1.AttrValue()
     value.CopyFrom(op.node_def.attr[key])
     called = value.func if branch is None else value.list.func[branch]
-    definition = next(f for f in graph.as_graph_def().library.function if f.signature.name == called.name)
+    definition = next(
+        f for f in graph.as_graph_def().library.function if f.signature.name == called.name
+    )
     called.name = definition.signature.name = f"{called.name}_edited"
     for node in definition.node_def:
         node.op = {"Mul": "AddV2"}.get(node.op, node.op)
@@ -733,14 +842,24 @@ def _call(x: tf.Tensor) -> tf.Tensor:
 
 _CALLS = {
     "call": (_call, "f", None),
-    "while": (lambda x: tf.while_loop(lambda i, _: i < 1, lambda i, t: (i + 1, t * 3.0), [0, x])[1], "body", None),
-    "cond": (lambda x: tf.cond(tf.reduce_sum(x) > 0, lambda: x * 3.0, lambda: x), "then_branch", None),
+    "while": (
+        lambda x: tf.while_loop(lambda i, _: i < 1, lambda i, t: (i + 1, t * 3.0), [0, x])[1],
+        "body",
+        None,
+    ),
+    "cond": (
+        lambda x: tf.cond(tf.reduce_sum(x) > 0, lambda: x * 3.0, lambda: x),
+        "then_branch",
+        None,
+    ),
     "case": (lambda x: tf.switch_case(tf.size(x) - 2, [lambda: x * 3.0, lambda: x]), "branches", 0),
 }
 
 
 @pytest.mark.parametrize("kind", _CALLS)
-def test_a_new_session_sees_another_function_of_an_op_and_one_that_has_run_it_does_not(kind: str) -> None:
+def test_a_new_session_sees_another_function_of_an_op_and_one_that_has_run_it_does_not(
+    kind: str,
+) -> None:
     build, key, branch = _CALLS[kind]
     with tf.Graph().as_default() as graph:
         x = v1.placeholder(tf.float32, [None], name="x")
@@ -766,7 +885,9 @@ def test_the_gradient_of_a_call_goes_by_what_python_knows_of_it(kind: str) -> No
         with v1.Session() as session:
             value, slope = session.run([y, gradient], {x: [1.0, 2.0]})
     assert slope.tolist() == [3, 3]  # of the function that was exchanged; the sum's is 1
-    assert value.tolist() == ([3, 6] if kind in ("call", "while") else [4, 5])  # some call it again, too
+    assert value.tolist() == (
+        [3, 6] if kind in ("call", "while") else [4, 5]
+    )  # some call it again, too
 
 
 def test_gradients_let_a_call_call_another_function_that_gives_more() -> None:
@@ -796,7 +917,9 @@ def test_a_session_takes_no_second_definition_of_a_function() -> None:
             if op_type == "AddV2":
                 session.run(y, {x: [1.0]})
                 remove_function(graph, "other")
-        with pytest.raises(tf.errors.InvalidArgumentError, match="different function with the same name"):
+        with pytest.raises(
+            tf.errors.InvalidArgumentError, match="different function with the same name"
+        ):
             session.run(y, {x: [1.0]})
 
 
@@ -811,7 +934,9 @@ def test_a_graph_counts_its_ops_as_its_list_does() -> None:
 
 def test_a_lookup_refuses_dtypes_by_which_an_export_of_a_table_would_end_the_process() -> None:
     def look_up(table: tf.Tensor) -> None:
-        tf.raw_ops.LookupTableFindV2(table_handle=table, keys=tf.zeros([0], tf.string), default_value=0.0)
+        tf.raw_ops.LookupTableFindV2(
+            table_handle=table, keys=tf.zeros([0], tf.string), default_value=0.0
+        )
 
     pairs = ["a"], tf.constant([1], tf.int64)
     static = tf.lookup.StaticHashTable(tf.lookup.KeyValueTensorInitializer(*pairs), -1)
@@ -819,7 +944,9 @@ def test_a_lookup_refuses_dtypes_by_which_an_export_of_a_table_would_end_the_pro
     for table in (static, mutable):
         with pytest.raises(tf.errors.InvalidArgumentError, match="Signature mismatch"):
             look_up(table.resource_handle)
-    handle = tf.raw_ops.HashTableV2(key_dtype=tf.string, value_dtype=tf.int64)  # without what is in it
+    handle = tf.raw_ops.HashTableV2(
+        key_dtype=tf.string, value_dtype=tf.int64
+    )  # without what is in it
     with pytest.raises(tf.errors.InvalidArgumentError, match="Signature mismatch"):
         look_up(handle)
     with tf.Graph().as_default(), pytest.raises(ValueError, match="wrong dtype"):
@@ -831,9 +958,13 @@ def test_the_gradient_of_a_loop_misses_readers_of_its_switch_but_one() -> None:
     v1.disable_control_flow_v2()
     with tf.Graph().as_default() as graph:
         x = v1.placeholder(tf.float32, [], name="x")
-        _, y = v1.while_loop(lambda i, _: i < 2, lambda i, a: (i + 1, a * 3.0 + a), [0, x], name="loop")
+        _, y = v1.while_loop(
+            lambda i, _: i < 2, lambda i, a: (i + 1, a * 3.0 + a), [0, x], name="loop"
+        )
         add = next(
-            op for op in graph.get_operations() if op.type == "AddV2" and op.inputs[1].name == "loop/Identity_1:0"
+            op
+            for op in graph.get_operations()
+            if op.type == "AddV2" and op.inputs[1].name == "loop/Identity_1:0"
         )
         add._update_input(1, graph.get_tensor_by_name("loop/Switch_1:1"))
         gradient = tf.gradients(y, x)[0]
@@ -843,8 +974,12 @@ def test_the_gradient_of_a_loop_misses_readers_of_its_switch_but_one() -> None:
         assert session.run(gradient, {x: 1.0}) != 16
 
 
-def test_an_interrupt_leaves_the_lock_of_a_graph_taken(line: tf.Graph, monkeypatch: pytest.MonkeyPatch) -> None:
-    """TensorFlow takes it by hand: an interrupt between two of its lines keeps all others out for ever."""
+def test_an_interrupt_leaves_the_lock_of_a_graph_taken(
+    line: tf.Graph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """TensorFlow takes it by hand: an interrupt between two of its lines keeps all others out for
+    ever.
+    """
     lock = line._group_lock
 
     def interrupt(*_: object) -> bool:
@@ -858,7 +993,9 @@ def test_an_interrupt_leaves_the_lock_of_a_graph_taken(line: tf.Graph, monkeypat
 
 
 def test_only_the_lock_of_a_graph_is_taken_by_hand() -> None:
-    """Python takes a lock of a `with` statement and enters the block in one step, into which no interrupt comes."""
+    """Python takes a lock of a `with` statement and enters the block in one step, into which no
+    interrupt comes.
+    """
     root = Path(tf.__file__).parent / "python"
     by_hand = {
         file.name
@@ -879,7 +1016,9 @@ def test_an_import_gives_a_graph_its_versions() -> None:
 
 
 @pytest.mark.parametrize(("producer", "rank"), [(0, None), (21, None), (22, 0)])
-def test_a_placeholder_without_dimensions_was_one_of_unknown_shape_until_version_22(producer, rank) -> None:
+def test_a_placeholder_without_dimensions_was_one_of_unknown_shape_until_version_22(
+    producer, rank
+) -> None:
     graph_def, _ = old_graph(producer, lambda: tf.compat.v1.placeholder(tf.float32, (), name="x"))
     assert not graph_def.node[0].attr["shape"].shape.unknown_rank
     with tf.Graph().as_default() as graph:

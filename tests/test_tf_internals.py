@@ -24,11 +24,17 @@ def test_the_installed_release_is_the_one_that_the_internals_were_run_on() -> No
 
 
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda function: function.name)
-def test_each_function_names_what_it_uses_and_why_nothing_public_does(function: ast.FunctionDef) -> None:
+def test_each_function_names_what_it_uses_and_why_nothing_public_does(
+    function: ast.FunctionDef,
+) -> None:
     _, said, private = (ast.get_docstring(function) or "").partition("\n\nPrivate: ")
     assert said, "no paragraph begins with 'Private:'"
     assert re.search(r"(?i)see|[a-z]{3}", re.sub("`[^`]*`", "", private)), "no reason"
-    used = {name for _, thing, name in private_names(ast.walk(function)) if not re.match(r"_[A-Z]+", name)}
+    used = {
+        name
+        for _, thing, name in private_names(ast.walk(function))
+        if not re.match(r"_[A-Z]+", name)
+    }
     unsaid = {name for name in used if name not in private}
     assert unsaid == set()
 
@@ -43,7 +49,9 @@ def test_an_op_is_made_without_the_surroundings_of_the_code_that_makes_it(line: 
 
 def test_each_new_op_is_observed_after_it_has_come_to_the_graph() -> None:
     graph, seen = tf.Graph(), []
-    tf_internals.observe_new_operations(graph, lambda op: seen.append((op.name, op.name in names(graph))))
+    tf_internals.observe_new_operations(
+        graph, lambda op: seen.append((op.name, op.name in names(graph)))
+    )
     with graph.as_default():
         tf.constant(1.0, name="a")
     assert seen == [("a", True)]
@@ -71,7 +79,9 @@ def test_an_op_whose_check_raises_does_not_come_to_the_graph() -> None:
     assert names(graph) == ["x", "z"]
 
 
-def test_control_edges_are_pairs_of_numbers_and_inputs_stay_the_same_object_until_they_change(line: tf.Graph) -> None:
+def test_control_edges_are_pairs_of_numbers_and_inputs_stay_the_same_object_until_they_change(
+    line: tf.Graph,
+) -> None:
     with line.as_default(), tf.control_dependencies([line.get_operation_by_name("a")]):
         waiting = tf.no_op(name="waiting")
     ops = line.get_operations()
@@ -82,12 +92,16 @@ def test_control_edges_are_pairs_of_numbers_and_inputs_stay_the_same_object_unti
     assert all(one is other for one, other in zip(before, again, strict=True))
     tf_internals.update_input(line.get_operation_by_name("c"), 0, line.get_tensor_by_name("x:0"))
     changed = [
-        op.name for op, one, other in zip(ops, before, tf_internals.input_tuples(ops), strict=True) if one is not other
+        op.name
+        for op, one, other in zip(ops, before, tf_internals.input_tuples(ops), strict=True)
+        if one is not other
     ]
     assert changed == ["c"]
 
 
-def test_a_serialized_graph_is_imported_with_other_tensors_in_place_of_what_it_reads(line: tf.Graph) -> None:
+def test_a_serialized_graph_is_imported_with_other_tensors_in_place_of_what_it_reads(
+    line: tf.Graph,
+) -> None:
     node = v1.NodeDef(name="copy", op="Neg", input=["outside", "^before"])
     node.attr["T"].type = tf.float32.as_datatype_enum
     serialized = v1.GraphDef(node=[node], versions=line.graph_def_versions).SerializeToString()
@@ -107,7 +121,10 @@ def test_a_session_without_extension_does_not_run_new_ops(line: tf.Graph) -> Non
         session.run("a:0", {"x:0": np.ones((1, 2))})
         with line.as_default():
             tf.constant(3.0, name="new")
-        with tf_internals.without_extension(session), pytest.raises(tf.errors.InvalidArgumentError, match="new:0"):
+        with (
+            tf_internals.without_extension(session),
+            pytest.raises(tf.errors.InvalidArgumentError, match="new:0"),
+        ):
             session.run("new:0")
         assert session.run("new:0") == 3.0
         assert not tf_internals.is_closed(session)

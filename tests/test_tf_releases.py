@@ -1,4 +1,6 @@
-"""Releases of TensorFlow that are too old or too new, or that lack a private name which this package uses."""
+"""Releases of TensorFlow that are too old or too new, or that lack a private name which this
+package uses.
+"""
 
 from __future__ import annotations
 
@@ -62,14 +64,18 @@ def used_names_of(tree: ast.Module) -> Iterator[str]:
         and ast.unparse(node.value.func) == "lazy_module"
     }
     contexts = {
-        function for function in tree.body if isinstance(function, ast.FunctionDef) and "context" in arguments(function)
+        function
+        for function in tree.body
+        if isinstance(function, ast.FunctionDef) and "context" in arguments(function)
     }
     for node in tree.body:
         for part in ast.walk(node):
             if isinstance(part, ast.Attribute):
                 owner = ast.unparse(part.value)
                 is_private = part.attr.startswith("_") and not part.attr.startswith("__")
-                if is_private or (owner in modules and not (owner == "context" and node in contexts)):
+                if is_private or (
+                    owner in modules and not (owner == "context" and node in contexts)
+                ):
                     yield part.attr
             elif (
                 isinstance(part, ast.Constant)
@@ -93,11 +99,17 @@ def test_this_release_has_every_private_name() -> None:
 
 
 def calls() -> dict[str, set[tuple[int | str, ...]]]:
-    """How tf_internals calls each private function: the number of arguments by place, and those by keyword."""
+    """How tf_internals calls each private function: the number of arguments by place, and those by
+    keyword.
+    """
     names, found = {name for _, name in NAMES}, dict[str, set[tuple[int | str, ...]]]()
     for path in sorted(Path(tf_internals.__file__).parent.glob("*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in names):
+            if not (
+                isinstance(node, ast.Call)
+                and isinstance(node.func, ast.Attribute)
+                and node.func.attr in names
+            ):
                 continue
             is_open = any(isinstance(argument, ast.Starred) for argument in node.args)
             if not is_open and ast.unparse(node.func.value) != "super()":
@@ -138,7 +150,9 @@ def test_a_function_that_takes_other_arguments_in_a_release_is_noticed(change: s
         if change == "one more":
             parameters = [inspect.Parameter("new", inspect.Parameter.POSITIONAL_ONLY), *parameters]
             parameters = [
-                p.replace(kind=p.POSITIONAL_ONLY, default=p.empty) for p in parameters if p.kind < p.VAR_POSITIONAL
+                p.replace(kind=p.POSITIONAL_ONLY, default=p.empty)
+                for p in parameters
+                if p.kind < p.VAR_POSITIONAL
             ]
         else:
             parameters = [p for p in parameters if p.name not in keywords]
@@ -165,7 +179,9 @@ def without(name: str, code: CodeType) -> CodeType:
 
 @contextmanager
 def renamed(owner: str, name: str) -> Iterator[None]:
-    """While this lasts, TensorFlow has a private name no more: it is called something else there."""
+    """While this lasts, TensorFlow has a private name no more: it is called something else
+    there.
+    """
     module, _, path = owner.partition(":")
     thing: Any = import_module(module)
     thing = attrgetter(path)(thing) if path else thing
@@ -200,8 +216,9 @@ def test_each_private_name_that_a_release_calls_otherwise_is_noticed() -> None:
     assert absent_names() == {}
 
 
-# Each name in turn is absent: what a user does then works, or is refused in a sentence that has the name, and the graph
-# and the session go on as they were. Prints for each name how many functions refuse, and what each step ended in.
+# Each name in turn is absent: what a user does then works, or is refused in a sentence that has the
+# name, and the graph and the session go on as they were. Prints for each name how many functions
+# refuse, and what each step ended in.
 ABSENT = """
 import json, sys
 import tensorflow as tf
@@ -299,7 +316,9 @@ for owner, names in (("", ("",)), *private_names().items()):
 
 
 @pytest.mark.slow
-def test_without_a_private_name_calls_work_or_are_refused_with_nothing_changed(tmp_path: Path) -> None:
+def test_without_a_private_name_calls_work_or_are_refused_with_nothing_changed(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "mlp.pb"
     path.write_bytes(build_mlp(resource=True).as_graph_def(add_shapes=True).SerializeToString())
     command = [sys.executable, "-c", ABSENT, path, "every" if ROUNDS > 1 else "some"]
@@ -352,7 +371,10 @@ print(tgw.example().clone(["x:0"], ["net/logits:0"], into="copy"))
 
 TOO_OLD = "needs TensorFlow 2.16 or newer, and 2.15.1"
 UPGRADE = "pip install 'tensorflow>=2.16,<2.22', and restart Python."
-MISSING = "needs TensorFlow 2.16 or newer, which is not installed: run pip install 'tfgraphwidget[tensorflow]'."
+MISSING = (
+    "needs TensorFlow 2.16 or newer, which is not installed: run pip install "
+    "'tfgraphwidget[tensorflow]'."
+)
 
 
 @pytest.fixture(scope="module")
@@ -366,7 +388,9 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> str:
 def run(code: str, *paths: Path) -> tuple[list[str], str]:
     """The lines that a process printed, and what it wrote to its standard error."""
     variables = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, (*paths, ROOT)))}
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, env=variables)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, env=variables
+    )
     return done.stdout.splitlines(), done.stderr
 
 
@@ -375,7 +399,9 @@ def test_where_an_old_tensorflow_is_installed_files_are_edited_and_what_needs_it
 ) -> None:
     installed = tmp_path / "tensorflow-2.15.1.dist-info"
     installed.mkdir()
-    (installed / "METADATA").write_text("Metadata-Version: 2.1\nName: tensorflow\nVersion: 2.15.1\n")
+    (installed / "METADATA").write_text(
+        "Metadata-Version: 2.1\nName: tensorflow\nVersion: 2.15.1\n"
+    )
     lines, _ = run(ENTER % (model, str(tmp_path / "edited.meta")), tmp_path)
     assert lines == [
         "<Copy 'copy': 42 ops, 4 variables of its own>",

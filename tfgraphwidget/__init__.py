@@ -1,4 +1,5 @@
-"""See a live TensorFlow graph in the notebook, clone and edit parts of it, undo, replay as code, export.
+"""See a live TensorFlow graph in the notebook, clone and edit parts of it, undo, replay as code,
+export.
 
 >>> import tfgraphwidget as tgw
 >>> editor = tgw.example()  # or tgw.edit(graph, session=session)
@@ -6,8 +7,8 @@
 >>> [variable.name for variable in copy.variables]
 ['copy/net/hidden/w:0', 'copy/net/hidden/b:0', 'copy/net/w:0']
 
-Importing this package imports neither TensorFlow nor a widget; `edit` does. A notebook's kernel imports the widget
-while it waits for the next cell.
+Importing this package imports neither TensorFlow nor a widget; `edit` does. A notebook's kernel
+imports the widget while it waits for the next cell.
 """
 
 from __future__ import annotations
@@ -70,29 +71,34 @@ def edit(
     Args:
         graph: What holds the graph; None for the default graph.
 
-            * A `tf.Graph` or a `tf.compat.v1.Session`. Of a MonitoredSession, the session inside, without its hooks.
-            * A `tf.function`, a ConcreteFunction, a FuncGraph, or a Keras 3 model that has been built. Edits make a
-              new callable: `editor.to_module()`.
-            * The path of a SavedModel's directory or its saved_model.pb, of a .pb or .pbtxt GraphDef, or of a .meta
-              file.
+            * A `tf.Graph` or a `tf.compat.v1.Session`. Of a MonitoredSession, the session inside,
+              without its hooks.
+            * A `tf.function`, a ConcreteFunction, a FuncGraph, or a Keras 3 model that has been
+              built. Edits make a new callable: `editor.to_module()`.
+            * The path of a SavedModel's directory or its saved_model.pb, of a .pb or .pbtxt
+              GraphDef, or of a .meta file.
             * A GraphDef, MetaGraphDef or SavedModel message, or its bytes.
             * What `bytes(editor)` returned, or the path of the .tgw file that `editor.save` wrote.
-            * A networkx graph that `editor.to_networkx()` returned, without some nodes and edges or with other names.
+            * A networkx graph that `editor.to_networkx()` returned, without some nodes and edges or
+              with other names.
         session: The session that runs a `tf.Graph`. Without one, variables cannot be initialized.
-        signature: The name of a SavedModel's signature; of a `tf.function` the number of a trace, or a list of
-            TensorSpecs; of a Keras model, such a list where Keras did not record all that its `call` takes.
+        signature: The name of a SavedModel's signature; of a `tf.function` the number of a trace,
+            or a list of TensorSpecs; of a Keras model, such a list where Keras did not record all
+            that its `call` takes.
         checkpoint: The prefix of the checkpoint with the values of a file's variables.
         tags: The tags of one MetaGraphDef of a SavedModel.
-        trusted: Of a file: whether its ops may run that do more than compute: write or read files, use the network,
-            call Python, wait, end the process. `editor.lint("untrusted")` lists them; without any, this says nothing.
-        layout: A networkx layout, or a callable that takes a graph and returns {node: (x, y)}; None for
-            `tfgraphwidget.layered`, which is such a callable too.
-        watch: Of a file: follow it when it changes on disk. The widget looks twice a second while the kernel is idle,
-            and `editor.source.reload()` at once: the file is opened again and the edits are made again, or a notice
-            says which of them no longer fits.
+        trusted: Of a file: whether its ops may run that do more than compute: write or read files,
+            use the network, call Python, wait, end the process. `editor.lint("untrusted")` lists
+            them; without any, this says nothing.
+        layout: A networkx layout, or a callable that takes a graph and returns {node: (x, y)}; None
+            for `tfgraphwidget.layered`, which is such a callable too.
+        watch: Of a file: follow it when it changes on disk. The widget looks twice a second while
+            the kernel is idle, and `editor.source.reload()` at once: the file is opened again and
+            the edits are made again, or a notice says which of them no longer fits.
 
     Returns:
-        The editor. A file is only read: nothing in it runs, and TensorFlow imports it when something is run or cloned.
+        The editor. A file is only read: nothing in it runs, and TensorFlow imports it when
+        something is run or cloned.
 
     Raises:
         NotAGraph: If `graph` holds no graph or cannot be read.
@@ -129,9 +135,11 @@ def edit(
 
 
 def example() -> GraphEditor:
-    """Open an editor of a small network with a session, which the examples of this documentation use.
+    """Open an editor of a small network with a session, which the examples of this documentation
+    use.
 
-    x float32 [?, 4] → net/hidden/Relu [?, 8] → net/logits [?, 3] → loss, with labels int64 [?] and the step "train".
+    x float32 [?, 4] → net/hidden/Relu [?, 8] → net/logits [?, 3] → loss, with labels int64 [?] and
+    the step "train".
 
     >>> import tfgraphwidget as tgw
     >>> editor = tgw.example()
@@ -156,21 +164,26 @@ def sync(
     """Give variables of `target` the present values of `source`. All are assigned, or none.
 
     Args:
-        source: A model: an editor, the result of a clone, a Keras model or layer, a `tf.Module`, the result of
-            `tf.saved_model.load`, the prefix of a checkpoint or the folder of a CheckpointManager, a file of Keras's
-            weights for a Keras model, or what `tgw.edit` opens: a graph, a session, a `tf.function`, a SavedModel's
-            folder.
-        target: Another model. Of a file the editor: its session gets the values, saving writes them; it stays.
-        names: Which variables belong together. None for those of equal name, compared without the name scopes of copies
-            and of Keras models, or of equal place in two objects of one structure, as in a checkpoint; a mapping
-            {source: target} of variables, scopes or Keras layers (names, paths or the objects); some of these that both
-            models have, for example the first layers; or a function from a name to a name. Of a checkpoint of objects,
-            or a SavedModel, all variables of a Keras model or module get values, as `tf.train.Checkpoint.restore`
-            pairs them, or none; {"net": ""} says which of its objects is meant.
-        tau: A number from 0 to 1: each variable gets (1 - tau) of its own value and tau of the new one.
-        by_order: Pair all variables in the models' order, as for two models of one architecture whose names differ.
-        slots: Whether the variables of a compiled Keras model's optimizer are included. Those of a graph of
-            TensorFlow 1 are variables like all others, and go with the names.
+        source: A model: an editor, the result of a clone, a Keras model or layer, a `tf.Module`,
+            the result of `tf.saved_model.load`, the prefix of a checkpoint or the folder of a
+            CheckpointManager, a file of Keras's weights for a Keras model, or what `tgw.edit`
+            opens: a graph, a session, a `tf.function`, a SavedModel's folder.
+        target: Another model. Of a file the editor: its session gets the values, saving writes
+            them; it stays.
+        names: Which variables belong together. None for those of equal name, compared without the
+            name scopes of copies and of Keras models, or of equal place in two objects of one
+            structure, as in a checkpoint; a mapping {source: target} of variables, scopes or Keras
+            layers (names, paths or the objects); some of these that both models have, for example
+            the first layers; or a function from a name to a name. Of a checkpoint of objects, or a
+            SavedModel, all variables of a Keras model or module get values, as
+            `tf.train.Checkpoint.restore` pairs them, or none; {"net": ""} says which of its objects
+            is meant.
+        tau: A number from 0 to 1: each variable gets (1 - tau) of its own value and tau of the new
+            one.
+        by_order: Pair all variables in the models' order, as for two models of one architecture
+            whose names differ.
+        slots: Whether the variables of a compiled Keras model's optimizer are included. Those of a
+            graph of TensorFlow 1 are variables like all others, and go with the names.
 
     Returns:
         The pairs of names.
@@ -197,7 +210,12 @@ def sync(
 
 @names_its_call
 def drift(
-    source: object, target: object, names: object = None, *, by_order: bool = False, slots: bool = False
+    source: object,
+    target: object,
+    names: object = None,
+    *,
+    by_order: bool = False,
+    slots: bool = False,
 ) -> dict[str, float]:
     """Compare the values of two models' variables; nothing is assigned.
 
@@ -209,8 +227,9 @@ def drift(
         slots: Whether the variables of a compiled Keras model's optimizer are included.
 
     Returns:
-        By the source's names the largest absolute difference of two elements: 0.0 where all are equal; of booleans and
-        strings 1.0 if any differ; infinity for other shapes, and where only one value is NaN.
+        By the source's names the largest absolute difference of two elements: 0.0 where all are
+        equal; of booleans and strings 1.0 if any differ; infinity for other shapes, and where only
+        one value is NaN.
 
     Raises:
         UnknownName: A model lacks one of the names.
@@ -231,10 +250,11 @@ def drift(
 
 @names_its_call
 def renew(session: Session) -> tuple[str, ...]:
-    """Make a session run the edits of ops that it has run before, which TensorFlow ignores otherwise.
+    """Make a session run the edits of ops that it has run before, which TensorFlow ignores
+    otherwise.
 
-    The session object stays, with the values of its variables, tables and iterators. Editors renew the session that
-    they were given themselves.
+    The session object stays, with the values of its variables, tables and iterators. Editors renew
+    the session that they were given themselves.
 
     Args:
         session: A `tf.compat.v1.Session`, or what wraps one, such as a MonitoredSession.

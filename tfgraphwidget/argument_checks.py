@@ -1,14 +1,18 @@
-"""Calls of public methods: their arguments are checked against the annotations, and their refusals name the call.
+"""Calls of public methods: their arguments are checked against the annotations, and their refusals
+name the call.
 
-Python does not check them, so without this a number where a name is meant ends as a TypeError from somewhere inside. A
-class with `ArgumentChecks` as a base refuses in a sentence, before anything has changed. `Any`, `object` and lists of
-these are left to the method: only the graph knows what means an op or a tensor. So are the classes of `tf_types`,
-which are `object` in a running program. An unknown keyword stays Python's own TypeError.
+Python does not check them, so without this a number where a name is meant ends as a TypeError from
+somewhere inside. A class with `ArgumentChecks` as a base refuses in a sentence, before anything has
+changed. `Any`, `object` and lists of these are left to the method: only the graph knows what means
+an op or a tensor. So are the classes of `tf_types`, which are `object` in a running program. An
+unknown keyword stays Python's own TypeError.
 
-Whatever refuses inside, the error says which method was called, see `GraphEditError.call`: of methods that call each
-other the one that the person called. What refuses an assignment to a property says "direction = 'up'".
+Whatever refuses inside, the error says which method was called, see `GraphEditError.call`: of
+methods that call each other the one that the person called. What refuses an assignment to a
+property says "direction = 'up'".
 
-While such a call is made, interrupts come in between calls into TensorFlow, see `cancellation.between_calls`.
+While such a call is made, interrupts come in between calls into TensorFlow, see
+`cancellation.between_calls`.
 """
 
 from __future__ import annotations
@@ -18,7 +22,15 @@ import inspect
 import numbers
 import reprlib
 import types
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import (
+    Callable,
+    Collection,
+    Iterable,
+    Iterator,
+    Mapping,
+    MutableMapping,
+    Sequence,
+)
 from contextlib import AbstractContextManager, nullcontext
 from os import PathLike
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin
@@ -58,7 +70,8 @@ _LONGEST = 120  # characters of a value in a sentence
 
 
 class ArgumentChecks:
-    """A class whose public methods refuse what their annotations do not allow, with the error `refusal`.
+    """A class whose public methods refuse what their annotations do not allow, with the error
+    `refusal`.
 
     `inside` makes a context manager that each of them runs in.
     """
@@ -72,14 +85,21 @@ class ArgumentChecks:
     ) -> None:
         super().__init_subclass__(**options)
         for name, member in list(vars(cls).items()):
-            if isinstance(member, types.FunctionType) and (name == "__call__" or not name.startswith("_")):
+            if isinstance(member, types.FunctionType) and (
+                name == "__call__" or not name.startswith("_")
+            ):
                 setattr(cls, name, check_arguments(member, refusal, inside))
             if isinstance(member, property) and member.fset is not None:
-                setattr(cls, name, member.setter(_with_its_name(member.fset, _verify_nothing, assignment_text)))
+                setattr(
+                    cls,
+                    name,
+                    member.setter(_with_its_name(member.fset, _verify_nothing, assignment_text)),
+                )
 
 
 def set_property(thing: object, name: str, value: object) -> None:
-    """Set a property of an object; another name is a mistake, which would be lost. A `__setattr__` of classes.
+    """Set a property of an object; another name is a mistake, which would be lost. A `__setattr__`
+    of classes.
 
     Args:
         name: The name of the property; one with an underscore is the object's own.
@@ -93,7 +113,8 @@ def set_property(thing: object, name: str, value: object) -> None:
 
 
 def in_words(**meanings: str) -> Callable[[_Method], _Method]:
-    """Let a method's arguments be refused in these words, and options that it does not have with a suggestion.
+    """Let a method's arguments be refused in these words, and options that it does not have with a
+    suggestion.
 
     Args:
         **meanings: What the method takes, in words, by the name of the argument.
@@ -159,10 +180,15 @@ def names_its_call(function: _Method) -> _Method:
 def _exhaustion(error: MemoryError | RecursionError) -> GraphEditError:
     """The refusal for what a graph of unknown origin may exhaust: memory, or calls in calls."""
     if isinstance(error, RecursionError):
-        why = "The functions of the graph call each other too deep for it; do it with a part without these calls."
+        why = (
+            "The functions of the graph call each other too deep for it; do it with a part "
+            "without these calls."
+        )
         return CallsTooDeep(why)
     detail = f" ({reason_of(error)})" if str(error) else ""
-    return OutOfMemory(f"It takes more memory than there is{detail}; do it with a part of the graph.")
+    return OutOfMemory(
+        f"It takes more memory than there is{detail}; do it with a part of the graph."
+    )
 
 
 def _verify_nothing(positional: tuple[object, ...], options: dict[str, object]) -> None:
@@ -175,7 +201,9 @@ def _with_its_name(
     text: Callable[[types.FunctionType, Sequence[object], Mapping[str, object]], str] | None = None,
     inside: Callable[[], AbstractContextManager[object]] = nullcontext,
 ) -> Any:
-    """The function, called after `verify` and `inside`; `text` is the call in a sentence, `call_text` for None."""
+    """The function, called after `verify` and `inside`; `text` is the call in a sentence,
+    `call_text` for None.
+    """
     refusal, exhausted, text = GraphEditError, _exhaustion, text or call_text
     uninterrupted = between_calls  # by this closure: `call` has the function's globals
 
@@ -194,11 +222,15 @@ def _with_its_name(
             raise end from error
 
     # With the function's own globals, since by these doctest tells whose examples a module's are.
-    own = types.FunctionType(call.__code__, function.__globals__, function.__name__, None, call.__closure__)
+    own = types.FunctionType(
+        call.__code__, function.__globals__, function.__name__, None, call.__closure__
+    )
     return functools.wraps(function)(own)
 
 
-def call_text(function: types.FunctionType, positional: Sequence[object], options: Mapping[str, object]) -> str:
+def call_text(
+    function: types.FunctionType, positional: Sequence[object], options: Mapping[str, object]
+) -> str:
     """A call in a sentence, with what it was given first.
 
     Args:
@@ -215,21 +247,33 @@ def call_text(function: types.FunctionType, positional: Sequence[object], option
     return f"{getattr(function, 'call_name', function.__name__)}({name}{'=' * bool(name)}{text})"
 
 
-def assignment_text(setter: types.FunctionType, positional: Sequence[object], _: Mapping[str, object]) -> str:
+def assignment_text(
+    setter: types.FunctionType, positional: Sequence[object], _: Mapping[str, object]
+) -> str:
     """What is assigned to a property in a sentence: "selection = 'net'"."""
     return f"{setter.__name__} = {_argument_text(positional[1])}"
 
 
 def _argument_text(value: object) -> str:
-    """An argument in a sentence; large objects, of which `repr` may take long, by their name or class."""
+    """An argument in a sentence; large objects, of which `repr` may take long, by their name or
+    class.
+    """
     if isinstance(value, list | tuple):
         return f"[{', '.join([*map(_argument_text, value[:1]), *['...'] * (len(value) > 1)])}]"
     if isinstance(value, PathLike):
         return value_text(str(value))
-    name = getattr(value, "expression", None) or getattr(value, "name", None) or getattr(value, "__name__", None)
+    name = (
+        getattr(value, "expression", None)
+        or getattr(value, "name", None)
+        or getattr(value, "__name__", None)
+    )
     if isinstance(name, str):  # a selection; an op, a tensor or a variable; a function
         return value_text(name) if name == getattr(value, "name", None) else _cut(name)
-    return value_text(value) if value is None or isinstance(value, str | int | float) else type(value).__name__
+    return (
+        value_text(value)
+        if value is None or isinstance(value, str | int | float)
+        else type(value).__name__
+    )
 
 
 def check(
@@ -253,12 +297,15 @@ def check(
     >>> check("clone", "times", "two", int | None)
     Traceback (most recent call last):
         ...
-    tfgraphwidget.errors.WrongType: times='two' is not what clone takes; give a whole number or None.
+    tfgraphwidget.errors.WrongType: times='two' is not what clone takes; give a whole number or
+    None.
     """
     if fits(value, hint):
         return
     allowed = meaning or listed_words(hint)
-    sentence = argument_value(name, value_text(value)) + f" is not what {taker} takes; give {allowed}."
+    sentence = (
+        argument_value(name, value_text(value)) + f" is not what {taker} takes; give {allowed}."
+    )
     if refusal is not GraphEditError:
         raise refusal(sentence)
     is_other_word = isinstance(value, str) and _takes_words(hint)
@@ -266,12 +313,15 @@ def check(
 
 
 def _takes_words(hint: object) -> bool:
-    """Whether a type hint allows some texts, so that another text is a wrong value and not of a wrong type."""
+    """Whether a type hint allows some texts, so that another text is a wrong value and not of a
+    wrong type.
+    """
     return get_origin(hint) is Literal or any(map(_takes_words, get_args(hint)))
 
 
 def check_seconds(seconds: Any) -> None:
-    """Raise ValueError for what is no time limit: not a number, none above 0, or one without an end.
+    """Raise ValueError for what is no time limit: not a number, none above 0, or one without an
+    end.
 
     Args:
         seconds: The number of seconds.
@@ -322,9 +372,15 @@ def fits(value: object, hint: object) -> bool:
     if origin in (Iterable, Collection, tuple, list):
         return _fits_items(value, inner)
     if origin in (Mapping, MutableMapping, dict):
-        return isinstance(value, origin) and all(fits(k, inner[0]) and fits(v, inner[1]) for k, v in value.items())
+        return isinstance(value, origin) and all(
+            fits(k, inner[0]) and fits(v, inner[1]) for k, v in value.items()
+        )
     kind = origin or hint
-    return not isinstance(kind, type) or getattr(kind, "_is_protocol", False) or isinstance(value, kind)
+    return (
+        not isinstance(kind, type)
+        or getattr(kind, "_is_protocol", False)
+        or isinstance(value, kind)
+    )
 
 
 def _fits_number(value: object, hint: object) -> bool:
@@ -358,13 +414,19 @@ def _words(hint: object) -> Iterator[str]:
     elif origin is Literal:
         yield from map(repr, inner)
     elif origin in (Iterable, Collection, tuple, list):
-        yield ("names, tensors or ops" if _allows_all(inner[0]) else f"a list, each of it {listed_words(inner[0])}")
+        yield (
+            "names, tensors or ops"
+            if _allows_all(inner[0])
+            else f"a list, each of it {listed_words(inner[0])}"
+        )
     else:
         kind = type(None) if hint is None else origin or hint
         yield _WORDS.get(kind, f"a {getattr(kind, '__name__', kind)}")
 
 
-def _check_options(taker: str, parameters: Sequence[str], options: Iterable[str], refusal: type[Exception]) -> None:
+def _check_options(
+    taker: str, parameters: Sequence[str], options: Iterable[str], refusal: type[Exception]
+) -> None:
     """Raise `refusal` for an option that no parameter of the method `taker` has the name of."""
     for name in options:
         if name not in parameters:
@@ -373,9 +435,15 @@ def _check_options(taker: str, parameters: Sequence[str], options: Iterable[str]
 
 
 def _takes_anything(function: Callable[..., object], signature: inspect.Signature) -> bool:
-    """Whether no annotation forbids a value; other names cannot be looked up while the module is being imported."""
+    """Whether no annotation forbids a value; other names cannot be looked up while the module is
+    being imported.
+    """
     module_names = function.__globals__
-    hints = {p.annotation for p in signature.parameters.values()} - {inspect.Parameter.empty, "Any", "object"}
+    hints = {p.annotation for p in signature.parameters.values()} - {
+        inspect.Parameter.empty,
+        "Any",
+        "object",
+    }
     return all(module_names.get(name) is object for name in hints)
 
 

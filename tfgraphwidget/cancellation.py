@@ -1,18 +1,21 @@
 """Interrupts: Ctrl-C, and the kernel's interrupt, where they can be dealt with.
 
-Python raises KeyboardInterrupt between any two lines, those of TensorFlow too. TensorFlow takes its lock of a graph by
-hand, so an interrupt in there leaves it taken for ever, and whatever waits for it next hangs
-(test_tensorflow_facts.py::test_an_interrupt_leaves_the_lock_of_a_graph_taken). Three things keep that from happening:
+Python raises KeyboardInterrupt between any two lines, those of TensorFlow too. TensorFlow takes its
+lock of a graph by hand, so an interrupt in there leaves it taken for ever, and whatever waits for
+it next hangs (test_tensorflow_facts.py::test_an_interrupt_leaves_the_lock_of_a_graph_taken). Three
+things keep that from happening:
 
-1. While the package works, `between_calls`, an interrupt that falls inside of TensorFlow comes again a moment later,
-   until it falls between two calls.
-2. The changes of an edit, and taking them back, happen with interrupts `held_back`. Planning can be broken off
-   anywhere.
-3. What an interrupt can leave wrong in spite of that (in a user's own cell, or in a call of TensorFlow that does not
-   end) is set right by the functions that are marked `sets_right`: before the package works, and after an interrupt.
+1. While the package works, `between_calls`, an interrupt that falls inside of TensorFlow comes
+   again a moment later, until it falls between two calls.
+2. The changes of an edit, and taking them back, happen with interrupts `held_back`. Planning can be
+   broken off anywhere.
+3. What an interrupt can leave wrong in spite of that (in a user's own cell, or in a call of
+   TensorFlow that does not end) is set right by the functions that are marked `sets_right`: before
+   the package works, and after an interrupt.
 
-Two other ways were left out. To hold interrupts back around each call into TensorFlow takes some two hundred places,
-and the next one is forgotten; to give the graph a lock of our own changes an object of the user's.
+Two other ways were left out. To hold interrupts back around each call into TensorFlow takes some
+two hundred places, and the next one is forgotten; to give the graph a lock of our own changes an
+object of the user's.
 
 Signals come to the main thread only; in another one all of this does nothing.
 """
@@ -37,8 +40,10 @@ from typing import TypeVar
 _Result = TypeVar("_Result")
 _Function = TypeVar("_Function", bound=Callable[[], object])
 
-TENSORFLOW_LIMIT = 1.0  # seconds that an interrupt waits for the end of a call of TensorFlow, then it comes in there
-LOCK_LIMIT = 3.0  # seconds that it waits where it would leave a lock taken; no thread needs the lock for so long
+# seconds that an interrupt waits for the end of a call of TensorFlow, then it comes in there
+TENSORFLOW_LIMIT = 1.0
+# seconds that it waits where it would leave a lock taken; no thread needs the lock for so long
+LOCK_LIMIT = 3.0
 _AGAIN = 0.002  # seconds until an interrupt that fell inside of TensorFlow comes again
 _GRACE = 0.5  # seconds in which a run of a session that was interrupted may still end
 
@@ -80,8 +85,8 @@ def set_right(error: BaseException | None = None) -> None:
 def _end_contexts(error: BaseException) -> None:
     """End the context managers that an interrupt has kept from being entered.
 
-    They have begun (a graph is the default one, a name scope is set), and no block ends them: their generators would
-    end with the last reference to the traceback, and a notebook keeps one.
+    They have begun (a graph is the default one, a name scope is set), and no block ends them: their
+    generators would end with the last reference to the traceback, and a notebook keeps one.
     """
     trace = error.__traceback__
     while trace is not None:
@@ -111,13 +116,17 @@ class _BetweenCalls:
         signal.signal(signal.SIGINT, self)
 
     def is_under_way(self) -> bool:
-        """Whether the block has not ended: an interrupt at its edge could keep `__exit__` from being called."""
+        """Whether the block has not ended: an interrupt at its edge could keep `__exit__` from
+        being called.
+        """
         frame = currentframe()
         while frame is not None and frame is not self._base:
             frame = frame.f_back
         return frame is not None and not self._has_ended
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
+    ) -> None:
         with self._lock:
             self._has_ended = True  # from here on no retry is sent
         is_due = self.take()
@@ -146,7 +155,9 @@ class _BetweenCalls:
         if _may_break_off(frame, self._base, now - self.put_off_since):
             self.let_in(number)
         else:
-            _thread.start_new_thread(self._retry, ())  # threading's own locks may be what was interrupted
+            _thread.start_new_thread(
+                self._retry, ()
+            )  # threading's own locks may be what was interrupted
 
     def let_in(self, number: int) -> None:
         """Give an interrupt to the handler before this one, which raises KeyboardInterrupt."""
@@ -170,16 +181,19 @@ class _BetweenCalls:
 
 def _interrupt_main_thread() -> None:
     if hasattr(signal, "pthread_kill"):
-        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)  # it may be waiting for a lock
+        signal.pthread_kill(
+            threading.main_thread().ident or 0, signal.SIGINT
+        )  # it may be waiting for a lock
     else:
         _thread.interrupt_main()
 
 
 def _may_break_off(frame: FrameType | None, base: FrameType | None, waited: float) -> bool:
-    """Whether an interrupt may come in here, after so many seconds: what runs is not TensorFlow's, and no import.
+    """Whether an interrupt may come in here, after so many seconds: what runs is not TensorFlow's,
+    and no import.
 
-    Neither is it the beginning or end of a `with` block, nor a `__del__` or the callback of a weak reference, which
-    would swallow the interrupt.
+    Neither is it the beginning or end of a `with` block, nor a `__del__` or the callback of a weak
+    reference, which would swallow the interrupt.
     """
     folders = _folders()
     while frame is not None and frame is not base:
@@ -190,7 +204,9 @@ def _may_break_off(frame: FrameType | None, base: FrameType | None, waited: floa
 
 
 def _limit(code: CodeType, folders: tuple[str, ...]) -> float:
-    """How many seconds an interrupt waits while this code runs; `folders` are those of TensorFlow."""
+    """How many seconds an interrupt waits while this code runs; `folders` are those of
+    TensorFlow.
+    """
     file, name = code.co_filename, code.co_name
     if file.startswith("<frozen importlib"):
         return float("inf")  # a module that is half imported stays so
@@ -198,7 +214,9 @@ def _limit(code: CodeType, folders: tuple[str, ...]) -> float:
         return 0.0
     if file.endswith(_LOCK_FILE) or file == _THIS:
         return LOCK_LIMIT
-    is_edge = file == threading.__file__ or (file == _CONTEXTS and name in ("__enter__", "__exit__"))
+    is_edge = file == threading.__file__ or (
+        file == _CONTEXTS and name in ("__enter__", "__exit__")
+    )
     is_swallowed = name == "__del__" or file in _CALLBACKS
     return TENSORFLOW_LIMIT if is_edge or is_swallowed or file.startswith(folders) else 0.0
 
@@ -261,7 +279,9 @@ def let_in() -> None:
 
 
 def _handler() -> Callable[..., object] | None:
-    """The present handler of an interrupt in the main thread; None in other threads, where no interrupt arrives."""
+    """The present handler of an interrupt in the main thread; None in other threads, where no
+    interrupt arrives.
+    """
     if threading.current_thread() is not threading.main_thread():
         return None
     handler = signal.getsignal(signal.SIGINT)
@@ -269,10 +289,12 @@ def _handler() -> Callable[..., object] | None:
 
 
 def in_another_thread(work: Callable[[], _Result], going_on: str = "") -> _Result:
-    """Return what `work` returns, or raise what it raises; an interrupt does not wait until it ends.
+    """Return what `work` returns, or raise what it raises; an interrupt does not wait until it
+    ends.
 
-    A call of C that runs for long sees no interrupt, and one that waits for what never comes would hang the kernel. So
-    another thread makes it where interrupts may come in, `between_calls`. Python cannot end that thread.
+    A call of C that runs for long sees no interrupt, and one that waits for what never comes would
+    hang the kernel. So another thread makes it where interrupts may come in, `between_calls`.
+    Python cannot end that thread.
 
     Args:
         work: A function that changes nothing that its caller takes back.
@@ -314,7 +336,8 @@ def in_another_thread(work: Callable[[], _Result], going_on: str = "") -> _Resul
 class Cancelling:
     """Lets interrupts into some of the work only: `once` into what is inside of it, and just one.
 
-    Around that they are passed over, so that a reply goes out in any case; `with Cancelling() as cancelling:`.
+    Around that they are passed over, so that a reply goes out in any case; `with Cancelling() as
+    cancelling:`.
     """
 
     def __init__(self) -> None:
@@ -338,7 +361,9 @@ class Cancelling:
 
     @contextmanager
     def once(self) -> Iterator[None]:
-        """An interrupt that comes while this is done raises KeyboardInterrupt, between two calls into TensorFlow."""
+        """An interrupt that comes while this is done raises KeyboardInterrupt, between two calls
+        into TensorFlow.
+        """
         self._open = True
         try:
             with between_calls():

@@ -1,4 +1,6 @@
-"""The exceptions of this package: one sentence each, with the object, the problem and a suggested fix."""
+"""The exceptions of this package: one sentence each, with the object, the problem and a suggested
+fix.
+"""
 
 from __future__ import annotations
 
@@ -18,15 +20,17 @@ _END = re.compile(r"(?<!\.\w)[.?!]\s+(?=[A-Z`'\"(])")  # of a sentence; "e.g. Mu
 class GraphEditError(Exception):
     """A refusal; graph, session and files are as they were.
 
-    `ops` holds the names of the ops to highlight, in the order the sentence names them. `fixes` are commands of which
-    each would do what was asked, with something more: `editor.apply(error.fixes[0])`. `sentence` is the refusal as text
-    and fields, which a page writes in other words than Python; `why` adds the `fix`, the first of `fixes` as Python, to
-    it, where a page has a button. `code` is what a program can rely on: it stays when a sentence changes. It is that of
-    the case ("several-inputs-fit"), of the class ("name-taken"), or of the edit ("bypass-refused").
+    `ops` holds the names of the ops to highlight, in the order the sentence names them. `fixes` are
+    commands of which each would do what was asked, with something more:
+    `editor.apply(error.fixes[0])`. `sentence` is the refusal as text and fields, which a page
+    writes in other words than Python; `why` adds the `fix`, the first of `fixes` as Python, to it,
+    where a page has a button. `code` is what a program can rely on: it stays when a sentence
+    changes. It is that of the case ("several-inputs-fit"), of the class ("name-taken"), or of the
+    edit ("bypass-refused").
 
-    `call` is the public method that refused, with what it was given first: "rename('net')"; or the assignment,
-    "direction = 'up'". `str(error)` begins with it unless the sentence itself does; `why`, which others have in
-    sentences of their own, does not.
+    `call` is the public method that refused, with what it was given first: "rename('net')"; or the
+    assignment, "direction = 'up'". `str(error)` begins with it unless the sentence itself does;
+    `why`, which others have in sentences of their own, does not.
     """
 
     code: str = "refused"
@@ -37,7 +41,9 @@ class GraphEditError(Exception):
         super().__init_subclass__(**options)
         cls.code = _WORD.sub("-", cls.__name__).lower()
 
-    def __init__(self, why: str, ops: Iterable[str] = (), fixes: Iterable[Any] = (), *, code: str = "") -> None:
+    def __init__(
+        self, why: str, ops: Iterable[str] = (), fixes: Iterable[Any] = (), *, code: str = ""
+    ) -> None:
         self.sentence = Sentence(why).shorten(_LONGEST)
         super().__init__(self.sentence)
         self.ops = tuple(ops)
@@ -48,7 +54,9 @@ class GraphEditError(Exception):
     @property
     def why(self) -> Sentence:
         """What cannot be, and what to do instead; in Python also the first fix."""
-        return self.sentence.clause + either(f", {self.fix}", "") + "." if self.fix else self.sentence
+        return (
+            self.sentence.clause + either(f", {self.fix}", "") + "." if self.fix else self.sentence
+        )
 
     def __str__(self) -> str:
         method = self.call.partition("(")[0]
@@ -59,15 +67,18 @@ class GraphEditError(Exception):
         return self.why if names_it or not self.call else f"{self.call}: {self.why}"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """What a worker process sends: without fixes, which are edits of an editor that is there."""
+        """What a worker process sends: without fixes, which are edits of an editor that is
+        there.
+        """
         return _copy_of, (type(self), self.args, {**vars(self), "fixes": ()})
 
     def row(self) -> dict[str, object]:
         """The refusal as data that JSON can hold.
 
         Returns:
-            "code"; "sentence", without the fixes; "ops"; and "fixes", of which each has a "label", the "python" of it,
-            and as "edit" what `editor.history.replay([edit])` takes, None if it holds what no JSON can.
+            "code"; "sentence", without the fixes; "ops"; and "fixes", of which each has a "label",
+            the "python" of it, and as "edit" what `editor.history.replay([edit])` takes, None if it
+            holds what no JSON can.
         """
         return {
             "code": self.code,
@@ -78,14 +89,19 @@ class GraphEditError(Exception):
 
 
 def first_sentence(text: str) -> str:
-    r"""The first sentence of what a foreign exception says, as a part of a sentence: one line without a stop.
+    r"""The first sentence of what a foreign exception says, as a part of a sentence: one line
+    without a stop.
 
     >>> first_sentence("Op type not registered 'Mine'. Make sure that it is.\nMore about it:")
     "Op type not registered 'Mine'"
     """
     line = next((line.strip() for line in text.splitlines() if line.strip()), "")
     sentence = _END.split(line, maxsplit=1)[0].rstrip(".,;: ")
-    return sentence if len(sentence) <= _LONGEST_QUOTE else f"{sentence[:_LONGEST_QUOTE].rpartition(' ')[0]} …"
+    return (
+        sentence
+        if len(sentence) <= _LONGEST_QUOTE
+        else f"{sentence[:_LONGEST_QUOTE].rpartition(' ')[0]} …"
+    )
 
 
 def reason_of(error: BaseException) -> str:
@@ -94,11 +110,15 @@ def reason_of(error: BaseException) -> str:
 
 
 def kind_and_reason(error: BaseException) -> str:
-    """The class of a foreign exception, and what it says if it says anything: "ValueError: not a number"."""
+    """The class of a foreign exception, and what it says if it says anything: "ValueError: not a
+    number".
+    """
     return f"{type(error).__name__}: {first_sentence(str(error))}".removesuffix(": ")
 
 
-def _copy_of(kind: type[GraphEditError], args: tuple[object, ...], state: dict[str, object]) -> GraphEditError:
+def _copy_of(
+    kind: type[GraphEditError], args: tuple[object, ...], state: dict[str, object]
+) -> GraphEditError:
     error = kind.__new__(kind, *args)
     vars(error).update(state)
     return error
@@ -117,7 +137,9 @@ class WrongType(InvalidArgument, TypeError):
 
 
 class UnknownName(GraphEditError, KeyError):
-    """No op, tensor, scope, signature, option or file of that name; the sentence proposes the nearest ones."""
+    """No op, tensor, scope, signature, option or file of that name; the sentence proposes the
+    nearest ones.
+    """
 
 
 class NotAGraph(GraphEditError, TypeError):
@@ -129,10 +151,18 @@ class NoPath(GraphEditError):
 
 
 class NameTaken(GraphEditError):
-    """A name is in use, or none; `name` is that one, and `free` the one that the sentence proposes, or ""."""
+    """A name is in use, or none; `name` is that one, and `free` the one that the sentence proposes,
+    or "".
+    """
 
     def __init__(
-        self, why: str, ops: Iterable[str] = (), fixes: Iterable[Any] = (), *, name: str = "", free: str = ""
+        self,
+        why: str,
+        ops: Iterable[str] = (),
+        fixes: Iterable[Any] = (),
+        *,
+        name: str = "",
+        free: str = "",
     ) -> None:
         super().__init__(why, ops, fixes)
         self.name, self.free = name, free
@@ -155,7 +185,9 @@ class CallsTooDeep(GraphEditError, RecursionError):
 
 
 class NotTrusted(SessionRefused):
-    """An op of a file that is not trusted does more than compute; the sentence says what, and how to allow it."""
+    """An op of a file that is not trusted does more than compute; the sentence says what, and how
+    to allow it.
+    """
 
 
 class NotRunnable(GraphEditError):
@@ -179,4 +211,6 @@ class TensorFlowMissing(PackageMissing):
 
 
 class TensorFlowUnsupported(PackageMissing):
-    """The TensorFlow that is there is too old, or lacks a private name that the call needs; the sentence says which."""
+    """The TensorFlow that is there is too old, or lacks a private name that the call needs; the
+    sentence says which.
+    """

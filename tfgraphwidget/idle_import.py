@@ -1,6 +1,8 @@
-"""In a notebook the modules of a first drawing are imported between the cells, not while the user waits for it.
+"""In a notebook the modules of a first drawing are imported between the cells, not while the user
+waits for it.
 
-Only a kernel imports this module: elsewhere asyncio, which a kernel has, would slow `import tfgraphwidget`.
+Only a kernel imports this module: elsewhere asyncio, which a kernel has, would slow `import
+tfgraphwidget`.
 """
 
 from __future__ import annotations
@@ -20,7 +22,9 @@ _DELAY = 0.05  # seconds, so that the result of the cell is shown before
 
 
 def import_when_idle() -> None:
-    """Import what a first drawing needs once the kernel has run the present cell; without a kernel, do nothing."""
+    """Import what a first drawing needs once the kernel has run the present cell; without a kernel,
+    do nothing.
+    """
     ipython = sys.modules.get("IPython")
     if getattr(ipython and ipython.get_ipython(), "kernel", None) is None:
         return
@@ -29,7 +33,8 @@ def import_when_idle() -> None:
 
 
 def _import_modules() -> None:
-    # The call that needs a module raises what is wrong with it, and is what an interrupt is meant for.
+    # The call that needs a module raises what is wrong with it, and is what an interrupt is meant
+    # for.
     with suppress(Exception, KeyboardInterrupt):
         for name in _MODULES:
             importlib.import_module(name)

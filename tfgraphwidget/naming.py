@@ -9,14 +9,17 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from tfgraphwidget.sentences import editor_call, either
 from tfgraphwidget.tf_types import NodeDef
 
-# Scopes that lie in each other. As many names of scopes are kept as an op has, each longer than the one before: a name
-# of a megabyte that is all slashes would otherwise be half a million strings of half a megabyte.
+# Scopes that lie in each other. As many names of scopes are kept as an op has, each longer than the
+# one before: a name of a megabyte that is all slashes would otherwise be half a million strings of
+# half a megabyte.
 DEEPEST = 200
 _SCOPE = re.compile(r"[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*\Z")
 _MOST_DIGITS = 9  # of a port; Python refuses to read numbers of thousands
 _LONGEST = 10_000  # characters of a name that can be a mistyped one
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_.\\/>-]+")
-_NUMBERED = re.compile(r"(.+)_([0-9]{1,4})")  # a name that `free_name` may have given; 10,000 of one name are unlikely
+_NUMBERED = re.compile(
+    r"(.+)_([0-9]{1,4})"
+)  # a name that `free_name` may have given; 10,000 of one name are unlikely
 _IDENTIFIER = re.compile(r"\W+")
 _SIZE_UNITS = ("bytes", "kB", "MB", "GB", "TB")
 
@@ -52,27 +55,32 @@ def as_input(op: str, port: int) -> str:
     """The NodeDef form of an input: "a", "a:2" or, for port -1, "^a"; `split_input` reads it."""
     if port < 0:
         return f"^{op}"
-    # An op of a file may have the name of a tensor: "a:0" would be the first output of "a", and "a:0:0" is its own.
+    # An op of a file may have the name of a tensor: "a:0" would be the first output of "a", and
+    # "a:0:0" is its own.
     return op if port == 0 and split_tensor(op)[1] is None else f"{op}:{port}"
 
 
 def text_attribute(node: NodeDef, key: str) -> bytes:
     """A text among the attributes of a NodeDef; b"" where the file leaves the default out.
 
-    Reading `node.attr[key]` would add an attribute without a value, and TensorFlow refuses such a graph.
+    Reading `node.attr[key]` would add an attribute without a value, and TensorFlow refuses such a
+    graph.
     """
     return node.attr[key].s if key in node.attr else b""
 
 
 def colocated_with(node: NodeDef) -> list[str]:
-    """Names of the ops that a NodeDef is colocated with, from its `_class` attribute "loc:@name"."""
+    """Names of the ops that a NodeDef is colocated with, from its `_class` attribute
+    "loc:@name".
+    """
     if "_class" not in node.attr:
         return []
     return [name for value in node.attr["_class"].list.s if (name := colocation(value))]
 
 
 def colocation(value: bytes) -> str:
-    """The name of the op in one entry of a `_class` attribute, "loc:@name"; "" for an entry of another kind.
+    """The name of the op in one entry of a `_class` attribute, "loc:@name"; "" for an entry of
+    another kind.
 
     Args:
         value: The entry. Of a damaged file it may be no UTF-8, and then names no op that there is.
@@ -100,7 +108,8 @@ def last_part(name: str) -> str:
 
 
 def enclosing_scopes(name: str) -> Iterable[str]:
-    """The scopes around a name, outermost first; the outermost 200 of them, the rest is the op's own name.
+    """The scopes around a name, outermost first; the outermost 200 of them, the rest is the op's
+    own name.
 
     >>> list(enclosing_scopes("a/b/c"))
     ['a', 'a/b']
@@ -122,7 +131,9 @@ def escape(text: str) -> str:
     >>> escape("a\nb")
     'a\\nb'
     """
-    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
+    return "".join(
+        char if char.isprintable() else char.encode("unicode_escape").decode() for char in text
+    )
 
 
 def scope_around(name: str) -> str:
@@ -138,7 +149,12 @@ def scope_around(name: str) -> str:
 
 def is_scope_name(name: object) -> bool:
     """Whether TensorFlow takes `name` as a name scope at the root of a graph."""
-    return isinstance(name, str) and bool(_SCOPE.match(name)) and not name.endswith("/") and "//" not in name
+    return (
+        isinstance(name, str)
+        and bool(_SCOPE.match(name))
+        and not name.endswith("/")
+        and "//" not in name
+    )
 
 
 def valid_name(name: str, otherwise: str) -> str:
@@ -167,7 +183,8 @@ def free_name(base: str, used_names: Collection[str]) -> str:
 
 
 def tried_before(name: str) -> Iterator[str]:
-    """The names, in lower case, that `free_name` would have given in place of this one had they been free.
+    """The names, in lower case, that `free_name` would have given in place of this one had they
+    been free.
 
     >>> list(tried_before("A/b_2")), list(tried_before("b"))
     (['a/b', 'a/b_1'], [])
@@ -197,11 +214,16 @@ def nearest(name: str, choices: Iterable[str], count: int = 3) -> list[str]:
         return tails
     last = last_part(low)
     close = [k for k in choices if last and last[:3] in k.lower()] or choices
-    return list(dict.fromkeys(tails + difflib.get_close_matches(name, close[:5_000], count, 0.5)))[:count]
+    return list(dict.fromkeys(tails + difflib.get_close_matches(name, close[:5_000], count, 0.5)))[
+        :count
+    ]
 
 
-def did_you_mean(name: str, choices: Iterable[str], folder: str = "", *, otherwise: str = "") -> str:
-    """The end of a sentence: "; did you mean 'x', 'y' or 'z'?", or when nothing is near another way out.
+def did_you_mean(
+    name: str, choices: Iterable[str], folder: str = "", *, otherwise: str = ""
+) -> str:
+    """The end of a sentence: "; did you mean 'x', 'y' or 'z'?", or when nothing is near another way
+    out.
 
     Args:
         folder: What to write before each of them, for files: "models/".
@@ -228,7 +250,8 @@ HOW_TO_TRUST = either(
 
 
 def known_instead(name: str, choices: Sequence[str], what: str = "it has") -> str:
-    """The end of a sentence on a name that is not known: the names like it, or else those that there are.
+    """The end of a sentence on a name that is not known: the names like it, or else those that
+    there are.
 
     >>> "no 'pading'" + known_instead("pading", ["padding", "strides"])
     "no 'pading'; did you mean 'padding'?"
@@ -244,7 +267,9 @@ def names_text(names: Sequence[str]) -> str:
     >>> names_text(["a", "b"]), names_text(["a", "b", "c", "d", "e"])
     ("'a' and 'b'", "'a', 'b', 'c' and 2 more")
     """
-    some = [repr(name) for name in names[:3]] + ([f"{len(names) - 3:,} more"] if len(names) > 3 else [])
+    some = [repr(name) for name in names[:3]] + (
+        [f"{len(names) - 3:,} more"] if len(names) > 3 else []
+    )
     return " and ".join(filter(None, [", ".join(some[:-1]), *some[-1:]]))
 
 
@@ -275,7 +300,9 @@ def format_size(count_of_bytes: int) -> str:
     value, unit = float(count_of_bytes), 0
     while value >= (999.5 if unit else 1000) and unit < len(_SIZE_UNITS) - 1:
         value, unit = value / 1000, unit + 1
-    return f"{value:.3g} {_SIZE_UNITS[unit]}" if value < 999.5 else f"{value:.0f} {_SIZE_UNITS[unit]}"
+    return (
+        f"{value:.3g} {_SIZE_UNITS[unit]}" if value < 999.5 else f"{value:.0f} {_SIZE_UNITS[unit]}"
+    )
 
 
 def function_name(function: object, default: str = "") -> str:
@@ -301,11 +328,15 @@ def identifier(scope: str) -> str:
     ('my_copy_1', '_2nd', 'lambda_')
     """
     text = _IDENTIFIER.sub("_", scope).strip("_") or "copy"
-    if keyword.iskeyword(text) or text == "editor":  # `editor` is what the printed lines call the editor
+    if (
+        keyword.iskeyword(text) or text == "editor"
+    ):  # `editor` is what the printed lines call the editor
         return f"{text}_"
     return f"_{text}" if text[0].isdigit() else text
 
 
 def shared_name(node: NodeDef) -> str:
-    """The key that a NodeDef names, "" for none; bytes that are no text come through as surrogates."""
+    """The key that a NodeDef names, "" for none; bytes that are no text come through as
+    surrogates.
+    """
     return text_attribute(node, "shared_name").decode(errors="surrogateescape")

@@ -1,7 +1,8 @@
-"""Packages that only some calls need: pandas, matplotlib, networkx, SciPy. Where space is short they can be missing.
+"""Packages that only some calls need: pandas, matplotlib, networkx, SciPy. Where space is short
+they can be missing.
 
-`pip install` brings the first three, half of an installation without TensorFlow; docs/how-to/install.md says how to do
-without.
+`pip install` brings the first three, half of an installation without TensorFlow;
+docs/how-to/install.md says how to do without.
 """
 
 from __future__ import annotations

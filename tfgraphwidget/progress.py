@@ -1,4 +1,6 @@
-"""Progress: how far long work is, reported to listeners. Without a listener it costs next to nothing."""
+"""Progress: how far long work is, reported to listeners. Without a listener it costs next to
+nothing.
+"""
 
 from __future__ import annotations
 
@@ -9,14 +11,17 @@ from typing import TypeVar
 
 T = TypeVar("T")
 Listener = Callable[[str, int, int], None]
-"""Called with what is being done, how much of it is done, and how much there is; 0 and 0 where it is not known."""
+"""Called with what is being done, how much of it is done, and how much there is; 0 and 0 where it
+is not known.
+"""
 
 _listener: ContextVar[Listener | None] = ContextVar("_listener", default=None)
 _EVERY = 256  # items between two words
 
 
 def tell(what: str, done: int = 0, total: int = 0) -> None:
-    """Report what is being done now to the listener, if there is one: `tell("Importing the ops", 3_000, 12_000)`.
+    """Report what is being done now to the listener, if there is one: `tell("Importing the ops",
+    3_000, 12_000)`.
 
     Args:
         total: How much there is; 0 where it is not known.
@@ -41,7 +46,8 @@ def report_each(items: Collection[T], what: str, every: int = _EVERY) -> Iterabl
 
 
 def report_parts(items: Sequence[T], what: str, size: int) -> Iterator[Sequence[T]]:
-    """The same items in parts, one after another; the listener gets the number of items before each part.
+    """The same items in parts, one after another; the listener gets the number of items before each
+    part.
 
     Args:
         what: The work on them, as a phrase.

@@ -1,7 +1,9 @@
-"""Reads files, and nothing else that has a path: of pipes and devices no end may come. Needs no TensorFlow.
+"""Reads files, and nothing else that has a path: of pipes and devices no end may come. Needs no
+TensorFlow.
 
-Opening a named pipe waits until something is written to it, and /dev/zero has no end. The shell gives a pipe for
-`<(command)`, too: /dev/fd/63. A graph and its edits are read more than once, which a pipe cannot be.
+Opening a named pipe waits until something is written to it, and /dev/zero has no end. The shell
+gives a pipe for `<(command)`, too: /dev/fd/63. A graph and its edits are read more than once, which
+a pipe cannot be.
 """
 
 from __future__ import annotations
@@ -15,17 +17,26 @@ from tfgraphwidget.errors import GraphEditError
 
 _SHOWN = 200  # characters of a path in a sentence
 _KINDS = (
-    (stat.S_ISFIFO, "a pipe, which can be read only once; write what comes out of it to a file first, and give that."),
+    (
+        stat.S_ISFIFO,
+        (
+            "a pipe, which can be read only once; write what comes out of it to a file first, and give "
+            "that."
+        ),
+    ),
     (stat.S_ISSOCK, "a socket; write what comes out of it to a file first, and give that."),
     (stat.S_ISCHR, "a device; give a file, or write what comes out of it to one first."),
     (stat.S_ISBLK, "a device; give a file."),
     (stat.S_ISDIR, "a directory; give a file."),
 )
-_NON_BLOCKING = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+_NON_BLOCKING = (
+    getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+)
 
 
 def why_unreadable(path: str | os.PathLike[str], *, folders: bool = False) -> str:
-    """Why there is no file at a path but something else: a sentence; "" for a file, and where nothing is.
+    """Why there is no file at a path but something else: a sentence; "" for a file, and where
+    nothing is.
 
     >>> why_unreadable("/dev/null")
     "'/dev/null' is a device; give a file, or write what comes out of it to one first."
@@ -81,13 +92,16 @@ def read_file(path: str | os.PathLike[str], most: int | None = None) -> bytes:
     >>> read_file(file, most=5)
     Traceback (most recent call last):
         ...
-    tfgraphwidget.errors.GraphEditError: 'edits.json' has 6 bytes, and at most 5 are read; give another file.
+    tfgraphwidget.errors.GraphEditError: 'edits.json' has 6 bytes, and at most 5 are read; give
+    another file.
     """
     with open_file(path) as file:
         size = os.fstat(file.fileno()).st_size
         if most is not None and size > most:
             name = Path(os.fsdecode(path)).name[:_SHOWN]
-            raise GraphEditError(f"{name!r} has {size:,} bytes, and at most {most:,} are read; give another file.")
+            raise GraphEditError(
+                f"{name!r} has {size:,} bytes, and at most {most:,} are read; give another file."
+            )
         return file.read(size)
 
 

@@ -1,14 +1,16 @@
 """Sentences for users of Python and of the page: what to do differs, so it is data.
 
-A `Sentence` is a string, the one that Python shows. It also remembers its parts: text, and fields for what the page
-says in other words, since it has controls where Python has methods and arguments. `widget.page_text` writes a sentence
-for the page, and knows what its controls are called. `+` keeps the fields; an f-string or `join` makes plain text.
+A `Sentence` is a string, the one that Python shows. It also remembers its parts: text, and fields
+for what the page says in other words, since it has controls where Python has methods and arguments.
+`widget.page_text` writes a sentence for the page, and knows what its controls are called. `+` keeps
+the fields; an f-string or `join` makes plain text.
 
 >>> why = f"There is no script {'a.py'!r}; give the path of one that " + editor_call("save", "'edits.py'") + " wrote."
 >>> why
 "There is no script 'a.py'; give the path of one that editor.save('edits.py') wrote."
 >>> why.parts
-("There is no script 'a.py'; give the path of one that ", EditorCall(verb='save', arguments="'edits.py'"), ' wrote.')
+("There is no script 'a.py'; give the path of one that ", EditorCall(verb='save',
+arguments="'edits.py'"), ' wrote.')
 >>> why.render(lambda field: "Export")
 "There is no script 'a.py'; give the path of one that Export wrote."
 """
@@ -29,12 +31,18 @@ class EditorCall:
     @property
     def python(self) -> str:
         """The call, or the name of the method without arguments."""
-        return f"editor.{self.verb}" if self.arguments is None else f"editor.{self.verb}({self.arguments})"
+        return (
+            f"editor.{self.verb}"
+            if self.arguments is None
+            else f"editor.{self.verb}({self.arguments})"
+        )
 
 
 @dataclass(frozen=True)
 class CloneOption:
-    """An option of clone and the values of it that would do; on the page the choices of a field of the form."""
+    """An option of clone and the values of it that would do; on the page the choices of a field of
+    the form.
+    """
 
     name: str
     values: tuple[str, ...]
@@ -57,7 +65,8 @@ Field = EditorCall | CloneOption | Either
 
 
 class Sentence(str):
-    """A sentence, or a part of one, as Python shows it; `parts` has it as text and fields, for other readers.
+    """A sentence, or a part of one, as Python shows it; `parts` has it as text and fields, for
+    other readers.
 
     >>> Sentence("Give a name") + ".", f"{Sentence('Give a name')}."
     ('Give a name.', 'Give a name.')
@@ -70,7 +79,9 @@ class Sentence(str):
         flat: list[str | Field] = []
         for part in parts:
             flat += part.parts if isinstance(part, Sentence) else (part,)
-        self = super().__new__(cls, "".join(part if isinstance(part, str) else part.python for part in flat))
+        self = super().__new__(
+            cls, "".join(part if isinstance(part, str) else part.python for part in flat)
+        )
         self.parts = tuple(flat)
         return self
 
@@ -95,7 +106,11 @@ class Sentence(str):
         for place, part in enumerate(self.parts):
             if isinstance(part, str) and sep in part:
                 head, _, tail = part.partition(sep)
-                return Sentence(*self.parts[:place], head), Sentence(sep), Sentence(tail, *self.parts[place + 1 :])
+                return (
+                    Sentence(*self.parts[:place], head),
+                    Sentence(sep),
+                    Sentence(tail, *self.parts[place + 1 :]),
+                )
         return self, Sentence(), Sentence()
 
     @property
@@ -123,7 +138,9 @@ class Sentence(str):
         half = longest // 2
         return Sentence(
             *(
-                f"{part[:half]} … {part[-half:]}" if isinstance(part, str) and len(part) > longest else part
+                f"{part[:half]} … {part[-half:]}"
+                if isinstance(part, str) and len(part) > longest
+                else part
                 for part in self.parts
             )
         )
@@ -178,7 +195,8 @@ def argument_value(argument: str, value: str) -> Sentence:
 
 
 def leave_out(argument: str) -> Sentence:
-    """What to do with an argument that is not needed, as a part of a sentence; a field of the page stays empty.
+    """What to do with an argument that is not needed, as a part of a sentence; a field of the page
+    stays empty.
 
     >>> leave_out("tags"), leave_out("tags").render(lambda field: field.page)
     ('leave tags= out', 'leave tags empty')
@@ -198,14 +216,21 @@ def drawn_shape(shape: Sequence[int | None] | None) -> Sentence:
     if shape is None:
         return Sentence("unknown")
     sizes = tuple(shape)
-    return either(str(sizes), "×".join("?" if size is None else str(size) for size in sizes) or "scalar")
+    return either(
+        str(sizes), "×".join("?" if size is None else str(size) for size in sizes) or "scalar"
+    )
 
 
-OPEN_WITH_SESSION = either("give tgw.edit(graph, session=session)", "open the graph with its session in a cell")
+OPEN_WITH_SESSION = either(
+    "give tgw.edit(graph, session=session)", "open the graph with its session in a cell"
+)
 """The way out where the session of a graph is not known."""
 OPEN_WITH_CHECKPOINT = either(
-    "open it with its checkpoint: tgw.edit(path, checkpoint='model.ckpt')", "open it with its checkpoint in a cell"
+    "open it with its checkpoint: tgw.edit(path, checkpoint='model.ckpt')",
+    "open it with its checkpoint in a cell",
 )
 """The way out where a file came without the values of its variables."""
-OP_TYPE_NAMES = either("op types are written as in tf.raw_ops", "op types are written as TensorFlow writes them")
+OP_TYPE_NAMES = either(
+    "op types are written as in tf.raw_ops", "op types are written as TensorFlow writes them"
+)
 """The way out where no op type has a name, for `did_you_mean`."""

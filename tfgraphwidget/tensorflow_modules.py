@@ -1,9 +1,9 @@
 """TensorFlow, its modules and classes, imported when something of them is first used.
 
-Importing TensorFlow takes seconds and hundreds of megabytes, and files are opened, drawn, edited and saved without it.
-So no module of this package imports it when it is imported itself: `from tfgraphwidget.tensorflow_modules import tf`.
-Where TensorFlow is not installed, is too old, or lacks a private name that is needed, the use that needs it says in one
-sentence what to install.
+Importing TensorFlow takes seconds and hundreds of megabytes, and files are opened, drawn, edited
+and saved without it. So no module of this package imports it when it is imported itself: `from
+tfgraphwidget.tensorflow_modules import tf`. Where TensorFlow is not installed, is too old, or lacks
+a private name that is needed, the use that needs it says in one sentence what to install.
 """
 
 from __future__ import annotations
@@ -58,8 +58,17 @@ __all__ = [
 
 
 _CALLED = frozenset({"", "editor", "export", "graph_editor", "runtime", "sources"})
-"""Packages whose functions users call, as opposed to those that pass on what a page or a command line asks."""
-_DISTRIBUTIONS = ("tensorflow", "tensorflow-cpu", "tensorflow-gpu", "tf-nightly", "tf-nightly-cpu", "intel-tensorflow")
+"""Packages whose functions users call, as opposed to those that pass on what a page or a command
+line asks.
+"""
+_DISTRIBUTIONS = (
+    "tensorflow",
+    "tensorflow-cpu",
+    "tensorflow-gpu",
+    "tf-nightly",
+    "tf-nightly-cpu",
+    "intel-tensorflow",
+)
 _PASSING_ON = frozenset({"call", "method"})
 """Names of functions that stand for the method that was called."""
 
@@ -71,15 +80,20 @@ def is_loaded() -> bool:
 
 def is_installed() -> bool:
     """Whether TensorFlow can be used: it is there, and not too old."""
-    version = getattr(sys.modules["tensorflow"], "__version__", "") if is_loaded() else installed_version()
+    version = (
+        getattr(sys.modules["tensorflow"], "__version__", "")
+        if is_loaded()
+        else installed_version()
+    )
     return (is_loaded() or installed_folder() is not None) and not is_too_old(version or "")
 
 
 class _Lazy:
     """A placeholder of a module or class of TensorFlow until TensorFlow is imported.
 
-    Its first use imports TensorFlow, and exchanges all of these in the modules of this package for what they stand for
-    (`bind`). As long as TensorFlow is not imported, no object is an instance of one, so that asking does not import it.
+    Its first use imports TensorFlow, and exchanges all of these in the modules of this package for
+    what they stand for (`bind`). As long as TensorFlow is not imported, no object is an instance of
+    one, so that asking does not import it.
     """
 
     def __init__(self, module: str, path: str = "") -> None:
@@ -107,7 +121,9 @@ class _Lazy:
 
     def __instancecheck__(self, thing: object) -> bool:
         bind()
-        with suppress(TensorFlowUnsupported):  # nothing is an instance of a class that a release does not have
+        with suppress(
+            TensorFlowUnsupported
+        ):  # nothing is an instance of a class that a release does not have
             return is_loaded() and isinstance(thing, self.resolve())
         return False
 
@@ -132,12 +148,18 @@ def _import(name: str) -> Any:
 
 
 def _name_of_call() -> str:
-    """The public function or method of this package that was called, "clone"; "" if there is none."""
+    """The public function or method of this package that was called, "clone"; "" if there is
+    none.
+    """
     name, frame = "", currentframe()
     while frame is not None:
         package, _, module = frame.f_globals.get("__name__", "").partition(".")
         function = frame.f_code.co_name
-        if package == __name__.partition(".")[0] and module.partition(".")[0] in _CALLED and function.isidentifier():
+        if (
+            package == __name__.partition(".")[0]
+            and module.partition(".")[0] in _CALLED
+            and function.isidentifier()
+        ):
             name = name if function.startswith("_") or function in _PASSING_ON else function
         frame = frame.f_back
     return name
@@ -146,7 +168,8 @@ def _name_of_call() -> str:
 def _refuse_old(version: str, place: str) -> None:
     if is_too_old(version):
         raise TensorFlowUnsupported(
-            f"{_name_of_call() or 'This'} needs TensorFlow {OLDEST} or newer, and {version} {place}: run pip install "
+            f"{_name_of_call() or 'This'} needs TensorFlow {OLDEST} or newer, and {version} "
+            f"{place}: run pip install "
             f"{REQUIREMENT}, and restart Python."
         )
 
@@ -155,7 +178,8 @@ def _refuse_old(version: str, place: str) -> None:
 def _warn_of_untested(version: str) -> None:
     if is_untested(version):
         warnings.warn(
-            f"TensorFlow {version} is newer than {NEWEST}, the newest that this tfgraphwidget was tested with; if "
+            f"TensorFlow {version} is newer than {NEWEST}, the newest that this tfgraphwidget was "
+            "tested with; if "
             f"something does not work, run pip install {REQUIREMENT}, or a newer tfgraphwidget.",
             stacklevel=2,
         )
@@ -165,13 +189,15 @@ def _refuse(name: str) -> NoReturn:
     """Raise for a module or a private name that the TensorFlow of this process does not have."""
     version = getattr(sys.modules.get("tensorflow"), "__version__", "")
     raise TensorFlowUnsupported(
-        f"{_name_of_call() or 'This'} needs {name}, which is private in TensorFlow and not in {version or 'this one'}: "
+        f"{_name_of_call() or 'This'} needs {name}, which is private in TensorFlow and not in "
+        f"{version or 'this one'}: "
         f"run pip install {REQUIREMENT}, and restart Python."
     )
 
 
 def refuse_absent_names() -> list[tuple[object, object]]:
-    """Let each function of `tf_internals` that uses a private name refuse its calls if TensorFlow does not have it.
+    """Let each function of `tf_internals` that uses a private name refuse its calls if TensorFlow
+    does not have it.
 
     Returns:
         Each such function, and what is called in its place.
@@ -181,7 +207,11 @@ def refuse_absent_names() -> list[tuple[object, object]]:
         return []
     package = __name__.partition(".")[0]
     refusals = {}
-    internals = [module for name, module in tuple(sys.modules.items()) if name.startswith(f"{package}.tf_internals.")]
+    internals = [
+        module
+        for name, module in tuple(sys.modules.items())
+        if name.startswith(f"{package}.tf_internals.")
+    ]
     for function in [thing for module in internals for thing in tuple(vars(module).values())]:
         if type(function) is _Lazy:
             continue
@@ -191,7 +221,9 @@ def refuse_absent_names() -> list[tuple[object, object]]:
     for name, module in tuple(sys.modules.items()):
         if name.partition(".")[0] == package and module is not None:
             variables = vars(module)
-            variables.update({key: refusals[id(it)][1] for key, it in variables.items() if id(it) in refusals})
+            variables.update(
+                {key: refusals[id(it)][1] for key, it in variables.items() if id(it) in refusals}
+            )
     return list(refusals.values())
 
 
@@ -200,7 +232,8 @@ def _refused_call(where: str, *_: object, **__: object) -> NoReturn:
 
 
 def check_editable() -> None:
-    """Check that TensorFlow has all private names by which live graphs are edited, and edits are taken back.
+    """Check that TensorFlow has all private names by which live graphs are edited, and edits are
+    taken back.
 
     Raises:
         TensorFlowUnsupported: It does not have one of them.
@@ -210,12 +243,15 @@ def check_editable() -> None:
 
 
 def as_any(thing: object) -> Any:
-    """Return a thing without its type, for what types-tensorflow does not declare: it has public names only."""
+    """Return a thing without its type, for what types-tensorflow does not declare: it has public
+    names only.
+    """
     return thing
 
 
 def lazy_module(name: str) -> Any:
-    """A module of TensorFlow: itself if TensorFlow is imported, else what imports it when it is first used.
+    """A module of TensorFlow: itself if TensorFlow is imported, else what imports it when it is
+    first used.
 
     Args:
         name: The module's name, "tensorflow.python.framework.ops".
@@ -224,7 +260,8 @@ def lazy_module(name: str) -> Any:
 
 
 def lazy_class(module: str, name: str) -> Any:
-    """A class of TensorFlow, for `isinstance`, to be called, and for its attributes; a global variable of its module.
+    """A class of TensorFlow, for `isinstance`, to be called, and for its attributes; a global
+    variable of its module.
 
     Args:
         name: The name of the class in it, with dots.
@@ -233,7 +270,9 @@ def lazy_class(module: str, name: str) -> Any:
 
 
 def _resolved_value(thing: _Lazy) -> object:
-    """The value of a global variable; of a placeholder the module or class, if TensorFlow is imported and has it."""
+    """The value of a global variable; of a placeholder the module or class, if TensorFlow is
+    imported and has it.
+    """
     if is_loaded():
         with suppress(ImportError):  # if this release has it
             return thing.resolve()
@@ -241,11 +280,12 @@ def _resolved_value(thing: _Lazy) -> object:
 
 
 def bind() -> None:
-    """Once TensorFlow is imported, put its own modules and classes into the global variables of this package.
+    """Once TensorFlow is imported, put its own modules and classes into the global variables of
+    this package.
 
-    So no Python of ours runs where TensorFlow's names are looked up, be it at each op of a large graph, or under locks
-    of TensorFlow, which an interrupt between two of our lines would leave held. It is called where the first object of
-    TensorFlow arrives, before any lock.
+    So no Python of ours runs where TensorFlow's names are looked up, be it at each op of a large
+    graph, or under locks of TensorFlow, which an interrupt between two of our lines would leave
+    held. It is called where the first object of TensorFlow arrives, before any lock.
     """
     version = getattr(sys.modules.get("tensorflow"), "__version__", None)
     if version is None:  # another thread may just import it
@@ -278,10 +318,15 @@ if not TYPE_CHECKING:
 
 @cache
 def installed_version() -> str | None:
-    """The release of the TensorFlow that is installed, "2.21.0", without importing it; None if there is none."""
+    """The release of the TensorFlow that is installed, "2.21.0", without importing it; None if
+    there is none.
+    """
     if installed_folder() is None:
         return None
-    from importlib.metadata import PackageNotFoundError, version  # takes as long as to read a small graph
+    from importlib.metadata import (
+        PackageNotFoundError,
+        version,
+    )  # takes as long as to read a small graph
 
     for name in _DISTRIBUTIONS:
         with suppress(PackageNotFoundError):
@@ -291,9 +336,15 @@ def installed_version() -> str | None:
 
 @cache
 def installed_folder() -> str | None:
-    """The folder of the TensorFlow that is installed, without importing it; None if there is none."""
+    """The folder of the TensorFlow that is installed, without importing it; None if there is
+    none.
+    """
     try:
         spec = find_spec("tensorflow")
     except ModuleNotFoundError:  # an import hook keeps it out
         return None
-    return None if spec is None or not spec.submodule_search_locations else spec.submodule_search_locations[0]
+    return (
+        None
+        if spec is None or not spec.submodule_search_locations
+        else spec.submodule_search_locations[0]
+    )

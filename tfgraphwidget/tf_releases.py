@@ -1,8 +1,9 @@
-"""The releases of TensorFlow that this package runs on, and the private names of TensorFlow that it uses.
+"""The releases of TensorFlow that this package runs on, and the private names of TensorFlow that it
+uses.
 
-TensorFlow may rename what is private in any release. So all that `tf_internals` uses is listed here, and looked for
-once, in 2 ms, when TensorFlow is there: a function that uses a name which is gone then refuses its call in one
-sentence, and the others go on (`tensorflow_modules.bind`).
+TensorFlow may rename what is private in any release. So all that `tf_internals` uses is listed
+here, and looked for once, in 2 ms, when TensorFlow is there: a function that uses a name which is
+gone then refuses its call in one sentence, and the others go on (`tensorflow_modules.bind`).
 """
 
 from __future__ import annotations
@@ -28,22 +29,30 @@ _C_API = "tensorflow.python.client.pywrap_tf_session"
 _EDITING = {
     f"{_OPS}:": "_create_c_op gradient_registry uid",
     f"{_OPS}:Graph": (
-        "_add_function _collections _create_op_internal _current_control_dependencies _functions _get_function "
-        "_get_control_flow_context _get_operation_by_name _group_lock _lock _mutation_lock _names_in_use "
-        "_nodes_by_name _remove_function _session_run_lock _set_control_flow_context _unfetchable_ops new_operations"
+        "_add_function _collections _create_op_internal _current_control_dependencies _functions "
+        "_get_function "
+        "_get_control_flow_context _get_operation_by_name _group_lock _lock _mutation_lock "
+        "_names_in_use "
+        "_nodes_by_name _remove_function _session_run_lock _set_control_flow_context "
+        "_unfetchable_ops new_operations"
     ),
     f"{_OPS}:Operation": (
-        "_add_control_inputs _c_op _clear_attr _colocation_code_locations _control_outputs _from_c_op "
+        "_add_control_inputs _c_op _clear_attr _colocation_code_locations _control_outputs "
+        "_from_c_op "
         "_get_control_flow_context _gradient_function _id _input_types _inputs_val _original_op "
-        "_remove_all_control_inputs _set_attr _set_control_flow_context _set_device _tf_output _update_input"
+        "_remove_all_control_inputs _set_attr _set_control_flow_context _set_device _tf_output "
+        "_update_input"
     ),
     "tensorflow:DType": "_is_ref_dtype",
     "tensorflow:Tensor": "_shape _shape_val",
     f"{_C_API}:": (
-        "ExtendSession GetHandleShapeAndType PyGraph SetHandleShapeAndType TF_CloseSession TF_DeleteBuffer "
-        "TF_DeleteSession TF_DeleteSessionOptions TF_FunctionToFunctionDef TF_GetBuffer TF_GraphCopyFunction "
+        "ExtendSession GetHandleShapeAndType PyGraph SetHandleShapeAndType TF_CloseSession "
+        "TF_DeleteBuffer "
+        "TF_DeleteSession TF_DeleteSessionOptions TF_FunctionToFunctionDef TF_GetBuffer "
+        "TF_GraphCopyFunction "
         "TF_GraphImportGraphDefWithResults TF_ImportGraphDefOptionsAddInputMapping "
-        "TF_ImportGraphDefOptionsRemapControlDependency TF_ImportGraphDefOptionsSetValidateColocationConstraints "
+        "TF_ImportGraphDefOptionsRemapControlDependency "
+        "TF_ImportGraphDefOptionsSetValidateColocationConstraints "
         "TF_NewBufferFromString TF_NewSessionOptions TF_NewSessionRef TF_OperationName TF_Output"
     ),
     "tensorflow.python.framework.c_api_util:": (
@@ -57,22 +66,28 @@ _EDITING = {
     ),
     "tensorflow.python.ops.control_flow_state:": "_GradLoopState",
     "tensorflow.python.ops.ref_variable:": "RefVariable",
-    "tensorflow.python.ops.resource_variable_ops:": "BaseResourceVariable ResourceVariable variable_accessed",
-    "tensorflow.python.ops.resource_variable_ops:ResourceVariable": "_constraint _save_slice_info _trainable",
+    "tensorflow.python.ops.resource_variable_ops:": "BaseResourceVariable ResourceVariable "
+    "variable_accessed",
+    "tensorflow.python.ops.resource_variable_ops:ResourceVariable": "_constraint _save_slice_info "
+    "_trainable",
     "tensorflow.python.ops.variable_scope:": "_VARSCOPESTORE_KEY _VARSTORE_KEY",
     "tensorflow.python.ops.variable_scope:_VariableStore": "_partitioned_vars _vars",
     "tensorflow.python.util.lock_util:GroupLock": "_group_member_counts _ready",
     f"{_SESSION}:": "BaseSession",
-    f"{_SESSION}:BaseSession": "_Callable _call_tf_sessionprun _closed _config _extend_graph _session _target",
+    f"{_SESSION}:BaseSession": "_Callable _call_tf_sessionprun _closed _config _extend_graph "
+    "_session _target",
     f"{_SESSION}:BaseSession._Callable": "_handle _session",
     "tensorflow.python.ops.session_ops:": "TensorHandle",
     "tensorflow.python.ops.session_ops:TensorHandle": "_auto_gc_enabled _handle _session",
 }
-"""What an edit of a live graph uses, or takes back when it fails: without one of these no such edit begins.
+"""What an edit of a live graph uses, or takes back when it fails: without one of these no such edit
+begins.
 
-"module:class", or "module:" for what is in the module itself → names."""
+"module:class", or "module:" for what is in the module itself → names.
+"""
 _OTHERS = {
-    "tensorflow:Graph": "_add_op",  # else the ops of a graph are compared, see `runtime.live.track_new_ops`
+    # else the ops of a graph are compared, see `runtime.live.track_new_ops`
+    "tensorflow:Graph": "_add_op",
     "tensorflow.core.function.polymorphism.function_type:": "FunctionType Parameter",
     "tensorflow.core.function.trace_type:": "InternalTracingContext from_value",
     "tensorflow.python.checkpoint.graph_view:": "ObjectGraphView",
@@ -101,7 +116,8 @@ _OTHERS = {
     "tensorflow.python.ops.custom_gradient:": "generate_name",
     "tensorflow.python.ops.handle_data_util:": "copy_handle_data",
     "tensorflow.python.ops.while_v2:": "_get_graph",
-    "tensorflow.python.saved_model.function_deserialization:": "fix_node_def load_function_def_library",
+    "tensorflow.python.saved_model.function_deserialization:": "fix_node_def "
+    "load_function_def_library",
     "tensorflow.python.training.monitored_session:_MonitoredSession": "_tf_sess",
     "tensorflow.python.training.monitored_session:_WrappedSession": "_sess",
     "tensorflow.python.util.nest:": "flatten_with_tuple_paths",
@@ -166,12 +182,14 @@ _CALLS: dict[str, tuple[int | str, ...]] = {
     "uid": (0,),
     "variable_accessed": (1,),
 }
-"""How the functions among them are called that Python can ask for their parameters: with so many arguments by place,
-and with these by keyword."""
+"""How the functions among them are called that Python can ask for their parameters: with so many
+arguments by place, and with these by keyword.
+"""
 
 
 def private_names(*, editing: bool = False) -> dict[str, tuple[str, ...]]:
-    """The private names of TensorFlow that this package uses, by the module or "module:class" that has them.
+    """The private names of TensorFlow that this package uses, by the module or "module:class" that
+    has them.
 
     Args:
         editing: Whether to leave out those that no edit of a live graph uses.
@@ -182,10 +200,11 @@ def private_names(*, editing: bool = False) -> dict[str, tuple[str, ...]]:
 
 @cache
 def absent_names(*, editing: bool = False) -> dict[str, str]:
-    """The private names that the TensorFlow of this process does not have → where they were: "Graph._names_in_use".
+    """The private names that the TensorFlow of this process does not have → where they were:
+    "Graph._names_in_use".
 
-    Objects are not made for it: an attribute is there if the class has it, or if a method of the class names it. A
-    function that does not take what it is called with is not there either.
+    Objects are not made for it: an attribute is there if the class has it, or if a method of the
+    class names it. A function that does not take what it is called with is not there either.
 
     Args:
         editing: Whether to leave out those that no edit of a live graph uses.
@@ -209,7 +228,9 @@ def absent_names(*, editing: bool = False) -> dict[str, str]:
 
 
 def _takes_what_it_is_called_with(owner: object, name: str) -> bool:
-    """Whether a function of a module or class can be called as `_CALLS` says; true where Python cannot tell."""
+    """Whether a function of a module or class can be called as `_CALLS` says; true where Python
+    cannot tell.
+    """
     if name not in _CALLS:
         return True
     count, *keywords = _CALLS[name]
@@ -239,7 +260,9 @@ def _names_of(thing: object) -> set[str]:
         return set()
     if not isinstance(thing, type):
         return {*vars(thing), *dir(thing)}
-    members = {name: member for kind in reversed(thing.__mro__) for name, member in vars(kind).items()}
+    members = {
+        name: member for kind in reversed(thing.__mro__) for name, member in vars(kind).items()
+    }
     return {*members, *(name for member in members.values() for name in _names_in(member))}
 
 
@@ -261,7 +284,11 @@ def attributes_in(function: object) -> Iterator[str]:
     if isinstance(function, attrgetter | methodcaller):
         yield from function.__reduce__()[1]
     for code in _codes(inspect.unwrap(function) if callable(function) else function):
-        yield from (each.argval for each in dis.get_instructions(code) if each.opname.endswith(("_ATTR", "_METHOD")))
+        yield from (
+            each.argval
+            for each in dis.get_instructions(code)
+            if each.opname.endswith(("_ATTR", "_METHOD"))
+        )
         yield from (constant for constant in code.co_consts if isinstance(constant, str))
 
 

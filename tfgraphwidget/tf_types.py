@@ -1,9 +1,11 @@
 """TensorFlow's types, for annotations: messages, graphs, ops, tensors and sessions.
 
-Importing this module does not import TensorFlow, so that modules which plan and describe without TensorFlow can say
-what they take: a type checker sees the classes (package `types-tensorflow`), a running program sees `object`.
+Importing this module does not import TensorFlow, so that modules which plan and describe without
+TensorFlow can say what they take: a type checker sees the classes (package `types-tensorflow`), a
+running program sees `object`.
 
-A NodeDef that a file's summary reads has fewer fields than TensorFlow's; it is annotated as NodeDef all the same.
+A NodeDef that a file's summary reads has fewer fields than TensorFlow's; it is annotated as NodeDef
+all the same.
 """
 
 from __future__ import annotations
@@ -46,7 +48,9 @@ if TYPE_CHECKING:
     from tensorflow.core.protobuf.config_pb2 import RunMetadata as RunMetadata
     from tensorflow.core.protobuf.config_pb2 import RunOptions as RunOptions
     from tensorflow.core.protobuf.control_flow_pb2 import CondContextDef as CondContextDef
-    from tensorflow.core.protobuf.control_flow_pb2 import ControlFlowContextDef as ControlFlowContextDef
+    from tensorflow.core.protobuf.control_flow_pb2 import (
+        ControlFlowContextDef as ControlFlowContextDef,
+    )
     from tensorflow.core.protobuf.control_flow_pb2 import WhileContextDef as WhileContextDef
     from tensorflow.core.protobuf.meta_graph_pb2 import AssetFileDef as AssetFileDef
     from tensorflow.core.protobuf.meta_graph_pb2 import CollectionDef as CollectionDef
@@ -55,8 +59,12 @@ if TYPE_CHECKING:
     from tensorflow.core.protobuf.meta_graph_pb2 import TensorInfo as TensorInfo
     from tensorflow.core.protobuf.queue_runner_pb2 import QueueRunnerDef as QueueRunnerDef
     from tensorflow.core.protobuf.saved_model_pb2 import SavedModel as SavedModel
-    from tensorflow.core.protobuf.saved_object_graph_pb2 import SavedBareConcreteFunction as SavedBareConcreteFunction
-    from tensorflow.core.protobuf.saved_object_graph_pb2 import SavedConcreteFunction as SavedConcreteFunction
+    from tensorflow.core.protobuf.saved_object_graph_pb2 import (
+        SavedBareConcreteFunction as SavedBareConcreteFunction,
+    )
+    from tensorflow.core.protobuf.saved_object_graph_pb2 import (
+        SavedConcreteFunction as SavedConcreteFunction,
+    )
     from tensorflow.core.protobuf.saved_object_graph_pb2 import SavedObject as SavedObject
     from tensorflow.core.protobuf.saved_object_graph_pb2 import SavedObjectGraph as SavedObjectGraph
     from tensorflow.core.protobuf.saver_pb2 import SaverDef as SaverDef
@@ -64,7 +72,9 @@ if TYPE_CHECKING:
     from tensorflow.core.protobuf.struct_pb2 import TensorSpecProto as TensorSpecProto
     from tensorflow.core.protobuf.tensor_bundle_pb2 import BundleEntryProto as BundleEntryProto
     from tensorflow.core.protobuf.tensor_bundle_pb2 import BundleHeaderProto as BundleHeaderProto
-    from tensorflow.core.protobuf.trackable_object_graph_pb2 import TrackableObjectGraph as TrackableObjectGraph
+    from tensorflow.core.protobuf.trackable_object_graph_pb2 import (
+        TrackableObjectGraph as TrackableObjectGraph,
+    )
 
     TrackableObject = TrackableObjectGraph.TrackableObject
 
@@ -72,7 +82,9 @@ if TYPE_CHECKING:
     """A control flow context of TensorFlow 1, as it is saved."""
 
     class Named(Protocol):
-        """An object with the name of an op or a tensor: an Operation, a Tensor, a Variable, an op of a selection."""
+        """An object with the name of an op or a tensor: an Operation, a Tensor, a Variable, an op
+        of a selection.
+        """
 
         @property
         def name(self) -> Any:
@@ -88,7 +100,9 @@ if TYPE_CHECKING:
     """Tensors: one, several, or the outputs of a selection."""
 
     TensorKey = TypeVar("TensorKey", bound=str | Named)
-    """The key of a mapping from tensors, such as feeds: a TypeVar, because a Mapping is invariant in its keys."""
+    """The key of a mapping from tensors, such as feeds: a TypeVar, because a Mapping is invariant
+    in its keys.
+    """
 
     class EditorLike(Protocol):
         """An editor of a graph."""
@@ -131,7 +145,9 @@ if TYPE_CHECKING:
             """Any other attribute."""
 
     class ControlFlowContext(Protocol):
-        """The inside of a conditional or a loop of TensorFlow 1 in a live graph; TensorFlow ships no types of it."""
+        """The inside of a conditional or a loop of TensorFlow 1 in a live graph; TensorFlow ships
+        no types of it.
+        """
 
         name: str
         pivot: Tensor
@@ -145,7 +161,9 @@ if TYPE_CHECKING:
             """Any other attribute."""
 
     class LibraryFunction(Protocol):
-        """An entry of a graph's function library; its class differs with the function and the release."""
+        """An entry of a graph's function library; its class differs with the function and the
+        release.
+        """
 
         @property
         def name(self) -> Any:
@@ -221,14 +239,18 @@ if TYPE_CHECKING:
 else:
 
     def __getattr__(name: str) -> type:
-        """Any name that is asked for is `object` here: annotations are not evaluated to TensorFlow's classes."""
+        """Any name that is asked for is `object` here: annotations are not evaluated to
+        TensorFlow's classes.
+        """
         if not name[:1].isupper():  # what is looked for in any module: `__path__`, `pytest_plugins`
             raise AttributeError(name)
         return object
 
 
 class Session(Protocol):
-    """The used part of a `tf.compat.v1.Session`; for wrappers see `tfgraphwidget.sources.unwrap_session`."""
+    """The used part of a `tf.compat.v1.Session`; for wrappers see
+    `tfgraphwidget.sources.unwrap_session`.
+    """
 
     @property
     def graph(self) -> Graph:
@@ -238,7 +260,9 @@ class Session(Protocol):
     def sess_str(self) -> str:
         """The address of the server on which the session runs; "" in this process."""
 
-    def run(self, fetches: Any, feed_dict: Any = None, options: Any = None, run_metadata: Any = None) -> Any:
+    def run(
+        self, fetches: Any, feed_dict: Any = None, options: Any = None, run_metadata: Any = None
+    ) -> Any:
         """Run the graph, as TensorFlow does.
 
         Args:

@@ -1,17 +1,21 @@
-"""Writes files completely or not at all: new ones beside the old ones, then a rename. Needs no TensorFlow.
+"""Writes files completely or not at all: new ones beside the old ones, then a rename. Needs no
+TensorFlow.
 
-Files are first written to a hidden folder, the stage, on the same disk. One file, or a new folder, then takes its place
-by one rename. No file system renames several files at once (a MetaGraphDef with its checkpoint,
-a SavedModel in its folder), so each of them becomes, for a moment, a symbolic link through one link in the stage:
+Files are first written to a hidden folder, the stage, on the same disk. One file, or a new folder,
+then takes its place by one rename. No file system renames several files at once (a MetaGraphDef
+with its checkpoint, a SavedModel in its folder), so each of them becomes, for a moment, a symbolic
+link through one link in the stage:
 
-    m.meta -> .tfgraphwidget-1f0a/current/m.meta        m.index -> .tfgraphwidget-1f0a/current/m.index
-    .tfgraphwidget-1f0a/current -> old                  one rename makes it -> new
+    m.meta -> .tfgraphwidget-1f0a/current/m.meta        m.index ->
+    .tfgraphwidget-1f0a/current/m.index .tfgraphwidget-1f0a/current -> old                  one
+    rename makes it -> new
 
-All of them lead to the old files, and after one rename all to the new ones; then the files `current` leads to take the
-places of their links. So at any moment the old or the new can be loaded whole, even when the process is killed: the
-next save into that folder, or the next `tgw.edit` there, puts files in the places of the links that were left.
-Where a file system has no symbolic links, copies of the old files are in the stage until all new ones are in place. The
-next save restores copies that it finds.
+All of them lead to the old files, and after one rename all to the new ones; then the files
+`current` leads to take the places of their links. So at any moment the old or the new can be loaded
+whole, even when the process is killed: the next save into that folder, or the next `tgw.edit`
+there, puts files in the places of the links that were left. Where a file system has no symbolic
+links, copies of the old files are in the stage until all new ones are in place. The next save
+restores copies that it finds.
 """
 
 from __future__ import annotations
@@ -54,11 +58,15 @@ def _check_name(path: Path) -> None:
 
 def unwritable(path: Path, error: Exception) -> GraphEditError:
     """The reason why a path cannot be written: no permission, no space, a name too long."""
-    return GraphEditError(f"{str(path)[:200]!r} cannot be written: {reason(error)}; give another place.")
+    return GraphEditError(
+        f"{str(path)[:200]!r} cannot be written: {reason(error)}; give another place."
+    )
 
 
 def reason(error: Exception) -> str:
-    """Why something cannot be written, in a few words; TensorFlow's errors say it behind the name of the file."""
+    """Why something cannot be written, in a few words; TensorFlow's errors say it behind the name
+    of the file.
+    """
     if isinstance(error, OSError) and error.strerror:
         return error.strerror
     text = str(getattr(error, "message", None) or error).strip() or type(error).__name__
@@ -69,7 +77,8 @@ def reason(error: Exception) -> str:
 def write_file(path: Path, write: Callable[[Path], object]) -> None:
     """Write a file, or a new folder, and move it to its place when it is complete.
 
-    A symbolic link is followed. A replaced file keeps its mode. After an error the old file is unchanged.
+    A symbolic link is followed. A replaced file keeps its mode. After an error the old file is
+    unchanged.
 
     Args:
         write: Writes the file to the path that it is passed.
@@ -89,26 +98,34 @@ def write_file(path: Path, write: Callable[[Path], object]) -> None:
 
 
 def place_of(path: Path) -> Path:
-    """Return the real path to write to. Links are followed, except those that a killed save has left."""
+    """Return the real path to write to. Links are followed, except those that a killed save has
+    left.
+    """
     _check_name(path)
     recover(path.parent)
     place = Path(os.path.realpath(path))
     if place.is_symlink():
-        raise GraphEditError(f"{str(path)!r} is a symbolic link that leads to itself; give another name.")
+        raise GraphEditError(
+            f"{str(path)!r} is a symbolic link that leads to itself; give another name."
+        )
     return place
 
 
 def write_files(
-    folder: Path, write: Callable[[Path], object], replaced: Callable[[Collection[str]], Iterable[str]]
+    folder: Path,
+    write: Callable[[Path], object],
+    replaced: Callable[[Collection[str]], Iterable[str]],
 ) -> None:
-    """Write files into a new folder, and move all of them into `folder` in one step when they are complete.
+    """Write files into a new folder, and move all of them into `folder` in one step when they are
+    complete.
 
     After an error all files are as they were.
 
     Args:
         write: Writes the files into the folder that it is passed.
-        replaced: Takes the names of the new files, relative and with "/", and returns the names of the old files that
-            they replace; old files without a new one are removed. No other file is touched.
+        replaced: Takes the names of the new files, relative and with "/", and returns the names of
+            the old files that they replace; old files without a new one are removed. No other file
+            is touched.
 
     Raises:
         GraphEditError: Another file, or a symbolic link, is in the way.
@@ -129,7 +146,9 @@ def write_files(
 
 
 def recover(folder: Path) -> list[str]:
-    """Finish or take back what a process that was killed has left of its saves into a folder; a sentence for each."""
+    """Finish or take back what a process that was killed has left of its saves into a folder; a
+    sentence for each.
+    """
     notices = []
     for stage in _stages(Path(os.path.realpath(folder))):
         with contextlib.closing(_Lock(stage)) as lock:
@@ -144,18 +163,26 @@ def recover(folder: Path) -> list[str]:
 def _stages(folder: Path) -> list[Path]:
     try:
         with os.scandir(folder) as entries:
-            return [Path(entry.path) for entry in entries if entry.name.startswith(_STAGE) and entry.is_dir()]
+            return [
+                Path(entry.path)
+                for entry in entries
+                if entry.name.startswith(_STAGE) and entry.is_dir()
+            ]
     except OSError:
         return []
 
 
 class _Lock:
-    """A folder that no other process, nor another save of this one, has while this one has it; the process ends it."""
+    """A folder that no other process, nor another save of this one, has while this one has it; the
+    process ends it.
+    """
 
     _file = -1
 
     def __init__(self, folder: Path) -> None:
-        with contextlib.suppress(OSError):  # a folder that may not be listed, any on Windows: then without
+        with contextlib.suppress(
+            OSError
+        ):  # a folder that may not be listed, any on Windows: then without
             self._file = os.open(folder, os.O_RDONLY)
 
     def take(self, seconds: float = 0.0) -> bool:
@@ -191,16 +218,22 @@ class _Lock:
 
 
 def _lock(folder: Path, into: Path, locks: ExitStack) -> None:
-    """Lock a folder until the save into a folder ends. Raises GraphEditError while another one has it for long."""
+    """Lock a folder until the save into a folder ends. Raises GraphEditError while another one has
+    it for long.
+    """
     lock = _Lock(folder)
     locks.callback(lock.close)
     if not lock.take(_PATIENCE):
-        raise GraphEditError(f"Another save into {str(into)!r} is under way; save again when it is done.")
+        raise GraphEditError(
+            f"Another save into {str(into)!r} is under way; save again when it is done."
+        )
 
 
 def _fill(stage: Path, write: Callable[[Path], object], locks: ExitStack) -> None:
     """Write the new files into the stage."""
-    while not stage.is_dir():  # else another save, which had the lock before, took it for what a killed one has left
+    while (
+        not stage.is_dir()
+    ):  # else another save, which had the lock before, took it for what a killed one has left
         stage.mkdir(mode=0o700)  # as private as a file that it may replace
         _lock(stage, stage.parent, locks)
     for part in ("old", "new"):
@@ -208,8 +241,12 @@ def _fill(stage: Path, write: Callable[[Path], object], locks: ExitStack) -> Non
     write(stage / "new")
 
 
-def _move(stage: Path, replaced: Callable[[Collection[str]], Iterable[str]], locks: ExitStack) -> None:
-    """Move what was written to its places: by one rename when it is one file, or a folder where none is."""
+def _move(
+    stage: Path, replaced: Callable[[Collection[str]], Iterable[str]], locks: ExitStack
+) -> None:
+    """Move what was written to its places: by one rename when it is one file, or a folder where
+    none is.
+    """
     folder, new = stage.parent, stage / "new"
     _lock(folder, folder, locks)
     new_files, entries = _files(new), sorted(entry.name for entry in new.iterdir())
@@ -219,7 +256,9 @@ def _move(stage: Path, replaced: Callable[[Collection[str]], Iterable[str]], loc
         _flush(new / name)
         _keep_mode(folder / name, new / name)
     for inside in _folders(new):
-        (new / inside).chmod(stat.S_IMODE(new.stat().st_mode))  # TensorFlow makes them 0755 whatever the umask is
+        (new / inside).chmod(
+            stat.S_IMODE(new.stat().st_mode)
+        )  # TensorFlow makes them 0755 whatever the umask is
     for inside in ("", *_folders(new)):
         _flush_folder(new / inside)
     with held_back():
@@ -231,7 +270,9 @@ def _move(stage: Path, replaced: Callable[[Collection[str]], Iterable[str]], loc
 
 
 def _check_free(stage: Path, new_files: Collection[str], replaced_names: Collection[str]) -> None:
-    """Raise GraphEditError for what a save must not replace: another's file, a link, a folder, a device."""
+    """Raise GraphEditError for what a save must not replace: another's file, a link, a folder, a
+    device.
+    """
     folder, new = stage.parent, stage / "new"
     for name in dict.fromkeys((*new_files, *replaced_names)):
         for above in (*reversed(Path(name).parents[:-1]), Path(name)):
@@ -239,11 +280,24 @@ def _check_free(stage: Path, new_files: Collection[str], replaced_names: Collect
             if not os.path.lexists(place):
                 break
             if place.is_symlink():
-                why = "is a symbolic link, which a save does not replace; put what it leads to in its place"
+                why = (
+                    "is a symbolic link, which a save does not replace; put what it leads to in "
+                    "its place"
+                )
             elif not (place.is_file() if is_file else place.is_dir()):
-                why = f"is no {'file' if is_file else 'folder'}, and a save would replace it by one; move it away"
-            elif is_file and name not in replaced_names and not filecmp.cmp(place, new / name, shallow=False):
-                why = "is nothing that a save here has written, and one would replace it; move it away"
+                why = (
+                    f"is no {'file' if is_file else 'folder'}, and a save would replace it by "
+                    "one; move it away"
+                )
+            elif (
+                is_file
+                and name not in replaced_names
+                and not filecmp.cmp(place, new / name, shallow=False)
+            ):
+                why = (
+                    "is nothing that a save here has written, and one would replace it; move it "
+                    "away"
+                )
             else:
                 continue
             raise GraphEditError(f"{str(place)!r} {why}, or give another name.")
@@ -255,14 +309,18 @@ def _keep_mode(old: Path, new: Path) -> None:
         return
     about = old.stat()
     for owner in (-1, about.st_uid):
-        with contextlib.suppress(OSError, AttributeError):  # only root changes owners; Windows has none
+        with contextlib.suppress(
+            OSError, AttributeError
+        ):  # only root changes owners; Windows has none
             os.chown(new, owner, about.st_gid)
     shutil.copystat(old, new)
     os.utime(new)
 
 
 def _move_together(stage: Path, names: list[str]) -> None:
-    """Let files take the places of others, and those without a new one go: all by the rename of one link."""
+    """Let files take the places of others, and those without a new one go: all by the rename of one
+    link.
+    """
     folder, old, new, current = stage.parent, stage / "old", stage / "new", stage / "current"
     for inside in _folders(new):
         if (folder / inside).is_dir():
@@ -273,10 +331,15 @@ def _move_together(stage: Path, names: list[str]) -> None:
             _copy(folder / name, old / name)
     try:
         current.symlink_to("old")
-    except (OSError, NotImplementedError):  # a file system, or Windows for most people, without links
+    except (
+        OSError,
+        NotImplementedError,
+    ):  # a file system, or Windows for most people, without links
         _move_one_by_one(stage, names)
         return
-    stage.chmod(stat.S_IMODE(new.stat().st_mode))  # who can read the files can do so through the links
+    stage.chmod(
+        stat.S_IMODE(new.stat().st_mode)
+    )  # who can read the files can do so through the links
     for inside in _folders(new):
         (folder / inside).mkdir(exist_ok=True)
     for name in names:
@@ -294,7 +357,9 @@ def _link(stage: Path, to: str, place: Path) -> None:
 
 
 def _move_one_by_one(stage: Path, names: list[str]) -> None:
-    """Move the files without links; until the last one is in place, `moving` names those that had no old one."""
+    """Move the files without links; until the last one is in place, `moving` names those that had
+    no old one.
+    """
     folder, old, new, moving = stage.parent, stage / "old", stage / "new", stage / "moving"
     added = [name for name in names if not os.path.lexists(old / name)]
     (stage / "added").write_text("\0".join(added), encoding="utf-8", errors="surrogateescape")
@@ -320,9 +385,11 @@ def _copy(file: Path, to: Path) -> None:
 
 
 def _settle(stage: Path) -> list[str]:
-    """Put real files in all places, the old ones or the new ones, and remove the stage; return a sentence about it.
+    """Put real files in all places, the old ones or the new ones, and remove the stage; return a
+    sentence about it.
 
-    It can be broken off anywhere, and done again. Raises GraphEditError when the machine does not let it.
+    It can be broken off anywhere, and done again. Raises GraphEditError when the machine does not
+    let it.
     """
     if not stage.is_dir():
         return []
@@ -333,7 +400,8 @@ def _settle(stage: Path) -> list[str]:
             return notices
     except OSError as error:
         raise GraphEditError(
-            f"A save into {str(stage.parent)!r} could not be ended: {reason(error)}; its files are in {stage.name!r} "
+            f"A save into {str(stage.parent)!r} could not be ended: {reason(error)}; its files are "
+            f"in {stage.name!r} "
             "there, and the next save into that folder puts them in their places."
         ) from error
 
@@ -350,10 +418,18 @@ def _remove(stage: Path) -> None:
 
 
 def _put_in_place(stage: Path) -> list[str]:
-    """Let the old files or the new ones take the places that a broken move has left to links, or to some of both."""
-    folder, old, new, current, moving = (stage.parent, *(stage / part for part in ("old", "new", "current", "moving")))
+    """Let the old files or the new ones take the places that a broken move has left to links, or to
+    some of both.
+    """
+    folder, old, new, current, moving = (
+        stage.parent,
+        *(stage / part for part in ("old", "new", "current", "moving")),
+    )
     if moving.is_file():
-        whole, names = old, [*_files(old), *moving.read_text("utf-8", "surrogateescape").split("\0")]
+        whole, names = (
+            old,
+            [*_files(old), *moving.read_text("utf-8", "surrogateescape").split("\0")],
+        )
     elif current.is_symlink():
         whole, names = stage / current.readlink(), [*_files(old), *_files(new)]
     else:
@@ -372,12 +448,17 @@ def _put_in_place(stage: Path) -> list[str]:
     for inside in ("", *_folders(whole)):
         _flush_folder(folder / inside)
     outcome = "finished now" if whole == new else "taken back"
-    return [f"A save of {_some(names)} into {str(folder)!r} had been broken off, and was {outcome}."]
+    return [
+        f"A save of {_some(names)} into {str(folder)!r} had been broken off, and was {outcome}."
+    ]
 
 
 def _is_link_into(stage: Path, place: Path) -> bool:
     """Whether a place has a symbolic link of this save."""
-    return place.is_symlink() and stage in Path(os.path.normpath(place.parent / place.readlink())).parents
+    return (
+        place.is_symlink()
+        and stage in Path(os.path.normpath(place.parent / place.readlink())).parents
+    )
 
 
 def _prune(stage: Path, whole: Path) -> None:
@@ -396,13 +477,21 @@ def _some(names: Collection[str]) -> str:
 def _files(folder: Path) -> list[str]:
     """The files below a folder, as "inside/name"."""
     walk = os.walk(folder)
-    return sorted((Path(above) / name).relative_to(folder).as_posix() for above, _, names in walk for name in names)
+    return sorted(
+        (Path(above) / name).relative_to(folder).as_posix()
+        for above, _, names in walk
+        for name in names
+    )
 
 
 def _folders(folder: Path) -> list[str]:
     """The folders below a folder, the outer ones first."""
     walk = os.walk(folder)
-    return sorted((Path(above) / name).relative_to(folder).as_posix() for above, names, _ in walk for name in names)
+    return sorted(
+        (Path(above) / name).relative_to(folder).as_posix()
+        for above, names, _ in walk
+        for name in names
+    )
 
 
 def _flush(file: Path) -> None:

@@ -1,4 +1,6 @@
-"""What the page's own clock says: when a picture stood, how long frames took while a mouse moved it."""
+"""What the page's own clock says: when a picture stood, how long frames took while a mouse moved
+it.
+"""
 
 from __future__ import annotations
 
@@ -52,8 +54,10 @@ class Frames:
 
     def __str__(self) -> str:
         return (
-            f"p50 {np.median(self.frames):.0f}, p95 {self.p95:.0f}, max {max(self.frames):.0f} ms of "
-            f"{len(self.frames)} frames; {len(self.tasks)} long tasks, the longest {max(self.tasks, default=0):.0f} ms"
+            f"p50 {np.median(self.frames):.0f}, p95 {self.p95:.0f}, max {max(self.frames):.0f} ms "
+            "of "
+            f"{len(self.frames)} frames; {len(self.tasks)} long tasks, the longest "
+            f"{max(self.tasks, default=0):.0f} ms"
         )
 
 
@@ -70,7 +74,9 @@ class Stopwatch:
 
 
 def expect_picture(page: Page, *, gesture: str = "", before: str | None = None) -> None:
-    """Start the clock: at the next event of this kind, else now; a widget with other than `before` items stops it."""
+    """Start the clock: at the next event of this kind, else now; a widget with other than `before`
+    items stops it.
+    """
     select = ".tfgraphwidget[data-items]"
     page.evaluate(AWAIT, {"gesture": gesture, "select": select, "before": before})
 
@@ -84,13 +90,16 @@ def picture(page: Page, seconds: float) -> float:
 def seen(page: Page) -> float:
     """After `picture`: the seconds to the frame after all that is new stood drawn where it belongs.
 
-    That is, at full opacity, at the place on the screen where it stays; what was there before may still glide.
+    That is, at full opacity, at the place on the screen where it stays; what was there before may
+    still glide.
     """
     return float(page.evaluate("() => (window.bench.seen - window.bench.start) / 1000"))
 
 
 def moved(page: Page, target: Locator) -> Frames:
-    """Drag over the target to and fro, then turn the wheel in and out, about three seconds in all."""
+    """Drag over the target to and fro, then turn the wheel in and out, about three seconds in
+    all.
+    """
     box = target.bounding_box()
     assert box
     x, y = box["x"] + box["width"] * 0.02, box["y"] + box["height"] * 0.97
@@ -106,6 +115,10 @@ def moved(page: Page, target: Locator) -> Frames:
     for step in range(GESTURE_STEPS):
         page.mouse.wheel(0, -60 if step < GESTURE_STEPS / 2 else 60)
         page.wait_for_timeout(16)
-    page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    page.evaluate(
+        "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
+    )
     page.evaluate("() => (window.bench.going = false)")
-    return Frames(page.evaluate("() => window.bench.frames"), page.evaluate("() => window.bench.tasks"))
+    return Frames(
+        page.evaluate("() => window.bench.frames"), page.evaluate("() => window.bench.tasks")
+    )

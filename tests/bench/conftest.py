@@ -1,4 +1,6 @@
-"""The browser benches use the tests' Chromium, kernels of their own, and a page that may misbehave: peers do."""
+"""The browser benches use the tests' Chromium, kernels of their own, and a page that may misbehave:
+peers do.
+"""
 
 from __future__ import annotations
 
@@ -29,13 +31,17 @@ def jupyter_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Jupyter
 @pytest.fixture
 def page(browser: Browser, jupyter_server: JupyterServer) -> Iterator[Page]:
     """A new page that nobody watches."""
-    context = browser.new_context(viewport={"width": 1600, "height": 900}, base_url=jupyter_server.url)
+    context = browser.new_context(
+        viewport={"width": 1600, "height": 900}, base_url=jupyter_server.url
+    )
     yield context.new_page()
     context.close()
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """`make bench` writes what was measured, a part of it beside what was measured before; a single bench prints it."""
+    """`make bench` writes what was measured, a part of it beside what was measured before; a single
+    bench prints it.
+    """
     way = os.environ.get("TFGRAPHWIDGET_RESULTS")
     if way and results.ROWS:
         rows = [*(results.earlier(results.ROWS) if way == "add" else ()), *results.ROWS]

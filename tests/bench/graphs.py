@@ -1,4 +1,6 @@
-"""Large graphs for the benches, made from nothing but a number of ops or from the model of the first notebook."""
+"""Large graphs for the benches, made from nothing but a number of ops or from the model of the
+first notebook.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ def wide(ops: int) -> v1.GraphDef:
     for chain in range(CHAINS):
         before = "x"
         for k in range(ops // CHAINS):
-            node = graph_def.node.add(name=f"chain_{chain}/add_{k}", op="AddV2", input=[before, "x"])
+            node = graph_def.node.add(
+                name=f"chain_{chain}/add_{k}", op="AddV2", input=[before, "x"]
+            )
             node.attr["T"].type = tf.float32.as_datatype_enum
             before = node.name
         ends.append(before)
@@ -39,10 +43,13 @@ def many_inceptions(copies: int) -> v1.GraphDef:
             copy = graph_def.node.add()
             copy.CopyFrom(node)
             copy.name = prefix + node.name
-            copy.input[:] = [f"^{prefix}{text[1:]}" if text[0] == "^" else prefix + text for text in node.input]
+            copy.input[:] = [
+                f"^{prefix}{text[1:]}" if text[0] == "^" else prefix + text for text in node.input
+            ]
             if "_class" in copy.attr:
                 copy.attr["_class"].list.s[:] = [
-                    value.replace(b"loc:@", f"loc:@{prefix}".encode()) for value in node.attr["_class"].list.s
+                    value.replace(b"loc:@", f"loc:@{prefix}".encode())
+                    for value in node.attr["_class"].list.s
                 ]
     return graph_def
 
@@ -57,7 +64,9 @@ def live(graph_def: v1.GraphDef) -> tf.Graph:
 
 @cache
 def layered(ops: int) -> v1.MetaGraphDef:
-    """x -> dense layers with a weight, a bias, their initialisers and two skips each -> y; about so many ops in all."""
+    """x -> dense layers with a weight, a bias, their initialisers and two skips each -> y; about so
+    many ops in all.
+    """
     graph = tf.Graph()
     with graph.as_default():
         h = v1.placeholder(tf.float32, [None, 4], name="x")

@@ -1,4 +1,6 @@
-"""The files that all viewers are given: a Keras ResNet-50 in training, convolutional stages, scopes of 500 ops."""
+"""The files that all viewers are given: a Keras ResNet-50 in training, convolutional stages, scopes
+of 500 ops.
+"""
 
 from __future__ import annotations
 
@@ -17,21 +19,27 @@ FEATURES = (None, 56, 56, 64)
 
 
 def resnet() -> v1.GraphDef:
-    """ResNet-50 as Keras traces it with training=True: 2,891 ops in 1,508 scopes, weights as placeholders."""
+    """ResNet-50 as Keras traces it with training=True: 2,891 ops in 1,508 scopes, weights as
+    placeholders.
+    """
     model = tf.keras.applications.ResNet50(weights=None)
     step = tf.function(lambda x: model(x, training=True))
-    return step.get_concrete_function(tf.TensorSpec([8, 224, 224, 3], tf.float32, name="x")).graph.as_graph_def(
-        add_shapes=True
-    )
+    return step.get_concrete_function(
+        tf.TensorSpec([8, 224, 224, 3], tf.float32, name="x")
+    ).graph.as_graph_def(add_shapes=True)
 
 
 def stages(blocks: int) -> v1.GraphDef:
-    """Residual blocks of 33 ops, eight to a stage, and a head: 33 * blocks + 7 ops, three in four of them variables."""
+    """Residual blocks of 33 ops, eight to a stage, and a head: 33 * blocks + 7 ops, three in four
+    of them variables.
+    """
     pattern = two_blocks()
     second = [node for node in pattern.node if node.name.startswith("stage_0/block_1/")]
     head = [node for node in pattern.node if node.name.startswith("head/")]
     graph_def = v1.GraphDef(versions=pattern.versions)
-    graph_def.node.extend(node for node in pattern.node if node.name.startswith(("input", "stage_0/block_0/")))
+    graph_def.node.extend(
+        node for node in pattern.node if node.name.startswith(("input", "stage_0/block_0/"))
+    )
     for block in range(1, blocks):
         names = {"stage_0/block_0/": scope_of(block - 1), "stage_0/block_1/": scope_of(block)}
         copy(graph_def, second, names)
@@ -48,7 +56,9 @@ def copy(graph_def: v1.GraphDef, nodes: list[v1.NodeDef], names: dict[str, str])
     """Add the nodes to the graph under other scopes."""
 
     def renamed(text: str) -> str:
-        return next((new + text[len(old) :] for old, new in names.items() if text.startswith(old)), text)
+        return next(
+            (new + text[len(old) :] for old, new in names.items() if text.startswith(old)), text
+        )
 
     for node in nodes:
         new = graph_def.node.add()
@@ -67,7 +77,10 @@ def two_blocks() -> v1.GraphDef:
         for block in range(2):
             h = residual(h, scope_of(block))
         h = tf.reduce_mean(h, [1, 2], name="head/gap")
-        tf.nn.softmax(tf.matmul(h, variable("head/dense_kernel", [64, 10]), name="head/MatMul"), name="head/probs")
+        tf.nn.softmax(
+            tf.matmul(h, variable("head/dense_kernel", [64, 10]), name="head/MatMul"),
+            name="head/probs",
+        )
     return graph.as_graph_def(add_shapes=True)
 
 
@@ -79,7 +92,10 @@ def residual(x: tf.Tensor, scope: str) -> tf.Tensor:
         kernel = variable(conv + "kernel", [3, 3, 64, 64])
         h = tf.nn.conv2d(h, kernel, strides=1, padding="SAME", name=conv + "Conv2D")
         h = tf.nn.bias_add(h, variable(conv + "bias", [64]), name=conv + "BiasAdd")
-        moments = [variable(bn + name, [64]) for name in ("gamma", "beta", "moving_mean", "moving_variance")]
+        moments = [
+            variable(bn + name, [64])
+            for name in ("gamma", "beta", "moving_mean", "moving_variance")
+        ]
         h = tf.raw_ops.FusedBatchNormV3(
             x=h, scale=moments[0], offset=moments[1], mean=moments[2], variance=moments[3],
             is_training=False, name=bn + "FusedBatchNormV3",
@@ -98,7 +114,9 @@ def variable(name: str, shape: list[int]) -> tf.Tensor:
 
 
 def tangles(scopes: int, ops: int, seed: int = 6) -> v1.GraphDef:
-    """Scopes one after the other, each of so many additions that take two of the eight before them."""
+    """Scopes one after the other, each of so many additions that take two of the eight before
+    them.
+    """
     graph_def, draw = v1.GraphDef(), random.Random(seed)
     graph_def.node.add(name="x", op="Placeholder").attr["dtype"].type = tf.float32.as_datatype_enum
     before = ["x"]
@@ -113,16 +131,25 @@ def tangles(scopes: int, ops: int, seed: int = 6) -> v1.GraphDef:
 
 
 def slices(scopes: int, ops: int) -> v1.GraphDef:
-    """A transformer's training step, all its ops in graph order dealt to scopes of so many, one after the other."""
+    """A transformer's training step, all its ops in graph order dealt to scopes of so many, one
+    after the other.
+    """
     nodes = transformer_step().graph.as_graph_def().node[: scopes * ops]
-    of = {node.name: f"part_{number // ops}/{node.name.replace('/', '_')}" for number, node in enumerate(nodes)}
+    of = {
+        node.name: f"part_{number // ops}/{node.name.replace('/', '_')}"
+        for number, node in enumerate(nodes)
+    }
     graph_def = v1.GraphDef()
     for node in nodes:
         new = graph_def.node.add()
         new.CopyFrom(node)
         new.name = of[node.name]
-        kept = [(*text.lstrip("^").partition(":"), "^" * text.startswith("^")) for text in node.input]
-        new.input[:] = [f"{control}{of[name]}{colon}{port}" for name, colon, port, control in kept if name in of]
+        kept = [
+            (*text.lstrip("^").partition(":"), "^" * text.startswith("^")) for text in node.input
+        ]
+        new.input[:] = [
+            f"{control}{of[name]}{colon}{port}" for name, colon, port, control in kept if name in of
+        ]
     return graph_def
 
 

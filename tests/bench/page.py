@@ -1,6 +1,7 @@
 """The tables of docs/explanation/performance.md, written from the rows of results.json.
 
-python -m tests.bench.page    writes the tables and the chart of docs/explanation/performance.md; `make bench` calls it
+python -m tests.bench.page    writes the tables and the chart of docs/explanation/performance.md;
+`make bench` calls it
 """
 
 from __future__ import annotations
@@ -16,7 +17,14 @@ from tests.bench.results import AS_RECORDED, FOLDER, Row, draw
 PAGE = FOLDER.parents[1] / "docs" / "explanation" / "performance.md"
 CHART = PAGE.with_suffix(".svg")
 VIEWERS = ("TensorBoard", "Model Explorer", "Netron")
-SIZES = {106: "100", 2_891: "3,000", 10_006: "10,000", 50_002: "50,000", 99_997: "100,000", 999_907: "1,000,000"}
+SIZES = {
+    106: "100",
+    2_891: "3,000",
+    10_006: "10,000",
+    50_002: "50,000",
+    99_997: "100,000",
+    999_907: "1,000,000",
+}
 """Ops of the files that are measured, and how the page names that size."""
 MODELS = {
     "resnet": "ResNet v2 50, training",
@@ -28,7 +36,8 @@ _TABLE = re.compile(r"(<!-- (?!end )(\w+) -->\n\n).*?(?=\n\n<!-- end -->)", re.D
 
 
 def text_of(page: str, rows: Sequence[Row]) -> str:
-    """The page with its tables of these rows; they stand between `<!-- NAME -->` and `<!-- end -->`.
+    """The page with its tables of these rows; they stand between `<!-- NAME -->` and `<!-- end
+    -->`.
 
     Args:
         page: The text of the page.
@@ -53,7 +62,10 @@ def rows_of(folder: Path = FOLDER) -> list[Row]:
     Args:
         folder: Where it is.
     """
-    return [Row(**row) for row in json.loads((folder / "results.json").read_text(encoding="utf-8"))["rows"]]
+    return [
+        Row(**row)
+        for row in json.loads((folder / "results.json").read_text(encoding="utf-8"))["rows"]
+    ]
 
 
 def write(rows: Sequence[Row]) -> None:
@@ -120,23 +132,33 @@ def _with_cpu(row: Row, results: Mapping[str, Row]) -> list[str]:
     cpu = results[f"CPU of that: {row.what}"]
     cells = [f"{_number(row.ours)} ({_number(cpu.ours)})"]
     cells += [
-        f"{_number(row.others[name])} ({_number(cpu.others[name])})" if name in row.others else "" for name in VIEWERS
+        f"{_number(row.others[name])} ({_number(cpu.others[name])})" if name in row.others else ""
+        for name in VIEWERS
     ]
     return cells
 
 
 def _growth(results: Mapping[str, Row]) -> list[str]:
-    lines = ["| ops | ours | into TensorFlow | a search | the first clone |", "|---|---|---|---|---|"]
+    lines = [
+        "| ops | ours | into TensorFlow | a search | the first clone |",
+        "|---|---|---|---|---|",
+    ]
     for size, name in SIZES.items():
-        cold = results.get(f"file to the first drawing's bytes, cold process, imports included, {size:,} ops")
+        cold = results.get(
+            f"file to the first drawing's bytes, cold process, imports included, {size:,} ops"
+        )
         if cold is None:
             continue
-        cells = [_time(cold, cold.ours), *(_time(cold, values) for values in cold.others.values())][:2]
+        cells = [_time(cold, cold.ours), *(_time(cold, values) for values in cold.others.values())][
+            :2
+        ]
         search = results[f"search 'conv -grad', {size:,} ops"]
         cells += [""] * (2 - len(cells)) + [_time(search, search.ours)]
         of_size = re.compile(rf"the first clone of .* ops, {size:,} ops")
         clone = next((row for what, row in results.items() if of_size.fullmatch(what)), None)
-        lines.append(f"| {name} | {' | '.join(cells)} | {'' if clone is None else _copied(clone)} |")
+        lines.append(
+            f"| {name} | {' | '.join(cells)} | {'' if clone is None else _copied(clone)} |"
+        )
     return lines
 
 
@@ -151,8 +173,14 @@ def _patterns(results: Mapping[str, Row]) -> list[str]:
     for size in (3_000, 10_000, 100_000):
         cells = []
         for matches in (1, size // 100, size // 10):
-            of_size = re.compile(rf"match of five ops \(\w+\), {size:,} ops, {matches:,} match(es)?, CPU")
-            medians = [statistics.median(row.ours) for what, row in results.items() if of_size.fullmatch(what)]
+            of_size = re.compile(
+                rf"match of five ops \(\w+\), {size:,} ops, {matches:,} match(es)?, CPU"
+            )
+            medians = [
+                statistics.median(row.ours)
+                for what, row in results.items()
+                if of_size.fullmatch(what)
+            ]
             span = f"{min(medians):.0f} to {max(medians):.0f} ms"
             cells.append(span if matches == 1 else f"{span} ({matches:,})")
         lines.append(f"| {size:,} | {' | '.join(cells)} |")
@@ -168,14 +196,19 @@ def _folding(results: Mapping[str, Row]) -> list[str]:
             assert theirs
             (peer,) = row.others.values()
             lines.append(
-                f"| {MODELS[match[1]]} | {match[2]} | {ours[1] if ours else 0} folded, {_time(row, row.ours)} | "
+                f"| {MODELS[match[1]]} | {match[2]} | {ours[1] if ours else 0} folded, "
+                f"{_time(row, row.ours)} | "
                 f"{theirs[1]} folded, {_time(row, peer)} |"
             )
     return lines
 
 
 def _frozen_sizes(results: Mapping[str, Row]) -> list[str]:
-    calls = {"float32": "as it is", "float16": '`cast("float16")`', "bfloat16": '`cast("bfloat16")`'}
+    calls = {
+        "float32": "as it is",
+        "float16": '`cast("float16")`',
+        "bfloat16": '`cast("bfloat16")`',
+    }
     calls["int8"] = "`quantize_weights()`"
     lines = [f"| | {' | '.join(calls.values())} |", "|---|---|---|---|---|"]
     for name in ("resnet", "inception"):

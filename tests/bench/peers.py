@@ -1,7 +1,8 @@
-"""The other viewers: installed into an environment of their own, served, opened, and known to have drawn.
+"""The other viewers: installed into an environment of their own, served, opened, and known to have
+drawn.
 
-Their environment is `$TFGRAPHWIDGET_PEERS`, else a folder in the user's cache: ours keeps its pins. What cannot be
-installed is skipped, saying why.
+Their environment is `$TFGRAPHWIDGET_PEERS`, else a folder in the user's cache: ours keeps its pins.
+What cannot be installed is skipped, saying why.
 """
 
 from __future__ import annotations
@@ -37,7 +38,10 @@ with open(sys.argv[1], "rb") as source, open(sys.argv[2], "wb") as target:
         RecordWriter(target).write(event.SerializeToString())
 """
 # Netron takes `eval` away from its page, and with it Playwright's way to ask it anything.
-KEEP_EVAL = "const own = window.eval; Object.defineProperty(window, 'eval', {get: () => own, set: () => {}});"
+KEEP_EVAL = (
+    "const own = window.eval; Object.defineProperty(window, 'eval', {get: () => own, set: "
+    "() => {}});"
+)
 # Without its question to the package index whether there is a newer version.
 MODEL_EXPLORER = """
 import sys
@@ -50,7 +54,9 @@ server.start(host="127.0.0.1", port=int(sys.argv[1]), config=ModelExplorerConfig
 
 @dataclass(frozen=True)
 class Peer:
-    """A viewer: what to install, how to serve a file, where its page is, and what is there once it has drawn."""
+    """A viewer: what to install, how to serve a file, where its page is, and what is there once it
+    has drawn.
+    """
 
     name: str
     requirement: str
@@ -65,11 +71,18 @@ class Peer:
         if done.exists() and done.read_text() == self.requirement:
             return
         if not PYTHON.exists():
-            subprocess.run([sys.executable, "-m", "venv", str(HOME)], check=True, timeout=INSTALL_SECONDS)
+            subprocess.run(
+                [sys.executable, "-m", "venv", str(HOME)], check=True, timeout=INSTALL_SECONDS
+            )
         command = [str(PYTHON), "-m", "pip", "install", "--quiet", self.requirement]
-        result = subprocess.run(command, capture_output=True, text=True, timeout=INSTALL_SECONDS, check=False)
+        result = subprocess.run(
+            command, capture_output=True, text=True, timeout=INSTALL_SECONDS, check=False
+        )
         if result.returncode:
-            pytest.skip(f"{self.requirement} cannot be installed: {result.stderr.strip().rpartition(chr(10))[2]}")
+            pytest.skip(
+                f"{self.requirement} cannot be installed: "
+                f"{result.stderr.strip().rpartition(chr(10))[2]}"
+            )
         done.write_text(self.requirement)
 
     @contextmanager
@@ -78,7 +91,10 @@ class Peer:
         port = free_port()
         with (file.parent / f"{self.name}.log").open("wb") as log:
             process = subprocess.Popen(
-                self.command(file, port), stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT
+                self.command(file, port),
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
             )
         try:
             await_answer(process, f"http://127.0.0.1:{port}/", Path(log.name))
@@ -88,17 +104,28 @@ class Peer:
             process.wait(timeout=30)
 
     def open(self, context: BrowserContext, url: str, seconds: float) -> tuple[Page, float]:
-        """The page, and the seconds from asking for it to the first frame after the graph is there."""
-        context.route("**/*", lambda route: route.continue_() if "//127.0.0.1:" in route.request.url else route.abort())
+        """The page, and the seconds from asking for it to the first frame after the graph is
+        there.
+        """
+        context.route(
+            "**/*",
+            lambda route: (
+                route.continue_() if "//127.0.0.1:" in route.request.url else route.abort()
+            ),
+        )
         context.route("**/api/v1/check_new_version", lambda route: route.fulfill(body="{}"))
         context.add_init_script(KEEP_EVAL)
         if self.cookie:
-            context.add_cookies([{"name": self.cookie, "value": str(int(time.time() * 1000)), "url": url}])
+            context.add_cookies(
+                [{"name": self.cookie, "value": str(int(time.time() * 1000)), "url": url}]
+            )
         page = context.new_page()
         start = time.perf_counter()
         page.goto(url, wait_until="commit")
         page.locator(self.drawn).first.wait_for(state="attached", timeout=seconds * 1000)
-        page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+        page.evaluate(
+            "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
+        )
         return page, time.perf_counter() - start
 
 
@@ -125,16 +152,30 @@ def tensorboard(file: Path, port: int) -> list[str]:
     """The command that shows the graph, written as the event file that TensorBoard reads."""
     folder = file.parent / f"events-{file.stem}"
     folder.mkdir(exist_ok=True)
-    subprocess.run([str(PYTHON), "-c", EVENTS, str(file), str(folder / "events.out.tfevents.1.graph")], check=True)
-    return [str(HOME / "bin" / "tensorboard"), f"--logdir={folder}", f"--port={port}", "--host=127.0.0.1"]
+    subprocess.run(
+        [str(PYTHON), "-c", EVENTS, str(file), str(folder / "events.out.tfevents.1.graph")],
+        check=True,
+    )
+    return [
+        str(HOME / "bin" / "tensorboard"),
+        f"--logdir={folder}",
+        f"--port={port}",
+        "--host=127.0.0.1",
+    ]
 
 
 def models(file: Path) -> str:
-    """The query that Model Explorer opens a GraphDef with; left to itself it takes a .pb for a SavedModel."""
-    return "?data=" + quote(json.dumps({"models": [{"url": str(file), "adapterId": "builtin_graphdef"}]}))
+    """The query that Model Explorer opens a GraphDef with; left to itself it takes a .pb for a
+    SavedModel.
+    """
+    return "?data=" + quote(
+        json.dumps({"models": [{"url": str(file), "adapterId": "builtin_graphdef"}]})
+    )
 
 
-TENSORBOARD = Peer("TensorBoard", "tensorboard==2.21.0", tensorboard, lambda _: "#graphs", "tf-graph-scene g.node")
+TENSORBOARD = Peer(
+    "TensorBoard", "tensorboard==2.21.0", tensorboard, lambda _: "#graphs", "tf-graph-scene g.node"
+)
 EXPLORER = Peer(
     "Model Explorer",
     "ai-edge-model-explorer==0.1.34",
@@ -145,7 +186,12 @@ EXPLORER = Peer(
 NETRON = Peer(
     "Netron",
     "netron==9.3.3",
-    lambda file, port: [str(HOME / "bin" / "netron"), str(file), f"--port={port}", "--host=127.0.0.1"],
+    lambda file, port: [
+        str(HOME / "bin" / "netron"),
+        str(file),
+        f"--port={port}",
+        "--host=127.0.0.1",
+    ],
     lambda _: "",
     "body.default #canvas .node",
     cookie="consent",

@@ -27,7 +27,12 @@ class Watch:
         self._thread.start()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        at: TracebackType | None,
+    ) -> None:
         self._over.set()
         self._thread.join()
         self._look()
@@ -52,7 +57,9 @@ def cpu() -> float:
 
 
 def memory() -> float:
-    """The bytes that they hold now, less those that several share. Linux counts these at no cost, unlike the PSS."""
+    """The bytes that they hold now, less those that several share. Linux counts these at no cost,
+    unlike the PSS.
+    """
     held = 0.0
     for process in psutil.Process().children(recursive=True):
         with contextlib.suppress(psutil.Error):  # it has just ended

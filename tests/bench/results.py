@@ -1,4 +1,6 @@
-"""The rows that the benches measure, and what is written of them: RESULTS.md, results.json and a chart."""
+"""The rows that the benches measure, and what is written of them: RESULTS.md, results.json and a
+chart.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,8 @@ PACKAGES = ("tensorflow", "jupyterlab", "anywidget", "numpy", "scipy", "ipysigma
 
 @dataclass(frozen=True)
 class Row:
-    """What was measured, of us and of others in the same run; several measurements of each, of which the median counts.
+    """What was measured, of us and of others in the same run; several measurements of each, of
+    which the median counts.
 
     Attributes:
         chapter: The heading that it stands under.
@@ -30,7 +33,8 @@ class Row:
         others: Those of others, by name.
         note: A limit, or what others cannot do.
         day: When it was measured, as "2026-11-27".
-        recorded: What was measured elsewhere of what does not run here, in words, by name; it counts in no ratio.
+        recorded: What was measured elsewhere of what does not run here, in words, by name; it
+            counts in no ratio.
     """
 
     chapter: str
@@ -45,7 +49,9 @@ class Row:
     @property
     def fastest(self) -> tuple[float, str] | None:
         """The fastest other's median as a multiple of ours, and its name; None without one."""
-        medians = [(statistics.median(values), name) for name, values in self.others.items() if values]
+        medians = [
+            (statistics.median(values), name) for name, values in self.others.items() if values
+        ]
         ours = statistics.median(self.ours)
         if not medians or not ours:
             return None
@@ -66,7 +72,9 @@ class Row:
 
 AS_RECORDED = "as recorded on another machine, not in this run"
 GRAPH_EDITOR = "tf.contrib.graph_editor of TensorFlow 1.15 (2019)"
-"""A peer that runs on Python 3.7 at most, so that there are only figures of it that were recorded there."""
+"""A peer that runs on Python 3.7 at most, so that there are only figures of it that were recorded
+there.
+"""
 
 ROWS: list[Row] = []
 """The rows of this run."""
@@ -125,7 +133,8 @@ def machine() -> list[str]:
     cpu = re.search(r"model name\s*:\s*(.*)", _read("/proc/cpuinfo"))
     memory = re.search(r"MemTotal:\s*(\d+)", _read("/proc/meminfo"))
     return [
-        f"{os.cpu_count()} × {cpu[1] if cpu else platform.processor()}, {int(memory[1]) / 1e6:.0f} GB"
+        f"{os.cpu_count()} × {cpu[1] if cpu else platform.processor()}, {int(memory[1]) / 1e6:.0f} "
+        "GB"
         if memory
         else platform.machine(),
         f"{platform.system()} {platform.release()}, Python {platform.python_version()}",
@@ -157,7 +166,10 @@ def earlier(rows: Sequence[Row], folder: Path = FOLDER) -> list[Row]:
         folder: Where results.json is.
     """
     again = {(row.chapter, row.what) for row in rows}
-    kept = [Row(**row) for row in json.loads(_read(str(folder / "results.json")) or '{"rows": []}')["rows"]]
+    kept = [
+        Row(**row)
+        for row in json.loads(_read(str(folder / "results.json")) or '{"rows": []}')["rows"]
+    ]
     return [row for row in kept if (row.chapter, row.what) not in again]
 
 
@@ -172,7 +184,10 @@ def write(rows: Sequence[Row], folder: Path = FOLDER) -> None:
     lines = [
         "# Results of `make bench`",
         "",
-        f"Measured on {day}; the median, and the least and the most of several runs. The last column is how many times",
+        (
+            f"Measured on {day}; the median, and the least and the most of several runs. The last "
+            "column is how many times"
+        ),
         "as much the best other took; below 1 the other is better.",
         "",
         *(f"* {line}" for line in machine()),
@@ -181,20 +196,30 @@ def write(rows: Sequence[Row], folder: Path = FOLDER) -> None:
     for row in rows:
         chapters.setdefault(row.chapter, []).append(row)
     for chapter, its_rows in chapters.items():
-        lines += ["", f"## {chapter}", "", "| | ours | others | others ÷ ours |", "|---|---|---|---|"]
+        lines += [
+            "",
+            f"## {chapter}",
+            "",
+            "| | ours | others | others ÷ ours |",
+            "|---|---|---|---|",
+        ]
         for row in its_rows:
             others = "<br>".join(row.other_texts)
             ratio = "" if row.ratio is None else f"{row.ratio:.2f}"
             lines.append(
-                f"| {row.what}{row.note and f' ({row.note})'} | {text_of(row.ours, row.unit)} | {others} | {ratio} |"
+                f"| {row.what}{row.note and f' ({row.note})'} | {text_of(row.ours, row.unit)} | "
+                f"{others} | {ratio} |"
             )
     (folder / "RESULTS.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
     document = {"day": day, "machine": machine(), "rows": [asdict(row) for row in rows]}
-    (folder / "results.json").write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    (folder / "results.json").write_text(
+        json.dumps(document, indent=1, ensure_ascii=False) + "\n", encoding="utf-8"
+    )
 
 
 def draw(rows: Sequence[Row], path: Path) -> None:
-    """Draw how many times as long the fastest other took as bars, one for each job, at its largest size.
+    """Draw how many times as long the fastest other took as bars, one for each job, at its largest
+    size.
 
     Args:
         rows: The rows; those of times are drawn.
@@ -203,12 +228,20 @@ def draw(rows: Sequence[Row], path: Path) -> None:
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
-    times = [row for row in rows if row.unit in {"s", "ms", "µs"} and not row.what.startswith(_BESIDE)]
-    jobs = {re.sub(r"[\d,]+", "", row.what): row for row in times if row.fastest}  # later rows are of larger sizes
+    times = [
+        row for row in rows if row.unit in {"s", "ms", "µs"} and not row.what.startswith(_BESIDE)
+    ]
+    jobs = {
+        re.sub(r"[\d,]+", "", row.what): row for row in times if row.fastest
+    }  # later rows are of larger sizes
     if not jobs:
         return
-    compared = sorted(((*row.fastest, row.what) for row in jobs.values() if row.fastest), reverse=True)
-    with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "results", "font.family": "sans-serif"}):
+    compared = sorted(
+        ((*row.fastest, row.what) for row in jobs.values() if row.fastest), reverse=True
+    )
+    with mpl.rc_context(
+        {"svg.fonttype": "none", "svg.hashsalt": "results", "font.family": "sans-serif"}
+    ):
         figure = Figure(figsize=(11, 0.28 * len(compared) + 0.9), facecolor="white")
         axes = figure.subplots()
         for line, (ratio, name, _) in enumerate(compared):
@@ -222,7 +255,9 @@ def draw(rows: Sequence[Row], path: Path) -> None:
         axes.minorticks_off()
         axes.set_ylim(len(compared) - 0.4, -0.6)
         axes.axvline(1, color="#444", linewidth=1)
-        axes.set_xlabel("time of the fastest other ÷ ours; red where the other is faster", fontsize=9)
+        axes.set_xlabel(
+            "time of the fastest other ÷ ours; red where the other is faster", fontsize=9
+        )
         axes.spines[["top", "right"]].set_visible(False)
         figure.tight_layout()
         figure.savefig(path, metadata={"Date": None})

@@ -1,8 +1,10 @@
-"""A clone with variables of its own, against a bare `tf.import_graph_def` of the same nodes; either goes first in turn.
+"""A clone with variables of its own, against a bare `tf.import_graph_def` of the same nodes; either
+goes first in turn.
 
-`pytest -m bench tests/bench -s` prints the table. Each pair runs on a graph of its own, since graphs only grow. What
-the bare import adds is read by the editor before its clone is timed: a panel does that by itself, within a second.
-Both run in one thread, and their CPU time is taken: that of a machine with nothing else to do.
+`pytest -m bench tests/bench -s` prints the table. Each pair runs on a graph of its own, since
+graphs only grow. What the bare import adds is read by the editor before its clone is timed: a panel
+does that by itself, within a second. Both run in one thread, and their CPU time is taken: that of a
+machine with nothing else to do.
 """
 
 from __future__ import annotations
@@ -28,7 +30,9 @@ BOUND = 1.1
 
 
 def seconds(work: object, clock: Callable[[], float] = time.perf_counter) -> float:
-    """Time of a call by a clock, wall time if none is given, with the garbage of what came before collected."""
+    """Time of a call by a clock, wall time if none is given, with the garbage of what came before
+    collected.
+    """
     gc.collect()
     start = clock()
     work()  # type: ignore[operator]
@@ -36,7 +40,9 @@ def seconds(work: object, clock: Callable[[], float] = time.perf_counter) -> flo
 
 
 def one_pair(ours_first: bool) -> tuple[float, float, float]:
-    """CPU seconds of our clone without initialisation and of bare import; wall seconds of a clone with values."""
+    """CPU seconds of our clone without initialisation and of bare import; wall seconds of a clone
+    with values.
+    """
     graph = tf.Graph()
     with graph.as_default():
         v1.train.import_meta_graph(str(INCEPTION))
@@ -90,11 +96,16 @@ def ratio_of(pairs: list[tuple[float, float, float]]) -> tuple[float, str]:
     """The median of the ratios of pairs, and a text with their spread."""
     ratios = sorted(ours / bare for ours, bare, _ in pairs)
     ratio = statistics.median(ratios)
-    return ratio, f"ratio {ratio:.2f} (median of {len(pairs)} pairs, {ratios[0]:.2f} to {ratios[-1]:.2f})"
+    return (
+        ratio,
+        f"ratio {ratio:.2f} (median of {len(pairs)} pairs, {ratios[0]:.2f} to {ratios[-1]:.2f})",
+    )
 
 
 def layers_pair(meta: v1.MetaGraphDef, ours_first: bool) -> tuple[float, float, float]:
-    """CPU seconds per op of our clone and of a bare import of as many ops; wall seconds of its initialisation."""
+    """CPU seconds per op of our clone and of a bare import of as many ops; wall seconds of its
+    initialisation.
+    """
     graph = tf.Graph()
     with graph.as_default():
         v1.train.import_meta_graph(meta)
@@ -134,6 +145,15 @@ def test_an_own_clone_costs_little_more_than_a_bare_import(size: int) -> None:
     ratio, spread = ratio_of(pairs)
     columns = [[second * 1e6 for second in column] for column in zip(*pairs, strict=True)]
     what = f"clone with own variables, {size:,} ops, per op, CPU"
-    record("Clone", what, "µs", columns[0], {"tf.import_graph_def of the same nodes": columns[1]}, spread)
-    record("Clone", f"initialization of that, one session.run, {size:,} ops, per op", "µs", columns[2])
+    record(
+        "Clone",
+        what,
+        "µs",
+        columns[0],
+        {"tf.import_graph_def of the same nodes": columns[1]},
+        spread,
+    )
+    record(
+        "Clone", f"initialization of that, one session.run, {size:,} ops, per op", "µs", columns[2]
+    )
     assert ratio <= BOUND

@@ -1,7 +1,8 @@
-"""From the cell's start to the picture, in a real JupyterLab: time, messages, bytes; ipysigma on the same graph.
+"""From the cell's start to the picture, in a real JupyterLab: time, messages, bytes; ipysigma on
+the same graph.
 
-ipysigma is the notebook widget that does best on messages and bytes. It is given the same ops and edges, laid out by
-nobody: its own layout runs in the browser.
+ipysigma is the notebook widget that does best on messages and bytes. It is given the same ops and
+edges, laid out by nobody: its own layout runs in the browser.
 """
 
 from __future__ import annotations
@@ -64,12 +65,16 @@ def test_first_drawing_of_inception(page: Page, jupyter_server: JupyterServer) -
     page.on("websocket", wire.attach)
     has_peer = importlib.util.find_spec("ipysigma") is not None
     cells = [LOAD, *([OURS, PEER] if has_peer else [OURS]) * (RUNS + 1)]
-    notebook = open_notebook(page, jupyter_server, write_notebook(jupyter_server, "bench.ipynb", cells))
+    notebook = open_notebook(
+        page, jupyter_server, write_notebook(jupyter_server, "bench.ipynb", cells)
+    )
     notebook.run_cell(0)
 
     def drawn(cell: int, look: Callable[[], None]) -> tuple[float, int, int]:
         notebook.cell(cell).locator(".cm-content").click()
-        page.wait_for_function(KERNEL_IS_IDLE)  # what the cell before has sent is there, and is not counted here
+        page.wait_for_function(
+            KERNEL_IS_IDLE
+        )  # what the cell before has sent is there, and is not counted here
         wire.sizes.clear()
         start = time.perf_counter()
         page.keyboard.press("Shift+Enter")
@@ -82,16 +87,32 @@ def test_first_drawing_of_inception(page: Page, jupyter_server: JupyterServer) -
         ours.append(drawn(cell, lambda root=root: expect(root).to_be_attached(timeout=60_000)))  # type: ignore[misc]
         if has_peer:
             canvas = notebook.output(cell + 1).locator("canvas").first
-            peer.append(drawn(cell + 1, lambda canvas=canvas: expect(canvas).to_be_attached(timeout=60_000)))  # type: ignore[misc]
+            peer.append(
+                drawn(cell + 1, lambda canvas=canvas: expect(canvas).to_be_attached(timeout=60_000))
+            )  # type: ignore[misc]
     if not has_peer:
         print("\nipysigma is not installed: pip install '.[bench]'")
     what = "Inception v3 (3,379 ops, live) drawn in a notebook"
-    for k, (title, unit) in enumerate((("run the cell again", "s"), ("messages", ""), ("bytes", "MB"))):
+    for k, (title, unit) in enumerate(
+        (("run the cell again", "s"), ("messages", ""), ("bytes", "MB"))
+    ):
         scale = 1e-6 if unit == "MB" else 1
         columns = [[run[k] * scale for run in runs[1:]] for runs in (ours, peer)]
-        record("Draw", f"{what}: {title}", unit, columns[0], {"ipysigma": columns[1]} if has_peer else {})
+        record(
+            "Draw",
+            f"{what}: {title}",
+            unit,
+            columns[0],
+            {"ipysigma": columns[1]} if has_peer else {},
+        )
     firsts = [runs[0][0] for runs in (ours, peer) if runs]
-    record("Draw", f"{what}: the first cell", "s", firsts[0], {"ipysigma": firsts[1]} if has_peer else {})
+    record(
+        "Draw",
+        f"{what}: the first cell",
+        "s",
+        firsts[0],
+        {"ipysigma": firsts[1]} if has_peer else {},
+    )
     assert max(run[1] for run in ours) <= 10
     assert max(run[2] for run in ours) <= 500_000
     assert statistics.median(run[0] for run in ours) <= 1.0

@@ -1,4 +1,6 @@
-"""What we write, opened in the viewers that people have: `pytest -m bench -s tests/bench/test_exported.py`."""
+"""What we write, opened in the viewers that people have: `pytest -m bench -s
+tests/bench/test_exported.py`.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,16 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize(
     ("peer", "name"),
     [
-        *((NETRON, name) for name in ("graph.pb", "graph.pbtxt", "graph.meta", "saved/saved_model.pb", "frozen.pb")),
+        *(
+            (NETRON, name)
+            for name in (
+                "graph.pb",
+                "graph.pbtxt",
+                "graph.meta",
+                "saved/saved_model.pb",
+                "frozen.pb",
+            )
+        ),
         *((EXPLORER, name) for name in ("graph.pb", "frozen.pb")),
     ],
     ids=lambda value: value.name if isinstance(value, Peer) else value,
@@ -40,7 +51,9 @@ def test_an_exported_file_opens(peer: Peer, name: str, folder: Path, browser: Br
     file = folder / name
     with peer.served(file) as url, browser.new_context(bypass_csp=True) as context:
         page, seconds = peer.open(context, url, SECONDS)
-        if peer is NETRON:  # Model Explorer draws with WebGL: what is in its picture cannot be asked
+        if (
+            peer is NETRON
+        ):  # Model Explorer draws with WebGL: what is in its picture cannot be asked
             expect(page.locator('[id="node-name-copy/net/logits"]')).to_be_attached()
     assert seconds <= SECONDS
     print(f"\n{name}, which we wrote, opened by {peer.name}: {seconds:.1f} s", flush=True)

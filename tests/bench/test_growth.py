@@ -1,4 +1,6 @@
-"""What a graph of 100 to 1,000,000 ops costs: each size in a process of its own that has imported nothing before."""
+"""What a graph of 100 to 1,000,000 ops costs: each size in a process of its own that has imported
+nothing before.
+"""
 
 from __future__ import annotations
 
@@ -76,7 +78,9 @@ FEW = 3  # runs of what takes ten seconds and more
 
 def run(code: str, file: Path) -> dict[str, float]:
     """The figures that a process prints."""
-    done = subprocess.run([sys.executable, "-c", code, str(file)], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(file)], capture_output=True, text=True, check=True
+    )
     figures: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
     return figures
 
@@ -97,7 +101,12 @@ def test_a_file_cold_and_warm(size: str, tmp_path: Path) -> None:
     ops = f"{ours[0]['ops']:,.0f} ops"
     peer = "importing it into TensorFlow"
     no_peer = "" if theirs else "TensorFlow's import was not waited for"
-    record("Grow", f"file to an editor, cold process, imports included, {ops}", "s", column("opened", ours))
+    record(
+        "Grow",
+        f"file to an editor, cold process, imports included, {ops}",
+        "s",
+        column("opened", ours),
+    )
     for name, title, unit in (
         ("cold", "file to the first drawing's bytes, cold process, imports included", "s"),
         ("cpu", "the same, CPU", "s"),
@@ -109,8 +118,15 @@ def test_a_file_cold_and_warm(size: str, tmp_path: Path) -> None:
         record("Grow", f"file to the first drawing's bytes, warm, {ops}", "s", column("warm", ours))
     else:
         assert all("ops and scopes would be drawn" in str(figures["refusal"]) for figures in ours)
-        record("Grow", f"expand all is refused with the count, {ops}", "ms", column("refused", ours))
+        record(
+            "Grow", f"expand all is refused with the count, {ops}", "ms", column("refused", ours)
+        )
     record("Grow", f"search 'conv -grad', {ops}", "ms", column("search", ours))
     record("Grow", f"all ops downstream of the first, {ops}", "ms", column("walk", ours))
     if "clone" in ours[0]:
-        record("Grow", f"the first clone of {ours[0]['copied']:,.0f} ops, {ops}", "s", column("clone", ours))
+        record(
+            "Grow",
+            f"the first clone of {ours[0]['copied']:,.0f} ops, {ops}",
+            "s",
+            column("clone", ours),
+        )

@@ -1,4 +1,6 @@
-"""The index of a live graph, against `graph.as_graph_def()` of the same graph in the same run; growth; memory."""
+"""The index of a live graph, against `graph.as_graph_def()` of the same graph in the same run;
+growth; memory.
+"""
 
 from __future__ import annotations
 
@@ -32,16 +34,22 @@ def seconds(work: object) -> float:
     return time.perf_counter() - start
 
 
-@pytest.mark.parametrize("made", [lambda: wide(100_000), lambda: many_inceptions(30)], ids=["wide", "inceptions"])
+@pytest.mark.parametrize(
+    "made", [lambda: wide(100_000), lambda: many_inceptions(30)], ids=["wide", "inceptions"]
+)
 def test_index_of_a_live_graph_of_100000_ops(made: object) -> None:
     graph = live(made())  # type: ignore[operator]
     body = tgw.edit(graph)._core.source.body
-    pairs = [(seconds(lambda: build(body.nodes())), seconds(graph.as_graph_def)) for _ in range(9)][1:]
+    pairs = [(seconds(lambda: build(body.nodes())), seconds(graph.as_graph_def)) for _ in range(9)][
+        1:
+    ]
     ours = statistics.median(pair[0] for pair in pairs)
     ratio = statistics.median(a / b for a, b in pairs)
     columns = [list(column) for column in zip(*pairs, strict=True)]
     what = f"index of {len(graph.get_operations()):,} live ops"
-    record("Read", what, "s", columns[0], {"graph.as_graph_def()": columns[1]}, f"ratio {ratio:.2f}")
+    record(
+        "Read", what, "s", columns[0], {"graph.as_graph_def()": columns[1]}, f"ratio {ratio:.2f}"
+    )
     assert ratio <= 2.5
     assert ours <= 1.5
 
@@ -58,7 +66,12 @@ def test_growing_by_1000_ops(size: int) -> None:
             for _ in range(1_000):
                 x = tf.raw_ops.Identity(input=x)
         taken.append(seconds(lambda: editor._core.index))
-    record("Read", f"1,000 new ops in a live graph of {size:,}", "ms", [1e3 * second for second in taken])
+    record(
+        "Read",
+        f"1,000 new ops in a live graph of {size:,}",
+        "ms",
+        [1e3 * second for second in taken],
+    )
     assert editor._core.index.names[-1] == x.op.name
     assert statistics.median(taken) <= 0.030
 
@@ -72,13 +85,26 @@ def test_memory_of_an_index() -> None:
         getattr(index, name)
     held = tracemalloc.get_traced_memory()[0]
     tracemalloc.stop()
-    record("Read", f"memory of an index beyond its NodeDefs, {len(index):,} ops, per op", "bytes", held / len(index))
+    record(
+        "Read",
+        f"memory of an index beyond its NodeDefs, {len(index):,} ops, per op",
+        "bytes",
+        held / len(index),
+    )
     assert held / len(index) <= 1024
 
 
 def test_importing_the_package() -> None:
-    code = "import time; t = time.perf_counter(); import tfgraphwidget, sys; print(time.perf_counter() - t)"
+    code = (
+        "import time; t = time.perf_counter(); import tfgraphwidget, sys; "
+        "print(time.perf_counter() - t)"
+    )
     code += "; assert 'tensorflow' not in sys.modules"
     taken = [float(subprocess.check_output([sys.executable, "-c", code])) for _ in range(5)]
-    record("Read", "import tfgraphwidget, cold, without TensorFlow", "ms", [1e3 * second for second in taken])
+    record(
+        "Read",
+        "import tfgraphwidget, cold, without TensorFlow",
+        "ms",
+        [1e3 * second for second in taken],
+    )
     assert statistics.median(taken) <= 0.3

@@ -1,4 +1,6 @@
-"""The layout's time on graphs of 14 and 100 thousand ops, all open; and its look beside graphviz's dot."""
+"""The layout's time on graphs of 14 and 100 thousand ops, all open; and its look beside graphviz's
+dot.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,9 @@ def test_everything_open_is_laid_out_in_time(graph: str, ops: int, most: float) 
     made = many_inceptions(ops // 3379) if graph == "inceptions" else stages(ops // 33)
     took, visible = [], []
     for _ in range(RUNS):
-        index = build(made.node)  # as of a file just opened: nothing is remembered of a layout before
+        index = build(
+            made.node
+        )  # as of a file just opened: nothing is remembered of a layout before
         everything = ViewSpec(frozenset(outline_of(index)[0].names))
         build_visible_graph(index, ViewSpec())  # what is known of the graph, whatever is open
         start = time.process_time()
@@ -47,19 +51,29 @@ def test_everything_open_is_laid_out_in_time(graph: str, ops: int, most: float) 
         visible.append(between - start)
     size = f"{positions.box[0, 2]:,.0f} × {positions.box[0, 3]:,.0f} pixels"
     what = f"layout of everything open, {len(index):,} ops of {graph}, {len(shown):,} items, CPU"
-    record("Draw", what, "s", took, note=f"{statistics.median(visible):.2f} s of it for what is visible; {size}")
+    record(
+        "Draw",
+        what,
+        "s",
+        took,
+        note=f"{statistics.median(visible):.2f} s of it for what is visible; {size}",
+    )
     assert statistics.median(took) <= most
 
 
 @pytest.mark.parametrize("layers", [10, 40, 80])
 def test_the_look_beside_dot_s(layers: int) -> None:
-    """The same flat graph, without scopes, with the same boxes: crossings, lines' length, area, boxes run through."""
+    """The same flat graph, without scopes, with the same boxes: crossings, lines' length, area,
+    boxes run through.
+    """
     if shutil.which("dot") is None:
         pytest.skip("graphviz is not installed: there is no dot to compare with")
     nodes = layered(25 * layers).graph_def.node
     flat = {node.name: node.name.replace("/", "_") for node in nodes}
     bare = [
-        SimpleNamespace(name=flat[node.name], op=node.op, attr={}, input=[flat[op] for op in _read_by(node)])
+        SimpleNamespace(
+            name=flat[node.name], op=node.op, attr={}, input=[flat[op] for op in _read_by(node)]
+        )
         for node in nodes
     ]
     shown = build_visible_graph(build(bare), ViewSpec(fold=False, badges=False))
@@ -73,7 +87,11 @@ def test_the_look_beside_dot_s(layers: int) -> None:
     theirs = _quality(box, routes)
     what = f"layout of a flat graph, {len(linked)} ops, {len(routes)} lines"
     record("Draw", f"{what}, CPU", "s", ours_took, {"dot": dot_took})
-    for quality, unit in (("crossings", ""), ("length", "million pixels"), ("area", "million pixels²")):
+    for quality, unit in (
+        ("crossings", ""),
+        ("length", "million pixels"),
+        ("area", "million pixels²"),
+    ):
         record("Draw", f"{what}: {quality}", unit, ours[quality], {"dot": theirs[quality]})
     assert ours["through"] <= 0.001 * len(routes)
     assert ours["area"] <= 2.0 * theirs["area"]
@@ -83,13 +101,24 @@ def _read_by(node: Any) -> list[str]:
     return [text.split(":")[0] for text in node.input if text[0] != "^"]
 
 
-def _by_dot(shown: VisibleGraph, box: Floats, linked: npt.NDArray[np.int32]) -> tuple[Floats, list[Floats], float]:
-    """Boxes and polylines (the splines' control points) from `dot -Tplain`, in pixels, y up, and dot's CPU seconds."""
-    lines = [f"n{i} [shape=box fixedsize=true width={box[i, 2] / INCH} height={box[i, 3] / INCH}]" for i in linked]
-    lines += [f"n{a} -> n{b}" for a, b in zip(shown.source.tolist(), shown.target.tolist(), strict=True)]
+def _by_dot(
+    shown: VisibleGraph, box: Floats, linked: npt.NDArray[np.int32]
+) -> tuple[Floats, list[Floats], float]:
+    """Boxes and polylines (the splines' control points) from `dot -Tplain`, in pixels, y up, and
+    dot's CPU seconds.
+    """
+    lines = [
+        f"n{i} [shape=box fixedsize=true width={box[i, 2] / INCH} height={box[i, 3] / INCH}]"
+        for i in linked
+    ]
+    lines += [
+        f"n{a} -> n{b}" for a, b in zip(shown.source.tolist(), shown.target.tolist(), strict=True)
+    ]
     before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
     text = "digraph {" + ";".join(lines) + "}"
-    plain = subprocess.run(["dot", "-Tplain"], input=text, capture_output=True, text=True, check=True).stdout
+    plain = subprocess.run(
+        ["dot", "-Tplain"], input=text, capture_output=True, text=True, check=True
+    ).stdout
     took = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
     boxes, routes = [], []
     for kind, *words in map(str.split, plain.splitlines()):
@@ -103,7 +132,9 @@ def _by_dot(shown: VisibleGraph, box: Floats, linked: npt.NDArray[np.int32]) -> 
 
 
 def _quality(box: Floats, routes: list[Floats]) -> dict[str, float]:
-    """Crossings of lines, their length and the area in millions of pixels, and how many run through a box."""
+    """Crossings of lines, their length and the area in millions of pixels, and how many run through
+    a box.
+    """
     pieces = np.array([[*a, *b, n] for n, way in enumerate(routes) for a, b in pairwise(way)])
     low, high = box[:, :2], box[:, :2] + box[:, 2:]
     every = np.concatenate([low, high, *routes])
@@ -116,7 +147,9 @@ def _quality(box: Floats, routes: list[Floats]) -> dict[str, float]:
 
 
 def _inside(piece: Floats, low: Floats, high: Floats) -> bool:
-    """Whether a straight piece has points in a box; its ends are sampled in between, which suffices for boxes."""
+    """Whether a straight piece has points in a box; its ends are sampled in between, which suffices
+    for boxes.
+    """
     points = piece[:2] + np.linspace(0, 1, 40)[:, None] * (piece[2:4] - piece[:2])
     return bool(((points[:, None] > low) & (points[:, None] < high)).all(axis=2).any())
 

@@ -1,4 +1,6 @@
-"""fold_constants against the constant folding of TensorFlow's optimizer; sizes after cast and quantize_weights."""
+"""fold_constants against the constant folding of TensorFlow's optimizer; sizes after cast and
+quantize_weights.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,11 @@ def graph_of(name: str, folder: Path) -> Any:
     """The GraphDef of a model."""
     path = written(name, folder)
     data = path.read_bytes()
-    return v1.GraphDef.FromString(data) if path.suffix == ".pb" else v1.MetaGraphDef.FromString(data).graph_def
+    return (
+        v1.GraphDef.FromString(data)
+        if path.suffix == ".pb"
+        else v1.MetaGraphDef.FromString(data).graph_def
+    )
 
 
 @pytest.mark.parametrize("name", ["resnet", "inception", "seq2seq", "transformer"])
@@ -49,7 +55,9 @@ def test_constants_are_folded(name: str, tmp_path: Path, monkeypatch: pytest.Mon
         start = time.process_time()
         _, (grappler,) = optimizer.optimize(index, outputs)
         peer.append(time.process_time() - start)
-    note = f"{own_text} grappler: {len(grappler.folded):,} folded, {len(grappler.removed):,} removed"
+    note = (
+        f"{own_text} grappler: {len(grappler.folded):,} folded, {len(grappler.removed):,} removed"
+    )
     what = f"fold_constants, {name}, {len(graph_def.node):,} ops, CPU"
     record("Passes", what, "s", own, {"grappler's constant folding": peer}, note)
     assert statistics.median(own) <= 2 * statistics.median(peer)

@@ -1,4 +1,6 @@
-"""Matching at 3,000, 10,000 and 100,000 ops; replacing all blocks of Inception v3, against a loop with `replace`."""
+"""Matching at 3,000, 10,000 and 100,000 ops; replacing all blocks of Inception v3, against a loop
+with `replace`.
+"""
 
 from __future__ import annotations
 
@@ -21,10 +23,14 @@ FIVE_OPS = {
     "Identity": "Exp(Identity(Tanh(Relu(Pad(x, p)))))",
 }
 BLOCK = (
-    "Relu(FusedBatchNormV3(Conv2D(x, w=Variable, strides=$s, padding=$p), g=Const, b=Variable, m=Variable, v=Variable, "
+    "Relu(FusedBatchNormV3(Conv2D(x, w=Variable, strides=$s, padding=$p), g=Const, b=Variable, "
+    "m=Variable, v=Variable, "
     "epsilon=$e, is_training=False))"
 )
-NEW = "Elu(FusedBatchNormV3(Conv2D(x, w, strides=$s, padding=$p), g, b, m, v, epsilon=$e, is_training=False))"
+NEW = (
+    "Elu(FusedBatchNormV3(Conv2D(x, w, strides=$s, padding=$p), g, b, m, v, epsilon=$e, "
+    "is_training=False))"
+)
 RUNS = 5
 LOOP = 6  # blocks that the loop replaces; it is linear in them
 
@@ -43,7 +49,16 @@ def blocks(ops: int, every: int) -> v1.GraphDef:
     last = "x"
     for k in range(ops // 10):
         scope = f"block_{k}"
-        kinds = ["Conv2D", "BiasAdd", "Mul", "Pad", "Elu" if k % every else "Relu", "Tanh", "Identity", "Exp"]
+        kinds = [
+            "Conv2D",
+            "BiasAdd",
+            "Mul",
+            "Pad",
+            "Elu" if k % every else "Relu",
+            "Tanh",
+            "Identity",
+            "Exp",
+        ]
         for name in ("w", "b"):
             graph_def.node.add(name=f"{scope}/{name}", op="Const")
         for kind in kinds:
@@ -63,12 +78,23 @@ def test_match_of_a_pattern_of_five_ops(ops: int, every: int, kind: str) -> None
     assert len(hits) == max(1, ops // 10 // every)
     took = [seconds(lambda: find_matches(index, pattern)) for _ in range(5)]
     each = seconds(lambda: [hit.ops for hit in hits])
-    what = f"match of five ops ({kind}), {ops:,} ops, {len(hits):,} {'match' if len(hits) == 1 else 'matches'}, CPU"
-    record("Patterns", what, "ms", [second * 1e3 for second in took], note=f"their names {each * 1e3:.0f} ms more")
+    what = (
+        f"match of five ops ({kind}), {ops:,} ops, {len(hits):,} "
+        f"{'match' if len(hits) == 1 else 'matches'}, CPU"
+    )
+    record(
+        "Patterns",
+        what,
+        "ms",
+        [second * 1e3 for second in took],
+        note=f"their names {each * 1e3:.0f} ms more",
+    )
     assert statistics.median(took) < 0.05
 
 
-def test_replace_all_blocks_of_inception_against_a_loop(inception: tuple[tf.Graph, v1.Session]) -> None:
+def test_replace_all_blocks_of_inception_against_a_loop(
+    inception: tuple[tf.Graph, v1.Session],
+) -> None:
     graph, session = inception
     editor = tgw.edit(graph, session=session)
     hits = editor.match(BLOCK)
@@ -76,7 +102,9 @@ def test_replace_all_blocks_of_inception_against_a_loop(inception: tuple[tf.Grap
     for _ in range(RUNS):
         at_once.append(seconds(lambda: editor.replace_all(BLOCK, NEW, into="elu")))
         editor.undo()
-        each.append(seconds(lambda: [replace(editor, hit) for hit in hits[:LOOP]]) / LOOP * len(hits))
+        each.append(
+            seconds(lambda: [replace(editor, hit) for hit in hits[:LOOP]]) / LOOP * len(hits)
+        )
         editor.history.goto(0)
     what = f"replace_all of the {len(hits)} blocks of Inception v3, live, CPU"
     note = f"the loop is reckoned from its first {LOOP}"
@@ -85,8 +113,12 @@ def test_replace_all_blocks_of_inception_against_a_loop(inception: tuple[tf.Grap
 
 
 def replace(editor: tgw.GraphEditor, hit: Match) -> None:
-    def block(x: tf.Tensor, w: tf.Tensor, g: tf.Tensor, b: tf.Tensor, m: tf.Tensor, v: tf.Tensor) -> tf.Tensor:
+    def block(
+        x: tf.Tensor, w: tf.Tensor, g: tf.Tensor, b: tf.Tensor, m: tf.Tensor, v: tf.Tensor
+    ) -> tf.Tensor:
         conv = tf.nn.conv2d(x, w, hit.s, hit.p)
-        return tf.nn.elu(tf.compat.v1.nn.fused_batch_norm(conv, g, b, m, v, hit.e, is_training=False)[0])
+        return tf.nn.elu(
+            tf.compat.v1.nn.fused_batch_norm(conv, g, b, m, v, hit.e, is_training=False)[0]
+        )
 
     editor.replace(list(hit.ops), block, remove=True)

@@ -1,4 +1,6 @@
-"""renew() against doing it by hand: open a session, run all reads in the old one and all assigns, fed, in the new."""
+"""renew() against doing it by hand: open a session, run all reads in the old one and all assigns,
+fed, in the new.
+"""
 
 from __future__ import annotations
 
@@ -22,12 +24,15 @@ def model(*, resource: bool) -> tuple[tf.Graph, list[tf.Variable]]:
     with graph.as_default():
         x = v1.placeholder(tf.float32, [FLOATS])
         variables = [
-            v1.Variable(tf.fill([FLOATS], float(k)), name=f"v{k}", use_resource=resource) for k in range(VARIABLES)
+            v1.Variable(tf.fill([FLOATS], float(k)), name=f"v{k}", use_resource=resource)
+            for k in range(VARIABLES)
         ]
         for variable in variables:
             x = x * variable
         gradients = tf.gradients(tf.reduce_sum(x), variables)
-        v1.train.GradientDescentOptimizer(0.1).apply_gradients(list(zip(gradients, variables, strict=True)))
+        v1.train.GradientDescentOptimizer(0.1).apply_gradients(
+            list(zip(gradients, variables, strict=True))
+        )
     return graph, variables
 
 
@@ -42,7 +47,9 @@ def by_hand(session: v1.Session, variables: list[tf.Variable]) -> v1.Session:
 
 
 @pytest.mark.parametrize("resource", [False, True], ids=["ref", "resource"])
-def test_renewing_costs_at_most_half_as_much_again_as_reading_and_writing_by_hand(resource: bool) -> None:
+def test_renewing_costs_at_most_half_as_much_again_as_reading_and_writing_by_hand(
+    resource: bool,
+) -> None:
     graph, variables = model(resource=resource)
     hand, session = initialised(graph), initialised(graph)
     ratios, times = [], []
@@ -56,7 +63,16 @@ def test_renewing_costs_at_most_half_as_much_again_as_reading_and_writing_by_han
     with graph.as_default():
         assert session.run(variables[-1])[0] == VARIABLES - 1
     ratio, kind = statistics.median(ratios), "resource" if resource else "ref"
-    hand_times, our_times = ([1e3 * second for second in column] for column in zip(*times, strict=True))
+    hand_times, our_times = (
+        [1e3 * second for second in column] for column in zip(*times, strict=True)
+    )
     what = f"renewal of a session with 100 MB of {kind} variables"
-    record("Sessions", what, "ms", our_times, {"a new session, values by hand": hand_times}, f"ratio {ratio:.2f}")
+    record(
+        "Sessions",
+        what,
+        "ms",
+        our_times,
+        {"a new session, values by hand": hand_times},
+        f"ratio {ratio:.2f}",
+    )
     assert ratio <= 1.5

@@ -1,7 +1,8 @@
-"""One edge of a graph of 50,000 ops moved, and moved back; against importing the graph again with the edge changed.
+"""One edge of a graph of 50,000 ops moved, and moved back; against importing the graph again with
+the edge changed.
 
-That is what people do today: TensorFlow has no public call that changes an edge. `pytest -m bench tests/bench -s`
-prints the table.
+That is what people do today: TensorFlow has no public call that changes an edge. `pytest -m bench
+tests/bench -s` prints the table.
 """
 
 from __future__ import annotations
@@ -35,7 +36,9 @@ GRAPHS: dict[str, tuple[Callable[[], v1.MetaGraphDef], str, str]] = {
 
 
 class Clock:
-    """Milliseconds of calls: by the clock on the wall, and of this thread alone, whatever else the machine does."""
+    """Milliseconds of calls: by the clock on the wall, and of this thread alone, whatever else the
+    machine does.
+    """
 
     def __init__(self) -> None:
         self.wall: list[float] = []
@@ -50,7 +53,10 @@ class Clock:
 
     def __str__(self) -> str:
         wall, own = (statistics.median(times[1:] or times) for times in (self.wall, self.own))
-        return f"{wall:.2f} ms (of this thread {own:.2f}, best {min(self.own):.2f}; the first {self.wall[0]:.1f})"
+        return (
+            f"{wall:.2f} ms (of this thread {own:.2f}, best {min(self.own):.2f}; the first "
+            f"{self.wall[0]:.1f})"
+        )
 
 
 def import_again(graph_def: v1.GraphDef, old: str, new: str) -> None:
@@ -68,7 +74,9 @@ def import_again(graph_def: v1.GraphDef, old: str, new: str) -> None:
 
 @pytest.mark.parametrize("where", ["live graph", "file"])
 @pytest.mark.parametrize("kind", GRAPHS)
-def test_a_reroute_and_its_undo_against_an_import_of_the_graph(kind: str, where: str, tmp_path: Path) -> None:
+def test_a_reroute_and_its_undo_against_an_import_of_the_graph(
+    kind: str, where: str, tmp_path: Path
+) -> None:
     make, old, new = GRAPHS[kind]
     meta = make()
     if where == "file":
@@ -86,7 +94,13 @@ def test_a_reroute_and_its_undo_against_an_import_of_the_graph(kind: str, where:
     imported.time(lambda: import_again(meta.graph_def, old, new))
     ratio = imported.wall[0] / statistics.median(there.wall[1:])
     what = f"{kind}, {where}, {len(editor._core.index):,} ops"
-    record("Edit", f"reroute, {what}", "ms", there.wall[1:], {"tf.import_graph_def with input_map": imported.wall[0]})
+    record(
+        "Edit",
+        f"reroute, {what}",
+        "ms",
+        there.wall[1:],
+        {"tf.import_graph_def with input_map": imported.wall[0]},
+    )
     record("Edit", f"undo of that, {what}", "ms", back.wall[1:])
     assert ratio >= 50
     assert statistics.median(back.wall[1:]) * 50 <= imported.wall[0]
@@ -112,13 +126,24 @@ def test_ten_thousand_edits_leave_no_drift_and_memory_grows_with_the_edits_only(
             gc.collect()
             at_random.refused.clear()
             steps = len(editor.history.done) + len(editor.history.undone)
-            sizes.append((tracemalloc.get_traced_memory()[0], steps, len(editor.graph.get_operations())))
+            sizes.append(
+                (tracemalloc.get_traced_memory()[0], steps, len(editor.graph.get_operations()))
+            )
     spent = time.perf_counter() - start
     tracemalloc.stop()
-    assert {n.name: n.SerializeToString(deterministic=True) for n in editor._core.index.nodes} == written(editor)
+    assert {
+        n.name: n.SerializeToString(deterministic=True) for n in editor._core.index.nodes
+    } == written(editor)
     editor.history.goto(0)
     assert seen(editor) == before
-    record("Edit", "10,000 random edits, undos and redos, each (while memory is traced)", "ms", spent * 1e3 / 10_000)
+    record(
+        "Edit",
+        "10,000 random edits, undos and redos, each (while memory is traced)",
+        "ms",
+        spent * 1e3 / 10_000,
+    )
     for size, steps, ops in sizes:
-        print(f"{size / 1e6:7.1f} MB, {steps:6,} edits remembered, {ops:6,} ops in TensorFlow's graph")
+        print(
+            f"{size / 1e6:7.1f} MB, {steps:6,} edits remembered, {ops:6,} ops in TensorFlow's graph"
+        )
     assert isinstance(editor.history.undone[-1].patch, Patch)

@@ -29,7 +29,9 @@ WORK: dict[str, Callable[[GraphEditor], object]] = {
     "path": lambda e: e.path("x", "y"),
     "enclosed": lambda e: e.ops("chain_0/add_3").connected(until=["y"]),
     "grow": lambda e: e.ops(scope="chain_1").grow(),
-    "inputs, outputs": lambda e: (~e.ops(scope="chain_1")).inputs and (~e.ops(scope="chain_1")).outputs,
+    "inputs, outputs": lambda e: (
+        (~e.ops(scope="chain_1")).inputs and (~e.ops(scope="chain_1")).outputs
+    ),
     "fan_out": lambda e: e.ops(consumers=2),
     "downstream of half": lambda e: e.downstream(*tensors(e)),
     "ops of half": lambda e: e.ops(*tensors(e)) & e.ops(*tensors(e)),
@@ -45,7 +47,9 @@ def tensors(editor: GraphEditor) -> list[str]:
 
 
 def milliseconds(work: Callable[[], object], times: int = 7) -> tuple[float, float]:
-    """Of the first run, and the median of all: of this thread alone, whatever else the machine does."""
+    """Of the first run, and the median of all: of this thread alone, whatever else the machine
+    does.
+    """
     taken = runs_of(work, times)
     return taken[0], statistics.median(taken)
 
@@ -83,8 +87,13 @@ def test_between_on_a_wide_graph_of_20000_ops() -> None:
     start, end = (graph.get_operation_by_name(name) for name in ("x", "y"))
     peers = {"op_selector.map_subgraph": runs_of(lambda: mapped(start, end), 5)}
     assert mapped(start, end) == len(graph.get_operations()) - 1  # it leaves x out, which is given
-    peers["op_selector.get_backward_walk_ops"] = runs_of(lambda: op_selector.get_backward_walk_ops([end]), 5)
-    what, note = "what lies between two tensors of a live graph of 20,001 ops", f"the first time {first:.1f} ms"
+    peers["op_selector.get_backward_walk_ops"] = runs_of(
+        lambda: op_selector.get_backward_walk_ops([end]), 5
+    )
+    what, note = (
+        "what lies between two tensors of a live graph of 20,001 ops",
+        f"the first time {first:.1f} ms",
+    )
     record("Select", what, "ms", ours, peers, note, {GRAPH_EDITOR: "9,400 ms"})
     assert statistics.median(ours) <= 10
 
@@ -94,5 +103,7 @@ def test_every_walk_is_linear() -> None:
     print(f"\n{'ms at ops':22}" + "".join(f"{size:>10,}" for size in SIZES) + "   80k : 20k")
     for name, work in WORK.items():
         taken = [milliseconds(lambda work=work, e=e: work(e), times=5)[1] for e in editors]  # type: ignore[misc]
-        print(f"{name:22}" + "".join(f"{t:>10.1f}" for t in taken) + f"   {taken[2] / taken[1]:.1f}")
+        print(
+            f"{name:22}" + "".join(f"{t:>10.1f}" for t in taken) + f"   {taken[2] / taken[1]:.1f}"
+        )
         assert taken[2] <= 4 * 2 * max(taken[1], 1), name

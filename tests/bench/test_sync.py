@@ -22,7 +22,10 @@ def test_sync_costs_at_most_half_as_much_again_as_plain_assigns(resource: bool) 
     graph = tf.Graph()
     with graph.as_default():
         pairs = [
-            [v1.Variable(tf.fill([FLOATS], float(k)), name=f"{s}v{k}", use_resource=resource) for s in ("", "copy/")]
+            [
+                v1.Variable(tf.fill([FLOATS], float(k)), name=f"{s}v{k}", use_resource=resource)
+                for s in ("", "copy/")
+            ]
             for k in range(VARIABLES)
         ]
         plain = tf.group(*(v1.assign(b, a if not resource else a.read_value()) for a, b in pairs))
@@ -40,7 +43,9 @@ def test_sync_costs_at_most_half_as_much_again_as_plain_assigns(resource: bool) 
             ratios.append(spent[1] / spent[0])
     ratio = statistics.median(ratios)
     kind = "resource" if resource else "ref"
-    plain_times, our_times = ([1e3 * second for second in column] for column in zip(*times, strict=True))
+    plain_times, our_times = (
+        [1e3 * second for second in column] for column in zip(*times, strict=True)
+    )
     what = f"sync of 100 MB of {kind} variables"
     record("Sessions", what, "ms", our_times, {"plain assigns": plain_times}, f"ratio {ratio:.2f}")
     assert ratio <= 1.5

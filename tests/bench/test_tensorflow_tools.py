@@ -1,7 +1,9 @@
-"""Copying, cutting and freezing beside what TensorFlow has for it: `lift_to_graph`, `tf.compat.v1.graph_util`.
+"""Copying, cutting and freezing beside what TensorFlow has for it: `lift_to_graph`,
+`tf.compat.v1.graph_util`.
 
-And beside the figures that were recorded of its graph_editor, which ran on Python 3.7 at most. Each pair runs in turn
-on graphs of its own; CPU seconds of this process. What a peer cannot do is asserted here, and stands in the notes.
+And beside the figures that were recorded of its graph_editor, which ran on Python 3.7 at most. Each
+pair runs in turn on graphs of its own; CPU seconds of this process. What a peer cannot do is
+asserted here, and stands in the notes.
 """
 
 from __future__ import annotations
@@ -28,7 +30,8 @@ pytestmark = pytest.mark.bench
 RUNS = 5
 OPS = 5_000
 LIFTED = (
-    "lift_to_graph leaves initializers and values behind and makes no variables of the ops: its copy cannot be "
+    "lift_to_graph leaves initializers and values behind and makes no variables of the ops: its "
+    "copy cannot be "
     "initialized; it takes inputs and outputs of a live graph, not files"
 )
 
@@ -41,8 +44,12 @@ def cpu(work: Callable[[], object]) -> float:
     return time.process_time() - start
 
 
-def in_turn(ours: Callable[[], float], peer: Callable[[], float]) -> tuple[list[float], list[float]]:
-    """Figures of both, either first in turn; those of the first round, in which modules are imported, do not count."""
+def in_turn(
+    ours: Callable[[], float], peer: Callable[[], float]
+) -> tuple[list[float], list[float]]:
+    """Figures of both, either first in turn; those of the first round, in which modules are
+    imported, do not count.
+    """
     pairs = []
     for number in range(RUNS + 1):
         first, second = (ours, peer) if number % 2 else (peer, ours)
@@ -63,7 +70,9 @@ def test_a_clone_into_another_graph_against_lift_to_graph() -> None:
     def ours() -> float:
         editor, other = tgw.edit(imported_inception()), tf.Graph()
         len(editor._core.index)
-        taken = cpu(lambda: editor.clone("input:0", INCEPTION_OUTPUT, "copy", graph=other, init="none"))
+        taken = cpu(
+            lambda: editor.clone("input:0", INCEPTION_OUTPUT, "copy", graph=other, init="none")
+        )
         with other.as_default():
             assert v1.global_variables_initializer().type == "NoOp"
             assert len(v1.global_variables()) == 378
@@ -84,8 +93,12 @@ def test_a_clone_into_another_graph_against_lift_to_graph() -> None:
     assert statistics.median(own) <= statistics.median(others)
 
 
-@pytest.mark.parametrize(("name", "least", "most"), [("copy", 215, 270), ("graph_replace", 180, 520)])
-def test_the_names_of_graph_editor_beside_what_was_recorded_of_it(name: str, least: int, most: int) -> None:
+@pytest.mark.parametrize(
+    ("name", "least", "most"), [("copy", 215, 270), ("graph_replace", 180, 520)]
+)
+def test_the_names_of_graph_editor_beside_what_was_recorded_of_it(
+    name: str, least: int, most: int
+) -> None:
     meta = layered(OPS)
 
     def ours() -> float:
@@ -113,7 +126,16 @@ def test_a_part_is_cut_out_of_a_file_against_extract_sub_graph(tmp_path: Path) -
     cut: dict[str, set[str]] = {}
 
     def ours() -> float:
-        return cpu(lambda: tgw.edit(path).extract([], [f"{output}:0"]).save(tmp_path / "ours.pb", verify=False)) * 1e3
+        return (
+            cpu(
+                lambda: (
+                    tgw.edit(path)
+                    .extract([], [f"{output}:0"])
+                    .save(tmp_path / "ours.pb", verify=False)
+                )
+            )
+            * 1e3
+        )
 
     def peer() -> float:
         def work() -> None:
@@ -125,9 +147,18 @@ def test_a_part_is_cut_out_of_a_file_against_extract_sub_graph(tmp_path: Path) -
 
     own, others = in_turn(ours, peer)
     for name in ("ours", "peer"):
-        cut[name] = {node.name for node in v1.GraphDef.FromString((tmp_path / f"{name}.pb").read_bytes()).node}
-    what = f"cut of what the output needs, ResNet v2 50, training, {len(meta.graph_def.node):,} ops, file to file, CPU"
-    more = f"{len(cut['ours']):,} ops, with the initializers of variables; extract_sub_graph {len(cut['peer']):,}"
+        cut[name] = {
+            node.name
+            for node in v1.GraphDef.FromString((tmp_path / f"{name}.pb").read_bytes()).node
+        }
+    what = (
+        f"cut of what the output needs, ResNet v2 50, training, {len(meta.graph_def.node):,} "
+        "ops, file to file, CPU"
+    )
+    more = (
+        f"{len(cut['ours']):,} ops, with the initializers of variables; extract_sub_graph "
+        f"{len(cut['peer']):,}"
+    )
     record("Select", what, "ms", own, {"tf.compat.v1.graph_util.extract_sub_graph": others}, more)
     assert cut["peer"] <= cut["ours"]
 
@@ -146,11 +177,16 @@ def test_freezing_against_convert_variables_to_constants(tmp_path: Path) -> None
 
     def ours() -> float:
         path = tmp_path / "ours.pb"
-        return cpu(lambda: editor.save(path, "input:0", INCEPTION_OUTPUT, frozen=True, verify=False)) * 1e3
+        return (
+            cpu(lambda: editor.save(path, "input:0", INCEPTION_OUTPUT, frozen=True, verify=False))
+            * 1e3
+        )
 
     def peer() -> float:
         def work() -> None:
-            frozen = v1.graph_util.convert_variables_to_constants(session, graph.as_graph_def(), [output])
+            frozen = v1.graph_util.convert_variables_to_constants(
+                session, graph.as_graph_def(), [output]
+            )
             (tmp_path / "peer.pb").write_bytes(frozen.SerializeToString())
 
         return cpu(work) * 1e3
@@ -159,5 +195,11 @@ def test_freezing_against_convert_variables_to_constants(tmp_path: Path) -> None
     sizes = {name: (tmp_path / f"{name}.pb").stat().st_size for name in ("ours", "peer")}
     session.close()
     what = f"freeze of Inception v3, {sizes['ours'] / 1e6:.0f} MB, to a file, not verified, CPU"
-    record("Passes", what, "ms", own, {"tf.compat.v1.graph_util.convert_variables_to_constants": others})
+    record(
+        "Passes",
+        what,
+        "ms",
+        own,
+        {"tf.compat.v1.graph_util.convert_variables_to_constants": others},
+    )
     assert sizes["ours"] <= 1.01 * sizes["peer"]

@@ -1,7 +1,9 @@
-"""Ours beside TensorBoard, Model Explorer and Netron: the same file, the same run, a Chromium without a GPU.
+"""Ours beside TensorBoard, Model Explorer and Netron: the same file, the same run, a Chromium
+without a GPU.
 
-One item alone: `pytest -m bench -s tests/bench/test_viewers.py -k "open and g3k"`. In each round every viewer has its
-turn, and another one the first. Ratios to the others are asserted; absolute times depend on the machine.
+One item alone: `pytest -m bench -s tests/bench/test_viewers.py -k "open and g3k"`. In each round
+every viewer has its turn, and another one the first. Ratios to the others are asserted; absolute
+times depend on the machine.
 """
 
 from __future__ import annotations
@@ -30,17 +32,26 @@ from tests.browser.server import JupyterServer
 
 pytestmark = [pytest.mark.bench, pytest.mark.browser]
 BUNDLE = Path(tfgraphwidget.__file__).parent / "static" / "widget.js"
-# The limit of labextension/build.mjs: anywidget sends the script once for each widget, whole, since a notebook page has
-# no address to load a second part from. Its 200 modules are of at most 2 % each, so no part could come later.
+# The limit of labextension/build.mjs: anywidget sends the script once for each widget, whole, since
+# a notebook page has no address to load a second part from. Its 200 modules are of at most 2 %
+# each, so no part could come later.
 MOST_KILOBYTES = 150 * 1.024
 RUNS = 5
 SLOW = 30.0  # seconds: what takes longer is not opened again
 PATIENCE = 240.0  # seconds
 OURS = "tfgraphwidget"
 WARM = "import tfgraphwidget as tgw"  # which imports no TensorFlow
-IMPORTED = "'tfgraphwidget.scene.rendering.svg_text' in __import__('sys').modules"  # between the cells
+# between the cells
+IMPORTED = "'tfgraphwidget.scene.rendering.svg_text' in __import__('sys').modules"
 VIEWPORT = {"width": 1600, "height": 900}
-OPS = {"g3k": "2,891", "g10k": "10,006", "g14k": "13,867", "g50k": "50,002", "g100k": "99,997", "g1M": "999,907"}
+OPS = {
+    "g3k": "2,891",
+    "g10k": "10,006",
+    "g14k": "13,867",
+    "g50k": "50,002",
+    "g100k": "99,997",
+    "g1M": "999,907",
+}
 
 
 @dataclass
@@ -69,7 +80,9 @@ class Costs:
 
 
 def measure(openings: Mapping[str, Callable[[Costs], None]]) -> tuple[dict[str, Costs], str]:
-    """Open by all viewers in turn; what it took, and a sentence on those that drew nothing in time."""
+    """Open by all viewers in turn; what it took, and a sentence on those that drew nothing in
+    time.
+    """
     costs = {name: Costs() for name in openings}
     late: set[str] = set()
     for number in range(RUNS):
@@ -92,7 +105,9 @@ def record_costs(what: str, costs: Mapping[str, Costs], note: str, memory: str) 
         ("memory", f"memory of that: {what}", "MB", memory),
     )
     for name, title, unit, text in rows:
-        figures: dict[str, Sequence[float]] = {who: getattr(cost, name) for who, cost in costs.items()}
+        figures: dict[str, Sequence[float]] = {
+            who: getattr(cost, name) for who, cost in costs.items()
+        }
         record("Open in a browser", title, unit, figures.pop(OURS), figures, text)
 
 
@@ -144,7 +159,9 @@ def open_all(notebook: OpenNotebook) -> float:
 
 @pytest.mark.parametrize("graph", ["g3k", "g10k", "g50k"])
 def test_open(graph: str, folder: Path, browser: Browser, jupyter_server: JupyterServer) -> None:
-    """Each page has loaded nothing; our kernel has imported us, and the servers of the others are running."""
+    """Each page has loaded nothing; our kernel has imported us, and the servers of the others are
+    running.
+    """
     file = written(graph, folder)
 
     def ours(costs: Costs) -> None:
@@ -167,7 +184,9 @@ def test_open(graph: str, folder: Path, browser: Browser, jupyter_server: Jupyte
             openings[peer.name] = theirs(peer, served.enter_context(peer.served(file)))
         costs, late = measure(openings)
     what = f"file of {OPS[graph]} ops to its picture, kernel and servers running, page new"
-    record_costs(what, costs, late, "JupyterLab's page is there before, the page of another viewer is not")
+    record_costs(
+        what, costs, late, "JupyterLab's page is there before, the page of another viewer is not"
+    )
     median = statistics.median(costs[OURS].seconds)
     assert all(median <= statistics.median(cost.seconds) for cost in costs.values() if cost.seconds)
 
@@ -183,12 +202,21 @@ def test_open_a_large_file(
             notebook = warm(page, jupyter_server, file)
             costs.add(lambda notebook=notebook: show(notebook))  # type: ignore[misc]
             assert notebook.kernel_eval("'tensorflow' not in __import__('sys').modules")
-            assert int(notebook.output(1).locator(".tfgraphwidget").get_attribute("data-items") or 0) > 10
-    record_costs(f"file of {OPS[graph]} ops to its picture, kernel running, page new", {OURS: costs}, "", "")
+            assert (
+                int(notebook.output(1).locator(".tfgraphwidget").get_attribute("data-items") or 0)
+                > 10
+            )
+    record_costs(
+        f"file of {OPS[graph]} ops to its picture, kernel running, page new", {OURS: costs}, "", ""
+    )
 
 
-def test_from_double_click_to_picture(folder: Path, browser: Browser, jupyter_server: JupyterServer) -> None:
-    """JupyterLab is open, and has no kernel yet; of another viewer its command is started, with the browser open."""
+def test_from_double_click_to_picture(
+    folder: Path, browser: Browser, jupyter_server: JupyterServer
+) -> None:
+    """JupyterLab is open, and has no kernel yet; of another viewer its command is started, with the
+    browser open.
+    """
     file = written("g3k", folder)
     models = jupyter_server.root / "models"
     models.mkdir(exist_ok=True)
@@ -224,7 +252,8 @@ def test_from_double_click_to_picture(folder: Path, browser: Browser, jupyter_se
         openings[peer.name] = theirs(peer)
     costs, late = measure(openings)
     what = (
-        f"double-click on a file of {OPS['g3k']} ops to its picture, kernel start included; of others from the command"
+        f"double-click on a file of {OPS['g3k']} ops to its picture, kernel start included; of "
+        "others from the command"
     )
     record_costs(what, costs, late, "")
     ours_took = statistics.median(costs[OURS].seconds)
@@ -244,7 +273,12 @@ def test_expand_all(graph: str, folder: Path, page: Page, jupyter_server: Jupyte
         notebook.kernel_eval("None", before="editor.view.collapse()")
         clock.picture(page, PATIENCE)
     record(
-        "Draw", f"expand all, {OPS[graph]} ops, to the picture", "s", seconds, {}, f"{int(items):,} items; then again"
+        "Draw",
+        f"expand all, {OPS[graph]} ops, to the picture",
+        "s",
+        seconds,
+        {},
+        f"{int(items):,} items; then again",
     )
 
 
@@ -262,7 +296,9 @@ def test_pan_and_zoom(graph: str, folder: Path, page: Page, jupyter_server: Jupy
     assert items >= 10_000
 
 
-def test_pan_and_zoom_beside_others(folder: Path, browser: Browser, jupyter_server: JupyterServer) -> None:
+def test_pan_and_zoom_beside_others(
+    folder: Path, browser: Browser, jupyter_server: JupyterServer
+) -> None:
     file = written("g10k", folder)
     with new_page(browser, jupyter_server) as page:
         notebook = warm(page, jupyter_server, file)
@@ -275,11 +311,15 @@ def test_pan_and_zoom_beside_others(folder: Path, browser: Browser, jupyter_serv
         with peer.served(file) as url, context_of_peer(browser) as context:
             page = peer.open(context, url, PATIENCE)[0]
             others[peer.name] = [clock.moved(page, page.locator("body")) for _ in range(RUNS)]
-        assert all(frames.frames for frames in others[peer.name]), "the page drew nothing while it was moved"
+        assert all(frames.frames for frames in others[peer.name]), (
+            "the page drew nothing while it was moved"
+        )
     record_frames(f"pan and zoom, {OPS['g10k']} ops as they open", ours, others)
 
 
-def record_frames(what: str, ours: Sequence[clock.Frames], others: Mapping[str, Sequence[clock.Frames]]) -> None:
+def record_frames(
+    what: str, ours: Sequence[clock.Frames], others: Mapping[str, Sequence[clock.Frames]]
+) -> None:
     """Two rows: the frame in the middle, and the one that all but one in twenty are faster than."""
     for percent, title in ((50, f"{what}, median frame"), (95, f"{what}, 95 of 100 frames within")):
         figures = {
@@ -294,18 +334,22 @@ def record_frames(what: str, ours: Sequence[clock.Frames], others: Mapping[str, 
 def test_one_scope_of_500(
     graph: str, scope: str, hand: str, folder: Path, browser: Browser, jupyter_server: JupyterServer
 ) -> None:
-    """From the second click to the frame in which all of the scope's inside is drawn at its place, at full opacity.
+    """From the second click to the frame in which all of the scope's inside is drawn at its place,
+    at full opacity.
 
-    "tangles" are random additions, "slices" a real model's ops with their scopes taken away. What was there before
-    glides aside for another 200 ms; the promise is about what one has asked to see. A hand "rests" when it went to the
-    scope a second ago, and comes only with the first click otherwise, as a script's does: three seconds after the graph
-    was drawn, or in the moment that it is, in which nothing can be known beforehand: that is promised nothing but that
-    it takes less than half a second.
+    "tangles" are random additions, "slices" a real model's ops with their scopes taken away. What
+    was there before glides aside for another 200 ms; the promise is about what one has asked to
+    see. A hand "rests" when it went to the scope a second ago, and comes only with the first click
+    otherwise, as a script's does: three seconds after the graph was drawn, or in the moment that it
+    is, in which nothing can be known beforehand: that is promised nothing but that it takes less
+    than half a second.
     """
     milliseconds = []
     for _ in range(RUNS):
         with new_page(browser, jupyter_server) as page:
-            milliseconds.append(click_scope(page, warm(page, jupyter_server, written(graph, folder)), scope, hand))
+            milliseconds.append(
+                click_scope(page, warm(page, jupyter_server, written(graph, folder)), scope, hand)
+            )
     limit = 500 if hand == "is there at once" else 100
     what = f"a scope of 500 ops ({graph}), from the double-click to all of it, when the hand {hand}"
     record("Draw", what, "ms", milliseconds)

@@ -1,8 +1,8 @@
 """Finds a Chromium for the browser tests, or brings one; never skips.
 
-In this order: `$CHROMIUM`; chromium, chromium-browser or google-chrome on PATH; the one Playwright has downloaded;
-`playwright install chromium`; for root on Debian or Ubuntu, `apt-get install chromium`. When none of these is to be
-had the tests fail, saying what to do.
+In this order: `$CHROMIUM`; chromium, chromium-browser or google-chrome on PATH; the one Playwright
+has downloaded; `playwright install chromium`; for root on Debian or Ubuntu, `apt-get install
+chromium`. When none of these is to be had the tests fail, saying what to do.
 """
 
 from __future__ import annotations
@@ -35,7 +35,9 @@ def find_chromium(playwrights_own: str) -> str:
             return path
         tried.append(f"{way}: {path or 'none'}")
     raise RuntimeError(
-        "No Chromium for the browser tests. Tried " + "; ".join(tried) + ". Install one (`apt-get install chromium`, "
+        "No Chromium for the browser tests. Tried "
+        + "; ".join(tried)
+        + ". Install one (`apt-get install chromium`, "
         "`playwright install chromium`) or set CHROMIUM to the path of a Chromium or Chrome."
     )
 
@@ -52,7 +54,9 @@ def ways(playwrights_own: str) -> Iterator[tuple[str, str | None]]:
         attempt(["apt-get", "update", "-qq"], APT_SECONDS)
         # A font too: without one a bare machine draws no letters, and screenshots show none.
         packages = ["chromium", "fonts-dejavu-core"]
-        attempt(["apt-get", "install", "-y", "-qq", "--no-install-recommends", *packages], APT_SECONDS)
+        attempt(
+            ["apt-get", "install", "-y", "-qq", "--no-install-recommends", *packages], APT_SECONDS
+        )
         yield "apt-get install chromium", on_path()
 
 
@@ -62,9 +66,16 @@ def on_path() -> str | None:
 
 
 def runs(path: str) -> bool:
-    """Whether it is there and tells its version: Ubuntu's `chromium-browser` may be a stub that asks for snap."""
+    """Whether it is there and tells its version: Ubuntu's `chromium-browser` may be a stub that
+    asks for snap.
+    """
     try:
-        return subprocess.run([path, "--version"], capture_output=True, timeout=60, check=False).returncode == 0
+        return (
+            subprocess.run(
+                [path, "--version"], capture_output=True, timeout=60, check=False
+            ).returncode
+            == 0
+        )
     except (OSError, subprocess.TimeoutExpired):
         return False
 

@@ -1,4 +1,6 @@
-"""One Chromium and one Jupyter server for all browser tests; a page for each or for many, which must stay clean."""
+"""One Chromium and one Jupyter server for all browser tests; a page for each or for many, which
+must stay clean.
+"""
 
 from __future__ import annotations
 
@@ -13,13 +15,16 @@ from tests.browser.lab import FIRST_PAINT, WINDOW, SharedPage, shoot, watched_pa
 from tests.browser.server import JupyterServer, free_port
 
 HERE = Path(__file__).parent
-# What takes a moment on a machine of one's own takes many when others work there; a test that passes waits no longer.
+# What takes a moment on a machine of one's own takes many when others work there; a test that
+# passes waits no longer.
 expect.set_options(timeout=30_000)
 
 
 @pytest.hookimpl(tryfirst=True)  # before `-m` selects by marker
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what lies here `browser`, and run it last: what fails without a browser is known sooner."""
+    """Mark what lies here `browser`, and run it last: what fails without a browser is known
+    sooner.
+    """
     for item in items:
         if HERE in item.path.parents:
             item.add_marker(pytest.mark.browser)
@@ -38,7 +43,9 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
 
 @pytest.fixture(scope="session")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    """A headless Chromium with a profile, whose one page is blank; where it comes from is said in chromium.py."""
+    """A headless Chromium with a profile, whose one page is blank; where it comes from is said in
+    chromium.py.
+    """
     with sync_playwright() as playwright:
         path = find_chromium(playwright.chromium.executable_path)
         folder = tmp_path_factory.mktemp("chromium")
@@ -53,8 +60,12 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="session")
-def jupyter_server(tmp_path_factory: pytest.TempPathFactory, warm_kernels: str) -> Iterator[JupyterServer]:
-    """A JupyterLab, with Notebook 7 beside it, in a folder of its own; its kernels have TensorFlow loaded."""
+def jupyter_server(
+    tmp_path_factory: pytest.TempPathFactory, warm_kernels: str
+) -> Iterator[JupyterServer]:
+    """A JupyterLab, with Notebook 7 beside it, in a folder of its own; its kernels have TensorFlow
+    loaded.
+    """
     home = tmp_path_factory.mktemp("jupyter")
     server = JupyterServer(home, home / "root", free_port(), {"JUPYTER_PATH": warm_kernels})
     server.start()
@@ -71,8 +82,12 @@ def shared_page(browser: Browser, jupyter_server: JupyterServer) -> Iterator[Sha
 
 
 @pytest.fixture
-def page(request: pytest.FixtureRequest, browser: Browser, jupyter_server: JupyterServer) -> Iterator[Page]:
-    """A new page, or a cleared one; the test fails on an uncaught exception, a console error, a request elsewhere."""
+def page(
+    request: pytest.FixtureRequest, browser: Browser, jupyter_server: JupyterServer
+) -> Iterator[Page]:
+    """A new page, or a cleared one; the test fails on an uncaught exception, a console error, a
+    request elsewhere.
+    """
     mark = request.node.get_closest_marker("one_page")
     if mark is None or mark.args == (False,):
         with watched_page(browser, jupyter_server) as new:

@@ -1,4 +1,6 @@
-"""A person's hands and eyes on one widget: a real mouse, real keys, and what the widget says of itself."""
+"""A person's hands and eyes on one widget: a real mouse, real keys, and what the widget says of
+itself.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,8 @@ from playwright.sync_api import Locator, expect
 from tests.browser.lab import IN_TIME, OpenNotebook, shoot
 
 NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
-# A person clicks where they see a thing, and waits while it glides: its place when three frames showed it there.
+# A person clicks where they see a thing, and waits while it glides: its place when three frames
+# showed it there.
 _SPOT_AT_REST = """async (root, name) => {
     const frame = () => new Promise((resolve) => requestAnimationFrame(resolve));
     let spot = root.tfgraphwidget.screenPosition(name);
@@ -72,7 +75,9 @@ class Widget:
         return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
 
     def picture_for_the_readme(self, name: str) -> None:
-        """The widget alone, all of it in view, 1200 pixels wide; `make pictures` puts it beside the notebooks."""
+        """The widget alone, all of it in view, 1200 pixels wide; `make pictures` puts it beside the
+        notebooks.
+        """
         viewport = self.page.viewport_size
         assert viewport
         self.page.set_viewport_size({"width": 1680, "height": 1000})

@@ -1,4 +1,6 @@
-"""A person's hands on a notebook: open it, run its cells, change the theme. Waits on what is shown, never sleeps."""
+"""A person's hands on a notebook: open it, run its cells, change the theme. Waits on what is shown,
+never sleeps.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,16 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import nbformat
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Error, Locator, Page, Request, expect
+from playwright.sync_api import (
+    Browser,
+    BrowserContext,
+    ConsoleMessage,
+    Error,
+    Locator,
+    Page,
+    Request,
+    expect,
+)
 
 from tests.browser.server import App, JupyterServer
 
@@ -62,30 +73,40 @@ WINDOW = {"width": 1400, "height": 900}
 TRACEBACK = "Traceback (most recent call last)"
 # Where JupyterLab keeps the theme that was chosen last.
 THEME = "config/lab/user-settings/@jupyterlab/apputils-extension/themes.jupyterlab-settings"
-# What Chromium keeps of a site for its pages; not what it keeps for itself, the cache of files and of compiled code.
-LEFT_BEHIND = "cookies,local_storage,indexeddb,cache_storage,service_workers,file_systems,storage_buckets"
+# What Chromium keeps of a site for its pages; not what it keeps for itself, the cache of files and
+# of compiled code.
+LEFT_BEHIND = (
+    "cookies,local_storage,indexeddb,cache_storage,service_workers,file_systems,storage_buckets"
+)
 KERNEL_SPEC = {"name": "python3", "display_name": "Python 3 (ipykernel)", "language": "python"}
 
 # Jupyter's own noise: a part of the message, and a part of the address or the stack it came with.
 NOT_OURS = (
-    # Notebook 7.6's plugin of shortcuts asks for its own settings before it has loaded them: in each page, with our
-    # plugins disabled too. It has no effect, and we cannot keep it away; JupyterLab does not do that.
+    # Notebook 7.6's plugin of shortcuts asks for its own settings before it has loaded them: in
+    # each page, with our plugins disabled too. It has no effect, and we cannot keep it away;
+    # JupyterLab does not do that.
     ("Cannot read properties of undefined (reading 'schema')", "notebook_core."),
-    # JupyterLab's debugger asks each kernel for its state; the page may be closed before the answer.
+    # JupyterLab's debugger asks each kernel for its state; the page may be closed before the
+    # answer.
     ("Could not restore the debugger state", "jlab_core."),
-    # Notebook 7.6 restores JupyterLab's file browser in a notebook's page, which does not have its commands; whether it
-    # comes to the command depends on what is loaded first. What we open ourselves: jupyterlab/host-requests.ts.
+    # Notebook 7.6 restores JupyterLab's file browser in a notebook's page, which does not have its
+    # commands; whether it comes to the command depends on what is loaded first. What we open
+    # ourselves: jupyterlab/host-requests.ts.
     ("Command 'filebrowser:open-path' not registered", "notebook_core."),
-    # Two pages on one kernel: what one of them opens, and the kernel closes again, the other has never heard of.
+    # Two pages on one kernel: what one of them opens, and the kernel closes again, the other has
+    # never heard of.
     ("Comm not found for comm id", "jlab_core."),
-    # JupyterLab asks for a subshell when a comm opens; a kernel that is shut down meanwhile does not answer. Nobody
-    # else sends that; of a page that is closing there is no stack to see it by.
+    # JupyterLab asks for a subshell when a comm opens; a kernel that is shut down meanwhile does
+    # not answer. Nobody else sends that; of a page that is closing there is no stack to see it by.
     ("Canceled future for create_subshell_request", ""),
-    # A toolbar of JupyterLab's waits a moment before it measures itself, also where its tab is closed meanwhile.
+    # A toolbar of JupyterLab's waits a moment before it measures itself, also where its tab is
+    # closed meanwhile.
     ("Cannot read properties of null (reading 'promise')", "jlab_core."),
-    # A document that is closed while JupyterLab connects it to a session that runs already for its path.
+    # A document that is closed while JupyterLab connects it to a session that runs already for its
+    # path.
     ("Disposed", "._handleNewSession ("),
-    # Jupyter's icon tells whether the kernel is busy; a test that cuts the network keeps it from being fetched.
+    # Jupyter's icon tells whether the kernel is busy; a test that cuts the network keeps it from
+    # being fetched.
     ("ERR_INTERNET_DISCONNECTED", "/static/favicons/"),
     # JupyterLab asks now and then for the file of a document that a test has deleted.
     ("the server responded with a status of 404", "/a_file_that_another_/"),
@@ -100,7 +121,8 @@ _expected: list[tuple[str, str]] = []
 
 @contextmanager
 def expecting(text: str, place: str) -> Iterator[None]:
-    """While this lasts, a message of Jupyter's own is expected that would fail a test anywhere else.
+    """While this lasts, a message of Jupyter's own is expected that would fail a test anywhere
+    else.
 
     Args:
         text: A part of the message.
@@ -120,7 +142,9 @@ def is_ours(message: str, where: str) -> bool:
 
 @dataclass
 class Watch:
-    """Collects what no test may cause: exceptions, console errors, and requests to another origin."""
+    """Collects what no test may cause: exceptions, console errors, and requests to another
+    origin.
+    """
 
     origin: str
     problems: list[str] = field(default_factory=list)
@@ -156,7 +180,8 @@ class Watch:
 
 
 def in_front(selector: str) -> str:
-    """The selector of the panels of tabs in front. Those behind have a box in JupyterLab 4.7, in 4.6 they have none.
+    """The selector of the panels of tabs in front. Those behind have a box in JupyterLab 4.7, in
+    4.6 they have none.
 
     Args:
         selector: The selector of a panel, as ".jp-Document".
@@ -180,7 +205,9 @@ class OpenNotebook:
     @property
     def tracebacks(self) -> Locator:
         """The outputs of the cells that raised."""
-        return self.panel.locator(".jp-OutputArea-output.jp-RenderedText").filter(has_text=TRACEBACK)
+        return self.panel.locator(".jp-OutputArea-output.jp-RenderedText").filter(
+            has_text=TRACEBACK
+        )
 
     def cell(self, index: int) -> Locator:
         """The cell at this place, counting from 0, markdown cells included."""
@@ -191,7 +218,9 @@ class OpenNotebook:
         return self.cell(index).locator(".jp-Cell-outputArea")
 
     def run_cell(self, index: int, timeout: float = CELL, raises: bool = False) -> Locator:
-        """Click into the cell, press Shift+Enter, wait until it has run; its output. Fails if it raises unless told."""
+        """Click into the cell, press Shift+Enter, wait until it has run; its output. Fails if it
+        raises unless told.
+        """
         prompt = self.cell(index).locator(".jp-InputPrompt")
         before = prompt.inner_text()
         self.cell(index).locator(".cm-content").click()
@@ -199,31 +228,44 @@ class OpenNotebook:
         # [ ]: becomes [*]: and then [1]:, and a second run ends on another number.
         expect(prompt).not_to_have_text(before, timeout=timeout)
         expect(prompt).to_have_text(RAN, timeout=timeout)
-        failed = self.output(index).locator(".jp-OutputArea-output.jp-RenderedText").filter(has_text=TRACEBACK)
+        failed = (
+            self.output(index)
+            .locator(".jp-OutputArea-output.jp-RenderedText")
+            .filter(has_text=TRACEBACK)
+        )
         assert raises or failed.count() == 0, failed.first.inner_text()
         return self.output(index)
 
     def run_all(self, timeout: float = CELL) -> None:
-        """Run > Run All Cells, and wait until the last code cell has run; fails with the first traceback."""
+        """Run > Run All Cells, and wait until the last code cell has run; fails with the first
+        traceback.
+        """
         self.page.get_by_role("menuitem", name="Run", exact=True).click()
         self.page.get_by_role("menuitem", name="Run All Cells", exact=True).click()
-        last = self.panel.locator(".jp-CodeCell").last.locator(".jp-InputPrompt").filter(has_text=RAN)
+        last = (
+            self.panel.locator(".jp-CodeCell").last.locator(".jp-InputPrompt").filter(has_text=RAN)
+        )
         expect(last.or_(self.tracebacks).first).to_be_attached(timeout=timeout)
         # A traceback comes before the kernel's answer, and what is asked until then is passed over.
-        expect(self.panel.locator(".jp-InputPrompt").filter(has_text="[*]")).to_have_count(0, timeout=timeout)
+        expect(self.panel.locator(".jp-InputPrompt").filter(has_text="[*]")).to_have_count(
+            0, timeout=timeout
+        )
         assert self.tracebacks.count() == 0, self.tracebacks.first.inner_text()
 
     def kernel_eval(self, expression: str, before: str = "") -> Any:
-        """The value of a Python expression, as JSON, in this notebook's kernel: see JupyterServer.kernel_eval."""
+        """The value of a Python expression, as JSON, in this notebook's kernel: see
+        JupyterServer.kernel_eval.
+        """
         return self.server.kernel_eval(self.path, expression, before)
 
 
 @contextmanager
 def watched(browser: Browser, server: JupyterServer) -> Iterator[BrowserContext]:
-    """The browser's profile, watched; at the end its kernels are shut down, and whatever went wrong fails.
+    """The browser's profile, watched; at the end its kernels are shut down, and whatever went wrong
+    fails.
 
-    The profile is the one that the browser was started with. Only there does it keep what it has compiled: a context
-    of its own would cost each test two seconds.
+    The profile is the one that the browser was started with. Only there does it keep what it has
+    compiled: a context of its own would cost each test two seconds.
     """
     already = server.sessions()
     profile = browser.contexts[0]
@@ -244,7 +286,9 @@ def watched(browser: Browser, server: JupyterServer) -> Iterator[BrowserContext]
 
 
 def new_page(profile: BrowserContext, server: JupyterServer) -> Page:
-    """A page in a browser as good as new: all that a page can leave behind is cleared away before."""
+    """A page in a browser as good as new: all that a page can leave behind is cleared away
+    before.
+    """
     (server.home / THEME).unlink(missing_ok=True)
     cleaner = profile.new_cdp_session(profile.pages[0])
     cleaner.send("Storage.clearDataForOrigin", {"origin": server.url, "storageTypes": LEFT_BEHIND})
@@ -253,7 +297,9 @@ def new_page(profile: BrowserContext, server: JupyterServer) -> Page:
 
 
 def in_a_window(page: Page) -> Page:
-    """Another page of the same profile, in a window of its own: behind another tab it would draw one frame a second."""
+    """Another page of the same profile, in a window of its own: behind another tab it would draw
+    one frame a second.
+    """
     assert page.context.browser
     session = page.context.browser.new_browser_cdp_session()
     with page.context.expect_page() as opened:
@@ -277,7 +323,8 @@ def watched_page(browser: Browser, server: JupyterServer) -> Iterator[Page]:
 
 @dataclass
 class SharedPage:
-    """A page of JupyterLab that one test after the other uses: it is as good as new then, or it is another one.
+    """A page of JupyterLab that one test after the other uses: it is as good as new then, or it is
+    another one.
 
     To load JupyterLab takes 3 s of CPU, to open a notebook in it half a second.
     """
@@ -301,7 +348,8 @@ class SharedPage:
             try:
                 yield self.page
             finally:
-                # A page that the test itself has loaded again opens, sooner or later, what was open before.
+                # A page that the test itself has loaded again opens, sooner or later, what was open
+                # before.
                 if self.page and not (len(loads) == 1 and self.clear(self.page)):
                     self.close()
                 for page in profile.pages[1:]:
@@ -333,16 +381,19 @@ class SharedPage:
 def write_notebook(server: JupyterServer, name: str, cells: list[str]) -> str:
     """A notebook of code cells in the server's folder; its path there, for `open_notebook`."""
     notebook = nbformat.v4.new_notebook(
-        cells=[nbformat.v4.new_code_cell(code) for code in cells], metadata={"kernelspec": KERNEL_SPEC}
+        cells=[nbformat.v4.new_code_cell(code) for code in cells],
+        metadata={"kernelspec": KERNEL_SPEC},
     )
     nbformat.write(notebook, server.root / name)
     return name
 
 
 def copy_notebook(server: JupyterServer, source: Path) -> str:
-    """A fresh copy of a notebook, with the folder it lies in, in the server's folder; its path there.
+    """A fresh copy of a notebook, with the folder it lies in, in the server's folder; its path
+    there.
 
-    Outputs and prompts are cleared: a saved prompt [1]: looks the same before and after the cell runs.
+    Outputs and prompts are cleared: a saved prompt [1]: looks the same before and after the cell
+    runs.
     """
     folder = shutil.copytree(source.parent, server.root / source.stem, dirs_exist_ok=True)
     notebook = nbformat.read(source, as_version=4)
@@ -380,7 +431,9 @@ def set_theme(page: Page, dark: bool = True) -> None:
     change = "name => window.jupyterapp.commands.execute('apputils:change-theme', {theme: name})"
     page.evaluate(IN_TIME % change, name)
     expect(page.locator("body")).to_have_attribute("data-jp-theme-name", name)
-    expect(page.locator("#jupyterlab-splash")).not_to_be_attached()  # it covers the page while the theme loads
+    expect(
+        page.locator("#jupyterlab-splash")
+    ).not_to_be_attached()  # it covers the page while the theme loads
 
 
 def shoot(target: Page | Locator, name: str) -> Path:

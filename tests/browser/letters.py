@@ -1,4 +1,5 @@
-"""The texts that the canvas draws in a page, their sizes on the screen, and the lines that run through them.
+"""The texts that the canvas draws in a page, their sizes on the screen, and the lines that run
+through them.
 
 The calls of the canvas are recorded; at each place the text that was drawn last is visible.
 """
@@ -14,8 +15,9 @@ _NAMED = 0.3  # from this zoom on names lie beside lines and not above them
 _SIZES = {True: (12, 10), False: (12, 11, 10, 9.5)}  # at zoom 1, of bold letters and of others
 _SIGNS = "×⟲"
 
-# Keeps, per canvas and since it was last filled as a whole, the texts, the filled rectangles, the straight pieces of
-# lines, in device pixels, and the other canvases, in the order in which they were drawn.
+# Keeps, per canvas and since it was last filled as a whole, the texts, the filled rectangles, the
+# straight pieces of lines, in device pixels, and the other canvases, in the order in which they
+# were drawn.
 RECORD = """() => {
     if (window.drawnTexts) return;
     const kept = new Map();
@@ -99,18 +101,24 @@ class Text:
 
 
 def record_texts(page: Page) -> None:
-    """Record from now on what canvases of this page draw; what they have drawn before is not known."""
+    """Record from now on what canvases of this page draw; what they have drawn before is not
+    known.
+    """
     page.evaluate(RECORD)
 
 
 def drawn_texts(root: Locator) -> list[Text]:
-    """The texts on a widget's canvas, once it is not put together from pieces of another zoom any more."""
+    """The texts on a widget's canvas, once it is not put together from pieces of another zoom any
+    more.
+    """
     root.page.wait_for_function("root => window.isDrawn(root)", arg=root.element_handle())
     return [Text(**one) for one in root.evaluate("root => window.drawnTexts(root)")]
 
 
 def check_texts(root: Locator, zoom: float) -> list[Text]:
-    """The texts at a zoom: none is below 9 pixels, those of a rank have one size, and no line runs through one."""
+    """The texts at a zoom: none is below 9 pixels, those of a rank have one size, and no line runs
+    through one.
+    """
     texts = drawn_texts(root)
     assert [text for text in texts if text.size < _LEAST] == []
     for bold, nominal in _SIZES.items():

@@ -1,4 +1,5 @@
-"""A slow connection between the pages and the Jupyter server, which a test cuts: delay, rate, lost data.
+"""A slow connection between the pages and the Jupyter server, which a test cuts: delay, rate, lost
+data.
 
 DevTools can slow HTTP down, but not websockets; this is a TCP proxy in a thread of its own.
 """
@@ -26,13 +27,16 @@ class Line:
 
 @dataclass
 class Link:
-    """The proxy. `delay` (s, one way) and `rate` (bytes per s, each way) apply to what arrives from then on."""
+    """The proxy. `delay` (s, one way) and `rate` (bytes per s, each way) apply to what arrives from
+    then on.
+    """
 
     target: int
     port: int = field(default_factory=free_port)
     delay: float = 0.0
     rate: float = float("inf")
-    loses: str = ""  # what is lost in websockets: "requests" of the page, or "replies" of the server
+    # what is lost in websockets: "requests" of the page, or "replies" of the server
+    loses: str = ""
 
     def __post_init__(self) -> None:
         self._lines: set[Line] = set()
@@ -70,12 +74,16 @@ class Link:
         line = Line(page, server)
         self._lines.add(line)
         with suppress(OSError):
-            await asyncio.gather(self._pump(line, reader, server), self._pump(line, from_server, page))
+            await asyncio.gather(
+                self._pump(line, reader, server), self._pump(line, from_server, page)
+            )
         self._lines.discard(line)
         for writer in (page, server):
             writer.close()
 
-    async def _pump(self, line: Line, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _pump(
+        self, line: Line, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
         """Pass on what one end sends, late and slowly."""
         waiting: asyncio.Queue[tuple[float, bytes]] = asyncio.Queue()
         passing = asyncio.create_task(self._pass(waiting, writer))
@@ -83,7 +91,9 @@ class Link:
         with suppress(OSError):
             while data := await reader.read(CHUNK):
                 line.is_websocket |= writer is line.server and b"upgrade: websocket" in data.lower()
-                if line.is_websocket and self.loses == ("replies" if writer is line.page else "requests"):
+                if line.is_websocket and self.loses == (
+                    "replies" if writer is line.page else "requests"
+                ):
                     continue
                 free = max(free, self._loop.time()) + len(data) / self.rate
                 await waiting.put((free + self.delay, data))
@@ -93,7 +103,9 @@ class Link:
         with suppress(OSError):
             await passing
 
-    async def _pass(self, waiting: asyncio.Queue[tuple[float, bytes]], writer: asyncio.StreamWriter) -> None:
+    async def _pass(
+        self, waiting: asyncio.Queue[tuple[float, bytes]], writer: asyncio.StreamWriter
+    ) -> None:
         while True:
             due, data = await waiting.get()
             if not data:

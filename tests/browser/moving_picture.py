@@ -1,4 +1,5 @@
-"""The moving picture of the README, made by `make pictures`: Inception v3, a part marked, cloned, both run.
+"""The moving picture of the README, made by `make pictures`: Inception v3, a part marked, cloned,
+both run.
 
 It is no test file by its name, so that only `make pictures` runs it.
 """
@@ -115,7 +116,15 @@ class Film:
     def save(self, path: Path) -> None:
         """Write the picture, which repeats itself."""
         first, *rest = self.frames
-        first.save(path, save_all=True, append_images=rest, duration=self.durations, loop=0, quality=72, method=6)
+        first.save(
+            path,
+            save_all=True,
+            append_images=rest,
+            duration=self.durations,
+            loop=0,
+            quality=72,
+            method=6,
+        )
 
 
 def test_the_moving_picture(page: Page, jupyter_server: JupyterServer) -> None:
@@ -123,7 +132,8 @@ def test_the_moving_picture(page: Page, jupyter_server: JupyterServer) -> None:
     page.set_viewport_size(VIEWPORT)
     notebook = open_notebook(page, jupyter_server, path)
     page.evaluate(
-        "() => { const { shell } = window.jupyterapp; shell.collapseLeft(); shell.mode = 'single-document'; }"
+        "() => { const { shell } = window.jupyterapp; shell.collapseLeft(); shell.mode = "
+        "'single-document'; }"
     )
     notebook.run_cell(0)
     root = notebook.run_cell(1).locator(".tfgraphwidget")

@@ -1,4 +1,6 @@
-"""A JupyterLab (with Notebook 7 beside it) of the tests' own: its own port, token, settings and folder of notebooks."""
+"""A JupyterLab (with Notebook 7 beside it) of the tests' own: its own port, token, settings and
+folder of notebooks.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +47,9 @@ class JupyterServer:
     home: Path
     root: Path
     port: int
-    environment: dict[str, str] = field(default_factory=dict)  # what it and its kernels get beside the tests' own
+    environment: dict[str, str] = field(
+        default_factory=dict
+    )  # what it and its kernels get beside the tests' own
     base_url: str = "/"  # as JupyterHub has one for each user
     page_port: int = 0  # where pages find it, if something lies between
     token: str = field(default_factory=lambda: secrets.token_hex(16))
@@ -62,8 +66,14 @@ class JupyterServer:
         return self.home / "server.log"
 
     def page_url(self, path: str, app: App = "lab") -> str:
-        """The address that opens a notebook of `root`, in JupyterLab in a new workspace with no other tab."""
-        place = f"lab/workspaces/{uuid.uuid4().hex}/tree/{path}" if app == "lab" else f"notebooks/{path}"
+        """The address that opens a notebook of `root`, in JupyterLab in a new workspace with no
+        other tab.
+        """
+        place = (
+            f"lab/workspaces/{uuid.uuid4().hex}/tree/{path}"
+            if app == "lab"
+            else f"notebooks/{path}"
+        )
         return f"{self.url}{self.base_url}{place}?token={self.token}"
 
     def api(self, path: str, method: str = "GET") -> Any:
@@ -81,14 +91,20 @@ class JupyterServer:
         sessions = self.api("sessions")
         found = [session["kernel"]["id"] for session in sessions if session["path"] == path]
         if not found:
-            raise LookupError(f"{path!r} has no kernel; there are {[session['path'] for session in sessions]}.")
+            raise LookupError(
+                f"{path!r} has no kernel; there are {[session['path'] for session in sessions]}."
+            )
         return found[0]
 
-    def kernel_eval(self, path: str, expression: str, before: str = "", seconds: float = 120) -> Any:
-        """Run `before`, then give the value of `expression` (as JSON) in the kernel that the notebook runs on.
+    def kernel_eval(
+        self, path: str, expression: str, before: str = "", seconds: float = 120
+    ) -> Any:
+        """Run `before`, then give the value of `expression` (as JSON) in the kernel that the
+        notebook runs on.
 
-        It waits behind what the kernel is doing, so after a click it sees the click's effect. It leaves no trace in
-        the notebook: no output, no execution count. An exception in the kernel is raised here, with its traceback.
+        It waits behind what the kernel is doing, so after a click it sees the click's effect. It
+        leaves no trace in the notebook: no output, no execution count. An exception in the kernel
+        is raised here, with its traceback.
         """
         question = uuid.uuid4().hex
         dumped = f"__import__('json').dumps({expression})"
@@ -118,10 +134,12 @@ class JupyterServer:
         return {session["id"] for session in self.api("sessions")}
 
     def end_session(self, session: str) -> None:
-        """Shut the session's kernel down; one that has been shared may be gone already, and the session with it.
+        """Shut the session's kernel down; one that has been shared may be gone already, and the
+        session with it.
 
-        The server closes its sockets to a kernel with the kernel, but not those of a page that leaves behind it: they
-        would try to connect again ten times a second, until the server ends. So the pages' end is awaited.
+        The server closes its sockets to a kernel with the kernel, but not those of a page that
+        leaves behind it: they would try to connect again ten times a second, until the server ends.
+        So the pages' end is awaited.
         """
         try:
             for _ in range(200):
@@ -147,7 +165,8 @@ class JupyterServer:
             "JUPYTER_RUNTIME_DIR": folders["runtime"],
             "IPYTHONDIR": folders["ipython"],
             "TF_CPP_MIN_LOG_LEVEL": "2",
-            # Each page asks for nbconvert's formats, and to see which are configured takes 0.7 s of CPU.
+            # Each page asks for nbconvert's formats, and to see which are configured takes 0.7 s of
+            # CPU.
             "NBCONVERT_DISABLE_CONFIG_EXPORTERS": "1",
             **self.environment,
         }
@@ -157,7 +176,8 @@ class JupyterServer:
             f"--port={self.port}", "--ServerApp.port_retries=0", f"--IdentityProvider.token={self.token}",
             f"--ServerApp.root_dir={self.root}", "--LabApp.expose_app_in_browser=True",
             "--JupyterNotebookApp.expose_app_in_browser=True",
-            "--LabApp.extension_manager=readonly", f"--LabApp.workspaces_dir={self.home / 'workspaces'}",
+            "--LabApp.extension_manager=readonly",
+            f"--LabApp.workspaces_dir={self.home / 'workspaces'}",
         ]  # fmt: skip
         with self.log.open("wb") as output:
             # A session of its own, so that stopping it reaches its kernels too.
@@ -180,7 +200,9 @@ class JupyterServer:
                 return
             time.sleep(0.1)
         self.stop()
-        raise RuntimeError(f"JupyterLab did not start:\n{self.log.read_text(errors='replace')[-4000:]}")
+        raise RuntimeError(
+            f"JupyterLab did not start:\n{self.log.read_text(errors='replace')[-4000:]}"
+        )
 
     def answers(self) -> bool:
         """Whether the server is up."""
@@ -203,7 +225,9 @@ class JupyterServer:
 
 
 def await_reply(connection: websocket.WebSocket, question: str, seconds: float) -> dict[str, Any]:
-    """The content of the execute_reply to `question`; all else that the kernel says meanwhile is passed over."""
+    """The content of the execute_reply to `question`; all else that the kernel says meanwhile is
+    passed over.
+    """
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         frame = connection.recv()

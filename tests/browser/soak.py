@@ -1,11 +1,13 @@
-"""Thousands of actions in one page and one kernel: whether heap, listeners, frames and the kernel's memory stay level.
+"""Thousands of actions in one page and one kernel: whether heap, listeners, frames and the kernel's
+memory stay level.
 
     make soak N=10000
     TFGRAPHWIDGET_SOAK=2000 pytest -s -o faulthandler_timeout=0 tests/browser/soak.py
 
-It is no test file by its name, so that only this runs it. Prints what was measured every hundredth of the actions, and
-how much each figure grows in a thousand actions behind the first tenth; fails where that is more than a leak-free page
-may grow by. Clones are undone and done again, because TensorFlow keeps the ops of each new clone.
+It is no test file by its name, so that only this runs it. Prints what was measured every hundredth
+of the actions, and how much each figure grows in a thousand actions behind the first tenth; fails
+where that is more than a leak-free page may grow by. Clones are undone and done again, because
+TensorFlow keeps the ops of each new clone.
 """
 
 from __future__ import annotations
@@ -28,7 +30,13 @@ ACTIONS = int(os.environ.get("TFGRAPHWIDGET_SOAK", "300"))
 _SAMPLES = 40
 _FRAMES = 30
 # What each figure may grow by in 1,000 actions: more than this, and a day's work is felt.
-_BOUNDS = {"heap MB": 2.0, "listeners": 25.0, "DOM nodes": 250.0, "frame ms": 1.0, "kernel MB": 20.0}
+_BOUNDS = {
+    "heap MB": 2.0,
+    "listeners": 25.0,
+    "DOM nodes": 250.0,
+    "frame ms": 1.0,
+    "kernel MB": 20.0,
+}
 _LOAD = """import os, tfgraphwidget as tgw
 editor = tgw.example()
 editor.clone('x:0', 'net/logits:0', into='copy')
@@ -72,7 +80,9 @@ class Soak:
     def sample(self, number: int) -> dict[str, float]:
         """The figures now, garbage collected."""
         self.inspector.send("HeapProfiler.collectGarbage")
-        metrics = {m["name"]: m["value"] for m in self.inspector.send("Performance.getMetrics")["metrics"]}
+        metrics = {
+            m["name"]: m["value"] for m in self.inspector.send("Performance.getMetrics")["metrics"]
+        }
         pages = int(Path(f"/proc/{self.kernel}/statm").read_text().split()[1])
         return {
             "actions": number,
@@ -86,12 +96,14 @@ class Soak:
     def nodes(self) -> int:
         """How many nodes scripts have made or seen and that are kept, in the page or not.
 
-        Chromium's own figure grows by a node for each text that is typed into a field, in an empty page too: it keeps
-        the last thousand to undo them.
+        Chromium's own figure grows by a node for each text that is typed into a field, in an empty
+        page too: it keeps the last thousand to undo them.
         """
         send = self.inspector.send
         prototype = send("Runtime.evaluate", {"expression": "Node.prototype"})["result"]["objectId"]
-        found = send("Runtime.queryObjects", {"prototypeObjectId": prototype, "objectGroup": "nodes"})["objects"]
+        found = send(
+            "Runtime.queryObjects", {"prototypeObjectId": prototype, "objectGroup": "nodes"}
+        )["objects"]
         count = "function () { return this.length; }"
         asked = {"objectId": found["objectId"], "functionDeclaration": count, "returnByValue": True}
         length = int(send("Runtime.callFunctionOn", asked)["result"]["value"])
@@ -153,7 +165,8 @@ class Soak:
 
 
 def slopes(samples: list[dict[str, float]]) -> dict[str, float]:
-    """How much each figure grows in 1,000 actions behind the first tenth: the median of the growth between two samples.
+    """How much each figure grows in 1,000 actions behind the first tenth: the median of the growth
+    between two samples.
 
     The least squares are moved by a few samples of a moment in which others had the processor.
     """
@@ -175,7 +188,9 @@ def _print(samples: list[dict[str, float]], growth: dict[str, float]) -> None:
     print("\n" + "\n".join("  ".join(f"{cell:>10}" for cell in row) for row in rows))  # noqa: T201
 
 
-def test_thousands_of_actions_leave_page_and_kernel_level(page: Page, jupyter_server: JupyterServer) -> None:
+def test_thousands_of_actions_leave_page_and_kernel_level(
+    page: Page, jupyter_server: JupyterServer
+) -> None:
     path = write_notebook(jupyter_server, "soak.ipynb", [_LOAD, "editor"])
     notebook = open_notebook(page, jupyter_server, path)
     notebook.run_cell(0)
@@ -187,4 +202,6 @@ def test_thousands_of_actions_leave_page_and_kernel_level(page: Page, jupyter_se
     samples = Soak(page, widget, kernel).run(ACTIONS)
     growth = slopes(samples)
     _print(samples, growth)
-    assert {key: rate for key, rate in growth.items() if ACTIONS >= 1000 and rate > _BOUNDS[key]} == {}
+    assert {
+        key: rate for key, rate in growth.items() if ACTIONS >= 1000 and rate > _BOUNDS[key]
+    } == {}

@@ -1,4 +1,5 @@
-"""Is a kernel to the program that starts it, while warm.py's process has forked the real one; it says why and how.
+"""Is a kernel to the program that starts it, while warm.py's process has forked the real one; it
+says why and how.
 
 It runs in a bare Python, and imports little, so that a kernel does not wait for it.
 """
@@ -15,7 +16,9 @@ PASSED_ON = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signa
 
 
 def stand_in(address: str, *arguments: str) -> int:
-    """Stand in until the kernel has ended; its exit code. Dies of the signal that the kernel died of."""
+    """Stand in until the kernel has ended; its exit code. Dies of the signal that the kernel died
+    of.
+    """
     line = socket.socket(socket.AF_UNIX)
     line.connect(address)
     socket.send_fds(line, [b"!"], [0, 1, 2])

@@ -1,4 +1,6 @@
-"""A batch of edits, made in a cell, with a real mouse: one row of the history, one step back and forth."""
+"""A batch of edits, made in a cell, with a real mouse: one row of the history, one step back and
+forth.
+"""
 
 from __future__ import annotations
 
@@ -16,9 +18,13 @@ with editor.batch("Without the mask"):
 """
 
 
-def test_a_batch_of_a_cell_is_one_edit_of_the_history(page: Page, jupyter_server: JupyterServer) -> None:
+def test_a_batch_of_a_cell_is_one_edit_of_the_history(
+    page: Page, jupyter_server: JupyterServer
+) -> None:
     cells = [GRAPH, "editor", BATCH]
-    notebook = open_notebook(page, jupyter_server, write_notebook(jupyter_server, "batch.ipynb", cells))
+    notebook = open_notebook(
+        page, jupyter_server, write_notebook(jupyter_server, "batch.ipynb", cells)
+    )
     notebook.run_cell(0)
     root = notebook.run_cell(1).locator(".tfgraphwidget")
     widget = Widget(notebook, root)

@@ -1,4 +1,6 @@
-"""The main job with a real mouse, in a real JupyterLab: look, mark, clone, undo, on Inception v3."""
+"""The main job with a real mouse, in a real JupyterLab: look, mark, clone, undo, on Inception
+v3.
+"""
 
 from __future__ import annotations
 
@@ -52,12 +54,18 @@ def test_look_mark_clone_undo(widget: Widget) -> None:
     assert notebook.kernel_eval("editor.inputs") == ["input"]
     widget.click(SOFTMAX, "Alt")
     widget.settled()
-    expect(root).to_have_attribute("data-selected-ops", str(notebook.kernel_eval("len(editor.selection)")))
+    expect(root).to_have_attribute(
+        "data-selected-ops", str(notebook.kernel_eval("len(editor.selection)"))
+    )
     assert notebook.kernel_eval("len(editor.selection.variables)") == 378
     expect(root.locator(".tgw-selection .tgw-count")).to_contain_text("378 variables")
-    expect(root.locator(".tgw-clone")).to_contain_text("Copies 2,701 ops into copy.", timeout=30_000)
+    expect(root.locator(".tgw-clone")).to_contain_text(
+        "Copies 2,701 ops into copy.", timeout=30_000
+    )
     outside = root.locator(".tgw-outside [data-name]")
-    assert outside.evaluate_all("entries => entries.map(entry => entry.dataset.name)") == ["input:0"]
+    assert outside.evaluate_all("entries => entries.map(entry => entry.dataset.name)") == [
+        "input:0"
+    ]
     shoot(page, "02_marked")
     widget.picture_for_the_readme("mark_by_clicking")
 
@@ -83,12 +91,17 @@ with graph.as_default():
     path = saver.save(sess, './all.ckpt')
     copies[0].load(np.zeros(copies[0].shape.as_list(), np.float32), sess)
 """
-    assert notebook.kernel_eval("[bool((a == c).all()), bool((a == d).all())]", before=f"{change}{changed(FEED)}") == [
+    assert notebook.kernel_eval(
+        "[bool((a == c).all()), bool((a == d).all())]", before=f"{change}{changed(FEED)}"
+    ) == [
         True,
         False,
     ]
     restore = f"with graph.as_default(): saver.restore(sess, path)\n{changed(FEED)}"
-    assert notebook.kernel_eval("[bool((a == c).all()), bool((a == d).all())]", before=restore) == [True, True]
+    assert notebook.kernel_eval("[bool((a == c).all()), bool((a == d).all())]", before=restore) == [
+        True,
+        True,
+    ]
     names = "[v.name for v in graph.get_collection('variables')]"
     assert sum(name.startswith("tower/") for name in notebook.kernel_eval(names)) == 378
 

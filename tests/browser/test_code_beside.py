@@ -1,4 +1,6 @@
-"""Code that lies beside a graph is not run when the graph is opened: a kernel that starts as a person's does."""
+"""Code that lies beside a graph is not run when the graph is opened: a kernel that starts as a
+person's does.
+"""
 
 from __future__ import annotations
 
@@ -15,9 +17,28 @@ from tests.browser.lab import CELL, OpenNotebook, in_front, watched_page
 from tests.browser.server import JupyterServer, free_port
 from tests.conftest import build_mlp
 
-# What a kernel, the editor and Python itself import: at once, with the first graph, or when a picture is drawn.
-MODULES = ("tensorflow", "tfgraphwidget", "json", "pathlib", "runpy", "pkgutil", "networkx", "matplotlib", "anywidget")
-MODULES += ("sitecustomize", "usercustomize", "ipykernel_launcher", "ipykernel", "IPython", "jupyterlab", "numpy")
+# What a kernel, the editor and Python itself import: at once, with the first graph, or when a
+# picture is drawn.
+MODULES = (
+    "tensorflow",
+    "tfgraphwidget",
+    "json",
+    "pathlib",
+    "runpy",
+    "pkgutil",
+    "networkx",
+    "matplotlib",
+    "anywidget",
+)
+MODULES += (
+    "sitecustomize",
+    "usercustomize",
+    "ipykernel_launcher",
+    "ipykernel",
+    "IPython",
+    "jupyterlab",
+    "numpy",
+)
 # Says so when it is imported, and goes on as a module that nothing can be done with.
 HOSTILE = "open(__file__ + '.ran', 'w').close()\n"
 LAZILY = "import os, networkx, matplotlib.figure; os.chdir({folder!r}); import beside_alone"
@@ -39,7 +60,9 @@ def ran(folder: Path) -> list[str]:
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[JupyterServer]:
-    """A server whose kernels nobody has prepared, as one that was started with an empty entry in PYTHONPATH."""
+    """A server whose kernels nobody has prepared, as one that was started with an empty entry in
+    PYTHONPATH.
+    """
     places = os.pathsep + os.environ.get("PYTHONPATH", "")
     made = JupyterServer(tmp_path, tmp_path / "root", free_port(), {"PYTHONPATH": places})
     made.start()

@@ -20,6 +20,11 @@ def test_the_printed_url_opens_the_notebook(tmp_path: Path, browser: Browser) ->
 
 
 def test_an_unknown_word_is_exit_code_2() -> None:
-    done = subprocess.run([sys.executable, "-m", "tfgraphwidget", "dance"], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-m", "tfgraphwidget", "dance"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 2
     assert "invalid choice" in done.stderr

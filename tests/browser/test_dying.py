@@ -1,4 +1,6 @@
-"""A kernel that dies by itself, under a panel and under a file; and a page that is reloaded behind it."""
+"""A kernel that dies by itself, under a panel and under a file; and a page that is reloaded behind
+it.
+"""
 
 from __future__ import annotations
 
@@ -97,7 +99,9 @@ def test_a_file_has_its_edits_again_when_its_kernel_has_died(files: Files) -> No
 
 
 @pytest.mark.slow
-def test_a_file_whose_kernel_is_shut_down_elsewhere_gets_another(files: Files, jupyter_server: JupyterServer) -> None:
+def test_a_file_whose_kernel_is_shut_down_elsewhere_gets_another(
+    files: Files, jupyter_server: JupyterServer
+) -> None:
     widget = files.open("graph.pb")
     remove(widget, "net/logits")
     (session,) = jupyter_server.sessions()

@@ -1,4 +1,6 @@
-"""Edits with a real mouse, in a real JupyterLab: bypass, drag from a port, fix, remove, history, differences."""
+"""Edits with a real mouse, in a real JupyterLab: bypass, drag from a port, fix, remove, history,
+differences.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +45,9 @@ OUTPUT = "sess.run('z:0', {'x:0': ones}).tolist()"
 @pytest.fixture
 def widget(page: Page, jupyter_server: JupyterServer) -> Widget:
     """A graph that a session has run, in the widget."""
-    notebook = open_notebook(page, jupyter_server, write_notebook(jupyter_server, "edits.ipynb", [GRAPH, "editor"]))
+    notebook = open_notebook(
+        page, jupyter_server, write_notebook(jupyter_server, "edits.ipynb", [GRAPH, "editor"])
+    )
     notebook.run_cell(0)
     root = notebook.run_cell(1).locator(".tfgraphwidget")
     root.scroll_into_view_if_needed()
@@ -173,7 +177,9 @@ def test_forms_values_and_probes(widget: Widget) -> None:
     assert notebook.kernel_eval(OUTPUT) == [[6, 6, 9]]
     press(widget, "Values")
     expect(root.get_by_role("group", name="Value in the last run")).to_contain_text("[1., 1., 2.]")
-    notebook.kernel_eval("1", before="editor.probe('relu', {'x:0': np.array([[np.nan] * 3, [1, 2, 3]])})")
+    notebook.kernel_eval(
+        "1", before="editor.probe('relu', {'x:0': np.array([[np.nan] * 3, [1, 2, 3]])})"
+    )
     widget.click("relu")
     expect(root.locator(".tgw-broken")).to_contain_text("NaN")
     widget.settled()
@@ -195,9 +201,13 @@ def test_forms_values_and_probes(widget: Widget) -> None:
 
 
 @pytest.mark.slow
-def test_a_script_becomes_a_cell_in_notebook_7_too(page: Page, jupyter_server: JupyterServer) -> None:
+def test_a_script_becomes_a_cell_in_notebook_7_too(
+    page: Page, jupyter_server: JupyterServer
+) -> None:
     show = "editor = tgw.edit(graph)\neditor.bypass('dropout')\neditor"
-    path = write_notebook(jupyter_server, "seven.ipynb", [GRAPH.split("sess =", maxsplit=1)[0], show, "last = 1"])
+    path = write_notebook(
+        jupyter_server, "seven.ipynb", [GRAPH.split("sess =", maxsplit=1)[0], show, "last = 1"]
+    )
     notebook = open_notebook(page, jupyter_server, path, app="notebook")
     notebook.run_cell(0)
     widget = Widget(notebook, notebook.run_cell(1).locator(".tfgraphwidget"))
@@ -210,7 +220,9 @@ def test_a_script_becomes_a_cell_in_notebook_7_too(page: Page, jupyter_server: J
 
 
 @pytest.mark.slow
-def test_an_edit_that_cuts_the_chosen_part_is_done_and_the_panel_says_why_nothing_is_chosen(widget: Widget) -> None:
+def test_an_edit_that_cuts_the_chosen_part_is_done_and_the_panel_says_why_nothing_is_chosen(
+    widget: Widget,
+) -> None:
     notebook, root = widget.notebook, widget.root
     widget.click("x", "Shift")
     widget.click("z", "Alt")

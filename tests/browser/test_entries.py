@@ -1,4 +1,6 @@
-"""Every way to the panel of JupyterLab: palette, Kernel menu, launcher; on the kernel that is meant, or it asks."""
+"""Every way to the panel of JupyterLab: palette, Kernel menu, launcher; on the kernel that is
+meant, or it asks.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,10 @@ from tests.browser.lab import FIRST_PAINT, OpenNotebook, in_front, shoot, write_
 from tests.browser.server import JupyterServer
 from tests.browser.test_panel import Panel, open_graph
 
-OTHER = "import tensorflow as tf\nother = tf.Graph()\nwith other.as_default(): tf.constant(1.0, name='alone')"
+OTHER = (
+    "import tensorflow as tf\nother = tf.Graph()\nwith other.as_default(): tf.constant(1.0, "
+    "name='alone')"
+)
 OPEN = """async (path) => {
     const { commands } = window.jupyterapp;
     const opened = await commands.execute('docmanager:open', { path });
@@ -31,7 +36,9 @@ def open_launcher(page: Page) -> None:
 
 def press_card(page: Page) -> None:
     """The launcher's card."""
-    page.locator(f"{in_front('.jp-Launcher')} .jp-LauncherCard").filter(has_text="Graph Editor").click()
+    page.locator(f"{in_front('.jp-Launcher')} .jp-LauncherCard").filter(
+        has_text="Graph Editor"
+    ).click()
 
 
 def shows_graph_of(notebook: OpenNotebook) -> None:
@@ -59,7 +66,9 @@ def test_the_kernel_menu_opens_the_panel_of_the_notebook_in_front(
     notebook: OpenNotebook, jupyter_server: JupyterServer
 ) -> None:
     page = notebook.page
-    second = OpenNotebook(page, jupyter_server, write_notebook(jupyter_server, "other.ipynb", [OTHER]))
+    second = OpenNotebook(
+        page, jupyter_server, write_notebook(jupyter_server, "other.ipynb", [OTHER])
+    )
     page.evaluate(OPEN, second.path)
     second.run_cell(0)
     page.get_by_role("menuitem", name="Kernel", exact=True).click()
@@ -104,7 +113,9 @@ def test_the_launcher_asks_which_of_two_notebooks_is_meant(
 
 
 @pytest.mark.slow
-def test_the_launcher_finds_a_notebook_that_only_runs(notebook: OpenNotebook, jupyter_server: JupyterServer) -> None:
+def test_the_launcher_finds_a_notebook_that_only_runs(
+    notebook: OpenNotebook, jupyter_server: JupyterServer
+) -> None:
     page = notebook.page
     (jupyter_server.root / "elsewhere").mkdir()
     page.goto(jupyter_server.page_url("elsewhere"))  # another workspace: nothing is open
@@ -120,7 +131,9 @@ def test_the_launcher_finds_a_notebook_that_only_runs(notebook: OpenNotebook, ju
 
 
 @pytest.mark.slow
-def test_the_launcher_makes_a_notebook_when_none_runs(page: Page, jupyter_server: JupyterServer) -> None:
+def test_the_launcher_makes_a_notebook_when_none_runs(
+    page: Page, jupyter_server: JupyterServer
+) -> None:
     (jupyter_server.root / "folder of mine").mkdir()
     page.goto(jupyter_server.page_url("folder of mine"))
     page.locator(in_front(".jp-Launcher")).wait_for(timeout=FIRST_PAINT)

@@ -1,4 +1,6 @@
-"""A kernel that is far away: a slow connection that drops, and a server below a path, as JupyterHub has it."""
+"""A kernel that is far away: a slow connection that drops, and a server below a path, as JupyterHub
+has it.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ LARGE = """
 with graph.as_default():
     large = tf.constant(np.random.default_rng(0).bytes(9_000_000), name="large")
 """
-CLOSED = SHOW.replace("editor.view.widget.height", "editor.view.collapse('two')\neditor.view.widget.height")
+CLOSED = SHOW.replace(
+    "editor.view.widget.height", "editor.view.collapse('two')\neditor.view.widget.height"
+)
 MOST = 4_000_000  # bytes of a message; proxies close connections with more in one
 DELAY, RATE = 0.075, 250_000  # 150 ms there and back, 2 Mbit/s
 
@@ -53,7 +57,11 @@ class Messages:
         (count,) = struct.unpack_from("<Q", data)
         ends = struct.unpack_from(f"<{count}Q", data, 8)
         _, header, _, _, content = (data[start:end] for start, end in pairwise(ends[:6]))
-        said = json.loads(content).get("data", {}).get("content", {}) if b'"comm_msg"' in header else {}
+        said = (
+            json.loads(content).get("data", {}).get("content", {})
+            if b'"comm_msg"' in header
+            else {}
+        )
         where.append((json.loads(header)["msg_type"], said.get("type", "")))
 
 
@@ -61,7 +69,9 @@ class Messages:
 def server(tmp_path_factory: pytest.TempPathFactory, warm_kernels: str) -> Iterator[JupyterServer]:
     """A JupyterLab below a path with a space in it."""
     home = tmp_path_factory.mktemp("far")
-    far = JupyterServer(home, home / "root", free_port(), {"JUPYTER_PATH": warm_kernels}, "/user/some%20one/")
+    far = JupyterServer(
+        home, home / "root", free_port(), {"JUPYTER_PATH": warm_kernels}, "/user/some%20one/"
+    )
     far.start()
     yield far
     far.stop()
@@ -93,19 +103,27 @@ def download_graph(widget: Widget) -> None:
 
 
 @pytest.mark.slow
-def test_a_slow_connection_that_drops(page: Page, server: JupyterServer, link: Link, tmp_path: Path) -> None:
+def test_a_slow_connection_that_drops(
+    page: Page, server: JupyterServer, link: Link, tmp_path: Path
+) -> None:
     messages = Messages()
     messages.attach(page)
-    notebook = open_notebook(page, server, write_notebook(server, "far.ipynb", [GRAPH + LARGE, CLOSED]))
+    notebook = open_notebook(
+        page, server, write_notebook(server, "far.ipynb", [GRAPH + LARGE, CLOSED])
+    )
     notebook.run_cell(0)
     link.delay, link.rate = DELAY, RATE
     start = len(messages.sent)
 
-    # The first picture takes two messages: JupyterLab's for a thread of the kernel, and the one for the drawing. Its
-    # debugger may ask of the kernel beside that, when it is slow to start.
+    # The first picture takes two messages: JupyterLab's for a thread of the kernel, and the one for
+    # the drawing. Its debugger may ask of the kernel beside that, when it is slow to start.
     widget = Widget(notebook, notebook.run_cell(1).locator(".tfgraphwidget"))
     root = widget.root
-    asked = [message for message in messages.sent[start:] if message[0] not in ("execute_request", "debug_request")]
+    asked = [
+        message
+        for message in messages.sent[start:]
+        if message[0] not in ("execute_request", "debug_request")
+    ]
     assert len(asked) <= 2, asked
     assert asked[-1] == ("comm_msg", "open")
 
@@ -122,18 +140,23 @@ def test_a_slow_connection_that_drops(page: Page, server: JupyterServer, link: L
     assert "mark" in said
     assert "prefetch_scene" not in said
 
-    # The request is lost with the connection; then, after it was done, its reply. Each clone is made once.
+    # The request is lost with the connection; then, after it was done, its reply. Each clone is
+    # made once.
     for number, (lost, name) in enumerate([("requests", "first"), ("replies", "second")], 1):
         link.loses = lost
         widget.clone(name)
         expect(root).to_have_attribute("data-status", "busy")
         if lost == "replies":
-            assert any(notebook.kernel_eval("len(editor.history.done)") == number for _ in range(200))
+            assert any(
+                notebook.kernel_eval("len(editor.history.done)") == number for _ in range(200)
+            )
         link.cut()
         expect(widget.status).to_contain_text(f"into {name!r}")
         widget.settled()
         assert notebook.kernel_eval("len(editor.history.done)") == number
-        expect(root).to_have_attribute("data-ops", str(notebook.kernel_eval("len(editor._core.index)")))
+        expect(root).to_have_attribute(
+            "data-ops", str(notebook.kernel_eval("len(editor._core.index)"))
+        )
     clones = [said for _, said in messages.sent if said == "clone"]
     assert len(clones) == 4
 
@@ -150,15 +173,21 @@ def test_a_slow_connection_that_drops(page: Page, server: JupyterServer, link: L
 
 
 @pytest.mark.slow
-def test_a_file_and_its_settings_on_a_server_below_a_path(page: Page, server: JupyterServer) -> None:
+def test_a_file_and_its_settings_on_a_server_below_a_path(
+    page: Page, server: JupyterServer
+) -> None:
     started: list[str] = []
-    page.on("request", lambda request: started.append(request.url) if request.method == "POST" else None)
+    page.on(
+        "request", lambda request: started.append(request.url) if request.method == "POST" else None
+    )
     folder = server.root / "models of mine"
     folder.mkdir()
     (folder / "graph.pb").write_bytes(build_mlp(resource=True).as_graph_def().SerializeToString())
     files = Files(page, server, folder)
     widget = files.open("graph.pb")
-    assert any(url.startswith(f"{server.url}{server.base_url}tfgraphwidget/") for url in started), started
+    assert any(url.startswith(f"{server.url}{server.base_url}tfgraphwidget/") for url in started), (
+        started
+    )
     assert widget.number("ops") > 0
     page.evaluate(SET, ["colours", "dark"])
     expect(widget.root).to_have_attribute("data-colours", "dark")

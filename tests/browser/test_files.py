@@ -1,4 +1,6 @@
-"""Graphs in files as documents of JupyterLab and of Notebook 7: a real mouse, a real kernel, real files."""
+"""Graphs in files as documents of JupyterLab and of Notebook 7: a real mouse, a real kernel, real
+files.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,9 @@ class Files:
 
     def item(self, name: str) -> Locator:
         """A line of the file browser."""
-        return self.page.locator(".jp-DirListing-item").filter(has=self.page.get_by_text(name, exact=True))
+        return self.page.locator(".jp-DirListing-item").filter(
+            has=self.page.get_by_text(name, exact=True)
+        )
 
     def open(self, name: str) -> Widget:
         """Double-click a file, and wait until its graph is drawn."""
@@ -105,7 +109,9 @@ def kinds_of(files: Files) -> list[str]:
 
 
 @pytest.mark.slow
-def test_a_file_that_another_process_writes_is_followed_with_the_edits(files: Files, folder: Path) -> None:
+def test_a_file_that_another_process_writes_is_followed_with_the_edits(
+    files: Files, folder: Path
+) -> None:
     path = folder / "graph.pb"
     message = v1.GraphDef.FromString(path.read_bytes())
     widget = files.open("graph.pb")
@@ -193,7 +199,9 @@ NOTES_NEWS = """() => {
 
 
 @pytest.mark.slow
-def test_long_opening_shows_how_far_it_is_and_long_saving_is_cancelled(files: Files, folder: Path) -> None:
+def test_long_opening_shows_how_far_it_is_and_long_saving_is_cancelled(
+    files: Files, folder: Path
+) -> None:
     write_large_graph(folder / "large.pb", 300_000)
     files.page.get_by_role("button", name="Refresh the file browser.").click()
     files.page.evaluate(NOTES_NEWS)
@@ -233,7 +241,9 @@ def test_edits_survive_a_reload_a_restart_and_the_end_of_the_kernel(
     expect(widget.root).to_have_attribute("data-ops", "43")
     expect(files.dirty).to_have_count(1)
     assert widget.notebook.kernel_eval("len(editor.history.done)") == 1
-    session = next(one["id"] for one in jupyter_server.api("sessions") if one["path"].endswith("graph.pb"))
+    session = next(
+        one["id"] for one in jupyter_server.api("sessions") if one["path"].endswith("graph.pb")
+    )
     jupyter_server.end_session(session)
     files.page.reload()
     widget = files.shown("graph.pb")
@@ -242,7 +252,9 @@ def test_edits_survive_a_reload_a_restart_and_the_end_of_the_kernel(
 
 
 @pytest.mark.slow
-def test_closing_asks_for_what_is_not_saved_and_ends_the_kernel(files: Files, jupyter_server: JupyterServer) -> None:
+def test_closing_asks_for_what_is_not_saved_and_ends_the_kernel(
+    files: Files, jupyter_server: JupyterServer
+) -> None:
     widget = files.open("graph.pb")
     remove(widget, "net/logits")
     close = files.dirty.locator(".lm-TabBar-tabCloseIcon")
@@ -252,7 +264,9 @@ def test_closing_asks_for_what_is_not_saved_and_ends_the_kernel(files: Files, ju
     files.press("Cancel")
     expect(widget.root).to_be_visible()
     close.click()
-    with files.page.expect_response(lambda reply: "/api/sessions/" in reply.url and reply.request.method == "DELETE"):
+    with files.page.expect_response(
+        lambda reply: "/api/sessions/" in reply.url and reply.request.method == "DELETE"
+    ):
         files.press("Discard")
     expect(files.page.locator(".tfgraphwidget")).to_have_count(0)
     assert not [one for one in jupyter_server.api("sessions") if "closing" in one["path"]]
@@ -285,10 +299,14 @@ def test_a_name_is_data_and_what_is_no_graph_says_so(files: Files, folder: Path)
     expect(files.page.locator(in_front(".jp-FileEditor"))).to_contain_text("guid: 0123456789abcdef")
 
 
-def test_a_saved_model_is_opened_by_its_file_and_saved_as_a_folder(files: Files, folder: Path) -> None:
+def test_a_saved_model_is_opened_by_its_file_and_saved_as_a_folder(
+    files: Files, folder: Path
+) -> None:
     module = tf.Module()
     module.w = tf.Variable(3.0)
-    module.f = tf.function(lambda x: {"y": x * module.w}, input_signature=[tf.TensorSpec([None], tf.float32)])
+    module.f = tf.function(
+        lambda x: {"y": x * module.w}, input_signature=[tf.TensorSpec([None], tf.float32)]
+    )
     tf.saved_model.save(module, str(folder / "tripled"), signatures=module.f)
     files.page.get_by_role("button", name="Refresh the file browser.").click()
     files.item("tripled").dblclick()
@@ -296,7 +314,9 @@ def test_a_saved_model_is_opened_by_its_file_and_saved_as_a_folder(files: Files,
     files.page.get_by_text("Open With", exact=True).hover()
     files.page.get_by_role("menuitem", name="TensorFlow Graph Editor", exact=True).click()
     files.shown("tripled/saved_model.pb")
-    expect(files.page.locator(".lm-TabBar-tab.lm-mod-current").filter(has_text="tripled")).to_be_visible()
+    expect(
+        files.page.locator(".lm-TabBar-tab.lm-mod-current").filter(has_text="tripled")
+    ).to_be_visible()
     files.page.keyboard.press("Control+s")
     expect(files.dialog.get_by_label("Name")).to_have_value("tripled_edited/")
     shoot(files.page, "file_8_saved_model")
@@ -308,13 +328,19 @@ def test_a_saved_model_is_opened_by_its_file_and_saved_as_a_folder(files: Files,
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:__array__ implementation")  # Keras's own, while it saves
-def test_a_keras_model_is_opened_in_a_notebook(files: Files, folder: Path, jupyter_server: JupyterServer) -> None:
+def test_a_keras_model_is_opened_in_a_notebook(
+    files: Files, folder: Path, jupyter_server: JupyterServer
+) -> None:
     keras = tf.keras
-    keras.Sequential([keras.Input((2,)), keras.layers.Dense(3, name="wide")]).save(folder / "my model.keras")
+    keras.Sequential([keras.Input((2,)), keras.layers.Dense(3, name="wide")]).save(
+        folder / "my model.keras"
+    )
     before = jupyter_server.sessions()
     files.page.get_by_role("button", name="Refresh the file browser.").click()
     files.item("my model.keras").dblclick()
-    expect(files.message.get_by_role("heading", name="my model.keras is a Keras model")).to_be_visible(timeout=CELL)
+    expect(
+        files.message.get_by_role("heading", name="my model.keras is a Keras model")
+    ).to_be_visible(timeout=CELL)
     assert jupyter_server.sessions() == before  # no kernel is started for a message
     shoot(files.page, "file_11_keras")
     files.message.get_by_role("button", name="Open in a notebook").click()
@@ -326,11 +352,15 @@ def test_a_keras_model_is_opened_in_a_notebook(files: Files, folder: Path, jupyt
 
 
 @pytest.mark.slow
-def test_notebook_7_opens_graphs_too(page: Page, jupyter_server: JupyterServer, folder: Path) -> None:
+def test_notebook_7_opens_graphs_too(
+    page: Page, jupyter_server: JupyterServer, folder: Path
+) -> None:
     place = str(folder.relative_to(jupyter_server.root))
     page.goto(f"{jupyter_server.url}/tree/{place}?token={jupyter_server.token}")
     with page.expect_popup() as opened:
-        page.locator(".jp-DirListing-item").filter(has_text="graph.pb").dblclick(timeout=FIRST_PAINT)
+        page.locator(".jp-DirListing-item").filter(has_text="graph.pb").dblclick(
+            timeout=FIRST_PAINT
+        )
     tab = opened.value
     root = tab.locator(".tfgraphwidget")
     expect(root).to_be_visible(timeout=CELL)
@@ -339,5 +369,7 @@ def test_notebook_7_opens_graphs_too(page: Page, jupyter_server: JupyterServer, 
     shoot(tab, "file_9_notebook_7")
     tab.keyboard.press("Control+s")
     tab.locator(".jp-Dialog").get_by_role("button", name="Save", exact=True).click()
-    expect(tab.locator(".tgw-file-line")).to_contain_text("Saved as graph_edited.pb", timeout=120_000)
+    expect(tab.locator(".tgw-file-line")).to_contain_text(
+        "Saved as graph_edited.pb", timeout=120_000
+    )
     assert "net/logits" not in tgw.edit(folder / "graph_edited.pb")._core.index.ids

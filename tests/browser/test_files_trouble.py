@@ -1,4 +1,6 @@
-"""Files when things do not go as they mostly do: lost edits, borrowed kernels, Jupyter's own ways to save."""
+"""Files when things do not go as they mostly do: lost edits, borrowed kernels, Jupyter's own ways
+to save.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ from tests.conftest import build_mlp
 
 pytestmark = pytest.mark.one_page
 
-DOCUMENT = "[...window.jupyterapp.shell.widgets('main')].find(one => one.context?.path.endsWith('.pb'))"
+DOCUMENT = (
+    "[...window.jupyterapp.shell.widgets('main')].find(one => one.context?.path.endsWith('.pb'))"
+)
 RUN = "([id, args]) => void window.jupyterapp.commands.execute(id, args)"
 # Whatever the document says in place of the graph, from now on.
 COLLECT = """() => {
@@ -74,11 +78,15 @@ def test_a_kernel_that_is_being_started_has_not_ended(files: Files) -> None:
 
 
 @pytest.mark.slow
-def test_edits_that_were_not_done_again_are_offered_until_they_are_discarded(files: Files, folder: Path) -> None:
+def test_edits_that_were_not_done_again_are_offered_until_they_are_discarded(
+    files: Files, folder: Path
+) -> None:
     remove(files.open("graph.pb"), "net/logits")
     os.utime(folder / "graph.pb", ns=(1, 1))  # written by somebody else
     restart(files)
-    expect(files.news).to_contain_text("changed on disk since, so 1 edit of last time was not done again", timeout=CELL)
+    expect(files.news).to_contain_text(
+        "changed on disk since, so 1 edit of last time was not done again", timeout=CELL
+    )
     widget = files.shown("graph.pb")
     expect(widget.root).to_have_attribute("data-ops", "44")
     expect(files.dirty).to_have_count(0)
@@ -91,7 +99,9 @@ def test_edits_that_were_not_done_again_are_offered_until_they_are_discarded(fil
     assert downloaded.value.suggested_filename == "graph.pb.edits.json"
     assert "net/logits" in json.dumps(edit)
     files.dirty.locator(".lm-TabBar-tabCloseIcon").click()
-    with files.page.expect_response(lambda reply: reply.request.method == "DELETE"):  # of the session
+    with files.page.expect_response(
+        lambda reply: reply.request.method == "DELETE"
+    ):  # of the session
         files.press("Discard")
     expect(files.page.locator(".tfgraphwidget")).to_have_count(0)
     files.open("graph.pb")
@@ -100,7 +110,9 @@ def test_edits_that_were_not_done_again_are_offered_until_they_are_discarded(fil
     expect(files.page.locator(".tfgraphwidget")).to_have_count(2)
 
     def without_them(reply: Response) -> bool:
-        """The state of the page as it is without them was saved; one before it may be on its way."""
+        """The state of the page as it is without them was saved; one before it may be on its
+        way.
+        """
         text = reply.request.post_data or ""
         is_saved = "/workspaces/" in reply.url and reply.request.method == "PUT"
         return is_saved and f"edits-aside:{folder.name}" not in text
@@ -147,11 +159,18 @@ def test_save_all_asks_for_what_is_changed_alone(files: Files) -> None:
 
 
 @pytest.mark.slow
-def test_save_that_is_pressed_twice_asks_once_and_says_what_it_waits_for(files: Files, tmp_path: Path) -> None:
+def test_save_that_is_pressed_twice_asks_once_and_says_what_it_waits_for(
+    files: Files, tmp_path: Path
+) -> None:
     files.open("graph.pb")
-    busy = f"import pathlib, time\nwhile not pathlib.Path({str(tmp_path / 'done')!r}).exists(): time.sleep(0.05)"
+    busy = (
+        f"import pathlib, time\nwhile not pathlib.Path({str(tmp_path / 'done')!r}).exists(): "
+        "time.sleep(0.05)"
+    )
     files.page.evaluate(
-        f"(code) => void {DOCUMENT}.context.sessionContext.session.kernel.requestExecute({{ code }})", busy
+        f"(code) => void {DOCUMENT}.context.sessionContext.session.kernel.requestExecute({{ code "
+        f"}})",
+        busy,
     )
     save = files.document.get_by_role("button", name="Save")
     save.click()
@@ -170,7 +189,10 @@ def test_save_that_is_pressed_twice_asks_once_and_says_what_it_waits_for(files: 
 
 def test_what_goes_wrong_in_saving_stands_above_the_graph(files: Files) -> None:
     widget = files.open("graph.pb")
-    broken = "import tfgraphwidget.jupyterlab.documents as documents\ndocuments.Document.kinds = lambda self: 1 / 0"
+    broken = (
+        "import tfgraphwidget.jupyterlab.documents as documents\ndocuments.Document.kinds = "
+        "lambda self: 1 / 0"
+    )
     widget.notebook.kernel_eval("1", broken)
     files.document.get_by_role("button", name="Save").click()
     expect(files.news).to_contain_text("Not saved: ZeroDivisionError in the kernel")
@@ -178,7 +200,9 @@ def test_what_goes_wrong_in_saving_stands_above_the_graph(files: Files) -> None:
 
 
 @pytest.mark.slow
-def test_a_file_may_use_a_notebooks_kernel_and_leaves_it_running(files: Files, jupyter_server: JupyterServer) -> None:
+def test_a_file_may_use_a_notebooks_kernel_and_leaves_it_running(
+    files: Files, jupyter_server: JupyterServer
+) -> None:
     path = write_notebook(jupyter_server, f"{files.place}/lender.ipynb", ["lent = 1"])
     files.page.evaluate(
         """async (path) => {
@@ -188,7 +212,9 @@ def test_a_file_may_use_a_notebooks_kernel_and_leaves_it_running(files: Files, j
     )
     files.open("graph.pb")
     kernel = jupyter_server.kernel_of(path)
-    files.page.evaluate(f"(id) => void {DOCUMENT}.context.sessionContext.changeKernel({{ id }})", kernel)
+    files.page.evaluate(
+        f"(id) => void {DOCUMENT}.context.sessionContext.changeKernel({{ id }})", kernel
+    )
     expect(files.message).to_be_visible()
     widget = files.shown("graph.pb")
     assert jupyter_server.kernel_eval(path, "'net/logits' in editor._core.index.ids")
@@ -201,7 +227,9 @@ def test_a_file_may_use_a_notebooks_kernel_and_leaves_it_running(files: Files, j
 
 
 @pytest.mark.slow
-def test_a_renamed_file_is_saved_and_opened_again_under_its_new_name(files: Files, folder: Path) -> None:
+def test_a_renamed_file_is_saved_and_opened_again_under_its_new_name(
+    files: Files, folder: Path
+) -> None:
     remove(files.open("graph.pb"), "net/logits")
     files.page.evaluate(
         "([from, to]) => window.jupyterapp.serviceManager.contents.rename(from, to)",
@@ -218,11 +246,15 @@ def test_a_renamed_file_is_saved_and_opened_again_under_its_new_name(files: File
 
 
 @pytest.mark.slow
-def test_a_file_that_is_closed_and_opened_again_at_once_is_open(files: Files, jupyter_server: JupyterServer) -> None:
+def test_a_file_that_is_closed_and_opened_again_at_once_is_open(
+    files: Files, jupyter_server: JupyterServer
+) -> None:
     widget = files.open("graph.pb")
     was = widget.notebook.kernel_eval("__import__('os').getpid()")
     for _ in range(2):
-        files.page.locator(".lm-TabBar-tab.lm-mod-current .lm-TabBar-tabCloseIcon:visible").last.click()
+        files.page.locator(
+            ".lm-TabBar-tab.lm-mod-current .lm-TabBar-tabCloseIcon:visible"
+        ).last.click()
         expect(files.page.locator(".tgw-pane")).to_have_count(0)
         widget = files.open("graph.pb")
         expect(widget.root).to_have_attribute("data-ops", "44")

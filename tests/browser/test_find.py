@@ -27,7 +27,9 @@ def in_the_drawing(widget: Widget, name: str) -> bool:
 
 
 @pytest.mark.slow
-def test_a_query_lists_hits_by_scope_and_enter_steps_through_them(page: Page, jupyter_server: JupyterServer) -> None:
+def test_a_query_lists_hits_by_scope_and_enter_steps_through_them(
+    page: Page, jupyter_server: JupyterServer
+) -> None:
     widget = shown(page, jupyter_server, "finding")
     root, keyboard = widget.root, page.keyboard
     box = root.get_by_role("combobox", name="Find ops")
@@ -50,7 +52,9 @@ def test_a_query_lists_hits_by_scope_and_enter_steps_through_them(page: Page, ju
     shoot(root, "found")
 
     # Enter goes from hit to hit and around, Shift-Enter back; the cursor stays in the field.
-    for name, where in zip([*PRODUCTS, PRODUCTS[0]], ["1 of 3", "2 of 3", "3 of 3", "1 of 3"], strict=True):
+    for name, where in zip(
+        [*PRODUCTS, PRODUCTS[0]], ["1 of 3", "2 of 3", "3 of 3", "1 of 3"], strict=True
+    ):
         keyboard.press("Enter")
         expect(place).to_have_text(where)
         expect(inspector).to_have_attribute("data-name", name)
@@ -81,7 +85,8 @@ def test_a_query_lists_hits_by_scope_and_enter_steps_through_them(page: Page, ju
     heading.click()
     expect(hits.first).to_be_hidden()
     expect(inspector).to_have_attribute("data-name", "three/")
-    # There it is framed as what was clicked in the drawing is; no mark of a box with many is cut off.
+    # There it is framed as what was clicked in the drawing is; no mark of a box with many is cut
+    # off.
     framed = root.evaluate(AT_REST, "three")
     page.mouse.move(framed["x"] - framed["width"] / 4, framed["y"] + framed["height"] / 2 + 3)
     marks = root.locator(".tgw-tooltip-marks")
@@ -149,7 +154,8 @@ def test_a_name_scope_is_found_by_its_own_name(page: Page, jupyter_server: Jupyt
     expect(inspector).to_have_attribute("data-name", "three/")
     expect(scopes).to_be_hidden()
 
-    # Behind its whole name Enter does, and the keys are for the drawing then; F3 goes on to the ops.
+    # Behind its whole name Enter does, and the keys are for the drawing then; F3 goes on to the
+    # ops.
     widget.settled()
     box.click()
     box.fill("two")
@@ -189,7 +195,9 @@ def test_what_is_wrong_with_a_query_is_said_and_the_syntax_is_at_hand(
 
 
 @pytest.mark.slow
-def test_what_is_hidden_is_counted_and_comes_back(page: Page, jupyter_server: JupyterServer) -> None:
+def test_what_is_hidden_is_counted_and_comes_back(
+    page: Page, jupyter_server: JupyterServer
+) -> None:
     widget = shown(page, jupyter_server, "hiding")
     root, keyboard = widget.root, page.keyboard
     hidden = root.locator(".tgw-hidden-place")

@@ -1,4 +1,6 @@
-"""A scope that the pointer rests on is known before it is opened; what is shown at once is what the kernel draws."""
+"""A scope that the pointer rests on is known before it is opened; what is shown at once is what the
+kernel draws.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,9 @@ def caught_up(widget: Widget) -> None:
 
 
 def resting(page: Page, server: JupyterServer, name: str) -> Widget:
-    """The pointer is on the closed scope "two"; the kernel has said what opening it shows, the page has heard it."""
+    """The pointer is on the closed scope "two"; the kernel has said what opening it shows, the page
+    has heard it.
+    """
     widget = shown(page, server, name)
     notebook = widget.notebook
     notebook.kernel_eval("0", before=ALIKE)
@@ -85,7 +89,9 @@ def test_what_the_pointer_rests_on_is_opened_at_once_and_as_the_kernel_draws_it(
 
 
 @pytest.mark.slow
-def test_what_another_cell_hid_meanwhile_is_not_shown(page: Page, jupyter_server: JupyterServer) -> None:
+def test_what_another_cell_hid_meanwhile_is_not_shown(
+    page: Page, jupyter_server: JupyterServer
+) -> None:
     widget = resting(page, jupyter_server, "foresight_changed")
     notebook = widget.notebook
     # No revision is told: as if the word of it were still on its way.

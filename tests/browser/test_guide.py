@@ -1,4 +1,6 @@
-"""The notebooks of the guide as a reader uses them: what the text asks to click leads on to the cells below it."""
+"""The notebooks of the guide as a reader uses them: what the text asks to click leads on to the
+cells below it.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ WHOLE = 600_000  # ms; the longest takes 15 s of CPU, on a machine that is share
 
 
 class Reader:
-    """One who reads a notebook from its top: runs its cells, and does in the drawing what the text asks for."""
+    """One who reads a notebook from its top: runs its cells, and does in the drawing what the text
+    asks for.
+    """
 
     def __init__(self, page: Page, server: JupyterServer, name: str) -> None:
         path = NOTEBOOKS / f"{name}.ipynb"
@@ -31,7 +35,11 @@ class Reader:
 
     def run_to_answer(self, shown: int) -> Hand:
         """Run the cells above the answer; the hand on the widget that the cell `shown` shows."""
-        self.run(next(k for k, cell in enumerate(self.cells) if "answer" in cell.metadata.get("tags", ())))
+        self.run(
+            next(
+                k for k, cell in enumerate(self.cells) if "answer" in cell.metadata.get("tags", ())
+            )
+        )
         return self.hand(shown)
 
     def hand(self, shown: int) -> Hand:
@@ -41,7 +49,9 @@ class Reader:
         return Hand(Widget(self.notebook, root))
 
     def run(self, end: int | None = None) -> None:
-        """Run the code cells from where the reader is, up to this one; all that are left for None."""
+        """Run the code cells from where the reader is, up to this one; all that are left for
+        None.
+        """
         end = len(self.cells) if end is None else end
         for k in range(self.at, end):
             if self.cells[k].cell_type == "code":
@@ -75,7 +85,9 @@ def test_what_the_index_asks_for_makes_the_copy_that_its_answer_takes(reader: Re
     mark(hand, "x", "net/logits")
     lines = cloned(hand)
     reader.run()
-    assert reader.notebook.kernel_eval("list(editor.history.lines)") == lines  # the answer has made no other copy
+    assert (
+        reader.notebook.kernel_eval("list(editor.history.lines)") == lines
+    )  # the answer has made no other copy
 
 
 @pytest.mark.parametrize("reader", ["05_target_network"], indirect=True)
@@ -87,7 +99,9 @@ def test_the_boundary_that_is_clicked_is_that_of_the_answer(reader: Reader) -> N
     hand.widget.settled()
     hand.widget.click("online/q/BiasAdd", "Alt")
     hand.widget.settled()
-    selected = reader.notebook.kernel_eval("[editor.inputs, editor.outputs, list(editor.selection.ops)]")
+    selected = reader.notebook.kernel_eval(
+        "[editor.inputs, editor.outputs, list(editor.selection.ops)]"
+    )
     assert selected[:2] == [["obs"], ["online/q/BiasAdd"]]
     reader.run(reader.at + 1)
     assert reader.notebook.kernel_eval("list(editor.selection.ops)") == selected[2]
@@ -111,7 +125,9 @@ def test_the_key_that_is_named_colors_the_difference(reader: Reader) -> None:
     (key,) = re.findall(r"button, or `(.*?)`, colors", reader.cells[6].source)
     hand.widget.click("player")
     hand.press(key)
-    expect(hand.root.get_by_role("button", name="Changes", exact=True)).to_have_attribute("aria-pressed", "true")
+    expect(hand.root.get_by_role("button", name="Changes", exact=True)).to_have_attribute(
+        "aria-pressed", "true"
+    )
     hand.widget.settled()
     shoot(hand.page, "guide_difference")
     assert reader.notebook.kernel_eval("len(editor.history.lines)") == 3  # no edit
@@ -155,7 +171,9 @@ def test_the_twin_that_is_clicked_is_taken_by_the_answer(reader: Reader) -> None
 
 @pytest.mark.parametrize(
     "path",
-    slow_if(lambda path: path.stem != "13_first_steps_with_keras", sorted(NOTEBOOKS.glob("*.ipynb"))),
+    slow_if(
+        lambda path: path.stem != "13_first_steps_with_keras", sorted(NOTEBOOKS.glob("*.ipynb"))
+    ),
     ids=lambda path: path.stem,
 )
 def test_run_all_draws_each_editor(path: Path, page: Page, jupyter_server: JupyterServer) -> None:

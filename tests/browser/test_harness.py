@@ -1,4 +1,6 @@
-"""The harness itself, on a widget of six lines: it waits, it asks the kernel, and it lets nothing pass."""
+"""The harness itself, on a widget of six lines: it waits, it asks the kernel, and it lets nothing
+pass.
+"""
 
 from __future__ import annotations
 
@@ -25,11 +27,16 @@ counter
 
 @pytest.mark.slow
 def test_a_click_reaches_the_kernel_in_jupyterlab(page, jupyter_server):
-    notebook = open_notebook(page, jupyter_server, write_notebook(jupyter_server, "lab.ipynb", ["1 + 1", COUNTER]))
+    notebook = open_notebook(
+        page, jupyter_server, write_notebook(jupyter_server, "lab.ipynb", ["1 + 1", COUNTER])
+    )
     notebook.run_all()
     set_theme(page, dark=True)
     notebook.output(1).locator("[data-status=ready]").click()
-    assert notebook.kernel_eval("[counter.clicks, extra]", before="extra = 'before ran'") == [1, "before ran"]
+    assert notebook.kernel_eval("[counter.clicks, extra]", before="extra = 'before ran'") == [
+        1,
+        "before ran",
+    ]
     assert notebook.run_cell(0).inner_text().endswith("2")
     set_theme(page, dark=False)
 
@@ -55,7 +62,9 @@ def test_a_click_reaches_the_kernel_in_notebook_7(page, jupyter_server):
 
 @pytest.mark.slow
 def test_a_cell_that_raises_fails(page, jupyter_server):
-    notebook = open_notebook(page, jupyter_server, write_notebook(jupyter_server, "raises.ipynb", ["1 / 0"]))
+    notebook = open_notebook(
+        page, jupyter_server, write_notebook(jupyter_server, "raises.ipynb", ["1 / 0"])
+    )
     with pytest.raises(AssertionError, match="ZeroDivisionError"):
         notebook.run_all()
     with pytest.raises(AssertionError, match="ZeroDivisionError"):
@@ -70,7 +79,9 @@ def use_badly(browser, jupyter_server):
     with watched_page(browser, jupyter_server) as page:
         open_notebook(page, jupyter_server, write_notebook(jupyter_server, "bad.ipynb", [""]))
         page.route("http://elsewhere.test/**", lambda route: route.abort())
-        page.evaluate("() => fetch('http://elsewhere.test/').catch(() => console.error('said by the test'))")
+        page.evaluate(
+            "() => fetch('http://elsewhere.test/').catch(() => console.error('said by the test'))"
+        )
         with page.expect_event("pageerror"):
             page.evaluate("() => { setTimeout(() => { throw new Error('thrown by the test'); }); }")
 
@@ -79,5 +90,7 @@ def use_badly(browser, jupyter_server):
 def test_a_page_that_misbehaves_fails_and_leaves_no_kernel(browser, jupyter_server):
     with pytest.raises(AssertionError) as caught:
         use_badly(browser, jupyter_server)
-    assert all(part in str(caught.value) for part in ("http://elsewhere.test/", "said by", "thrown by"))
+    assert all(
+        part in str(caught.value) for part in ("http://elsewhere.test/", "said by", "thrown by")
+    )
     assert jupyter_server.sessions() == set()

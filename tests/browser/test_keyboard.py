@@ -1,4 +1,6 @@
-"""Without a mouse: walking, marking and cloning by keyboard; the help sheet; narrow views; views that stay in step."""
+"""Without a mouse: walking, marking and cloning by keyboard; the help sheet; narrow views; views
+that stay in step.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,9 @@ OVERFLOWING = """root => [...root.querySelectorAll('*')].filter(
 
 def shown(page: Page, server: JupyterServer, name: str, *cells: str) -> Widget:
     """A new notebook with the small graph, all of its scopes closed."""
-    notebook = open_notebook(page, server, write_notebook(server, f"{name}.ipynb", [GRAPH, SHOW, *cells]))
+    notebook = open_notebook(
+        page, server, write_notebook(server, f"{name}.ipynb", [GRAPH, SHOW, *cells])
+    )
     notebook.run_cell(0)
     root = notebook.run_cell(1).locator(".tfgraphwidget")
     root.scroll_into_view_if_needed()
@@ -129,7 +133,9 @@ def test_walk_mark_and_clone_without_a_mouse(page: Page, jupyter_server: Jupyter
     expect(root).to_have_attribute("data-ops", f"{ops:.0f}")
 
 
-def test_the_help_sheet_holds_the_focus_and_gives_it_back(page: Page, jupyter_server: JupyterServer) -> None:
+def test_the_help_sheet_holds_the_focus_and_gives_it_back(
+    page: Page, jupyter_server: JupyterServer
+) -> None:
     widget = shown(page, jupyter_server, "help")
     root = widget.root
     root.focus()
@@ -148,7 +154,9 @@ def test_the_help_sheet_holds_the_focus_and_gives_it_back(page: Page, jupyter_se
 
 
 @pytest.mark.slow
-def test_the_toolbar_is_one_stop_and_its_menu_says_what_is_on(page: Page, jupyter_server: JupyterServer) -> None:
+def test_the_toolbar_is_one_stop_and_its_menu_says_what_is_on(
+    page: Page, jupyter_server: JupyterServer
+) -> None:
     widget = shown(page, jupyter_server, "bar")
     notebook, root = widget.notebook, widget.root
     bar = root.get_by_role("toolbar", name="Graph editor")
@@ -164,7 +172,9 @@ def test_the_toolbar_is_one_stop_and_its_menu_says_what_is_on(page: Page, jupyte
     page.keyboard.press("Enter")
     menu = root.get_by_role("menu", name=re.compile("View options"))
     expect(menu.get_by_role("menuitem").first).to_be_focused()
-    expect(menu.get_by_role("menuitemcheckbox", name="Control edges")).to_have_attribute("aria-checked", "true")
+    expect(menu.get_by_role("menuitemcheckbox", name="Control edges")).to_have_attribute(
+        "aria-checked", "true"
+    )
     shoot(page, "view-menu")
     page.keyboard.press("f")
     expect(menu.get_by_role("menuitemcheckbox", name="Flow to the right")).to_be_focused()
@@ -190,7 +200,13 @@ def test_the_outline_is_typed_into_and_tells_all(page: Page, jupyter_server: Jup
     page.keyboard.type("tw")
     entry = tree.locator("[role=treeitem][data-name='two']")
     expect(entry).to_be_focused()
-    for attribute in ("aria-level", "aria-posinset", "aria-setsize", "aria-expanded", "aria-selected"):
+    for attribute in (
+        "aria-level",
+        "aria-posinset",
+        "aria-setsize",
+        "aria-expanded",
+        "aria-selected",
+    ):
         expect(entry).to_have_attribute(attribute, re.compile(r"\w+"))
     shoot(widget.root, "outline")
     page.keyboard.press("Space")
@@ -199,7 +215,9 @@ def test_the_outline_is_typed_into_and_tells_all(page: Page, jupyter_server: Jup
 
 
 @pytest.mark.slow
-def test_a_narrow_view_has_a_drawer_and_overflows_nowhere(page: Page, jupyter_server: JupyterServer) -> None:
+def test_a_narrow_view_has_a_drawer_and_overflows_nowhere(
+    page: Page, jupyter_server: JupyterServer
+) -> None:
     widget = shown(page, jupyter_server, "narrow")
     root = widget.root
     panel = root.get_by_role("complementary")
@@ -225,7 +243,9 @@ def test_a_narrow_view_has_a_drawer_and_overflows_nowhere(page: Page, jupyter_se
 
 
 @pytest.mark.slow
-def test_the_clone_button_is_in_view_at_1280_by_800(page: Page, jupyter_server: JupyterServer) -> None:
+def test_the_clone_button_is_in_view_at_1280_by_800(
+    page: Page, jupyter_server: JupyterServer
+) -> None:
     page.set_viewport_size({"width": 1280, "height": 800})
     widget = shown(page, jupyter_server, "fold")
     root = widget.root
@@ -247,7 +267,9 @@ def test_the_clone_button_is_in_view_at_1280_by_800(page: Page, jupyter_server: 
 
 
 @pytest.mark.slow
-def test_two_views_stay_in_step_each_with_its_camera(page: Page, jupyter_server: JupyterServer) -> None:
+def test_two_views_stay_in_step_each_with_its_camera(
+    page: Page, jupyter_server: JupyterServer
+) -> None:
     widget = shown(page, jupyter_server, "two_views", "editor")
     notebook, first = widget.notebook, widget.root
     second = Widget(notebook, notebook.run_cell(2).locator(".tfgraphwidget"))
@@ -281,7 +303,9 @@ def test_two_views_stay_in_step_each_with_its_camera(page: Page, jupyter_server:
     widget.settled()
     assert notebook.kernel_eval("editor.view.direction") == "right"
     second.root.scroll_into_view_if_needed()
-    expect(second.root).to_have_attribute("data-revision", first.get_attribute("data-revision") or "")
+    expect(second.root).to_have_attribute(
+        "data-revision", first.get_attribute("data-revision") or ""
+    )
     second.root.get_by_role("button", name="View", exact=True).click()
     turned = second.root.get_by_role("menuitemcheckbox", name="Flow to the right")
     expect(turned).to_have_attribute("aria-checked", "true")
@@ -298,7 +322,9 @@ def test_high_contrast_and_dark(page: Page, jupyter_server: JupyterServer) -> No
     widget.settled()
     shoot(page, "theme-dark")
     name = "JupyterLab Dark High Contrast"
-    page.evaluate("name => window.jupyterapp.commands.execute('apputils:change-theme', {theme: name})", name)
+    page.evaluate(
+        "name => window.jupyterapp.commands.execute('apputils:change-theme', {theme: name})", name
+    )
     expect(page.locator("body")).to_have_attribute("data-jp-theme-name", name)
     expect(page.locator("#jupyterlab-splash")).not_to_be_attached()
     widget.settled()

@@ -1,4 +1,6 @@
-"""How the drawing is looked at, with a real mouse: colours, boxes put elsewhere, direction, pictures as files."""
+"""How the drawing is looked at, with a real mouse: colours, boxes put elsewhere, direction,
+pictures as files.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ def test_colours_have_a_legend_and_words(page: Page, jupyter_server: JupyterServ
     for way in ("type", "dtype", "parameters", "FLOPs"):
         ways.select_option(way)
         widget.settled()
-        assert widget.notebook.kernel_eval("editor._core.paint(editor.view.scene()).tint.any().item()")
+        assert widget.notebook.kernel_eval(
+            "editor._core.paint(editor.view.scene()).tint.any().item()"
+        )
         shoot(root, f"colour_{way}")
     expect(legend).to_contain_text("batch = 1")
     ways.select_option("type")
@@ -33,7 +37,9 @@ def test_colours_have_a_legend_and_words(page: Page, jupyter_server: JupyterServ
     ways.select_option("")
     widget.settled()
     expect(legend).to_contain_text("activation")
-    assert not widget.notebook.kernel_eval("editor._core.paint(editor.view.scene()).tint.any().item()")
+    assert not widget.notebook.kernel_eval(
+        "editor._core.paint(editor.view.scene()).tint.any().item()"
+    )
 
 
 @pytest.mark.slow
@@ -51,7 +57,10 @@ def test_a_box_that_is_dragged_stays_there(page: Page, jupyter_server: JupyterSe
     shoot(root, "pinned")
     widget_zoom = widget.number("zoom")
     # Where it is relative to what nobody moved stays, over a reload of the page too.
-    apart = [there - here for there, here in zip(widget.place("other"), widget.place("aside"), strict=True)]
+    apart = [
+        there - here
+        for there, here in zip(widget.place("other"), widget.place("aside"), strict=True)
+    ]
     page.keyboard.press("Control+s")
     expect(page.locator(".lm-TabBar-tab.jp-mod-dirty")).to_have_count(0)
     page.reload()
@@ -59,12 +68,17 @@ def test_a_box_that_is_dragged_stays_there(page: Page, jupyter_server: JupyterSe
     root.wait_for(timeout=60_000)
     again = Widget(widget.notebook, root)
     zoom = again.number("zoom") / widget_zoom
-    now = [there - here for there, here in zip(again.set_device("other"), again.set_device("aside"), strict=True)]
+    now = [
+        there - here
+        for there, here in zip(again.set_device("other"), again.set_device("aside"), strict=True)
+    ]
     assert now == pytest.approx([zoom * part for part in apart], abs=3)
 
 
 @pytest.mark.slow
-def test_the_drawing_turns_and_control_edges_can_be_left_out(page: Page, jupyter_server: JupyterServer) -> None:
+def test_the_drawing_turns_and_control_edges_can_be_left_out(
+    page: Page, jupyter_server: JupyterServer
+) -> None:
     widget = shown(page, jupyter_server, "turning")
     below = widget.place("y")
     assert below[1] > widget.place("x")[1]

@@ -1,4 +1,6 @@
-"""The widget in marimo, another front end of anywidget's: a notebook served by `marimo run`, in the same Chromium."""
+"""The widget in marimo, another front end of anywidget's: a notebook served by `marimo run`, in the
+same Chromium.
+"""
 
 from __future__ import annotations
 
@@ -82,11 +84,30 @@ def address(tmp_path: Path) -> Iterator[str]:
     """Where marimo serves the notebook, with a home of its own."""
     (tmp_path / "notebook.py").write_text(NOTEBOOK)
     port = free_port()
-    homes = {name: str(tmp_path) for name in ("HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME")}
-    command = [sys.executable, "-m", "marimo", "run", "--headless", "--no-token", f"--port={port}", "notebook.py"]
+    homes = {
+        name: str(tmp_path)
+        for name in ("HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME")
+    }
+    command = [
+        sys.executable,
+        "-m",
+        "marimo",
+        "run",
+        "--headless",
+        "--no-token",
+        f"--port={port}",
+        "notebook.py",
+    ]
     with (tmp_path / "server.log").open("wb") as log:
-        environment = {**os.environ, **homes, "TF_CPP_MIN_LOG_LEVEL": "3", "MARIMO_SKIP_UPDATE_CHECK": "1"}
-        with subprocess.Popen(command, cwd=tmp_path, env=environment, stdout=log, stderr=log) as server:
+        environment = {
+            **os.environ,
+            **homes,
+            "TF_CPP_MIN_LOG_LEVEL": "3",
+            "MARIMO_SKIP_UPDATE_CHECK": "1",
+        }
+        with subprocess.Popen(
+            command, cwd=tmp_path, env=environment, stdout=log, stderr=log
+        ) as server:
             try:
                 url = f"http://127.0.0.1:{port}"
                 wait_for(url, server)
@@ -110,7 +131,9 @@ def wait_for(url: str, server: subprocess.Popen[bytes]) -> None:
 
 @pytest.fixture
 def marimo_page(browser: Browser, address: str) -> Iterator[Page]:
-    """A page of marimo's that must stay as clean as one of Jupyter's: marimo itself asks nothing of others either."""
+    """A page of marimo's that must stay as clean as one of Jupyter's: marimo itself asks nothing of
+    others either.
+    """
     watch = Watch(address)
     context = browser.new_context(viewport={"width": 1400, "height": 1000}, base_url=address)
     context.set_default_timeout(30_000)
@@ -139,8 +162,11 @@ def test_marimo_shows_selects_and_clones(marimo_page: Page) -> None:
     widget.clone("copy")
     expect(root).not_to_have_attribute("data-ops", f"{ops:.0f}", timeout=60_000)
     widget.settled()
-    expect(root.locator(".tgw-history-section")).to_contain_text('copy = editor.clone(inputs=["x"], outputs=["y"]')
-    # The kernel has it too: a variable of its own with the present value, in the session of the notebook.
+    expect(root.locator(".tgw-history-section")).to_contain_text(
+        'copy = editor.clone(inputs=["x"], outputs=["y"]'
+    )
+    # The kernel has it too: a variable of its own with the present value, in the session of the
+    # notebook.
     page.get_by_text("Ask the kernel").click()
     told = page.get_by_text("values [[[4.0, 4.0, 4.0, 4.0]]]")
     expect(told).to_contain_text("copies ['copy/y:0'] inputs ['x']")

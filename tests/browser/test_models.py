@@ -1,6 +1,8 @@
-"""The five models that the drawing is judged by, in a real JupyterLab: legible at first, all of it once opened.
+"""The five models that the drawing is judged by, in a real JupyterLab: legible at first, all of it
+once opened.
 
-The pictures are left in artifacts/: look at each one after a change to the layout, the colours or the canvas.
+The pictures are left in artifacts/: look at each one after a change to the layout, the colours or
+the canvas.
 """
 
 from __future__ import annotations
@@ -29,7 +31,9 @@ def opened(page: Page, server: JupyterServer, name: str, path: Path) -> Widget:
     page.set_viewport_size(WINDOW)
     show = f"editor = tgw.edit({str(path)!r})\neditor.view.widget.height = 790\neditor"
     cells = ["import tfgraphwidget as tgw", show]
-    notebook: OpenNotebook = open_notebook(page, server, write_notebook(server, f"{name}.ipynb", cells))
+    notebook: OpenNotebook = open_notebook(
+        page, server, write_notebook(server, f"{name}.ipynb", cells)
+    )
     page.evaluate("window.jupyterapp.commands.execute('application:toggle-left-area')")
     notebook.run_cell(0)
     root = notebook.run_cell(1).locator(".tfgraphwidget")
@@ -46,7 +50,8 @@ def test_a_model_is_legible_at_first_and_can_be_opened(
 ) -> None:
     widget = opened(page, jupyter_server, f"model_{name}", written(name, tmp_path))
     width, height = widget.notebook.kernel_eval(
-        "[float(v) for drawing in editor.view.widget._handler._drawings.values() for v in drawing.scene.box[0, 2:]]"
+        "[float(v) for drawing in editor.view.widget._handler._drawings.values() for v in "
+        "drawing.scene.box[0, 2:]]"
     )
     canvas = widget.root.locator("canvas").first.bounding_box()
     assert canvas
@@ -60,7 +65,9 @@ def test_a_model_is_legible_at_first_and_can_be_opened(
     shoot(widget.root, f"model_{name}_2_default_dark")
     widget.root.focus()
     page.keyboard.press("Shift+E")
-    expect(widget.root).not_to_have_attribute("data-items", widget.root.get_attribute("data-items") or "")
+    expect(widget.root).not_to_have_attribute(
+        "data-items", widget.root.get_attribute("data-items") or ""
+    )
     widget.settled()
     page.keyboard.press("f")
     widget.settled()
@@ -74,7 +81,9 @@ def test_a_model_is_legible_at_first_and_can_be_opened(
 
 
 def check_letters(widget: Widget) -> None:
-    """At every zoom no text is below 9 pixels, names have one size each, and no line runs through a text."""
+    """At every zoom no text is below 9 pixels, names have one size each, and no line runs through a
+    text.
+    """
     page, steps, count = widget.page, 0, 0
     page.emulate_media(reduced_motion="reduce")  # one step of the zoom is one drawing
     while widget.number("zoom") < NEAREST:
@@ -100,12 +109,16 @@ def test_what_no_viewer_likes_is_drawn_and_runs_nothing(
 
     page.on("dialog", refuse)
     cells = ["import tfgraphwidget as tgw"]
-    graphs = {name: make for name, make in GRAPHS.items() if name != "nothing"}  # a file without a graph is refused
+    graphs = {
+        name: make for name, make in GRAPHS.items() if name != "nothing"
+    }  # a file without a graph is refused
     for number, make in enumerate(graphs.values()):
         path = tmp_path / f"odd_{number}.pb"
         path.write_bytes(make().SerializeToString())
         cells.append(f"editor = tgw.edit({str(path)!r})\neditor.view.expand()\neditor")
-    notebook = open_notebook(page, jupyter_server, write_notebook(jupyter_server, "odd.ipynb", cells))
+    notebook = open_notebook(
+        page, jupyter_server, write_notebook(jupyter_server, "odd.ipynb", cells)
+    )
     notebook.run_cell(0)
     for number, name in enumerate(graphs, 1):
         root = notebook.run_cell(number).locator(".tfgraphwidget")
@@ -113,6 +126,8 @@ def test_what_no_viewer_likes_is_drawn_and_runs_nothing(
         Widget(notebook, root)
         shoot(root, f"odd_{number:02}_{name.replace(' ', '_')}")
         if name == "markup":
-            expect(root.locator(f'[role=treeitem][data-name="{IMAGE}"]').first).to_contain_text(IMAGE)
+            expect(root.locator(f'[role=treeitem][data-name="{IMAGE}"]').first).to_contain_text(
+                IMAGE
+            )
             assert root.locator("img, script").count() == 0
     assert said == []

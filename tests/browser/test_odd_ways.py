@@ -12,7 +12,8 @@ from tests.browser.test_widget import shown
 
 pytestmark = pytest.mark.one_page
 
-# Of each term of a list what it is called and what stands beside it: whether its name is cut, and where the two begin.
+# Of each term of a list what it is called and what stands beside it: whether its name is cut, and
+# where the two begin.
 TERMS = """list => [...list.querySelectorAll("dt")].map(term => {
     const [name, value] = [term, term.nextElementSibling].map(each => each.getBoundingClientRect());
     return [term.textContent, Math.round(name.top - value.top), name.right <= value.left, name.height];
@@ -31,7 +32,9 @@ def drag(widget: Widget, name: str, dx: float, dy: float) -> None:
 
 
 @pytest.mark.slow
-def test_a_box_inside_an_open_scope_stays_where_it_is_dropped(page: Page, jupyter_server: JupyterServer) -> None:
+def test_a_box_inside_an_open_scope_stays_where_it_is_dropped(
+    page: Page, jupyter_server: JupyterServer
+) -> None:
     widget = shown(page, jupyter_server, "dropping")
     widget.notebook.kernel_eval("0", before="editor.view.collapse(); editor.view.expand('two')")
     widget.settled()
@@ -47,7 +50,9 @@ def test_a_box_inside_an_open_scope_stays_where_it_is_dropped(page: Page, jupyte
 
 
 @pytest.mark.slow
-def test_the_end_of_the_help_sheet_can_be_reached_by_keyboard(page: Page, jupyter_server: JupyterServer) -> None:
+def test_the_end_of_the_help_sheet_can_be_reached_by_keyboard(
+    page: Page, jupyter_server: JupyterServer
+) -> None:
     widget = shown(page, jupyter_server, "reading_help")
     root = widget.root
     root.focus()
@@ -122,7 +127,9 @@ def test_attributes_stand_beside_their_names(page: Page, jupyter_server: Jupyter
 
 
 @pytest.mark.slow
-def test_colours_that_a_cell_has_chosen_come_with_their_legend(page: Page, jupyter_server: JupyterServer) -> None:
+def test_colours_that_a_cell_has_chosen_come_with_their_legend(
+    page: Page, jupyter_server: JupyterServer
+) -> None:
     widget = shown(page, jupyter_server, "own_colours")
     legend = widget.root.get_by_role("region", name="Colors")
     assert not legend.locator(".tgw-legend-body").is_visible()

@@ -1,4 +1,6 @@
-"""A click on Clone in a real JupyterLab: one plan, one revision, one request for the edit and one for the panels."""
+"""A click on Clone in a real JupyterLab: one plan, one revision, one request for the edit and one
+for the panels.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,9 @@ def preview_of(widget: Widget, scope: str) -> None:
 
 
 @pytest.mark.slow  # `tests/widget/test_one_click.py` counts plans and revisions
-def test_a_click_on_clone_is_one_plan_one_revision_and_two_requests(page: Page, jupyter_server: JupyterServer) -> None:
+def test_a_click_on_clone_is_one_plan_one_revision_and_two_requests(
+    page: Page, jupyter_server: JupyterServer
+) -> None:
     widget = shown(page, jupyter_server, "one_click")
     root, notebook = widget.root, widget.notebook
     widget.click("x", "Shift")

@@ -1,4 +1,6 @@
-"""The page that `editor.save("view.html")` writes, opened from the disk, with no network and no kernel."""
+"""The page that `editor.save("view.html")` writes, opened from the disk, with no network and no
+kernel.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,11 @@ class View:
 
     def shown(self, name: str) -> bool:
         """Whether there is such an item."""
-        return bool(self.root.evaluate("(root, name) => root.tfgraphwidget.screenPosition(name) !== null", name))
+        return bool(
+            self.root.evaluate(
+                "(root, name) => root.tfgraphwidget.screenPosition(name) !== null", name
+            )
+        )
 
     def click(self, name: str, *, double: bool = False) -> None:
         """Click an item."""
@@ -72,7 +78,9 @@ def repeated(x: Any, step: Any) -> Any:
 
 @pytest.fixture
 def page(browser: Browser) -> Iterator[Page]:
-    """A page without a network; the test fails on an exception, a console error or any request that leaves the disk."""
+    """A page without a network; the test fails on an exception, a console error or any request that
+    leaves the disk.
+    """
     context = browser.new_context(viewport={"width": 1400, "height": 900}, reduced_motion="reduce")
     context.set_default_timeout(30_000)
     context.set_offline(True)
@@ -167,8 +175,12 @@ def test_nothing_that_needs_a_kernel_is_offered(opened: Open) -> None:
     view = opened(editor)
     view.click("x")
     expect(view.inspector).to_have_attribute("data-name", "x")
-    names = [text.strip() for text in view.root.get_by_role("button").all_inner_texts() if text.strip()]
-    assert not {"Clone", "Undo", "Remove", "Rename", "Freeze", "Input", "Output", "Values"} & set(names)
+    names = [
+        text.strip() for text in view.root.get_by_role("button").all_inner_texts() if text.strip()
+    ]
+    assert not {"Clone", "Undo", "Remove", "Rename", "Freeze", "Input", "Output", "Values"} & set(
+        names
+    )
     for section in ("Clone", "History", "Changes"):
         expect(view.root.get_by_role("region", name=section)).to_have_count(0)
     view.root.focus()
@@ -179,7 +191,9 @@ def test_nothing_that_needs_a_kernel_is_offered(opened: Open) -> None:
     view.page.keyboard.down("Shift")
     view.page.mouse.click(spot["x"], spot["y"])
     view.page.keyboard.up("Shift")
-    expect(view.root.locator(".tgw-alert")).to_contain_text("This page has no kernel; open the graph in a notebook")
+    expect(view.root.locator(".tgw-alert")).to_contain_text(
+        "This page has no kernel; open the graph in a notebook"
+    )
 
 
 def doubled(editor: GraphEditor) -> str:
@@ -224,7 +238,11 @@ def test_a_door_leads_into_the_function_and_the_path_back(opened: Open) -> None:
 @pytest.mark.slow
 def test_a_keras_model_opens_where_its_work_is_done(opened: Open, tmp_path: Path) -> None:
     keras = tf.keras
-    layers = [keras.Input((8,)), keras.layers.Dense(4, name="one"), keras.layers.Dense(2, name="two")]
+    layers = [
+        keras.Input((8,)),
+        keras.layers.Dense(4, name="one"),
+        keras.layers.Dense(2, name="two"),
+    ]
     keras.Sequential(layers).export(str(tmp_path / "saved"), verbose=False)
     editor = tgw.edit(tmp_path / "saved")
     view = opened(editor)
@@ -240,7 +258,9 @@ def test_a_keras_model_opens_where_its_work_is_done(opened: Open, tmp_path: Path
     shoot(view.page, "page-saved-model")
 
 
-def test_a_function_that_was_left_out_says_so(opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_function_that_was_left_out_says_so(
+    opened: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("tfgraphwidget.export.html.function_pages._MOST_OPS", 0)
     editor = tgw.edit(called)
     view = opened(editor)
@@ -255,10 +275,14 @@ def test_a_function_that_was_left_out_says_so(opened: Open, monkeypatch: pytest.
         ("Op", "button:not([role])", {"Trace upstream", "Zoom in", "Select all matches"}),
         slow("Selection", "button:not([role])", {"Upstream", "Clear selection"}),
         slow("Costs", "button:not([role])", {"Zoom in"}),
-        slow("Op", "[role^='menuitem']", {"Expand all scopesShift+E", "Control edgesT", "MinimapM"}),
+        slow(
+            "Op", "[role^='menuitem']", {"Expand all scopesShift+E", "Control edgesT", "MinimapM"}
+        ),
     ],
 )
-def test_no_control_of_the_page_asks_for_a_kernel(opened: Open, tab: str, where: str, wanted: set[str]) -> None:
+def test_no_control_of_the_page_asks_for_a_kernel(
+    opened: Open, tab: str, where: str, wanted: set[str]
+) -> None:
     editor = tgw.edit(called)
     view = opened(editor)
     page, door = view.page, doubled(editor)
@@ -281,7 +305,9 @@ def test_no_control_of_the_page_asks_for_a_kernel(opened: Open, tab: str, where:
         if where.startswith("["):
             view.root.get_by_role("button", name="View").click()
         there.filter(visible=True).evaluate_all(
-            "(all, name) => all.find((each) => (each.ariaLabel ?? each.textContent) === name)?.click()", name
+            "(all, name) => all.find((each) => (each.ariaLabel ?? each.textContent) === "
+            "name)?.click()",
+            name,
         )
         expect(view.root).to_have_attribute("data-status", re.compile("ready|refused"))
         expect(view.root.locator(".tgw-alert")).not_to_contain_text("kernel")
@@ -306,7 +332,9 @@ def test_nothing_sticks_out_at_any_width(page: Page, opened: Open, width: int, s
 
 
 @pytest.mark.slow
-def test_what_is_hidden_is_gone_with_its_lines_until_it_is_shown_again(opened: Open, inception: GraphEditor) -> None:
+def test_what_is_hidden_is_gone_with_its_lines_until_it_is_shown_again(
+    opened: Open, inception: GraphEditor
+) -> None:
     view = opened(inception)
     page, items = view.page, view.number("items")
     view.click(f"{NET}/Mixed_7a")
@@ -380,7 +408,9 @@ def test_it_is_dark_for_who_likes_it_dark(page: Page, opened: Open, inception: G
     shoot(page, "page-dark")
 
 
-@pytest.mark.parametrize("name", ["unicode", "markup", "names of a thousand characters", "self-loops and cycles"])
+@pytest.mark.parametrize(
+    "name", ["unicode", "markup", "names of a thousand characters", "self-loops and cycles"]
+)
 @pytest.mark.sample(1)
 def test_odd_names_are_text(page: Page, opened: Open, name: str) -> None:
     dialogs: list[Any] = []
@@ -391,7 +421,9 @@ def test_odd_names_are_text(page: Page, opened: Open, name: str) -> None:
     page.keyboard.press("E")
     view.settled()
     last = editor._core.index.names[-1]
-    view.root.get_by_role("combobox", name="Find ops").fill(f'name:"{last}"' if '"' not in last else "/[\"']/")
+    view.root.get_by_role("combobox", name="Find ops").fill(
+        f'name:"{last}"' if '"' not in last else "/[\"']/"
+    )
     expect(view.root.locator(".tgw-hits-total")).to_contain_text("found")
     assert dialogs == []
     shoot(page, f"page-odd-{name.replace(' ', '-')}")

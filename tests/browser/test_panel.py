@@ -1,4 +1,6 @@
-"""The panel beside a notebook, with a real mouse: a clone is a variable, its line a cell; restarts, reloads."""
+"""The panel beside a notebook, with a real mouse: a clone is a variable, its line a cell; restarts,
+reloads.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,9 @@ with graph.as_default():
     sess.run(tf.compat.v1.global_variables_initializer())
 """
 WAIT = 120_000  # ms; a kernel that loads TensorFlow
-NOTEBOOK_PANEL = "[...window.jupyterapp.shell.widgets('main')].find(one => one.context?.path.endsWith('.ipynb'))"
+NOTEBOOK_PANEL = (
+    "[...window.jupyterapp.shell.widgets('main')].find(one => one.context?.path.endsWith('.ipynb'))"
+)
 
 
 class Panel:
@@ -67,7 +71,9 @@ def open_panel(notebook: OpenNotebook) -> Panel:
 
 
 def open_graph(page: Page, server: JupyterServer, name: str, *more: str) -> OpenNotebook:
-    """A notebook with a graph, and what `more` cells make, on a wide page; the graph's cell has run."""
+    """A notebook with a graph, and what `more` cells make, on a wide page; the graph's cell has
+    run.
+    """
     page.set_viewport_size({"width": 1600, "height": 900})
     notebook = open_notebook(page, server, write_notebook(server, name, [GRAPH, *more]))
     notebook.run_cell(0)
@@ -93,7 +99,9 @@ def mark_and_clone(widget: Widget, into: str) -> None:
     widget.settled()
 
 
-def test_a_clone_made_in_the_panel_is_a_variable_and_its_line_a_cell(notebook: OpenNotebook) -> None:
+def test_a_clone_made_in_the_panel_is_a_variable_and_its_line_a_cell(
+    notebook: OpenNotebook,
+) -> None:
     notebook.run_cell(1)
     panel = open_panel(notebook)
     panel.says("Which graph?")
@@ -116,7 +124,8 @@ def test_a_clone_made_in_the_panel_is_a_variable_and_its_line_a_cell(notebook: O
     size = f"{notebook.kernel_eval('len(editor._core.index)')} ops"
     expect(panel.choice.locator("option:checked")).to_contain_text(size)
     expect(panel.bar.locator(".tgw-bar-line")).to_contain_text("copy = editor.clone(")
-    size = f"{notebook.kernel_eval('len(editor._core.index)')} ops"  # the list of graphs follows the edits
+    # the list of graphs follows the edits
+    size = f"{notebook.kernel_eval('len(editor._core.index)')} ops"
     expect(panel.choice.locator("option:checked")).to_contain_text(size)
     panel.bar.locator("jp-button").filter(has_text="Insert as cell").click()
     inserted = notebook.panel.locator(".jp-CodeCell").filter(has_text="copy = editor.clone(")
@@ -126,7 +135,9 @@ def test_a_clone_made_in_the_panel_is_a_variable_and_its_line_a_cell(notebook: O
 
 
 def reload_and_restart(notebook: OpenNotebook, panel: Panel) -> None:
-    """The rest of a day: the page is reloaded, the notebook closed and opened, the kernel restarted."""
+    """The rest of a day: the page is reloaded, the notebook closed and opened, the kernel
+    restarted.
+    """
     page = notebook.page
     page.evaluate(f"() => {NOTEBOOK_PANEL}.context.save()")
     page.reload()
@@ -159,7 +170,10 @@ def empty(page: Page, jupyter_server: JupyterServer) -> OpenNotebook:
 @pytest.mark.one_page(False)
 @pytest.mark.slow
 def test_nothing_of_ours_is_loaded_until_it_is_used(empty: OpenNotebook) -> None:
-    loaded = "() => performance.getEntriesByType('resource').map(e => e.name).filter(n => n.includes('tfgraphwidget'))"
+    loaded = (
+        "() => performance.getEntriesByType('resource').map(e => e.name).filter(n => "
+        "n.includes('tfgraphwidget'))"
+    )
     (entry,) = [name for name in empty.page.evaluate(loaded) if name.endswith(".js")]
     assert "remoteEntry" in entry
     assert empty.page.locator("[class*=tgw-]").count() == 0
@@ -227,12 +241,20 @@ def test_settings_answer_what_views_ask(empty: OpenNotebook) -> None:
         document.dispatchEvent(new CustomEvent("tfgraphwidget:settings", { detail }));
         return detail; }"""
     told = empty.page.evaluate(ask)
-    defaults = {"direction": "down", "animation": True, "softwareCanvas": True, "colours": "theme", "wheel": "focused"}
+    defaults = {
+        "direction": "down",
+        "animation": True,
+        "softwareCanvas": True,
+        "colours": "theme",
+        "wheel": "focused",
+    }
     assert told == defaults
 
 
 @pytest.mark.slow
-def test_the_panel_is_in_the_right_area_of_notebook_7(page: Page, jupyter_server: JupyterServer) -> None:
+def test_the_panel_is_in_the_right_area_of_notebook_7(
+    page: Page, jupyter_server: JupyterServer
+) -> None:
     page.set_viewport_size({"width": 1600, "height": 900})
     path = write_notebook(jupyter_server, "seven.ipynb", [GRAPH])
     notebook = open_notebook(page, jupyter_server, path, app="notebook")
@@ -256,11 +278,15 @@ def test_the_panel_is_in_the_right_area_of_notebook_7(page: Page, jupyter_server
     expect(panel.bar.locator(".tgw-bar-line")).to_contain_text("copy = editor.clone(")
     shoot(page, "panel_narrow")
     panel.bar.locator("jp-button[title*='into the notebook']").click()
-    expect(notebook.panel.locator(".jp-CodeCell").filter(has_text="copy = editor.clone(")).to_have_count(1)
+    expect(
+        notebook.panel.locator(".jp-CodeCell").filter(has_text="copy = editor.clone(")
+    ).to_have_count(1)
 
 
 @pytest.mark.slow
-def test_two_notebooks_on_one_kernel_have_a_panel_each(notebook: OpenNotebook, jupyter_server: JupyterServer) -> None:
+def test_two_notebooks_on_one_kernel_have_a_panel_each(
+    notebook: OpenNotebook, jupyter_server: JupyterServer
+) -> None:
     panel = open_panel(notebook)
     panel.widget()
     second = write_notebook(jupyter_server, "second.ipynb", ["1"])
@@ -275,4 +301,6 @@ def test_two_notebooks_on_one_kernel_have_a_panel_each(notebook: OpenNotebook, j
     row = panels.last.locator(".tgw-pane-row").filter(has_text="graph").first
     row.click()
     expect(panels.last).to_have_attribute("data-status", "shown", timeout=WAIT)
-    expect(panels.last.locator(".tfgraphwidget")).to_have_attribute("data-ops", re.compile(r"\d+"), timeout=WAIT)
+    expect(panels.last.locator(".tfgraphwidget")).to_have_attribute(
+        "data-ops", re.compile(r"\d+"), timeout=WAIT
+    )

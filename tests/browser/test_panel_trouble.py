@@ -1,4 +1,6 @@
-"""The panel when things do not go as they mostly do: slow views, two views of a notebook, two notebooks on a kernel."""
+"""The panel when things do not go as they mostly do: slow views, two views of a notebook, two
+notebooks on a kernel.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,9 @@ SECOND_ON_KERNEL = """async ([path, id]) => {
 def notebook(page: Page, jupyter_server: JupyterServer) -> OpenNotebook:
     """A notebook with a graph and a session; nothing has run."""
     page.set_viewport_size({"width": 1600, "height": 900})
-    return open_notebook(page, jupyter_server, write_notebook(jupyter_server, "trouble.ipynb", [GRAPH, SESSION]))
+    return open_notebook(
+        page, jupyter_server, write_notebook(jupyter_server, "trouble.ipynb", [GRAPH, SESSION])
+    )
 
 
 @pytest.mark.slow
@@ -56,16 +60,22 @@ def test_a_view_that_is_slow_to_come_is_waited_for(notebook: OpenNotebook) -> No
 
 @pytest.mark.one_page(False)
 @pytest.mark.slow
-def test_the_panel_opens_where_a_page_is_not_secure(page: Page, jupyter_server: JupyterServer) -> None:
+def test_the_panel_opens_where_a_page_is_not_secure(
+    page: Page, jupyter_server: JupyterServer
+) -> None:
     # Over http from another machine a browser has none of these.
     page.add_init_script("delete Crypto.prototype.randomUUID; delete Navigator.prototype.locks;")
-    notebook = open_notebook(page, jupyter_server, write_notebook(jupyter_server, "insecure.ipynb", ["1"]))
+    notebook = open_notebook(
+        page, jupyter_server, write_notebook(jupyter_server, "insecure.ipynb", ["1"])
+    )
     assert page.evaluate("'locks' in navigator || 'randomUUID' in crypto") is False
     open_panel(notebook).says("There is no graph yet")
 
 
 @pytest.mark.slow
-def test_closing_one_of_two_views_of_a_notebook_leaves_the_panel_its_kernel(notebook: OpenNotebook) -> None:
+def test_closing_one_of_two_views_of_a_notebook_leaves_the_panel_its_kernel(
+    notebook: OpenNotebook,
+) -> None:
     page = notebook.page
     panel = open_panel(notebook)
     panel.says("There is no graph yet")
@@ -104,11 +114,15 @@ def test_a_kernel_whose_first_notebook_was_closed_wants_the_page_reloaded(
     expect(panels.last).to_contain_text("through another tab; reload the page")
     shoot(page, "trouble_1_elsewhere")
     panels.last.get_by_role("button", name="Reload the page").click()
-    expect(panels.last.locator(".tfgraphwidget")).to_have_attribute("data-ops", re.compile(r"\d+"), timeout=WAIT)
+    expect(panels.last.locator(".tfgraphwidget")).to_have_attribute(
+        "data-ops", re.compile(r"\d+"), timeout=WAIT
+    )
 
 
 @pytest.mark.slow
-def test_a_line_is_inserted_as_code_whatever_new_cells_are_set_to_be(notebook: OpenNotebook) -> None:
+def test_a_line_is_inserted_as_code_whatever_new_cells_are_set_to_be(
+    notebook: OpenNotebook,
+) -> None:
     notebook.page.evaluate(f"""() => {{
         const {{ content }} = {NOTEBOOK_PANEL};
         content.notebookConfig = {{ ...content.notebookConfig, defaultCell: 'markdown' }}; }}""")
@@ -147,14 +161,19 @@ def test_a_kernel_that_another_program_restarted_takes_the_graph_with_it(
     notebook.kernel_eval("0", before="editor.rename('dense/y', 'result')")
     expect(panel.bar.locator(".tgw-bar-line")).to_contain_text("editor.rename(")
     panel.bar.locator("jp-button").filter(has_text="Insert as cell").click()
-    inserted = notebook.panel.locator(".jp-CodeCell").filter(has_text="editor.rename(").locator(".cm-line")
+    inserted = (
+        notebook.panel.locator(".jp-CodeCell").filter(has_text="editor.rename(").locator(".cm-line")
+    )
     expect(inserted.first).to_have_text(
-        "# Done already in the panel. After a restart, first: import tfgraphwidget as tgw; editor = tgw.edit(graph)"
+        "# Done already in the panel. After a restart, first: import tfgraphwidget as tgw; editor "
+        "= tgw.edit(graph)"
     )
     assert widget.root.is_visible()
     jupyter_server.api(f"kernels/{jupyter_server.kernel_of(notebook.path)}/restart", "POST")
     panel.bar.locator("jp-button[title*='Refresh the list of graphs']").click()
-    expect(panel.says("graph is not in the kernel")).to_contain_text("The edit made in it is gone too")
+    expect(panel.says("graph is not in the kernel")).to_contain_text(
+        "The edit made in it is gone too"
+    )
     shoot(notebook.page, "trouble_6_restarted")
 
 
@@ -168,7 +187,9 @@ def test_a_panel_that_nobody_touches_sees_that_another_program_restarted_its_ker
     jupyter_server.api(f"kernels/{jupyter_server.kernel_of(notebook.path)}/restart", "POST")
     gone = panel.message.get_by_role("heading", name="graph is not in the kernel")
     for _ in range(20):
-        notebook.kernel_eval("0")  # that program, at work; what it says before the server listens again is lost
+        notebook.kernel_eval(
+            "0"
+        )  # that program, at work; what it says before the server listens again is lost
         with suppress(AssertionError):
             expect(gone).to_be_visible(timeout=3000)
             break

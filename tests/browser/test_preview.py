@@ -1,4 +1,6 @@
-"""What a clone would do, read before the click: own or shared for each variable, and a loop that would be cut."""
+"""What a clone would do, read before the click: own or shared for each variable, and a loop that
+would be cut.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +51,9 @@ def fits(widget: Widget) -> None:
 
 
 @pytest.mark.slow
-def test_a_preview_is_read_and_one_variable_is_shared(page: Page, jupyter_server: JupyterServer) -> None:
+def test_a_preview_is_read_and_one_variable_is_shared(
+    page: Page, jupyter_server: JupyterServer
+) -> None:
     widget = shown(page, jupyter_server, "previewed")
     root = widget.root
     widget.click("x", "Shift")
@@ -60,7 +64,9 @@ def test_a_preview_is_read_and_one_variable_is_shared(page: Page, jupyter_server
     expect(preview).to_contain_text("into copy.")
     expect(preview).to_contain_text("3 own variables")
     expect(preview).to_contain_text("1 tensor from outside")
-    expect(preview).not_to_contain_text("ops with side effects")  # what initialises the variables is none
+    expect(preview).not_to_contain_text(
+        "ops with side effects"
+    )  # what initialises the variables is none
     ops = widget.notebook.kernel_eval("len(editor.preview(editor.clone, into='copy').ops)")
     expect(preview).to_contain_text(f"Copies {ops} ops into copy")
 
@@ -91,14 +97,21 @@ def test_a_preview_is_read_and_one_variable_is_shared(page: Page, jupyter_server
     root.get_by_role("button", name="Clone", exact=True).click()
     expect(root.get_by_text("Still shared with the original: two/w.")).to_be_visible()
     widget.settled()
-    made = widget.notebook.kernel_eval("[list(editor['copy'].shared), [v.name for v in editor['copy'].variables]]")
+    made = widget.notebook.kernel_eval(
+        "[list(editor['copy'].shared), [v.name for v in editor['copy'].variables]]"
+    )
     assert made == [["two/w"], ["copy/one/w:0", "copy/three/w:0"]]
-    line = 'copy = editor.clone(inputs=["x"], outputs=["y"], into="copy", variables={"two/w": "shared"})'
+    line = (
+        'copy = editor.clone(inputs=["x"], outputs=["y"], into="copy", variables={"two/w": '
+        '"shared"})'
+    )
     assert widget.notebook.kernel_eval("list(editor.history.lines)") == [line]
 
 
 @pytest.mark.slow
-def test_chosen_ops_are_cloned_without_a_boundary(page: Page, jupyter_server: JupyterServer) -> None:
+def test_chosen_ops_are_cloned_without_a_boundary(
+    page: Page, jupyter_server: JupyterServer
+) -> None:
     widget = shown(page, jupyter_server, "chosen")
     root = widget.root
     widget.click("two", "Control")
@@ -135,8 +148,12 @@ def test_chosen_ops_are_cloned_without_a_boundary(page: Page, jupyter_server: Ju
 
 
 @pytest.mark.slow
-def test_half_a_loop_is_refused_and_the_whole_is_offered(page: Page, jupyter_server: JupyterServer) -> None:
-    notebook = open_notebook(page, jupyter_server, write_notebook(jupyter_server, "cut.ipynb", [LOOP, "editor"]))
+def test_half_a_loop_is_refused_and_the_whole_is_offered(
+    page: Page, jupyter_server: JupyterServer
+) -> None:
+    notebook = open_notebook(
+        page, jupyter_server, write_notebook(jupyter_server, "cut.ipynb", [LOOP, "editor"])
+    )
     notebook.run_cell(0)
     root = notebook.run_cell(1).locator(".tfgraphwidget")
     root.scroll_into_view_if_needed()
@@ -153,4 +170,6 @@ def test_half_a_loop_is_refused_and_the_whole_is_offered(page: Page, jupyter_ser
     expect(widget.status).to_contain_text("Cloned", timeout=30_000)
     widget.settled()
     values = "with graph.as_default():\n    z = editor['copy']['while/Exit_1:0']\n"
-    assert notebook.kernel_eval("[float(v) for v in sess.run([y, z], {x: 2.0})]", before=values) == [7.0, 7.0]
+    assert notebook.kernel_eval(
+        "[float(v) for v in sess.run([y, z], {x: 2.0})]", before=values
+    ) == [7.0, 7.0]

@@ -1,4 +1,6 @@
-"""What happens around a widget: long work, a busy or restarted kernel, a lost connection, other tabs and notebooks."""
+"""What happens around a widget: long work, a busy or restarted kernel, a lost connection, other
+tabs and notebooks.
+"""
 
 from __future__ import annotations
 
@@ -53,12 +55,18 @@ while not Path("awake").exists():
 Path("awake").unlink()
 print("slept", flush=True)
 """
-ONCE = "len([n for n, kind in sent if kind != 'working']) == len({n for n, kind in sent if kind != 'working'})"
+ONCE = (
+    "len([n for n, kind in sent if kind != 'working']) == len({n for n, kind in sent if kind "
+    "!= "
+    "'working'})"
+)
 
 
 def shown(page: Page, server: JupyterServer, name: str, *cells: str) -> Widget:
     """A new notebook with the small graph; the widget of its second cell."""
-    notebook = open_notebook(page, server, write_notebook(server, f"{name}.ipynb", [GRAPH, SHOW, *cells]))
+    notebook = open_notebook(
+        page, server, write_notebook(server, f"{name}.ipynb", [GRAPH, SHOW, *cells])
+    )
     notebook.run_cell(0)
     root = notebook.run_cell(1).locator(".tfgraphwidget")
     root.scroll_into_view_if_needed()
@@ -68,12 +76,15 @@ def shown(page: Page, server: JupyterServer, name: str, *cells: str) -> Widget:
 def shown_elsewhere(page: Page, server: JupyterServer, path: str) -> Widget:
     """The widget of a saved cell, on a further page of the kernel that made it.
 
-    ipywidgets waits 2 s for the state of a widget, and shows an error if the state comes later, as on a busy machine.
-    In that case this renders the output again.
+    ipywidgets waits 2 s for the state of a widget, and shows an error if the state comes later, as
+    on a busy machine. In that case this renders the output again.
     """
     with expecting("widget model not found", "/@jupyter-widgets/jupyterlab-manager/"):
         notebook = open_notebook(page, server, path)
-        root, lost = notebook.panel.locator(".tfgraphwidget"), notebook.panel.get_by_text("model not found")
+        root, lost = (
+            notebook.panel.locator(".tfgraphwidget"),
+            notebook.panel.get_by_text("model not found"),
+        )
         expect(root.or_(lost)).to_be_visible(timeout=30_000)
     if lost.is_visible():
         notebook.page.evaluate(RENDER_AGAIN)
@@ -97,7 +108,9 @@ def zoom_by_wheel(widget: Widget) -> None:
 
 
 def chosen_when_run_again(notebook: OpenNotebook) -> list[str]:
-    """The editor's inputs when its cells have been run again in another kernel, and x was clicked."""
+    """The editor's inputs when its cells have been run again in another kernel, and x was
+    clicked.
+    """
     for cell in (2, 0):  # else the first would be [1] again, as it was
         notebook.run_cell(cell)
     again = Widget(notebook, notebook.run_cell(1).locator(".tfgraphwidget"))
@@ -107,7 +120,9 @@ def chosen_when_run_again(notebook: OpenNotebook) -> list[str]:
 
 
 @pytest.mark.slow
-def test_long_work_shows_how_far_it_is_and_is_cancelled(page: Page, jupyter_server: JupyterServer) -> None:
+def test_long_work_shows_how_far_it_is_and_is_cancelled(
+    page: Page, jupyter_server: JupyterServer
+) -> None:
     widget = shown(page, jupyter_server, "long", "pace = 0.5")
     notebook, root, status = widget.notebook, widget.root, widget.status
     notebook.run_cell(2)
@@ -119,12 +134,17 @@ def test_long_work_shows_how_far_it_is_and_is_cancelled(page: Page, jupyter_serv
     expect(status).to_contain_text("Waiting for nothing …")
     expect(status.get_by_role("button", name="Cancel")).to_be_visible()
     expect(bar).to_have_attribute("max", "200")
-    page.evaluate("() => window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.interrupt()")
+    page.evaluate(
+        "() => window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.interrupt()"
+    )
     expect(status).to_contain_text("Cancelled; nothing has changed.")
     expect(bar).to_be_hidden()
 
     interrupts: list[str] = []
-    page.on("request", lambda request: interrupts.append(request.url) if "/interrupt" in request.url else None)
+    page.on(
+        "request",
+        lambda request: interrupts.append(request.url) if "/interrupt" in request.url else None,
+    )
     root.focus()
     page.keyboard.press("E")
     expect(bar).to_have_attribute("value", re.compile(r"[1-9]\d*"))
@@ -144,14 +164,20 @@ def test_long_work_shows_how_far_it_is_and_is_cancelled(page: Page, jupyter_serv
 
 
 @pytest.mark.slow
-def test_a_busy_kernel_answers_when_its_cell_is_done(page: Page, jupyter_server: JupyterServer) -> None:
+def test_a_busy_kernel_answers_when_its_cell_is_done(
+    page: Page, jupyter_server: JupyterServer
+) -> None:
     widget = shown(page, jupyter_server, "busy", SLEEP)
     notebook = widget.notebook
-    for _ in range(2):  # ipykernel brings the first messages to the main thread, later ones to others
+    for _ in range(
+        2
+    ):  # ipykernel brings the first messages to the main thread, later ones to others
         start(notebook, 2)
         widget.root.scroll_into_view_if_needed()
         widget.click("x", "Shift")
-        expect(widget.status).to_contain_text("The kernel is running a cell; waiting for it to finish …")
+        expect(widget.status).to_contain_text(
+            "The kernel is running a cell; waiting for it to finish …"
+        )
         expect(widget.status.get_by_role("progressbar")).to_be_hidden()
         zoom_by_wheel(widget)
         # A menu has at once what needs no kernel, and the edits when the kernel answers.
@@ -201,17 +227,24 @@ def test_a_kernel_that_someone_else_restarted_is_missed_at_the_next_click(
     widget.click("x", "Shift")
     expect(widget.root).to_have_attribute("data-status", "gone", timeout=15_000)
     expect(widget.status).to_contain_text(GONE)
-    # JupyterLab does not know that the kernel is another, and would send to threads of the one before.
+    # JupyterLab does not know that the kernel is another, and would send to threads of the one
+    # before.
     assert chosen_when_run_again(widget.notebook) == ["x"]
 
 
 @pytest.mark.slow
 @pytest.mark.one_page(False)  # JupyterLab itself may ask for something while there is no network
-def test_a_view_catches_up_when_the_connection_is_back(page: Page, jupyter_server: JupyterServer) -> None:
+def test_a_view_catches_up_when_the_connection_is_back(
+    page: Page, jupyter_server: JupyterServer
+) -> None:
     widget = shown(page, jupyter_server, "reconnected")
-    page.evaluate("() => window.jupyterapp.shell.currentWidget.sessionContext.session.kernel._ws.close()")
+    page.evaluate(
+        "() => window.jupyterapp.shell.currentWidget.sessionContext.session.kernel._ws.close()"
+    )
     widget.notebook.kernel_eval("0", before="editor.clone('x', 'y', into='meanwhile')")
-    expect(widget.root).to_have_attribute("data-ops", str(widget.notebook.kernel_eval("len(editor._core.index)")))
+    expect(widget.root).to_have_attribute(
+        "data-ops", str(widget.notebook.kernel_eval("len(editor._core.index)"))
+    )
     page.context.set_offline(True)
     widget.click("x", "Shift")
     page.context.set_offline(False)
@@ -223,7 +256,9 @@ def test_a_view_catches_up_when_the_connection_is_back(page: Page, jupyter_serve
 
 
 @pytest.mark.slow
-def test_two_tabs_and_two_notebooks_on_one_kernel_stay_in_step(page: Page, jupyter_server: JupyterServer) -> None:
+def test_two_tabs_and_two_notebooks_on_one_kernel_stay_in_step(
+    page: Page, jupyter_server: JupyterServer
+) -> None:
     first = shown(page, jupyter_server, "tabs")
     page.keyboard.press("Control+s")
     expect(page.locator(".lm-TabBar-tab.jp-mod-dirty")).to_have_count(0)

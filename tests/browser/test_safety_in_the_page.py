@@ -1,4 +1,6 @@
-"""What may not run in the page: a notebook's saved outputs before it is trusted, and text as code or markup, ever."""
+"""What may not run in the page: a notebook's saved outputs before it is trusted, and text as code
+or markup, ever.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +53,9 @@ RESTORED = """async (mime) => {
 
 
 def saved_notebook() -> Any:
-    """A notebook as it is saved with its widgets; the widget's code, its picture and a third output are hostile."""
+    """A notebook as it is saved with its widgets; the widget's code, its picture and a third output
+    are hostile.
+    """
     editor = tgw.edit(build_mlp(resource=True))
     data, *_ = editor._repr_mimebundle_()
     widget = editor.view.widget
@@ -59,11 +63,19 @@ def saved_notebook() -> Any:
     state = ipywidgets.Widget.get_manager_state(widgets=[widget, widget.layout])
     picture = editor.view.to_svg().replace("<svg ", f'<svg onload="{leaves("svg onload")}" ', 1)
     picture = picture.replace("</svg>", f"<script>{leaves('svg script')}</script></svg>")
-    shown = [data, {"image/svg+xml": picture, "text/plain": "a picture"}, {"text/html": HTML, "text/plain": "a page"}]
-    outputs = [nbformat.v4.new_output("display_data", data=json.loads(json.dumps(one))) for one in shown]
+    shown = [
+        data,
+        {"image/svg+xml": picture, "text/plain": "a picture"},
+        {"text/html": HTML, "text/plain": "a page"},
+    ]
+    outputs = [
+        nbformat.v4.new_output("display_data", data=json.loads(json.dumps(one))) for one in shown
+    ]
     cell = nbformat.v4.new_code_cell("raise SystemExit", outputs=outputs, execution_count=1)
     cell.metadata["trusted"] = True  # nothing that a file says of itself counts
-    return nbformat.v4.new_notebook(cells=[cell], metadata={"kernelspec": KERNEL_SPEC, "widgets": {STATE: state}})
+    return nbformat.v4.new_notebook(
+        cells=[cell], metadata={"kernelspec": KERNEL_SPEC, "widgets": {STATE: state}}
+    )
 
 
 def opened(page: Page, server: JupyterServer, name: str, app: App, trusted: bool) -> OpenNotebook:
@@ -81,24 +93,33 @@ def opened(page: Page, server: JupyterServer, name: str, app: App, trusted: bool
 
 @pytest.mark.parametrize("app", ["lab", slow("notebook")])
 @pytest.mark.sample(1)
-def test_a_notebook_that_is_not_trusted_runs_nothing(page: Page, jupyter_server: JupyterServer, app: App) -> None:
-    """Neither in the page nor in the kernel, though the notebook has saved a widget with code of its own.
+def test_a_notebook_that_is_not_trusted_runs_nothing(
+    page: Page, jupyter_server: JupyterServer, app: App
+) -> None:
+    """Neither in the page nor in the kernel, though the notebook has saved a widget with code of
+    its own.
 
-    What Jupyter does by itself (jupyterlab_widgets 3.0, anywidget 0.11): outputs are shown in their safe form only, so
-    the widget is not drawn, its picture is not either, HTML comes without scripts. But the widgets' saved state in the
-    notebook's metadata is restored whether the notebook is trusted or not, and anywidget loads the `_esm` of a model
-    that is restored and calls `initialize`, drawn or not: the code of whoever wrote the notebook would run. What keeps
-    it from that is our extension: labextension/src/jupyterlab/untrusted-notebooks.ts.
+    What Jupyter does by itself (jupyterlab_widgets 3.0, anywidget 0.11): outputs are shown in their
+    safe form only, so the widget is not drawn, its picture is not either, HTML comes without
+    scripts. But the widgets' saved state in the notebook's metadata is restored whether the
+    notebook is trusted or not, and anywidget loads the `_esm` of a model that is restored and calls
+    `initialize`, drawn or not: the code of whoever wrote the notebook would run. What keeps it from
+    that is our extension: labextension/src/jupyterlab/untrusted-notebooks.ts.
     """
     notebook = opened(page, jupyter_server, f"untrusted_{app}.ipynb", app, trusted=False)
     output = notebook.output(0)
     expect(output.locator("p").filter(has_text="saved")).to_be_visible()
-    kinds = output.locator("[data-mime-type]").evaluate_all("found => found.map(one => one.dataset.mimeType)")
+    kinds = output.locator("[data-mime-type]").evaluate_all(
+        "found => found.map(one => one.dataset.mimeType)"
+    )
     shoot(page, f"untrusted_{app}")
     assert kinds == ["text/plain", "text/plain", "text/html"]
     assert output.locator(".jp-OutputArea-output").locator(ACTIVE).count() == 0
     assert page.evaluate("() => window.modules") == 0
-    kernel = "[__import__('IPython').get_ipython().execution_count, 'tfgraphwidget' in __import__('sys').modules]"
+    kernel = (
+        "[__import__('IPython').get_ipython().execution_count, 'tfgraphwidget' in "
+        "__import__('sys').modules]"
+    )
     assert notebook.kernel_eval(kernel) == [1, False]
     assert page.evaluate(PWNED) == []
     # The saved widgets are still there for when it is trusted.
@@ -107,17 +128,24 @@ def test_a_notebook_that_is_not_trusted_runs_nothing(page: Page, jupyter_server:
 
 
 @pytest.mark.slow
-def test_a_notebook_that_is_trusted_shows_what_it_has_saved(page: Page, jupyter_server: JupyterServer) -> None:
-    """The same file with a signature: so the test above would notice code that runs. The picture is inert even so."""
+def test_a_notebook_that_is_trusted_shows_what_it_has_saved(
+    page: Page, jupyter_server: JupyterServer
+) -> None:
+    """The same file with a signature: so the test above would notice code that runs. The picture is
+    inert even so.
+    """
     notebook = opened(page, jupyter_server, "trusted.ipynb", "lab", trusted=True)
-    page.wait_for_function("() => ['render', 'script', 'onerror'].every(name => window.pwned?.includes(name))")
+    page.wait_for_function(
+        "() => ['render', 'script', 'onerror'].every(name => window.pwned?.includes(name))"
+    )
     assert page.evaluate("() => window.modules") == 1
     picture = notebook.output(0).locator("[data-mime-type='image/svg+xml'] img")
     assert picture.evaluate("async img => { await img.decode(); return img.naturalWidth > 0; }")
     assert sorted(page.evaluate(PWNED)) == ["initialize", "module", "onerror", "render", "script"]
 
 
-# Everything that makes code or markup of text notes from where it is called: the frame above it, in files of ours.
+# Everything that makes code or markup of text notes from where it is called: the frame above it, in
+# files of ours.
 RECORD = r"""
 window.recorded = [];
 window.others = 0;
@@ -174,8 +202,8 @@ new Function("return 1")();
 (() => {}).constructor("return 1")();
 """
 NOTED = [
-    "innerHTML", "outerHTML", "insertAdjacentHTML", "createContextualFragment", "write", "parseFromString", "eval",
-    "setTimeout", "Function", "Function",
+    "innerHTML", "outerHTML", "insertAdjacentHTML", "createContextualFragment", "write",
+    "parseFromString", "eval", "setTimeout", "Function", "Function",
 ]  # fmt: skip
 PLANT = """async (code) => {
     const url = URL.createObjectURL(new Blob([code + "export default 1;"], { type: "text/javascript" }));
@@ -195,14 +223,20 @@ def clone_by_clicking(widget: Widget) -> None:
     widget.settled()
 
 
-def test_nothing_of_ours_makes_code_or_markup_of_text(page: Page, jupyter_server: JupyterServer) -> None:
-    """What tests/test_safety.py looks for in the sources, watched while an editor and the panel are used."""
+def test_nothing_of_ours_makes_code_or_markup_of_text(
+    page: Page, jupyter_server: JupyterServer
+) -> None:
+    """What tests/test_safety.py looks for in the sources, watched while an editor and the panel are
+    used.
+    """
     page.add_init_script(RECORD)
     page.set_viewport_size({"width": 1600, "height": 900})
     widget = shown(page, jupyter_server, "recorded")
     root = widget.root
     root.get_by_role("combobox", name="Find ops").fill("two/prod")
-    expect(root.locator(".tgw-hits [role=option]").first).to_have_attribute("data-name", "two/product")
+    expect(root.locator(".tgw-hits [role=option]").first).to_have_attribute(
+        "data-name", "two/product"
+    )
     page.keyboard.press("Enter")
     expect(root.locator(".tgw-inspector")).to_have_attribute("data-name", "two/product")
     widget.settled()
@@ -221,13 +255,17 @@ def test_nothing_of_ours_makes_code_or_markup_of_text(page: Page, jupyter_server
     assert page.evaluate("() => window.others") > 0  # JupyterLab's own
 
     page.evaluate(PLANT, PLANTED)
-    page.add_script_tag(content=f"{PLANTED}\n//# sourceURL=/lab/extensions/tfgraphwidget/static/planted.js")
+    page.add_script_tag(
+        content=f"{PLANTED}\n//# sourceURL=/lab/extensions/tfgraphwidget/static/planted.js"
+    )
     recorded = page.evaluate("() => window.recorded")
     assert [one.split()[0] for one in recorded] == NOTED + NOTED
 
 
 @pytest.mark.slow
-def test_a_clone_by_clicking_in_notebook_7_is_in_the_kernel(page: Page, jupyter_server: JupyterServer) -> None:
+def test_a_clone_by_clicking_in_notebook_7_is_in_the_kernel(
+    page: Page, jupyter_server: JupyterServer
+) -> None:
     widget = shown(page, jupyter_server, "seven_clones", app="notebook")
     notebook = widget.notebook
     clone_by_clicking(widget)
@@ -235,8 +273,13 @@ def test_a_clone_by_clicking_in_notebook_7_is_in_the_kernel(page: Page, jupyter_
     assert notebook.kernel_eval("list(editor.history.lines)") == [
         'copy = editor.clone(inputs=["x"], outputs=["y"], into="copy")'
     ]
-    names = "sorted(op.name for op in graph.get_operations() if op.name in {'copy/y', 'copy/two/product'})"
+    names = (
+        "sorted(op.name for op in graph.get_operations() if op.name in {'copy/y', "
+        "'copy/two/product'})"
+    )
     assert notebook.kernel_eval(names) == ["copy/two/product", "copy/y"]
     values = "a, b = sess.run(['y:0', 'copy/y:0'], {'x:0': np.ones((2, 4))})"
     assert notebook.kernel_eval("[bool((a == b).all()), a.shape]", before=values) == [True, [2, 4]]
-    expect(widget.root.locator("[role=treeitem][data-name=copy]")).to_have_attribute("data-fresh", "")
+    expect(widget.root.locator("[role=treeitem][data-name=copy]")).to_have_attribute(
+        "data-fresh", ""
+    )

@@ -72,7 +72,9 @@ def test_box_lasso_and_clicks_choose_ops(page: Page, jupyter_server: JupyterServ
     left, top, right, bottom = around(widget, ["two"], 58)
     drag(widget, (left, top), (right, bottom))
     expect(expression).to_contain_text("editor.ops(scope='two')")
-    everything = set(widget.notebook.kernel_eval("[n for n in editor._core.index.names if n.startswith('two/')]"))
+    everything = set(
+        widget.notebook.kernel_eval("[n for n in editor._core.index.names if n.startswith('two/')]")
+    )
     assert everything <= chosen(widget)
     shoot(root, "box-selected")
 
@@ -120,7 +122,9 @@ def test_selections_lead_to_selections(page: Page, jupyter_server: JupyterServer
     press("Path")
     expect(expression).to_have_text("editor.path('x', 'y', all=True)")
     assert chosen(widget) == set(
-        widget.notebook.kernel_eval("list(editor.between('x:0', 'y') & editor.path('x', 'y', all=True))")
+        widget.notebook.kernel_eval(
+            "list(editor.between('x:0', 'y') & editor.path('x', 'y', all=True))"
+        )
     ) | {"x"}
     shoot(root, "path-selected")
     press("Grow")
@@ -141,7 +145,9 @@ def test_selections_lead_to_selections(page: Page, jupyter_server: JupyterServer
 @pytest.mark.slow
 def test_functions_are_rooms(page: Page, jupyter_server: JupyterServer) -> None:
     cells = [FUNCTION, "editor"]
-    notebook = open_notebook(page, jupyter_server, write_notebook(jupyter_server, "rooms.ipynb", cells))
+    notebook = open_notebook(
+        page, jupyter_server, write_notebook(jupyter_server, "rooms.ipynb", cells)
+    )
     notebook.run_cell(0)
     root = notebook.run_cell(1).locator(".tgw-root, .tfgraphwidget").first
     root.scroll_into_view_if_needed()
@@ -160,13 +166,16 @@ def test_functions_are_rooms(page: Page, jupyter_server: JupyterServer) -> None:
     widget.click("while/Identity", "Alt")
     widget.settled()
     preview = root.locator(".tgw-preview")
-    expect(preview).to_contain_text("which hangs on the function's argument 'while_while_loop_counter'")
+    expect(preview).to_contain_text(
+        "which hangs on the function's argument 'while_while_loop_counter'"
+    )
     widget.click("while_while_loop_counter", "Shift")
     expect(preview).to_contain_text("into copy.")
     root.get_by_role("button", name="Clone", exact=True).click()
     text = "It is a module, which is not drawn; a cell has it by that name in the editor's copies."
     expect(root.get_by_text(text)).to_be_visible(timeout=30_000)
-    # What was marked as the output is the loop's own counter, one higher; TensorFlow keeps it beside the person's i.
+    # What was marked as the output is the loop's own counter, one higher; TensorFlow keeps it
+    # beside the person's i.
     called = "editor['copy'](while_placeholder=0, while_while_loop_counter=7).numpy().item()"
     assert notebook.kernel_eval(called) == 8
     assert notebook.kernel_eval("editor.view.breadcrumb[-1]") == f"{loop}:body"
@@ -176,7 +185,8 @@ def test_functions_are_rooms(page: Page, jupyter_server: JupyterServer) -> None:
     widget.settled()
     assert notebook.kernel_eval("len(editor.view.breadcrumb)") == 1
     notebook.kernel_eval(
-        "editor.view.enter(list(editor.ops(where=lambda op: op.type == 'StatefulPartitionedCall'))[0])"
+        "editor.view.enter(list(editor.ops(where=lambda op: op.type == "
+        "'StatefulPartitionedCall'))[0])"
     )
     expect(where).to_contain_text("StatefulPartitionedCall")
     widget.settled()
@@ -200,10 +210,15 @@ def test_ops_of_later_cells_appear_by_themselves(page: Page, jupyter_server: Jup
 @pytest.mark.slow
 def test_an_empty_graph_says_so_and_fills(page: Page, jupyter_server: JupyterServer) -> None:
     cells = [
-        "import tensorflow as tf, tfgraphwidget as tgw\ngraph = tf.Graph()\neditor = tgw.edit(graph)\neditor",
+        (
+            "import tensorflow as tf, tfgraphwidget as tgw\ngraph = tf.Graph()\neditor = "
+            "tgw.edit(graph)\neditor"
+        ),
         "with graph.as_default():\n    tf.compat.v1.placeholder(tf.float32, [], name='first')",
     ]
-    notebook = open_notebook(page, jupyter_server, write_notebook(jupyter_server, "empty.ipynb", cells))
+    notebook = open_notebook(
+        page, jupyter_server, write_notebook(jupyter_server, "empty.ipynb", cells)
+    )
     widget = Widget(notebook, notebook.run_cell(0).locator(".tfgraphwidget"))
     expect(widget.root).to_contain_text("no ops yet")
     notebook.run_cell(1)

@@ -1,4 +1,6 @@
-"""JupyterLab's settings, each by what it changes on the page: colours, direction, animation, software canvas."""
+"""JupyterLab's settings, each by what it changes on the page: colours, direction, animation,
+software canvas.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,8 @@ GROUND = """(root, wanted) => {
 HINT = """(root) => [getComputedStyle(root.querySelector('.tgw-search-input'), '::placeholder').color,
     getComputedStyle(root.querySelector('.tgw-search-icon')).color]"""
 WHITE, BLACK, THEME_DARK = "255 255 255", "17 20 24", "33 33 33"
-# Where on the canvas an item is, frame by frame, until SEEN; the notebook around it may scroll meanwhile.
+# Where on the canvas an item is, frame by frame, until SEEN; the notebook around it may scroll
+# meanwhile.
 WATCH = """(root, name) => {
     root.places = new Set();
     const look = () => {
@@ -53,11 +56,15 @@ class Lab:
 
     def __init__(self, page: Page, server: JupyterServer) -> None:
         page.set_viewport_size({"width": 1600, "height": 900})
-        shown = "import tfgraphwidget as tgw\nother = tf.Graph()\nwith other.as_default():\n" + "".join(
-            f"    {line}\n" for line in GRAPH.splitlines()[3:]
+        shown = (
+            "import tfgraphwidget as tgw\nother = tf.Graph()\nwith other.as_default():\n"
+            + "".join(f"    {line}\n" for line in GRAPH.splitlines()[3:])
         )
         cells = [GRAPH, f"{shown}editor = tgw.edit(other)\neditor", "editor"]
-        self.page, self.notebook = page, open_notebook(page, server, write_notebook(server, "set.ipynb", cells))
+        self.page, self.notebook = (
+            page,
+            open_notebook(page, server, write_notebook(server, "set.ipynb", cells)),
+        )
         self.notebook.run_cell(0)
 
     def set(self, key: str, value: Any) -> None:
@@ -83,7 +90,9 @@ def lab(page: Page, jupyter_server: JupyterServer) -> Iterator[Lab]:
 def has_ground(widget: Widget, colour: str) -> None:
     """Wait until the drawing's ground has this colour."""
     handle = widget.root.element_handle()
-    widget.page.wait_for_function("([root, wanted]) => (" + GROUND + ")(root, wanted)", arg=[handle, colour])
+    widget.page.wait_for_function(
+        "([root, wanted]) => (" + GROUND + ")(root, wanted)", arg=[handle, colour]
+    )
     expect(widget.root.locator("canvas").first).to_be_visible()
 
 
@@ -122,7 +131,9 @@ def test_direction_is_for_panels_and_cells_flow_as_their_code_says(lab: Lab) -> 
 
 
 @pytest.mark.slow
-def test_the_wheel_zooms_a_cell_that_has_not_the_focus_if_it_is_set_so_and_panels_anyway(lab: Lab) -> None:
+def test_the_wheel_zooms_a_cell_that_has_not_the_focus_if_it_is_set_so_and_panels_anyway(
+    lab: Lab,
+) -> None:
     def turn(widget: Widget) -> None:
         zoom = widget.root.get_attribute("data-zoom") or ""
         lab.page.mouse.move(*widget.center())

@@ -1,4 +1,6 @@
-"""`tfgraphwidget show FILE` prints a URL that opens the file in the editor's document, whatever it is called."""
+"""`tfgraphwidget show FILE` prints a URL that opens the file in the editor's document, whatever it
+is called.
+"""
 
 from __future__ import annotations
 
@@ -23,5 +25,7 @@ def test_the_printed_url_opens_the_file_in_the_editor(tmp_path: Path, browser: B
         document = page.locator(in_front(".jp-Document")).first
         expect(document).to_be_visible(timeout=FIRST_PAINT)
         expect(document.locator(".tfgraphwidget")).to_be_visible(timeout=CELL)
-        expect(page.locator(".lm-TabBar-tab.lm-mod-current").filter(has_text=file.name)).to_have_count(1)
+        expect(
+            page.locator(".lm-TabBar-tab.lm-mod-current").filter(has_text=file.name)
+        ).to_have_count(1)
         page.context.close()

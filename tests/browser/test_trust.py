@@ -1,4 +1,6 @@
-"""A file that is not trusted, with a real mouse: what its ops would do is on the drawing, and runs after a switch."""
+"""A file that is not trusted, with a real mouse: what its ops would do is on the drawing, and runs
+after a switch.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ def write_strange_file(path: Path, target: Path) -> None:
         x = tf.constant([1.0, 2.0], name="x")
         with tf.name_scope("log"):
             text = tf.strings.lower("HELLO", name="text")
-            name = tf.identity(str(target), name="name")  # as a constant it would be drawn on the box
+            name = tf.identity(
+                str(target), name="name"
+            )  # as a constant it would be drawn on the box
             written = tf.io.write_file(name, text, name="write")
         with tf.control_dependencies([written]):
             tf.multiply(x, 3.0, name="y")
@@ -39,7 +43,9 @@ def values_of(widget: Widget, name: str) -> None:
 def points_at_corner(widget: Widget, name: str) -> None:
     """Move the mouse to the lower left corner of an item."""
     spot = widget.root.evaluate(AT_REST, name)
-    widget.page.mouse.move(spot["x"] - spot["width"] / 2 + 1, spot["y"] + spot["height"] / 2 - 1, steps=3)
+    widget.page.mouse.move(
+        spot["x"] - spot["width"] / 2 + 1, spot["y"] + spot["height"] / 2 - 1, steps=3
+    )
 
 
 def test_an_op_that_writes_a_file_is_marked_and_runs_once_the_user_trusts_the_file(
@@ -52,7 +58,9 @@ def test_an_op_that_writes_a_file_is_marked_and_runs_once_the_user_trusts_the_fi
         "import tfgraphwidget as tgw\neditor = tgw.edit('strange.pb')",
         "editor.view.collapse()\neditor.view.widget.height = 640\neditor",
     ]
-    notebook = open_notebook(page, jupyter_server, write_notebook(jupyter_server, "trust.ipynb", cells))
+    notebook = open_notebook(
+        page, jupyter_server, write_notebook(jupyter_server, "trust.ipynb", cells)
+    )
     notebook.run_cell(0)
     root = notebook.run_cell(1).locator(".tfgraphwidget")
     root.scroll_into_view_if_needed()
@@ -61,7 +69,8 @@ def test_an_op_that_writes_a_file_is_marked_and_runs_once_the_user_trusts_the_fi
     switch = bar.get_by_role("switch", name="Trust this file")
     expect(switch).to_have_attribute("aria-checked", "false")
     expect(switch).to_have_accessible_description(
-        "Ops of this file may write files (1 op), so they do not run. Turn this on only if you know where the file "
+        "Ops of this file may write files (1 op), so they do not run. Turn this on only if you "
+        "know where the file "
         "comes from; it stays on."
     )
 
@@ -90,7 +99,9 @@ def test_an_op_that_writes_a_file_is_marked_and_runs_once_the_user_trusts_the_fi
     expect(switch).not_to_be_attached()
     values_of(widget, "y")
     expect(widget.status).to_contain_text(SENTENCE)
-    expect(widget.status).to_contain_text("nothing was run; if you trust it, turn on 'Trust this file'.")
+    expect(widget.status).to_contain_text(
+        "nothing was run; if you trust it, turn on 'Trust this file'."
+    )
     widget.settled("refused")
     shoot(root, "trust_refused_dark")
     set_theme(page, dark=False)
@@ -98,7 +109,9 @@ def test_an_op_that_writes_a_file_is_marked_and_runs_once_the_user_trusts_the_fi
     assert not target.exists()
 
     widget.status.get_by_role("switch", name="Trust this file").click()
-    expect(widget.status).to_contain_text("This file is trusted now: its ops run, whatever they do.")
+    expect(widget.status).to_contain_text(
+        "This file is trusted now: its ops run, whatever they do."
+    )
     expect(root.get_by_role("switch", name="Trust this file")).not_to_be_attached()
     assert notebook.kernel_eval("editor.source.trusted") is True
     assert not target.exists()  # trust runs nothing by itself
@@ -119,7 +132,9 @@ def test_the_check_of_a_graph_lists_what_does_not_run_and_has_the_switch_for_key
     page.set_viewport_size({"width": 1600, "height": 1000})
     write_strange_file(jupyter_server.root / "checked.pb", tmp_path / "written")
     cells = ["import tfgraphwidget as tgw\neditor = tgw.edit('checked.pb')\neditor"]
-    notebook = open_notebook(page, jupyter_server, write_notebook(jupyter_server, "trust_check.ipynb", cells))
+    notebook = open_notebook(
+        page, jupyter_server, write_notebook(jupyter_server, "trust_check.ipynb", cells)
+    )
     root = notebook.run_cell(0).locator(".tfgraphwidget")
     root.scroll_into_view_if_needed()
     widget = Widget(notebook, root)

@@ -1,4 +1,6 @@
-"""One file in two tabs of a browser: both show it and its edits; saved in one, saved in the other; nothing is lost."""
+"""One file in two tabs of a browser: both show it and its edits; saved in one, saved in the other;
+nothing is lost.
+"""
 
 from __future__ import annotations
 
@@ -78,11 +80,15 @@ def test_edits_and_saving_are_seen_in_both_tabs(tabs: Tabs, folder: Path) -> Non
 
 
 @pytest.mark.slow
-def test_closing_one_tab_leaves_the_other_its_kernel(tabs: Tabs, jupyter_server: JupyterServer) -> None:
+def test_closing_one_tab_leaves_the_other_its_kernel(
+    tabs: Tabs, jupyter_server: JupyterServer
+) -> None:
     remove(tabs.one, "net/logits")
     has_ops(tabs.two, 43)
     tabs.first.page.locator(".lm-TabBar-tab.jp-mod-dirty .lm-TabBar-tabCloseIcon").click()
-    expect(tabs.first.page.locator(".tfgraphwidget")).to_have_count(0)  # nothing is lost, so nothing is asked
+    expect(tabs.first.page.locator(".tfgraphwidget")).to_have_count(
+        0
+    )  # nothing is lost, so nothing is asked
     tabs.second.page.bring_to_front()
     expect(tabs.second.dirty).to_have_count(1)
     remove(tabs.two, "net/two/out")

@@ -1,4 +1,6 @@
-"""A page that is open while tfgraphwidget is updated: what it would still fetch is gone, and it says so."""
+"""A page that is open while tfgraphwidget is updated: what it would still fetch is gone, and it
+says so.
+"""
 
 from __future__ import annotations
 
@@ -24,8 +26,12 @@ def has_another_name(route: Route) -> None:
 
 @pytest.fixture
 def page(browser: Browser, jupyter_server: JupyterServer) -> Iterator[Page]:
-    """A page whose console is not watched: the browser itself notes there what the server does not have."""
-    context = browser.new_context(viewport={"width": 1400, "height": 900}, base_url=jupyter_server.url)
+    """A page whose console is not watched: the browser itself notes there what the server does not
+    have.
+    """
+    context = browser.new_context(
+        viewport={"width": 1400, "height": 900}, base_url=jupyter_server.url
+    )
     context.set_default_timeout(30_000)
     page = context.new_page()
     page.on("dialog", lambda dialog: dialog.accept())  # "leave this page?"
@@ -37,15 +43,21 @@ def page(browser: Browser, jupyter_server: JupyterServer) -> Iterator[Page]:
 
 
 @pytest.mark.slow
-def test_a_page_from_before_an_update_says_so_and_reloads(page: Page, jupyter_server: JupyterServer) -> None:
+def test_a_page_from_before_an_update_says_so_and_reloads(
+    page: Page, jupyter_server: JupyterServer
+) -> None:
     failed: list[str] = []
     page.on("pageerror", lambda error: failed.append(error.message))
-    notebook = open_notebook(page, jupyter_server, write_notebook(jupyter_server, "updated.ipynb", ["1"]))
+    notebook = open_notebook(
+        page, jupyter_server, write_notebook(jupyter_server, "updated.ipynb", ["1"])
+    )
     button = notebook.panel.locator(".jp-Toolbar [data-jp-item-name=tfgraphwidget] jp-button")
     dialog = page.locator(".jp-Dialog")
     for label in ("Later", "Reload the page"):
         button.click()
-        expect(dialog).to_contain_text("tfgraphwidget was updated after this page was opened; reload the page.")
+        expect(dialog).to_contain_text(
+            "tfgraphwidget was updated after this page was opened; reload the page."
+        )
         if label == "Reload the page":
             shoot(page, "updated_1_panel")
             page.unroute(LAZY_BUNDLE)

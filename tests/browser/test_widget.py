@@ -39,8 +39,12 @@ OPS = "graph.version"
 
 
 def shown(page: Page, server: JupyterServer, name: str, *cells: str, app: App = "lab") -> Widget:
-    """A new notebook with the small graph, run cell by cell; the widget of the cell that shows the editor."""
-    notebook = open_notebook(page, server, write_notebook(server, f"{name}.ipynb", [GRAPH, SHOW, *cells]), app)
+    """A new notebook with the small graph, run cell by cell; the widget of the cell that shows the
+    editor.
+    """
+    notebook = open_notebook(
+        page, server, write_notebook(server, f"{name}.ipynb", [GRAPH, SHOW, *cells]), app
+    )
     notebook.run_cell(0)
     root = notebook.run_cell(1).locator(".tfgraphwidget")
     root.scroll_into_view_if_needed()
@@ -83,7 +87,9 @@ def test_gestures(page: Page, jupyter_server: JupyterServer) -> None:
     widget.click("two", double=True)
     expect(root).not_to_have_attribute("data-items", items or "")
     widget.settled()
-    assert widget.notebook.kernel_eval("'two' in editor.view.expanded") is (widget.number("items") > float(items or 0))
+    assert widget.notebook.kernel_eval("'two' in editor.view.expanded") is (
+        widget.number("items") > float(items or 0)
+    )
     widget.click("two", double=True)
     expect(root).to_have_attribute("data-items", items or "")
     widget.settled()
@@ -123,7 +129,9 @@ def test_inspector_and_search_lead_to_ops(page: Page, jupyter_server: JupyterSer
 
 
 @pytest.mark.slow
-def test_refusals_are_sentences_and_change_nothing(page: Page, jupyter_server: JupyterServer) -> None:
+def test_refusals_are_sentences_and_change_nothing(
+    page: Page, jupyter_server: JupyterServer
+) -> None:
     widget = shown(page, jupyter_server, "refusals")
     notebook, root = widget.notebook, widget.root
     ops = notebook.kernel_eval(OPS)
@@ -152,13 +160,17 @@ def test_refusals_are_sentences_and_change_nothing(page: Page, jupyter_server: J
     notebook.kernel_eval("0", before="sess.close()")
     widget.clone("copy")
     refused("The session is closed")
-    notebook.kernel_eval("0", before="editor._core.target.source.session = sess = v1.Session(graph=graph)")
+    notebook.kernel_eval(
+        "0", before="editor._core.target.source.session = sess = v1.Session(graph=graph)"
+    )
     widget.clone("copy")
     refused("no value in this session")
     notebook.kernel_eval("0", before="sess.run(init); graph.finalize()")
     widget.clone("copy")
     refused("The graph is finalized")
-    expect(root).to_have_attribute("data-selected-ops", str(notebook.kernel_eval("len(editor.selection)")))
+    expect(root).to_have_attribute(
+        "data-selected-ops", str(notebook.kernel_eval("len(editor.selection)"))
+    )
 
 
 @pytest.mark.slow
@@ -168,7 +180,9 @@ def test_cells_views_and_clicks_stay_in_step(page: Page, jupyter_server: Jupyter
         "editor.view.widget.observe(lambda change: seen.append(len(change.new)), 'selection')\n"
         "ipywidgets.HBox([editor.view.widget], layout={'width': '100%'})"
     )
-    widget = shown(page, jupyter_server, "steps", "copy = editor.clone('x', 'y', 'by_cell')", composed)
+    widget = shown(
+        page, jupyter_server, "steps", "copy = editor.clone('x', 'y', 'by_cell')", composed
+    )
     notebook, root = widget.notebook, widget.root
     ops = widget.number("ops")
     notebook.run_cell(2)
@@ -177,7 +191,9 @@ def test_cells_views_and_clicks_stay_in_step(page: Page, jupyter_server: Jupyter
     second = Widget(notebook, notebook.run_cell(3).locator(".tfgraphwidget"))
     assert second.number("ops") == widget.number("ops")
     second.root.scroll_into_view_if_needed()
-    selected = notebook.kernel_eval("len(editor.selection)")  # the boundary of the clone in the cell
+    selected = notebook.kernel_eval(
+        "len(editor.selection)"
+    )  # the boundary of the clone in the cell
     expect(second.root).to_have_attribute("data-selected-ops", str(selected))
     second.click("x", "Shift")
     expect(root).to_have_attribute("data-selected-ops", "0")
@@ -194,10 +210,14 @@ def test_cells_views_and_clicks_stay_in_step(page: Page, jupyter_server: Jupyter
 
 
 @pytest.mark.slow
-def test_keyboard_and_outline_do_what_the_mouse_does(page: Page, jupyter_server: JupyterServer) -> None:
+def test_keyboard_and_outline_do_what_the_mouse_does(
+    page: Page, jupyter_server: JupyterServer
+) -> None:
     widget = shown(page, jupyter_server, "outline")
     tree = widget.root.get_by_role("tree")
-    names = set(tree.get_by_role("treeitem").evaluate_all("items => items.map(item => item.dataset.name)"))
+    names = set(
+        tree.get_by_role("treeitem").evaluate_all("items => items.map(item => item.dataset.name)")
+    )
     assert {"x", "y"} <= names
     tree.locator("[role=treeitem][data-name=x]").first.focus()
     page.keyboard.press("i")
@@ -209,7 +229,9 @@ def test_keyboard_and_outline_do_what_the_mouse_does(page: Page, jupyter_server:
 
 
 @pytest.mark.slow
-def test_a_page_that_is_loaded_again_shows_the_graph_again(page: Page, jupyter_server: JupyterServer) -> None:
+def test_a_page_that_is_loaded_again_shows_the_graph_again(
+    page: Page, jupyter_server: JupyterServer
+) -> None:
     widget = shown(page, jupyter_server, "again")
     widget.click("x", "Shift")
     widget.settled()
@@ -239,7 +261,8 @@ FONTS = """(() => {
 def test_notebook_7_shows_it_too(page: Page, jupyter_server: JupyterServer) -> None:
     page.add_init_script(FONTS)
     widget = shown(page, jupyter_server, "seven_shows", app="notebook")
-    # It is made before it is on the page, where it has no style yet: a canvas without a font writes in its own.
+    # It is made before it is on the page, where it has no style yet: a canvas without a font writes
+    # in its own.
     fonts = page.evaluate("[...window.drawnFonts]")
     assert fonts
     assert not [font for font in fonts if font.endswith("px sans-serif")]

@@ -1,16 +1,19 @@
-"""Kernels, and programs of tests, that have TensorFlow loaded already: forked from one process that imported it once.
+"""Kernels, and programs of tests, that have TensorFlow loaded already: forked from one process that
+imported it once.
 
-A fresh kernel spends 6 s of CPU on `import tensorflow`, over a hundred times in one run of the tests. Here one process
-imports it, with ipykernel and what else tfgraphwidget needs, executes nothing, and forks for each kernel. That is
-sound: after these imports its only other threads are OpenBLAS's, which ends them before a fork, and there is no
-session, no eager context and no event loop yet that could be shared. A kernel has for itself what any has: process,
-group, environment, folder, streams, random numbers, `__main__`. Only modules of others are loaded sooner: who looks at
-that, or measures it, takes the environment's own python3, as tests/jupyterlab/test_comm_handler.py does. What a test
-would start by `python -c CODE` or `python FILE` is had in the same way: see `WarmKernels.python`.
+A fresh kernel spends 6 s of CPU on `import tensorflow`, over a hundred times in one run of the
+tests. Here one process imports it, with ipykernel and what else tfgraphwidget needs, executes
+nothing, and forks for each kernel. That is sound: after these imports its only other threads are
+OpenBLAS's, which ends them before a fork, and there is no session, no eager context and no event
+loop yet that could be shared. A kernel has for itself what any has: process, group, environment,
+folder, streams, random numbers, `__main__`. Only modules of others are loaded sooner: who looks at
+that, or measures it, takes the environment's own python3, as tests/jupyterlab/test_comm_handler.py
+does. What a test would start by `python -c CODE` or `python FILE` is had in the same way: see
+`WarmKernels.python`.
 
-Jupyter watches the process that it starts; that is stand_in.py. It hands all that it was given to the forking process
-over a socket, passes signals on, and ends as the kernel ends. When the stand-in goes, its kernel goes; when the forking
-process goes, all go; and that one goes with pytest.
+Jupyter watches the process that it starts; that is stand_in.py. It hands all that it was given to
+the forking process over a socket, passes signals on, and ends as the kernel ends. When the stand-in
+goes, its kernel goes; when the forking process goes, all go; and that one goes with pytest.
 """
 
 from __future__ import annotations
@@ -33,13 +36,16 @@ from pathlib import Path
 from typing import Any
 
 WARM = b"warm\n"
-# What tfgraphwidget imports, and not itself: a test says that nothing of ours is loaded until it is used.
+# What tfgraphwidget imports, and not itself: a test says that nothing of ours is loaded until it is
+# used.
 LOADED = ("ipykernel.kernelapp", "tensorflow", "anywidget")
 STAND_IN = Path(__file__).with_name("stand_in.py")
 
 
 class WarmKernels:
-    """The process that kernels are forked from, as tests see it; it is warm some seconds after it was made."""
+    """The process that kernels are forked from, as tests see it; it is warm some seconds after it
+    was made.
+    """
 
     def __init__(self) -> None:
         from ipykernel.kernelspec import get_kernel_dict
@@ -69,7 +75,9 @@ class WarmKernels:
         """Wait until kernels can be had."""
         assert self.process.stdout
         if self.process.stdout.readline() != WARM:
-            raise RuntimeError(f"There are no warm kernels: {__file__} ended with {self.process.wait()}.")
+            raise RuntimeError(
+                f"There are no warm kernels: {__file__} ended with {self.process.wait()}."
+            )
 
     def stop(self) -> None:
         """End the process, and the kernels that are left."""
@@ -88,7 +96,9 @@ class Order:
 
 
 class Forking:
-    """The other side: the process that has imported everything, and the stand-in of each kernel that it forked."""
+    """The other side: the process that has imported everything, and the stand-in of each kernel
+    that it forked.
+    """
 
     def __init__(self, address: str) -> None:
         self.kernels: dict[socket.socket, int] = {}
@@ -101,7 +111,9 @@ class Forking:
         signal.signal(signal.SIGCHLD, lambda *_: None)
 
     def fork(self) -> Order | None:
-        """Fork until pytest is gone, then give None; in each kernel, give what its stand-in was given."""
+        """Fork until pytest is gone, then give None; in each kernel, give what its stand-in was
+        given.
+        """
         while sys.stdin not in (ready := self.ready()):
             if self.ended in ready:
                 self.ended.recv(1)
@@ -118,7 +130,9 @@ class Forking:
         return None
 
     def ready(self) -> list[Any]:
-        """Wait for pytest's end, the end of a kernel, a new stand-in, a word from an old one; which of them it is."""
+        """Wait for pytest's end, the end of a kernel, a new stand-in, a word from an old one; which
+        of them it is.
+        """
         return select.select([sys.stdin, self.ended, self.listener, *self.kernels], [], [])[0]
 
     def is_kernel(self, line: socket.socket, order: Order) -> bool:
@@ -131,7 +145,9 @@ class Forking:
             return False
         signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-        signal.signal(signal.SIGINT, signal.default_int_handler)  # which a shell's background job does not have
+        signal.signal(
+            signal.SIGINT, signal.default_int_handler
+        )  # which a shell's background job does not have
         for held in (self.listener, self.ended, self.wake, *self.kernels):
             held.close()
         return True
@@ -158,7 +174,9 @@ def taken(line: socket.socket) -> Order | None:
 
 
 def be_program(order: Order, cache: Path) -> None:
-    """Be what `python -c CODE`, `python FILE` or `python -m ipykernel_launcher` would be, until it ends."""
+    """Be what `python -c CODE`, `python FILE` or `python -m ipykernel_launcher` would be, until it
+    ends.
+    """
     import numpy as np
 
     for number, stream in enumerate(order.streams):
@@ -192,7 +210,8 @@ def run(first: str, *others: str) -> None:
         import ipywidgets
         from ipykernel.kernelapp import launch_new_instance
 
-        # Its import does this only where IPython runs already. Without it a second page asks for each widget by itself.
+        # Its import does this only where IPython runs already. Without it a second page asks for
+        # each widget by itself.
         ipywidgets.register_comm_target()
         sys.argv = [ipykernel_launcher.__file__, first, *others]
         launch_new_instance()
@@ -204,7 +223,9 @@ def run(first: str, *others: str) -> None:
 def fork(address: str) -> None:
     """Import, and fork until pytest is gone; returns in each kernel, too, when it ends."""
     sys.path.pop(0)  # this folder
-    os.environ["JPY_PARENT_PID"] = str(os.getpid())  # ipykernel reads it while it is imported; with us, kernels end
+    os.environ["JPY_PARENT_PID"] = str(
+        os.getpid()
+    )  # ipykernel reads it while it is imported; with us, kernels end
     for module in LOADED:
         importlib.import_module(module)
     gc.freeze()  # no collection in a kernel goes through TensorFlow again

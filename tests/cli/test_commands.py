@@ -1,4 +1,6 @@
-"""`tfgraphwidget code`, `export`, `diff`, `run-script`, `show`: what they write, what they print, how they end."""
+"""`tfgraphwidget code`, `export`, `diff`, `run-script`, `show`: what they write, what they print,
+how they end.
+"""
 
 from __future__ import annotations
 
@@ -57,12 +59,16 @@ def nodes(path: Path) -> Any:
     return seen(v1.GraphDef.FromString(path.read_bytes()))
 
 
-def test_code_is_what_the_editor_would_print(model: Path, edits: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_code_is_what_the_editor_would_print(
+    model: Path, edits: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["code", str(model), str(edits)]) == 0
     text = capsys.readouterr().out
     names: dict[str, Any] = {}
     exec(compile(text, "code", "exec"), names)
-    assert [step.command for step in names["editor"].history.done] == [step.command for step in replayed(model, edits)]
+    assert [step.command for step in names["editor"].history.done] == [
+        step.command for step in replayed(model, edits)
+    ]
 
 
 def replayed(model: Path, edits: Path) -> Any:
@@ -71,7 +77,9 @@ def replayed(model: Path, edits: Path) -> Any:
     return editor.history.done
 
 
-def test_export_writes_the_edited_graph(model: Path, edits: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_export_writes_the_edited_graph(
+    model: Path, edits: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     out = model.parent / "out.pb"
     assert main(["export", str(model), str(out), "--edits", str(edits)]) == 0
     found = {node[0] for node in nodes(out)}
@@ -85,7 +93,13 @@ def test_export_freezes_with_the_values_of_a_checkpoint(tmp_path: Path) -> None:
     session = initialised(graph)
     with graph.as_default():
         v1.train.Saver().save(session, str(tmp_path / "m"))
-    told = ["export", str(tmp_path / "m.meta"), str(tmp_path / "f.pb"), "--checkpoint", str(tmp_path / "m")]
+    told = [
+        "export",
+        str(tmp_path / "m.meta"),
+        str(tmp_path / "f.pb"),
+        "--checkpoint",
+        str(tmp_path / "m"),
+    ]
     assert main([*told, "--frozen", "--inputs", "x:0", "--outputs", "net/logits:0"]) == 0
     with tf.Graph().as_default() as frozen, v1.Session(graph=frozen) as other:
         tf.import_graph_def(v1.GraphDef.FromString((tmp_path / "f.pb").read_bytes()), name="")
@@ -98,22 +112,55 @@ def test_export_names_the_ends_of_a_saved_model(tmp_path: Path) -> None:
     graph = build_mlp(resource=True)
     with graph.as_default():
         v1.train.Saver().save(initialised(graph), str(tmp_path / "m"))
-    told = ["export", str(tmp_path / "m.meta"), f"{tmp_path}/out/", "--checkpoint", str(tmp_path / "m")]
-    assert main([*told, "--inputs", "rows=x:0", "--outputs", "one=net/one/out:0,logits=net/logits"]) == 0
+    told = [
+        "export",
+        str(tmp_path / "m.meta"),
+        f"{tmp_path}/out/",
+        "--checkpoint",
+        str(tmp_path / "m"),
+    ]
+    assert (
+        main([*told, "--inputs", "rows=x:0", "--outputs", "one=net/one/out:0,logits=net/logits"])
+        == 0
+    )
     signature = tf.saved_model.load(str(tmp_path / "out")).signatures["serving_default"]
     assert signature(rows=tf.constant(BATCH)).keys() == {"one", "logits"}
-    again = ["export", f"{tmp_path}/out/", f"{tmp_path}/frozen.pb", "--frozen", "--signature", "serving_default"]
+    again = [
+        "export",
+        f"{tmp_path}/out/",
+        f"{tmp_path}/frozen.pb",
+        "--frozen",
+        "--signature",
+        "serving_default",
+    ]
     assert main(again) == 0
     assert main(["export", f"{tmp_path}/out/", f"{tmp_path}/none.pb", "--signature", "other"]) == 1
     assert not (tmp_path / "none.pb").exists()
 
 
-def test_a_key_for_one_end_is_a_key_for_all(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["export", str(model), f"{model.parent}/o/", "--inputs", "a=x:0,net/one/out:0", "--outputs", "x"]) == 1
+def test_a_key_for_one_end_is_a_key_for_all(
+    model: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert (
+        main(
+            [
+                "export",
+                str(model),
+                f"{model.parent}/o/",
+                "--inputs",
+                "a=x:0,net/one/out:0",
+                "--outputs",
+                "x",
+            ]
+        )
+        == 1
+    )
     assert "a key" in capsys.readouterr().err
 
 
-def test_diff_says_what_differs_by_its_exit_code(model: Path, edits: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_diff_says_what_differs_by_its_exit_code(
+    model: Path, edits: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     out = model.parent / "out.pb"
     main(["export", str(model), str(out), "--edits", str(edits)])
     capsys.readouterr()
@@ -130,7 +177,9 @@ def test_diff_says_what_differs_by_its_exit_code(model: Path, edits: Path, capsy
     assert "There is no file" in capsys.readouterr().err
 
 
-def test_a_script_runs_as_it_is_and_on_other_files(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_script_runs_as_it_is_and_on_other_files(
+    model: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     editor = tgw.edit(model)
     editor.rename("net/logits", "scores")
     script = editor.save(model.parent / "edits of '.py")
@@ -142,8 +191,14 @@ def test_a_script_runs_as_it_is_and_on_other_files(model: Path, capsys: pytest.C
     model.unlink()
     assert main(["run-script", str(script)]) == 1
     told = capsys.readouterr().err
-    assert f"line {script.read_text()[: script.read_text().index('tgw.edit')].count(chr(10)) + 1}" in told
-    assert main(["run-script", str(script), *map(str, others), "--out", str(model.parent / "none")]) == 1
+    assert (
+        f"line {script.read_text()[: script.read_text().index('tgw.edit')].count(chr(10)) + 1}"
+        in told
+    )
+    assert (
+        main(["run-script", str(script), *map(str, others), "--out", str(model.parent / "none")])
+        == 1
+    )
     out = model.parent / "out"
     out.mkdir()
     assert main(["run-script", str(script), *map(str, others), "--out", str(out)]) == 0
@@ -184,7 +239,9 @@ def test_files_of_one_name_are_refused_before_one_is_written_over_another(
     ],
     ids=["no editor", "raises", "no Python", "ends", "ends with words"],
 )
-def test_a_script_that_fails_is_told_in_a_sentence(script: str, why: str, tmp_path: Path, capsys: Any) -> None:
+def test_a_script_that_fails_is_told_in_a_sentence(
+    script: str, why: str, tmp_path: Path, capsys: Any
+) -> None:
     (tmp_path / "s.py").write_text(script)
     assert main(["run-script", str(tmp_path / "s.py")]) == 1
     told = capsys.readouterr().err.splitlines()
@@ -216,8 +273,17 @@ def test_a_pattern_that_cannot_be_read_has_a_caret_under_the_place(
 
 
 def test_an_unknown_word_is_exit_code_2() -> None:
-    ports = [["demo", f"--port={port}"] for port in ("0", "-5", "65536", "9" * 5_000, "eight", "8.0")]
-    for arguments in ([], ["dance"], ["info"], ["info", "a", "--csv"], ["show", "a.pb", "--port", "-5"], *ports):
+    ports = [
+        ["demo", f"--port={port}"] for port in ("0", "-5", "65536", "9" * 5_000, "eight", "8.0")
+    ]
+    for arguments in (
+        [],
+        ["dance"],
+        ["info"],
+        ["info", "a", "--csv"],
+        ["show", "a.pb", "--port", "-5"],
+        *ports,
+    ):
         with pytest.raises(SystemExit) as ended:
             main(arguments)
         assert ended.value.code == 2
@@ -237,7 +303,9 @@ def test_the_address_of_a_file_is_quoted_whole() -> None:
         assert not url.fragment
 
 
-def test_what_cannot_be_shown_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_cannot_be_shown_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / ".hidden.pb").write_bytes(b"x")
     for place, why in (
         (tmp_path / "none.pb", "no file"),
@@ -267,7 +335,11 @@ def test_a_file_that_is_no_graph_starts_no_server(
 
     monkeypatch.setattr(server.subprocess, "Popen", started)
     (tmp_path / "driver.py").write_text("print('no graph')\n")
-    assert main(["show", str(tmp_path / "driver.py")]) == main(["info", str(tmp_path / "driver.py")]) == 1
+    assert (
+        main(["show", str(tmp_path / "driver.py")])
+        == main(["info", str(tmp_path / "driver.py")])
+        == 1
+    )
     first, second = capsys.readouterr().err.splitlines()
     assert first == second
     assert "is not a GraphDef, MetaGraphDef or SavedModel" in first
@@ -287,7 +359,9 @@ def test_what_cannot_be_is_refused_before_tensorflow_is_loaded(model: Path) -> N
             f"import sys; from tfgraphwidget.cli import main; ended = main({arguments!r}); "
             "sys.exit(99 if 'tensorflow' in sys.modules else ended)"
         )
-        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=False
+        )
         assert done.returncode == ends
         assert why in done.stderr
         assert done.stderr.count("\n") == 1
@@ -300,7 +374,9 @@ def test_each_kind_known_beforehand_is_written(model: Path) -> None:
         assert tgw.edit(str(model)).save(model.parent / f"document{kind}").stat().st_size > 0, kind
 
 
-def test_outputs_are_asked_for_in_words_of_the_command_line(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_outputs_are_asked_for_in_words_of_the_command_line(
+    model: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     for arguments in ([str(model.parent / "o.pb"), "--frozen"], [str(model.parent / "o") + "/"]):
         assert main(["export", str(model), *arguments]) == 1
         assert "give --" in (told := capsys.readouterr().err)
@@ -313,7 +389,9 @@ def test_a_page_is_written_that_needs_no_server(model: Path) -> None:
     assert main(["show", str(model), "--html", str(out)]) == 0
     text = out.read_text(encoding="utf-8")
     assert text.startswith("<!doctype html")
-    data = re.search(r'<script type="text/plain" id="tfgraphwidget-data">(.*?)</script>', text, re.DOTALL)
+    data = re.search(
+        r'<script type="text/plain" id="tfgraphwidget-data">(.*?)</script>', text, re.DOTALL
+    )
     assert data
     _, (room,) = unpack_page(base64.b64decode(data[1]))
     assert room.head["names"] == list(tgw.edit(model)._core.index.names)
@@ -321,8 +399,12 @@ def test_a_page_is_written_that_needs_no_server(model: Path) -> None:
 
 def of_a_function(folder: Path) -> Path:
     """A GraphDef with a function that calls another one."""
-    inner = tf.function(lambda x: tf.nn.relu(x) + x, input_signature=[tf.TensorSpec([None], tf.float32)])
-    outer = tf.function(lambda x: inner(x) + inner(x + 1.0), input_signature=[tf.TensorSpec([None], tf.float32)])
+    inner = tf.function(
+        lambda x: tf.nn.relu(x) + x, input_signature=[tf.TensorSpec([None], tf.float32)]
+    )
+    outer = tf.function(
+        lambda x: inner(x) + inner(x + 1.0), input_signature=[tf.TensorSpec([None], tf.float32)]
+    )
     graph = outer.get_concrete_function().graph
     (folder / "function.pb").write_bytes(graph.as_graph_def().SerializeToString())
     return folder / "function.pb"
@@ -332,7 +414,9 @@ def saved_model(folder: Path) -> Path:
     """A SavedModel of TensorFlow 2, which opens in the body of its signature."""
     module = tf.Module()
     module.w = tf.Variable(2.0)
-    call = tf.function(lambda x: {"y": x * module.w}, input_signature=[tf.TensorSpec([None], tf.float32)])
+    call = tf.function(
+        lambda x: {"y": x * module.w}, input_signature=[tf.TensorSpec([None], tf.float32)]
+    )
     tf.saved_model.save(module, str(folder / "saved"), call)
     return folder / "saved"
 
@@ -355,7 +439,9 @@ def meta_graph(folder: Path) -> Path:
 
 
 @pytest.mark.parametrize("make", [of_a_function, saved_model, edited, meta_graph])
-def test_a_page_written_without_an_editor_is_that_of_an_editor(make: Callable[[Path], Path], tmp_path: Path) -> None:
+def test_a_page_written_without_an_editor_is_that_of_an_editor(
+    make: Callable[[Path], Path], tmp_path: Path
+) -> None:
     file = make(tmp_path)
     assert main(["show", str(file), "--html", str(tmp_path / "page.html")]) == 0
     with warnings.catch_warnings():
@@ -367,7 +453,9 @@ def test_a_page_written_without_an_editor_is_that_of_an_editor(make: Callable[[P
 def test_the_token_of_the_server_is_not_in_the_list_of_processes(
     model: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """tests/browser/test_show.py opens the URL. Here another process is started, with what JupyterLab would get."""
+    """tests/browser/test_show.py opens the URL. Here another process is started, with what
+    JupyterLab would get.
+    """
     started: list[list[str]] = []
     start = subprocess.Popen
 
@@ -431,7 +519,8 @@ def test_ctrl_c_is_130_and_leaves_no_half_file(tmp_path: Path) -> None:
     code = (
         "import signal, sys, time\n"
         "from tfgraphwidget.export.formats import graph_def\n"
-        # A shell that starts these tests in the background has them ignore Ctrl-C, and what they start inherits that.
+        # A shell that starts these tests in the background has them ignore Ctrl-C, and what they
+        # start inherits that.
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "def slow(path, what):\n"
         "    path.write_bytes(b'half')\n"
@@ -459,9 +548,13 @@ def test_ctrl_c_is_130_and_leaves_no_half_file(tmp_path: Path) -> None:
 def test_a_reader_that_leaves_early_is_no_error(tmp_path: Path) -> None:
     model = tmp_path / "large.pb"
     nodes = [v1.NodeDef(name=f"placeholder_{k}", op="Placeholder") for k in range(20_000)]
-    model.write_bytes(v1.GraphDef(node=nodes).SerializeToString())  # its JSON: 1.7 MB, more than a pipe holds
+    model.write_bytes(
+        v1.GraphDef(node=nodes).SerializeToString()
+    )  # its JSON: 1.7 MB, more than a pipe holds
     command = [sys.executable, "-m", "tfgraphwidget", "info", "--json", str(model)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as running:
         assert running.stdout
         assert running.stderr
         running.stdout.readline()
@@ -492,7 +585,9 @@ def test_a_terminal_sees_a_bar_and_a_file_sees_lines(monkeypatch: pytest.MonkeyP
             assert out.getvalue() == "Opening g.pb …\nDoing the edits …\n"
 
 
-def test_what_lint_has_fixed_has_no_finding_when_it_is_opened_again_and_computes_the_same(tmp_path: Path) -> None:
+def test_what_lint_has_fixed_has_no_finding_when_it_is_opened_again_and_computes_the_same(
+    tmp_path: Path,
+) -> None:
     with tf.Graph().as_default() as graph:
         x = v1.placeholder(tf.float32, [None, 4], "x")
         rate = v1.placeholder_with_default(0.0, [], "rate")
@@ -530,17 +625,23 @@ def test_lint_fix_keeps_outputs_and_variables_and_leaves_no_print_behind(
     assert "was not applied" not in capsys.readouterr().err
     names = tgw.edit(clean)._core.index.names
     assert {"x", "w", "w/Assign", "out"} <= {*names}
-    assert not [name for name in names if name.startswith(("drop", "Print", "Adam", "gradients", "loss"))]
+    assert not [
+        name for name in names if name.startswith(("drop", "Print", "Adam", "gradients", "loss"))
+    ]
 
 
-def test_the_devices_of_a_graph_that_cannot_run_here_are_taken_out_of_a_meta_graph(tmp_path: Path) -> None:
+def test_the_devices_of_a_graph_that_cannot_run_here_are_taken_out_of_a_meta_graph(
+    tmp_path: Path,
+) -> None:
     with tf.Graph().as_default() as graph, tf.device("/job:ps/task:0"):
         tf.identity(v1.placeholder(tf.float32, [], "x"), "y")
     meta = v1.MetaGraphDef(graph_def=graph.as_graph_def())
     (tmp_path / "pinned.meta").write_bytes(meta.SerializeToString())
     out = tmp_path / "clean.meta"
     assert main(["lint", str(tmp_path / "pinned.meta"), "--fix", "--out", str(out)]) == 0
-    assert not any(node.device for node in v1.MetaGraphDef.FromString(out.read_bytes()).graph_def.node)
+    assert not any(
+        node.device for node in v1.MetaGraphDef.FromString(out.read_bytes()).graph_def.node
+    )
 
 
 def test_lint_looks_at_all_signatures_of_a_saved_model_or_at_the_one_that_is_named(
@@ -548,7 +649,9 @@ def test_lint_looks_at_all_signatures_of_a_saved_model_or_at_the_one_that_is_nam
 ) -> None:
     module, spec = tf.Module(), tf.TensorSpec([None, 4], tf.float32, "x")
     clean = tf.function(lambda x: {"y": tf.nn.relu(x)}, input_signature=[spec])
-    noisy = tf.function(lambda x: {"y": tf.debugging.check_numerics(x, "none")}, input_signature=[spec])
+    noisy = tf.function(
+        lambda x: {"y": tf.debugging.check_numerics(x, "none")}, input_signature=[spec]
+    )
     tf.saved_model.save(module, str(tmp_path / "m"), {"serving_default": clean, "noisy": noisy})
     model = str(tmp_path / "m")
     assert main(["lint", model]) == 1
@@ -581,7 +684,10 @@ def test_a_refusal_names_the_options_and_lint_finds_ends_that_do_not_exist_which
     assert main(["lint", file, "--signature", "a", "--only", "missing-ends"]) == 1
     assert capsys.readouterr().out.count("'gone:0'") == 1
     out = str(tmp_path / "out.meta")
-    assert main(["lint", file, "--signature", "a", "--only", "missing-ends", "--fix", "--out", out]) == 0
+    assert (
+        main(["lint", file, "--signature", "a", "--only", "missing-ends", "--fix", "--out", out])
+        == 0
+    )
 
 
 @pytest.mark.parametrize("command", ["show", "info", "export", "diff", "lint"])
@@ -589,7 +695,12 @@ def test_a_command_takes_the_file_of_an_editor_and_its_help_says_so(
     command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file, out = str(tgw.example().save(tmp_path / "net.tgw")), str(tmp_path / "out.html")
-    ends = {"show": ["--html", out], "export": [out], "diff": [file], "lint": ["--only", "missing-ends"]}
+    ends = {
+        "show": ["--html", out],
+        "export": [out],
+        "diff": [file],
+        "lint": ["--only", "missing-ends"],
+    }
     assert main([command, file, *ends.get(command, [])]) == 0
     with pytest.raises(SystemExit):
         main([command, "--help"])

@@ -22,7 +22,9 @@ from tfgraphwidget.cli.info import format_info, info
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.sources.files.summary_schema import dtype_of
 
-FILES = sorted(path for path in (CORPUS / "graphs").iterdir() if path.suffix in (".pb", ".pbtxt", ".meta"))
+FILES = sorted(
+    path for path in (CORPUS / "graphs").iterdir() if path.suffix in (".pb", ".pbtxt", ".meta")
+)
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +35,9 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
     @tf.function(input_signature=[tf.TensorSpec([None, 2], name="rows")])
     def run(rows: tf.Tensor) -> dict[str, tf.Tensor]:
-        looped = tf.while_loop(lambda i, _: i < 5, lambda i, v: (i + 1, v * 2.0), [0, rows * module.w])
+        looped = tf.while_loop(
+            lambda i, _: i < 5, lambda i, v: (i + 1, v * 2.0), [0, rows * module.w]
+        )
         return {"large": looped[1]}
 
     module.run = run
@@ -42,7 +46,10 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_neither_help_nor_info_nor_a_summary_with_unknown_shapes_loads_tensorflow() -> None:
-    for arguments in (["info", str(INCEPTION)], ["info", "--summary", str(MODELS / "seq2seq_v1.meta")]):
+    for arguments in (
+        ["info", str(INCEPTION)],
+        ["info", "--summary", str(MODELS / "seq2seq_v1.meta")],
+    ):
         code = f"from tfgraphwidget.cli import main; main({arguments!r})"
         assert "tensorflow" not in modules_after(
             f"import io, contextlib\nwith contextlib.redirect_stdout(io.StringIO()):\n {code}"
@@ -69,7 +76,9 @@ def test_ops_are_counted_as_tensorflow_counts_them(path: Path) -> None:
     (found,) = told["graphs"]
     assert found["ops"] == len(graph.node) == sum(found["types"].values())
     assert found["functions"]["count"] == len(graph.library.function)
-    variables = [node for node in graph.node if node.op in ("VariableV2", "Variable", "VarHandleOp")]
+    variables = [
+        node for node in graph.node if node.op in ("VariableV2", "Variable", "VarHandleOp")
+    ]
     assert [held["name"] for held in found["variables"]] == [node.name for node in variables]
     shapes = [tf.TensorShape(node.attr["shape"].shape) for node in variables]
     assert [held["shape"] for held in found["variables"]] == [
@@ -108,13 +117,17 @@ def test_a_saved_model_tells_its_signatures_and_loops(saved: Path) -> None:
 def test_variables_are_weighed() -> None:
     (graph,) = info(str(INCEPTION))["graphs"]
     assert len(graph["variables"]) == 388
-    assert graph["variable_bytes"] == 4 * sum(tf.TensorShape(v["shape"]).num_elements() for v in graph["variables"])
+    assert graph["variable_bytes"] == 4 * sum(
+        tf.TensorShape(v["shape"]).num_elements() for v in graph["variables"]
+    )
 
 
 def test_the_ends_of_a_model_are_proposed(capsys: pytest.CaptureFixture[str]) -> None:
     (graph,) = info(str(INCEPTION))["graphs"]
     assert {"name": "net/predictions", "type": "Softmax"} in graph["ends"]
-    assert not any("Regularizer" in end["name"] or end["name"].startswith("save/") for end in graph["ends"])
+    assert not any(
+        "Regularizer" in end["name"] or end["name"].startswith("save/") for end in graph["ends"]
+    )
     assert main(["info", str(INCEPTION)]) == 0
     assert "unused outputs  net/predictions (Softmax)" in capsys.readouterr().out
 
@@ -128,7 +141,10 @@ def test_of_many_ends_a_few_are_told(tmp_path: Path, capsys: pytest.CaptureFixtu
             tf.abs(x, name=f"end{k}")
     (tmp_path / "g.pb").write_bytes(graph.as_graph_def().SerializeToString())
     (told,) = info(str(tmp_path / "g.pb"))["graphs"]
-    assert [end["name"] for end in told["ends"]] == [*(f"end{k}" for k in reversed(range(10))), "loss"]
+    assert [end["name"] for end in told["ends"]] == [
+        *(f"end{k}" for k in reversed(range(10))),
+        "loss",
+    ]
     assert main(["info", str(tmp_path / "g.pb")]) == 0
     assert "end2 (Abs), +3 more" in capsys.readouterr().out
 
@@ -150,7 +166,9 @@ NAMES = [
 
 
 @pytest.mark.parametrize("name", NAMES, ids=ascii)
-def test_any_name_of_a_file_is_only_a_name(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_any_name_of_a_file_is_only_a_name(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     file = tmp_path / name
     file.write_bytes(build_mlp(resource=True).as_graph_def().SerializeToString())
     assert main(["info", str(file)]) == 0
@@ -174,7 +192,9 @@ def test_any_name_of_a_file_is_only_a_name(name: str, tmp_path: Path, capsys: py
     ],
     ids=["empty", "HDF5", "text", "damaged"],
 )
-def test_what_is_no_graph_is_refused_in_a_sentence(content: bytes, why: str, tmp_path: Path, capsys: Any) -> None:
+def test_what_is_no_graph_is_refused_in_a_sentence(
+    content: bytes, why: str, tmp_path: Path, capsys: Any
+) -> None:
     (tmp_path / "odd.pb").write_bytes(content)
     assert main(["info", str(tmp_path / "odd.pb")]) == 1
     told = capsys.readouterr()
@@ -191,15 +211,32 @@ def test_places_that_hold_no_file_are_refused(tmp_path: Path) -> None:
 
 
 def test_the_command_is_installed() -> None:
-    done = subprocess.run([sys.executable, "-m", "tfgraphwidget", "--help"], capture_output=True, text=True, check=True)
-    for word in ("demo", "show", "info", "code", "export", "diff", "run-script", "exit codes", "130"):
+    done = subprocess.run(
+        [sys.executable, "-m", "tfgraphwidget", "--help"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    for word in (
+        "demo",
+        "show",
+        "info",
+        "code",
+        "export",
+        "diff",
+        "run-script",
+        "exit codes",
+        "130",
+    ):
         assert word in done.stdout
 
 
 def told(shell: str, file: Path) -> subprocess.CompletedProcess[str]:
     """What comes of `info` as a shell runs it; $info is the command up to the file's name."""
     info = f"{shlex.quote(sys.executable)} -m tfgraphwidget info {shlex.quote(str(file))}"
-    return subprocess.run(shell.replace("$info", info), shell=True, capture_output=True, text=True, check=False)
+    return subprocess.run(
+        shell.replace("$info", info), shell=True, capture_output=True, text=True, check=False
+    )
 
 
 @pytest.fixture
@@ -216,7 +253,9 @@ def test_a_terminal_that_lacks_letters_gets_their_numbers(named: Path) -> None:
     assert "gr\\xf6\\xdfe.pb" in said.stdout
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no device that is always full")
+@pytest.mark.skipif(
+    not Path("/dev/full").exists(), reason="this system has no device that is always full"
+)
 def test_a_disk_that_is_full_is_told_in_one_sentence(named: Path) -> None:
     said = told("$info > /dev/full", named)
     assert (said.returncode, said.stdout) == (1, "")
@@ -232,7 +271,10 @@ def test_a_shell_may_close_what_it_does_not_want_to_hear(named: Path) -> None:
 
 
 def test_the_home_directory_can_be_written_as_a_tilde(
-    tmp_path: Path, line: tf.Graph, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path,
+    line: tf.Graph,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     (tmp_path / "g.pb").write_bytes(line.as_graph_def().SerializeToString())
     monkeypatch.setenv("HOME", str(tmp_path))

@@ -1,9 +1,11 @@
 """The gallery and the pages to try in a browser, made of graphs.
 
-    python -m tests.docs.gallery [NAME ...]    writes docs/gallery.md, and all pictures in docs/gallery and
+    python -m tests.docs.gallery [NAME ...]    writes docs/gallery.md, and all pictures in
+    docs/gallery and
                                                docs/explanation, or those named
 
-`play_pages` gives the pages that the site has besides: what `editor.save("….html")` writes, which needs no kernel.
+`play_pages` gives the pages that the site has besides: what `editor.save("….html")` writes, which
+needs no kernel.
 """
 
 from __future__ import annotations
@@ -106,7 +108,9 @@ def _expensive() -> GraphEditor:
 
 def _difference() -> GraphEditor:
     folder = Path(tempfile.mkdtemp())
-    editor = tgw.edit(tgw.example().save(folder / "before.pb", outputs=["net/logits:0"], frozen=True))
+    editor = tgw.edit(
+        tgw.example().save(folder / "before.pb", outputs=["net/logits:0"], frozen=True)
+    )
     editor.replace_all("Relu(x)", "LeakyRelu(x, alpha=0.2)")
     editor.insert("net/logits:0", "Softmax")
     editor.view.color_by("diff")
@@ -212,9 +216,24 @@ PICTURES = (
     Picture("formula", "A formula, bred of two", "how-to/other-graph.md", _child),
 )
 EXPLANATIONS = (
-    Picture("clones", "The marked part, hatched variables read by it, and its clone", "clones.md", _part_and_clone),
-    Picture("sessions", "Dropout is bypassed: what nothing reads any more is dashed", "sessions.md", _changed),
-    Picture("functions", "A graph with two calls of a function, each with a link", "functions.md", _function),
+    Picture(
+        "clones",
+        "The marked part, hatched variables read by it, and its clone",
+        "clones.md",
+        _part_and_clone,
+    ),
+    Picture(
+        "sessions",
+        "Dropout is bypassed: what nothing reads any more is dashed",
+        "sessions.md",
+        _changed,
+    ),
+    Picture(
+        "functions",
+        "A graph with two calls of a function, each with a link",
+        "functions.md",
+        _function,
+    ),
     Picture("body", "The body of that function", "functions.md", _body),
     Picture("drawing", "Inception v3, with its blocks, badges and shapes", "drawing.md", _blocks),
 )
@@ -235,7 +254,10 @@ def page() -> str:
             "# Gallery",
             "",
             f"To try in your browser, with nothing to install: {links}.",
-            'These are pages that `editor.save("view.html")` writes: expand, search, inspect and mark a part without',
+            (
+                'These are pages that `editor.save("view.html")` writes: expand, search, inspect and '
+                "mark a part without"
+            ),
             "Python. `make docs` puts them into the site.",
             "",
             "| | | |",
@@ -260,7 +282,9 @@ def thumbnail(editor: GraphEditor) -> bytes:
     canvas = Image.new("RGB", SIZE, "white")
     canvas.paste(picture, ((SIZE[0] - picture.width) // 2, (SIZE[1] - picture.height) // 2))
     data = io.BytesIO()
-    canvas.quantize(128, method=Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE).save(data, "PNG", optimize=True)
+    canvas.quantize(128, method=Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE).save(
+        data, "PNG", optimize=True
+    )
     return data.getvalue()
 
 
@@ -274,7 +298,9 @@ def explanation(editor: GraphEditor) -> bytes:
         picture = Image.open(editor.save(Path(folder) / "picture.png")).convert("RGB")
     picture.thumbnail((WIDEST, WIDEST), Image.Resampling.LANCZOS)
     data = io.BytesIO()
-    picture.quantize(256, method=Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE).save(data, "PNG", optimize=True)
+    picture.quantize(256, method=Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE).save(
+        data, "PNG", optimize=True
+    )
     return data.getvalue()
 
 
@@ -282,14 +308,20 @@ def play_pages() -> Iterable[tuple[str, str]]:
     """The pages to try in a browser: path in the site, and HTML."""
     with tempfile.TemporaryDirectory() as folder:
         for name, make in PAGES.items():
-            yield f"play/{name}.html", make().save(Path(folder) / f"{name}.html").read_text(encoding="utf-8")
+            yield (
+                f"play/{name}.html",
+                make().save(Path(folder) / f"{name}.html").read_text(encoding="utf-8"),
+            )
 
 
 def main(names: list[str]) -> None:
     """Write the page and the thumbnails."""
     FOLDER.mkdir(exist_ok=True)
     (FOLDER.parent / "gallery.md").write_text(page(), encoding="utf-8")
-    for folder, pictures, drawn in ((FOLDER, PICTURES, thumbnail), (EXPLANATION, EXPLANATIONS, explanation)):
+    for folder, pictures, drawn in (
+        (FOLDER, PICTURES, thumbnail),
+        (EXPLANATION, EXPLANATIONS, explanation),
+    ):
         for picture in pictures:
             if not names or picture.name in names:
                 data = drawn(picture.open())

@@ -1,6 +1,7 @@
 """The pictures at the top of notebooks, of graphs that their cells make.
 
-python -m tests.docs.notebook_pictures [NAME ...]    all, or those whose name begins so; `make pictures` runs it
+python -m tests.docs.notebook_pictures [NAME ...]    all, or those whose name begins so; `make
+pictures` runs it
 """
 
 from __future__ import annotations
@@ -21,7 +22,9 @@ from tests.docs.notebooks import FOLDER
 
 @dataclass(frozen=True)
 class NotebookPicture:
-    """A picture: the notebook, the beginning of the line after whose cell it is taken, and what is done before."""
+    """A picture: the notebook, the beginning of the line after whose cell it is taken, and what is
+    done before.
+    """
 
     name: str
     after: str
@@ -30,9 +33,13 @@ class NotebookPicture:
 
 PICTURES = (
     NotebookPicture(
-        "02_share_or_own", "task =", 'editor.view.expand("net", "own", "own/net", "twin", "task", "task/net")'
+        "02_share_or_own",
+        "task =",
+        'editor.view.expand("net", "own", "own/net", "twin", "task", "task/net")',
     ),
-    NotebookPicture("03_into_another_graph", "editor =", 'editor.mark(x, y); editor.view.expand("net")'),
+    NotebookPicture(
+        "03_into_another_graph", "editor =", 'editor.mark(x, y); editor.view.expand("net")'
+    ),
     NotebookPicture("04_join_two_models", "added =", 'editor.view.expand("judge")'),
     NotebookPicture("05_target_network", "target =", 'editor.view.expand("online", "target")'),
     NotebookPicture("06_loops", "twin =", 'editor.view.expand("twin")'),
@@ -70,13 +77,17 @@ def take(picture: NotebookPicture) -> None:
 
 
 def main(names: list[str]) -> None:
-    """Take pictures, each in a process of its own where there are several: notebooks set options of TensorFlow."""
+    """Take pictures, each in a process of its own where there are several: notebooks set options of
+    TensorFlow.
+    """
     chosen = [each for each in PICTURES if not names or each.name.startswith(tuple(names))]
     if len(chosen) == 1:
         take(chosen[0])
         return
     for each in chosen:
-        subprocess.run([sys.executable, "-m", "tests.docs.notebook_pictures", each.name], check=True)
+        subprocess.run(
+            [sys.executable, "-m", "tests.docs.notebook_pictures", each.name], check=True
+        )
 
 
 if __name__ == "__main__":

@@ -1,4 +1,5 @@
-"""Runs the notebooks and keeps their outputs, so that GitHub and the site show them with results and pictures.
+"""Runs the notebooks and keeps their outputs, so that GitHub and the site show them with results
+and pictures.
 
     python -m tests.docs.notebooks [NAME ...]     all, or those whose name begins so
 
@@ -22,7 +23,9 @@ MOST_BYTES = 200_000
 """The largest output of a cell that is committed."""
 _SECONDS = 900
 _WIDGET = "application/vnd.jupyter.widget"
-_LOG = re.compile(r"^(INFO|WARNING):tensorflow:.*\n(Instructions for updating:\n.*\n)?\n?", re.MULTILINE)
+_LOG = re.compile(
+    r"^(INFO|WARNING):tensorflow:.*\n(Instructions for updating:\n.*\n)?\n?", re.MULTILINE
+)
 _TEMPORARY = re.compile(r"(/private)?(/var/folders|/tmp)/[\w./-]*?tmp\w+")
 
 
@@ -46,15 +49,20 @@ def kept(output: Any) -> Any | None:
 
 
 def executed(path: Path) -> Any:
-    """The notebook, run from top to bottom in a copy of its folder, with the outputs that are committed.
+    """The notebook, run from top to bottom in a copy of its folder, with the outputs that are
+    committed.
 
     Args:
         path: The notebook.
     """
     notebook = nbformat.read(path, as_version=4)
     with tempfile.TemporaryDirectory() as folder:
-        copies = shutil.copytree(path.parent, Path(folder) / "notebooks", ignore=shutil.ignore_patterns(".*"))
-        NotebookClient(notebook, timeout=_SECONDS, resources={"metadata": {"path": str(copies)}}).execute()
+        copies = shutil.copytree(
+            path.parent, Path(folder) / "notebooks", ignore=shutil.ignore_patterns(".*")
+        )
+        NotebookClient(
+            notebook, timeout=_SECONDS, resources={"metadata": {"path": str(copies)}}
+        ).execute()
     for cell in notebook.cells:
         if cell.cell_type == "code":
             cell.outputs = [each for each in map(kept, cell.outputs) if each is not None]
@@ -65,20 +73,29 @@ def executed(path: Path) -> Any:
                 elif "text/plain" in output.get("data", {}):
                     output.data["text/plain"] = _TEMPORARY.sub("folder", output.data["text/plain"])
     notebook.metadata = {
-        key: notebook.metadata[key] for key in ("kernelspec", "language_info") if key in notebook.metadata
+        key: notebook.metadata[key]
+        for key in ("kernelspec", "language_info")
+        if key in notebook.metadata
     }
     notebook.metadata.get("language_info", {}).pop("version", None)
     return notebook
 
 
 def main(names: list[str]) -> None:
-    """Run the notebooks whose names begin with one of `names`, and write them with their outputs."""
+    """Run the notebooks whose names begin with one of `names`, and write them with their
+    outputs.
+    """
     for path in sorted(FOLDER.glob("*.ipynb")):
         if not names or path.name.startswith(tuple(names)):
             notebook = executed(path)
             nbformat.write(notebook, path)
-            sizes = [len(str(output)) for cell in notebook.cells for output in cell.get("outputs", [])]
-            sys.stdout.write(f"{path.name}: {len(sizes)} outputs, {sum(sizes):,} characters, at most {max(sizes):,}\n")
+            sizes = [
+                len(str(output)) for cell in notebook.cells for output in cell.get("outputs", [])
+            ]
+            sys.stdout.write(
+                f"{path.name}: {len(sizes)} outputs, {sum(sizes):,} characters, at most "
+                f"{max(sizes):,}\n"
+            )
             sys.stdout.flush()
 
 

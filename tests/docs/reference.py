@@ -1,4 +1,6 @@
-"""The pages of docs/reference/ that are written from the code: `python -m tests.docs.reference` writes them."""
+"""The pages of docs/reference/ that are written from the code: `python -m tests.docs.reference`
+writes them.
+"""
 
 from __future__ import annotations
 
@@ -44,8 +46,14 @@ def methods() -> str:
     lines = [
         "# Methods by task",
         "",
-        "`tgw.edit(…)` makes an editor; these are its methods and properties. [Arguments](arguments.md) has the",
-        "options of each; Shift-Tab in a notebook, `help(editor.clone)` and `make reference` show the rest.",
+        (
+            "`tgw.edit(…)` makes an editor; these are its methods and properties. "
+            "[Arguments](arguments.md) has the"
+        ),
+        (
+            "options of each; Shift-Tab in a notebook, `help(editor.clone)` and `make reference` show "
+            "the rest."
+        ),
         "[What works on which source](../verbs.md).",
         "",
         "| function of the package | |",
@@ -61,10 +69,15 @@ def methods() -> str:
 def by_task() -> Iterator[tuple[str, list[tuple[str, object]]]]:
     """What the editor's methods and properties are for, with their names in order."""
     everything = public_members()
-    groups = [("", kind) for kind in GraphEditor.__bases__] + [(f"{noun}.", kind) for noun, kind in NOUNS.items()]
+    groups = [("", kind) for kind in GraphEditor.__bases__] + [
+        (f"{noun}.", kind) for noun, kind in NOUNS.items()
+    ]
     for prefix, kind in groups:
         ours = {
-            name for base in kind.__mro__ if base.__module__.startswith("tfgraphwidget.editor.") for name in vars(base)
+            name
+            for base in kind.__mro__
+            if base.__module__.startswith("tfgraphwidget.editor.")
+            for name in vars(base)
         }
         names = sorted(prefix + name for name in ours if prefix + name in everything)
         if kind.__name__ in TITLES and names:
@@ -88,8 +101,12 @@ def arguments_of(thing: object) -> dict[str, str]:
     >>> arguments_of(add)
     {'x': 'One \\\\| of two.', 'y': 'The other.'}
     """
-    section = re.search(r"^Args:\n((?:    .*\n|\n)+)", f"{inspect.getdoc(thing) or ''}\n", re.MULTILINE)
-    found = re.findall(r"^    \*{0,2}(\w+): (.*\n(?: {8}.*\n|\n)*)", section[1] if section else "", re.MULTILINE)
+    section = re.search(
+        r"^Args:\n((?:    .*\n|\n)+)", f"{inspect.getdoc(thing) or ''}\n", re.MULTILINE
+    )
+    found = re.findall(
+        r"^    \*{0,2}(\w+): (.*\n(?: {8}.*\n|\n)*)", section[1] if section else "", re.MULTILINE
+    )
     return {name: _cell(text) for name, text in found}
 
 
@@ -105,15 +122,27 @@ def arguments() -> str:
         "",
         "By task, as in [methods](methods.md), which has those too that take none.",
     ]
-    functions: list[tuple[str, object]] = [(f"tgw.{name}", getattr(tgw, name)) for name in FUNCTIONS]
+    functions: list[tuple[str, object]] = [
+        (f"tgw.{name}", getattr(tgw, name)) for name in FUNCTIONS
+    ]
     for title, members in (("Functions of the package", functions), *by_task()):
         lines += ["", f"## {title}"]
         for name, member in members:
             texts = arguments_of(member)
             if not callable(member) or not texts:
                 continue
-            defaults = {key: each.default for key, each in inspect.signature(member).parameters.items()}
-            lines += ["", f"### {name}", "", sentence(member), "", "| argument | default | |", "|---|---|---|"]
+            defaults = {
+                key: each.default for key, each in inspect.signature(member).parameters.items()
+            }
+            lines += [
+                "",
+                f"### {name}",
+                "",
+                sentence(member),
+                "",
+                "| argument | default | |",
+                "|---|---|---|",
+            ]
             for key, text in texts.items():
                 default = defaults.get(key, inspect.Parameter.empty)
                 shown = "" if default is inspect.Parameter.empty else f"`{default!r}`"
@@ -131,7 +160,9 @@ def help_of(*command: str) -> str:
 
 def commands() -> Iterator[str]:
     """The names of the commands, in their order."""
-    yield from re.findall(r"^    ([a-z][a-z-]*)(?:  |\n)", help_of().partition("COMMAND\n")[2], re.MULTILINE)
+    yield from re.findall(
+        r"^    ([a-z][a-z-]*)(?:  |\n)", help_of().partition("COMMAND\n")[2], re.MULTILINE
+    )
 
 
 def command_line() -> str:
@@ -147,19 +178,38 @@ def error_classes() -> str:
     lines = [
         "# Errors",
         "",
-        "Every refusal is a `tgw.GraphEditError`: one sentence that names the object, the problem and the fix.",
-        "Nothing has changed then. `error.ops` are the ops that it is about, `error.fixes` edits that would do",
+        (
+            "Every refusal is a `tgw.GraphEditError`: one sentence that names the object, the problem "
+            "and the fix."
+        ),
+        (
+            "Nothing has changed then. `error.ops` are the ops that it is about, `error.fixes` edits "
+            "that would do"
+        ),
         "instead.",
         "",
         "| class | raised for |",
         "|---|---|",
     ]
-    classes = [thing for thing in vars(errors).values() if inspect.isclass(thing) and issubclass(thing, Exception)]
-    lines += [f"| `{one.__name__}` | {sentence(one)} |" for one in classes if one.__module__ == errors.__name__]
+    classes = [
+        thing
+        for thing in vars(errors).values()
+        if inspect.isclass(thing) and issubclass(thing, Exception)
+    ]
+    lines += [
+        f"| `{one.__name__}` | {sentence(one)} |"
+        for one in classes
+        if one.__module__ == errors.__name__
+    ]
     return "\n".join(lines) + "\n"
 
 
-PAGES = {"methods.md": methods, "arguments.md": arguments, "command-line.md": command_line, "errors.md": error_classes}
+PAGES = {
+    "methods.md": methods,
+    "arguments.md": arguments,
+    "command-line.md": command_line,
+    "errors.md": error_classes,
+}
 
 if __name__ == "__main__":
     for file, write in PAGES.items():

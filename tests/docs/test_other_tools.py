@@ -41,7 +41,9 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
         with tf.device("/device:CPU:0"):
             conv = tf.nn.conv2d(image, np.ones([1, 1, 3, 2], np.float32), 1, "SAME", name="conv")
         ones = np.ones([2], np.float32)
-        norm, *_ = v1.nn.fused_batch_norm(conv, ones, ones, ones, ones, is_training=False, name="norm")
+        norm, *_ = v1.nn.fused_batch_norm(
+            conv, ones, ones, ones, ones, is_training=False, name="norm"
+        )
         y = tf.debugging.check_numerics(norm, "no number", name="checked")
         for name in ("one", "other"):  # equal, and computed from constants
             y += tf.tile(tf.constant([1.0], name=name), [2])
@@ -75,6 +77,15 @@ def test_a_line_runs(line: str, models: Path, monkeypatch: pytest.MonkeyPatch) -
 
 def test_all_the_tools_are_there() -> None:
     text = PAGE.read_text(encoding="utf-8")
-    tools = ("summarize_graph", "strip_unused", "freeze_graph", "transform_graph", "saved_model_cli", "OpenVINO")
-    assert [tool for tool in (*tools, "graph_editor", "graph_def_editor", "tf2onnx") if tool not in text] == []
+    tools = (
+        "summarize_graph",
+        "strip_unused",
+        "freeze_graph",
+        "transform_graph",
+        "saved_model_cli",
+        "OpenVINO",
+    )
+    assert [
+        tool for tool in (*tools, "graph_editor", "graph_def_editor", "tf2onnx") if tool not in text
+    ] == []
     assert len(LINES) > 35

@@ -1,4 +1,6 @@
-"""README and the pages in docs/: their Python and commands run and print what they say, their links lead somewhere."""
+"""README and the pages in docs/: their Python and commands run and print what they say, their links
+lead somewhere.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +45,10 @@ def name_of(page: Path) -> str:
 def anchors_of(page: Path) -> set[str]:
     """The anchors of a page's headings, as MkDocs makes them."""
     headings = HEADING.findall(re.sub(FENCE, "", page.read_text(encoding="utf-8")))
-    return {re.sub(r"[\s-]+", "-", re.sub(r"[^\w\s-]", "", heading.lower()).strip()) for heading in headings}
+    return {
+        re.sub(r"[\s-]+", "-", re.sub(r"[^\w\s-]", "", heading.lower()).strip())
+        for heading in headings
+    }
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")  # what a save reports
@@ -65,7 +70,9 @@ def test_the_code_of_a_page_runs_and_prints_what_the_page_says(
                 exec(compile("\n" * (line - 1) + block, str(page), "exec"), names)
             printed = output.getvalue()
             shown = page.name == "README.md" or text[fence.end() :].startswith("\n\n```text\n")
-            assert shown or not printed, f"{page}:{line} prints {printed!r}, which the page does not show"
+            assert shown or not printed, (
+                f"{page}:{line} prints {printed!r}, which the page does not show"
+            )
         elif language == "sh":
             for command in re.findall(r"^tfgraphwidget (.+)$", block, re.MULTILINE):
                 code = main(shlex.split(command, comments=True))
@@ -74,20 +81,29 @@ def test_the_code_of_a_page_runs_and_prints_what_the_page_says(
             assert printed == block, f"{page}:{line}"
 
 
-def test_the_figures_and_results_in_readme_are_right(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_figures_and_results_in_readme_are_right(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     text = (DOCS.parent / "README.md").read_text(encoding="utf-8")
     ends = ["input:0"], ["net/InceptionV3/Predictions/Softmax:0"]
     inception = tgw.edit(INCEPTION)
     preview = inception.preview(inception.clone, *ends)
     selected, copied, variables = len(inception.between(*ends)), len(preview.ops), len(preview.new)
-    for words in (f"{selected:,} ops between", f"clone has {copied:,},", f"its {variables} variables"):
+    for words in (
+        f"{selected:,} ops between",
+        f"clone has {copied:,},",
+        f"its {variables} variables",
+    ):
         assert words in text
     assert f"elsewhere: {tgw.example()!r}" in text
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {}
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
-        exec("\n".join(block for language, block in FENCE.findall(text) if language == "python"), names)
+        exec(
+            "\n".join(block for language, block in FENCE.findall(text) if language == "python"),
+            names,
+        )
     assert re.findall(r"# (True)$", text, re.MULTILINE) == printed.getvalue().splitlines()[:1]
 
 
@@ -119,12 +135,19 @@ def test_the_links_of_a_page_lead_somewhere(page: Path) -> None:
 
 @pytest.mark.parametrize("name", GENERATED)
 def test_a_page_written_from_the_code_is_up_to_date(name: str) -> None:
-    assert (REFERENCE / name).read_text(encoding="utf-8") == GENERATED[name](), "run python -m tests.docs.reference"
+    assert (REFERENCE / name).read_text(encoding="utf-8") == GENERATED[name](), (
+        "run python -m tests.docs.reference"
+    )
 
 
 def test_the_reference_has_every_option_of_every_method() -> None:
-    sections = re.split(r"^### ", (REFERENCE / "arguments.md").read_text(encoding="utf-8"), flags=re.MULTILINE)
-    listed = {part.partition("\n")[0]: re.findall(r"^\| `(\w+)` \|", part, re.MULTILINE) for part in sections}
+    sections = re.split(
+        r"^### ", (REFERENCE / "arguments.md").read_text(encoding="utf-8"), flags=re.MULTILINE
+    )
+    listed = {
+        part.partition("\n")[0]: re.findall(r"^\| `(\w+)` \|", part, re.MULTILINE)
+        for part in sections
+    }
     for _, members in by_task():
         for name, member in members:
             if inspect.isfunction(member):
@@ -134,12 +157,16 @@ def test_the_reference_has_every_option_of_every_method() -> None:
 
 def test_the_tables_of_the_page_on_performance_are_those_of_the_results() -> None:
     text = performance.PAGE.read_text(encoding="utf-8")
-    assert performance.text_of(text, performance.rows_of()) == text, "run python -m tests.bench.page"
+    assert performance.text_of(text, performance.rows_of()) == text, (
+        "run python -m tests.bench.page"
+    )
     assert text.count("<!-- end -->") == 7
 
 
 def test_the_gallery_shows_twelve_pictures_each_with_a_link() -> None:
-    assert (DOCS / "gallery.md").read_text(encoding="utf-8") == gallery.page(), "run python -m tests.docs.gallery"
+    assert (DOCS / "gallery.md").read_text(encoding="utf-8") == gallery.page(), (
+        "run python -m tests.docs.gallery"
+    )
     assert len(gallery.PICTURES) == 12
     for picture in gallery.PICTURES:
         data = (DOCS / "gallery" / f"{picture.name}.png").read_bytes()
@@ -161,13 +188,31 @@ def test_the_site_is_built_without_a_warning_and_loads_nothing_from_elsewhere(
     tmp_path: Path, warm_python: list[str]
 ) -> None:
     config = DOCS.parent / ".ci" / "mkdocs.yml"
-    mkdocs = [*warm_python, "-c", "from mkdocs.__main__ import cli; cli()"]  # it imports TensorFlow for the gallery
-    build = [*mkdocs, "build", "--strict", "--config-file", str(config), "--site-dir", str(tmp_path)]
+    mkdocs = [
+        *warm_python,
+        "-c",
+        "from mkdocs.__main__ import cli; cli()",
+    ]  # it imports TensorFlow for the gallery
+    build = [
+        *mkdocs,
+        "build",
+        "--strict",
+        "--config-file",
+        str(config),
+        "--site-dir",
+        str(tmp_path),
+    ]
     done = subprocess.run(
-        build, capture_output=True, text=True, env={**os.environ, "NO_MKDOCS_2_WARNING": "1"}, check=False
+        build,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "NO_MKDOCS_2_WARNING": "1"},
+        check=False,
     )
     assert done.returncode == 0, done.stderr
-    loads = re.compile(r"""<(?:script|img|iframe)[^>]+src=["']?(?:https?:)?//|<link[^>]+rel=["']?stylesheet[^>]+//""")
+    loads = re.compile(
+        r"""<(?:script|img|iframe)[^>]+src=["']?(?:https?:)?//|<link[^>]+rel=["']?stylesheet[^>]+//"""
+    )
     pages = list(tmp_path.rglob("*.html"))
     assert len(pages) > 25
     assert {path.stem for path in tmp_path.glob("play/*.html")} == {*gallery.PAGES}

@@ -1,4 +1,5 @@
-"""The other process of test_travel.py: reads pickled editors, runs and undoes each, and writes what came out.
+"""The other process of test_travel.py: reads pickled editors, runs and undoes each, and writes what
+came out.
 
 `python -m tests.editor.arrival FOLDER` reads `*.pickle` there.
 """
@@ -16,13 +17,17 @@ import tensorflow as tf
 
 
 def results(editor: Any) -> list[list[float]]:
-    """What the edited function or graph computes of ones, in no order: that of a graph's ends is that of its ops."""
+    """What the edited function or graph computes of ones, in no order: that of a graph's ends is
+    that of its ops.
+    """
     tensors = tf.nest.flatten(editor.to_module()(tf.ones([2, 4])))
     return sorted(np.asarray(tensor).ravel().tolist() for tensor in tensors)
 
 
 def state(editor: Any) -> dict[str, Any]:
-    """What is compared of an editor: its edits, its ops, its results, what is marked, and these after undo."""
+    """What is compared of an editor: its edits, its ops, its results, what is marked, and these
+    after undo.
+    """
     found: dict[str, Any] = {
         "lines": editor.history.lines,
         "names": sorted(editor._core.index.names),

@@ -1,4 +1,6 @@
-"""What type checkers see of the editor's methods: `python -m tests.editor.edit_method_types` writes it."""
+"""What type checkers see of the editor's methods: `python -m tests.editor.edit_method_types` writes
+it.
+"""
 
 from __future__ import annotations
 
@@ -54,21 +56,27 @@ def text() -> str:
         if kind is edit_methods.Passes:
             parts.append("    def __init__(self, core: EditorCore, editor: Any) -> None: ...\n")
             parts.append(
-                "    def grappler(self, outputs: TensorsLike | None = None) -> runtime.measure.OptimizedGraph: ...\n"
+                "    def grappler(self, outputs: TensorsLike | None = None) -> "
+                "runtime.measure.OptimizedGraph: ...\n"
             )
         for name, member in vars(kind).items():
             if isinstance(member, EditMethod):
                 written = parameters(member.function)
                 parts += clone_overloads(written) if name == "clone" else [method(name, written)]
     makers = [*sorted(edit_methods.passes._names)]
-    parts.append("\nclass _PassValues:\n    Sequential: type[Sequential]\n    Repeat: type[Repeat]\n")
+    parts.append(
+        "\nclass _PassValues:\n    Sequential: type[Sequential]\n    Repeat: type[Repeat]\n"
+    )
     parts += [
-        f"    def {name}{parameters(getattr(edit_methods.passes, name), has_self=False)} -> Pass: ...\n"
+        f"    def {name}{parameters(getattr(edit_methods.passes, name), has_self=False)} -> Pass: "
+        "...\n"
         for name in makers
     ]
     parts.append("\npasses: _PassValues\n")
     ruff = [sys.executable, "-m", "ruff", "format", "--stdin-filename", FILE.name, "-"]
-    return subprocess.run(ruff, input="".join(parts), capture_output=True, text=True, check=True).stdout
+    return subprocess.run(
+        ruff, input="".join(parts), capture_output=True, text=True, check=True
+    ).stdout
 
 
 def method(name: str, written: str) -> str:
@@ -82,7 +90,10 @@ def clone_overloads(written: str) -> list[str]:
     assert times in written
     assert devices in written
     one = written.replace(times, "times: None = None").replace(devices, "devices: None = None")
-    several = [written.replace(times, "times: int"), written.replace(devices, "devices: str | Iterable[str]")]
+    several = [
+        written.replace(times, "times: int"),
+        written.replace(devices, "devices: str | Iterable[str]"),
+    ]
     overloads = [(one, CLONED), *((each, f"list[{CLONED}]") for each in several)]
     return [f"    @overload\n    def clone{each} -> {result}: ...\n" for each, result in overloads]
 
@@ -91,7 +102,9 @@ def parameters(function: Any, *, has_self: bool = True) -> str:
     """The parameters of a method as a stub writes them."""
     signature = inspect.signature(function)
     named = [
-        each.replace(annotation=Written(each.annotation)) if each.annotation is not each.empty else each
+        each.replace(annotation=Written(each.annotation))
+        if each.annotation is not each.empty
+        else each
         for each in signature.parameters.values()
     ]
     text = str(inspect.Signature(named))
@@ -107,9 +120,13 @@ class Written:
     def __repr__(self) -> str:
         if isinstance(self.annotation, str):
             return self.annotation
-        text = re.sub(r"\b(typing|collections\.abc)\.", "", inspect.formatannotation(self.annotation))
+        text = re.sub(
+            r"\b(typing|collections\.abc)\.", "", inspect.formatannotation(self.annotation)
+        )
         text = re.sub(r"^Optional\[(.*)\]$", r"\1 | None", text)
-        return text.replace("Literal['', ", "Literal[")  # the empty word is what a form of the page says
+        return text.replace(
+            "Literal['', ", "Literal["
+        )  # the empty word is what a form of the page says
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
 """Every public verb on every kind of file, in a process that does not import TensorFlow.
 
-`python -m tests.editor.file_verbs FOLDER OUT` runs them on the files in a folder, and writes what each did. It is run
-where TensorFlow is not installed, and where it is: see test_verbs_without_tensorflow.py.
+`python -m tests.editor.file_verbs FOLDER OUT` runs them on the files in a folder, and writes what
+each did. It is run where TensorFlow is not installed, and where it is: see
+test_verbs_without_tensorflow.py.
 """
 
 from __future__ import annotations
@@ -45,8 +46,12 @@ def ends(editor: GraphEditor) -> tuple[str, str]:
 def consumer(editor: GraphEditor) -> tuple[str, int]:
     """The op that reads the Relu, and at which input."""
     name = relu(editor)
-    reader = editor._core.index.nodes[editor._core.index.consumer_lists[editor._core.index.op(name)][0]]
-    return reader.name, next(k for k, text in enumerate(reader.input) if text.partition(":")[0] == name)
+    reader = editor._core.index.nodes[
+        editor._core.index.consumer_lists[editor._core.index.op(name)][0]
+    ]
+    return reader.name, next(
+        k for k, text in enumerate(reader.input) if text.partition(":")[0] == name
+    )
 
 
 def constant(editor: GraphEditor) -> str:
@@ -105,7 +110,9 @@ VERBS: dict[str, Verb] = {
     "table": lambda e, _: e.table(),
     "lint": lambda e, _: e.lint(),
     "summary": lambda e, _: e.summary(),
-    "preview of JSON": lambda e, _: e.preview({"command": "bypass", "arguments": {"what": relu(e)}}),
+    "preview of JSON": lambda e, _: e.preview(
+        {"command": "bypass", "arguments": {"what": relu(e)}}
+    ),
     "compare": lambda e, _: e.compare({placeholder(e): np.ones([2, 4], np.float32)}),
     "probe": lambda e, _: e.probe(relu(e), {placeholder(e): np.ones([2, 4], np.float32)}),
     "view.probe": lambda e, _: setattr(e.view, "probe", None),
@@ -173,7 +180,8 @@ VERBS: dict[str, Verb] = {
     "to_networkx": lambda e, _: e.to_networkx(),
     "extract": lambda e, _: e.extract(*ends(e)).save(_ / "extracted.pb"),
     "split": lambda e, _: [
-        part.save(_ / f"{k}.pb") for k, part in enumerate(e.split(relu(e), placeholder(e), result(e)))
+        part.save(_ / f"{k}.pb")
+        for k, part in enumerate(e.split(relu(e), placeholder(e), result(e)))
     ],
     "history.to_script": lambda e, _: e.history.to_script(),
     "history.records": lambda e, _: e.history.records(),
@@ -181,7 +189,18 @@ VERBS: dict[str, Verb] = {
     "bytes": lambda e, _: tgw.edit(bytes(e)),
     **{
         f"save {suffix}": lambda e, to, suffix=suffix: e.save(to / f"a{suffix}")
-        for suffix in (".pb", ".pbtxt", ".meta", ".json", ".py", ".html", ".svg", ".png", ".dot", ".graphml")
+        for suffix in (
+            ".pb",
+            ".pbtxt",
+            ".meta",
+            ".json",
+            ".py",
+            ".html",
+            ".svg",
+            ".png",
+            ".dot",
+            ".graphml",
+        )
     },
     "save SavedModel": lambda e, to: e.save(f"{to}/saved/"),
     "save frozen .pb": lambda e, to: e.save(to / "frozen.pb", outputs=[result(e)], frozen=True),
@@ -192,16 +211,24 @@ VERBS: dict[str, Verb] = {
     # Edits
     "clone": lambda e, _: e.clone(*ends(e), into="cloned"),
     "clone with variables": lambda e, _: e.clone([placeholder(e)], [ends(e)[1]], into="cloned"),
-    "clone shared": lambda e, _: e.clone([placeholder(e)], [ends(e)[1]], into="cloned", variables="shared"),
-    "clone init none": lambda e, _: e.clone([placeholder(e)], [ends(e)[1]], into="cloned", init="none"),
-    "clone init initial": lambda e, _: e.clone([placeholder(e)], [ends(e)[1]], into="cloned", init="initial", times=2),
+    "clone shared": lambda e, _: e.clone(
+        [placeholder(e)], [ends(e)[1]], into="cloned", variables="shared"
+    ),
+    "clone init none": lambda e, _: e.clone(
+        [placeholder(e)], [ends(e)[1]], into="cloned", init="none"
+    ),
+    "clone init initial": lambda e, _: e.clone(
+        [placeholder(e)], [ends(e)[1]], into="cloned", init="initial", times=2
+    ),
     "clone init value": lambda e, _: e.clone(
         [placeholder(e)], [ends(e)[1]], into="cloned", init={"w": np.ones([4, 8])}
     ),
     "preview": lambda e, _: e.preview(e.clone, [placeholder(e)], [ends(e)[1]], into="cloned"),
     "apply a clone": lambda e, _: clone_command(e, [placeholder(e)], [ends(e)[1]], into="cloned"),
     "add": lambda e, to: e.add(e.save(to / "b.pb"), into="added"),
-    "add connected": lambda e, to: e.add(e.save(to / "b.pb"), into="added", connect={placeholder(e): ends(e)[0]}),
+    "add connected": lambda e, to: e.add(
+        e.save(to / "b.pb"), into="added", connect={placeholder(e): ends(e)[0]}
+    ),
     "add with values": lambda e, _: e.add(bytes(e), into="added"),
     "call": lambda e, _: e.call(ends(e)[1], lambda x: x + 1.0, into="grown"),
     "set_trainable": lambda e, _: e.set_trainable(next(iter(e.find("is:trainable")))),
@@ -212,7 +239,9 @@ VERBS: dict[str, Verb] = {
     "bypass MatMul": lambda e, _: e.bypass(first(e, "MatMul"), by=placeholder(e)),
     "detach": lambda e, _: e.detach(relu(e), inputs=False),
     "detach inputs": lambda e, _: e.detach(relu(e)),
-    "add_control_inputs": lambda e, _: e.add_control_inputs(relu(e), placeholder(e).partition(":")[0]),
+    "add_control_inputs": lambda e, _: e.add_control_inputs(
+        relu(e), placeholder(e).partition(":")[0]
+    ),
     "remove_control_inputs": lambda e, _: (
         e.add_control_inputs(relu(e), placeholder(e).partition(":")[0]),
         e.remove_control_inputs(relu(e), placeholder(e).partition(":")[0]),
@@ -230,7 +259,9 @@ VERBS: dict[str, Verb] = {
     "set_constant": lambda e, _: e.set_constant(constant(e), 3.0),
     "set_constant placeholder": lambda e, _: e.set_constant(placeholder(e), np.ones([2, 4])),
     "passes.set_input": lambda e, _: e.passes.set_input(placeholder(e), shape=[2, 4]),
-    "passes.set_input dtype": lambda e, _: e.passes.set_input(placeholder(e), dtype="float16", adapter="Cast"),
+    "passes.set_input dtype": lambda e, _: e.passes.set_input(
+        placeholder(e), dtype="float16", adapter="Cast"
+    ),
     "signatures.add": lambda e, _: signed(e),
     "signatures.rename": lambda e, _: e.signatures.rename(signed(e), "newer"),
     "signatures.reorder": lambda e, _: e.signatures.reorder(signed(e), inputs=["p"]),
@@ -244,7 +275,11 @@ VERBS: dict[str, Verb] = {
     "view.on_change": lambda e, _: e.view.on_change(print)(),
     "undo": lambda e, _: (e.rename(relu(e), "renamed"), e.undo()),
     "redo": lambda e, _: (e.rename(relu(e), "renamed"), e.undo(), e.redo()),
-    "history.goto": lambda e, _: (e.rename(relu(e), "renamed"), e.history.goto(0), e.history.goto(1)),
+    "history.goto": lambda e, _: (
+        e.rename(relu(e), "renamed"),
+        e.history.goto(0),
+        e.history.goto(1),
+    ),
     "history.reserve": lambda e, _: e.history.reserve(["spare"]),
     # Patterns and passes
     "replace_all": lambda e, _: relu(e) and e.replace_all("Relu(x)", "Elu(x)"),
@@ -282,7 +317,9 @@ def sources(folder: Path) -> dict[str, Callable[[], Any]]:
         "bytes": lambda: tgw.edit((folder / "graph1.pb").read_bytes()),
         "GraphDef": lambda: tgw.edit(parsed(folder / "graph1.pb")),
         "`.meta`": lambda: tgw.edit(folder / "m.ckpt.meta"),
-        "`.meta`, checkpoint": lambda: tgw.edit(folder / "m.ckpt.meta", checkpoint=str(folder / "m.ckpt")),
+        "`.meta`, checkpoint": lambda: tgw.edit(
+            folder / "m.ckpt.meta", checkpoint=str(folder / "m.ckpt")
+        ),
         "SavedModel of TF 1": lambda: tgw.edit(folder / "v1"),
         "`saved_model.pb`": lambda: tgw.edit(folder / "v1" / "saved_model.pb"),
         "SavedModel": lambda: tgw.edit(folder / "saved", signature="twice"),
@@ -306,7 +343,8 @@ class Refusal:
 class Outcome:
     """What a verb did: "ok", the sentence of a refusal, or an error that is a defect.
 
-    `asked` says how often it has asked for TensorFlow; `edited` whether the graph is another one, which was saved.
+    `asked` says how often it has asked for TensorFlow; `edited` whether the graph is another one,
+    which was saved.
     """
 
     text: str
@@ -336,7 +374,11 @@ def outcome(act: Callable[[], Any]) -> str:
 
 
 def run(
-    folder: Path, out: Path, kinds: Iterable[str] = (), verbs: Iterable[str] = (), refusal: Refusal | None = None
+    folder: Path,
+    out: Path,
+    kinds: Iterable[str] = (),
+    verbs: Iterable[str] = (),
+    refusal: Refusal | None = None,
 ) -> Outcomes:
     """By kind and verb what happened. Edited graphs are saved as `out`/kind/verb.pb.
 
@@ -359,7 +401,11 @@ def run(
                 asked = (refusal.asked if refusal else 0) - asked
                 edited = bool(editor.history.done)
                 if edited:
-                    saved = out / kind.replace("`", "").replace(" ", "_") / f"{verb.replace(' ', '_')}.pb"
+                    saved = (
+                        out
+                        / kind.replace("`", "").replace(" ", "_")
+                        / f"{verb.replace(' ', '_')}.pb"
+                    )
                     saved.parent.mkdir(exist_ok=True, parents=True)
                     editor.view.leave(0)
                     editor.save(saved, verify=False)
@@ -375,13 +421,18 @@ def main(folder: Path, out: Path, *kinds: str) -> None:
     refusal = Refusal()
     sys.meta_path.insert(0, refusal)
     done = run(folder, out, kinds, (), refusal)
-    (out / "done.json").write_text(json.dumps({k: {v: asdict(o) for v, o in by.items()} for k, by in done.items()}))
+    (out / "done.json").write_text(
+        json.dumps({k: {v: asdict(o) for v, o in by.items()} for k, by in done.items()})
+    )
 
 
 def read(out: Path) -> Outcomes:
     """What `main` has written."""
     done = json.loads((out / "done.json").read_text())
-    return {kind: {verb: Outcome(**each) for verb, each in verbs.items()} for kind, verbs in done.items()}
+    return {
+        kind: {verb: Outcome(**each) for verb, each in verbs.items()}
+        for kind, verbs in done.items()
+    }
 
 
 if __name__ == "__main__":

@@ -28,9 +28,16 @@ NOUNS = {
 def public_members() -> dict[str, Any]:
     """Methods and properties by their dotted names; of a command's method the function."""
     found = {}
-    for prefix, kind in {"": GraphEditor, **{f"{noun}.": each for noun, each in NOUNS.items()}}.items():
-        ours = [base for base in kind.__mro__ if base.__module__.startswith("tfgraphwidget.editor.")]
-        for name in sorted({name for base in ours for name in vars(base) if not name.startswith("_")}):
+    for prefix, kind in {
+        "": GraphEditor,
+        **{f"{noun}.": each for noun, each in NOUNS.items()},
+    }.items():
+        ours = [
+            base for base in kind.__mro__ if base.__module__.startswith("tfgraphwidget.editor.")
+        ]
+        for name in sorted(
+            {name for base in ours for name in vars(base) if not name.startswith("_")}
+        ):
             member = inspect.getattr_static(kind, name)
             found[prefix + name] = member.function if isinstance(member, EditMethod) else member
     return found

@@ -1,4 +1,6 @@
-"""Comparing: the difference to what was opened and to others, and how far two graphs' outputs are apart."""
+"""Comparing: the difference to what was opened and to others, and how far two graphs' outputs are
+apart.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,9 @@ def test_edits_show_and_undone_ones_do_not(editor: tgw.GraphEditor) -> None:
     editor.reroute("net/two/out:0", to="net/one/out:0")
     editor.clone("x:0", "net/one/out:0", "copy")
     found = editor.diff()
-    assert [str(change) for change in found.changed] == ["net/logits: input 0 net/two/out:0 → net/one/out:0"]
+    assert [str(change) for change in found.changed] == [
+        "net/logits: input 0 net/two/out:0 → net/one/out:0"
+    ]
     assert found.added
     assert all(name.startswith("copy/") for name in found.added)
     editor.undo()
@@ -74,7 +78,9 @@ def test_a_file_that_was_imported_meanwhile_is_the_same_graph(saved: Path) -> No
     assert editor.diff().removed == ("net/logits",)
 
 
-def test_others_are_editors_graphs_and_files(editor: tgw.GraphEditor, mlp: tf.Graph, saved: Path) -> None:
+def test_others_are_editors_graphs_and_files(
+    editor: tgw.GraphEditor, mlp: tf.Graph, saved: Path
+) -> None:
     assert not tgw.edit(saved).diff(build_mlp(resource=False)).changed
     twin = tgw.edit(saved)
     twin.rename("net/logits", "logits")
@@ -119,7 +125,9 @@ def test_nothing_changed_gives_the_same_numbers(editor: tgw.GraphEditor) -> None
     assert "equal" in repr(found)
 
 
-def test_the_largest_difference_is_that_of_the_numbers(editor: tgw.GraphEditor, session: v1.Session) -> None:
+def test_the_largest_difference_is_that_of_the_numbers(
+    editor: tgw.GraphEditor, session: v1.Session
+) -> None:
     old = session.run("net/logits:0", {"x:0": ROWS})
     before = read(editor.graph.get_collection("variables"), session)
     editor.reroute("net/two/out:0", to="net/one/out:0")
@@ -129,10 +137,14 @@ def test_the_largest_difference_is_that_of_the_numbers(editor: tgw.GraphEditor, 
     assert found.differing == np.count_nonzero(old != new)
     assert not found.same
     assert found.steady
-    assert all(map(np.array_equal, before, read(editor.graph.get_collection("variables"), editor.session)))
+    assert all(
+        map(np.array_equal, before, read(editor.graph.get_collection("variables"), editor.session))
+    )
 
 
-def test_both_run_with_the_values_that_the_session_has_now(editor: tgw.GraphEditor, session: v1.Session) -> None:
+def test_both_run_with_the_values_that_the_session_has_now(
+    editor: tgw.GraphEditor, session: v1.Session
+) -> None:
     editor.rename("net/one", "first")
     first = editor.graph.get_collection("variables")[0]
     assert editor.compare({"x": ROWS}, "net/logits").same
@@ -145,7 +157,10 @@ def test_both_run_with_the_values_that_the_session_has_now(editor: tgw.GraphEdit
 
 def test_outputs_are_those_chosen(editor: tgw.GraphEditor) -> None:
     editor.mark("x:0", ["net/one/out:0", "net/two/out:0"])
-    assert [output.name for output in editor.compare({"x": ROWS}).outputs] == ["net/one/out:0", "net/two/out:0"]
+    assert [output.name for output in editor.compare({"x": ROWS}).outputs] == [
+        "net/one/out:0",
+        "net/two/out:0",
+    ]
 
 
 def test_an_output_that_is_new_is_told_of_or_refused(editor: tgw.GraphEditor) -> None:
@@ -156,7 +171,9 @@ def test_an_output_that_is_new_is_told_of_or_refused(editor: tgw.GraphEditor) ->
     assert found.same
     assert found.missing == ("copy/net/logits:0",)
     assert "copy/net/logits:0  was not there before" in repr(found)
-    with pytest.raises(GraphEditError, match="'copy/net/logits:0' is not in the graph to compare with"):
+    with pytest.raises(
+        GraphEditError, match="'copy/net/logits:0' is not in the graph to compare with"
+    ):
         editor.compare({"x": ROWS}, "copy/net/logits")
 
 
@@ -168,7 +185,9 @@ def test_what_is_not_fed_is_named(editor: tgw.GraphEditor) -> None:
     with pytest.raises(SessionRefused, match="no session"):
         tgw.edit(build_mlp(resource=True)).compare({"x": ROWS})
     graph = build_mlp(resource=True)
-    with pytest.raises(SessionRefused, match=r"have no value in this session; run their initializers first\.$"):
+    with pytest.raises(
+        SessionRefused, match=r"have no value in this session; run their initializers first\.$"
+    ):
         tgw.edit(graph, session=v1.Session(graph=graph)).compare({"x": ROWS})
     editor.session.close()
     with pytest.raises(SessionRefused, match="closed"):
@@ -205,12 +224,18 @@ def test_random_ops_are_told_as_such() -> None:
 
 def test_tables_are_filled_on_both_sides() -> None:
     with tf.Graph().as_default() as graph:
-        table = tf.lookup.StaticHashTable(tf.lookup.KeyValueTensorInitializer(["a", "b"], [1, 2]), -1)
+        table = tf.lookup.StaticHashTable(
+            tf.lookup.KeyValueTensorInitializer(["a", "b"], [1, 2]), -1
+        )
         tf.identity(table.lookup(v1.placeholder(tf.string, [None], name="word")), name="number")
     editor = tgw.edit(graph, session=v1.Session(graph=graph))
     assert editor.compare({"word": ["a", "c"]}).same
-    (fill_op,) = editor.ops(where=lambda op: op.type in {"LookupTableImportV2", "InitializeTableV2"})
-    numbers = editor._core.index.names[editor._core.index.input_lists[editor._core.index.op(fill_op)][2]]
+    (fill_op,) = editor.ops(
+        where=lambda op: op.type in {"LookupTableImportV2", "InitializeTableV2"}
+    )
+    numbers = editor._core.index.names[
+        editor._core.index.input_lists[editor._core.index.op(fill_op)][2]
+    ]
     editor.set_constant(numbers, np.array([1, 5], np.int32))
     assert editor.compare({"word": ["a", "c"]}).same
     assert editor.compare({"word": ["a", "b"]}, "number").largest == 3.0
@@ -285,7 +310,10 @@ def test_a_real_model_is_compared_whole(inception: tuple[tf.Graph, v1.Session]) 
     editor = tgw.edit(INCEPTION)
     editor.bypass("net/InceptionV3/Logits/Dropout_1b")
     with pytest.raises(SessionRefused, match="comes without values"):
-        editor.compare({"input": np.zeros((1, 299, 299, 3), np.float32)}, "net/InceptionV3/Predictions/Reshape_1")
+        editor.compare(
+            {"input": np.zeros((1, 299, 299, 3), np.float32)},
+            "net/InceptionV3/Predictions/Reshape_1",
+        )
 
 
 @pytest.mark.parametrize(
@@ -302,7 +330,9 @@ def test_a_real_model_is_compared_whole(inception: tuple[tf.Graph, v1.Session]) 
         ([], [], 0.0, 0),
     ],
 )
-def test_values_of_any_kind_are_apart(before: Any, after: Any, largest: float | None, differing: int) -> None:
+def test_values_of_any_kind_are_apart(
+    before: Any, after: Any, largest: float | None, differing: int
+) -> None:
     found = output_difference("a", np.array(before), np.array(after))
     assert (found.largest, found.differing) == (largest, differing)
     assert found.same == (differing == 0 and len(before) == len(after))

@@ -1,4 +1,6 @@
-"""What a call means that leaves something out: a line of Python means the same whatever was chosen before it."""
+"""What a call means that leaves something out: a line of Python means the same whatever was chosen
+before it.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ def editor() -> tgw.GraphEditor:
     return made
 
 
-def test_outputs_alone_are_cloned_with_all_that_they_need_whatever_is_chosen(editor: tgw.GraphEditor) -> None:
+def test_outputs_alone_are_cloned_with_all_that_they_need_whatever_is_chosen(
+    editor: tgw.GraphEditor,
+) -> None:
     fresh = tgw.edit(editor.graph, session=editor.session)
     once = fresh.preview(fresh.clone, outputs="net/logits:0", into="b").ops
     assert editor.preview(editor.clone, outputs="net/logits:0", into="b").ops == once
@@ -33,12 +37,17 @@ def test_outputs_alone_are_cloned_with_all_that_they_need_whatever_is_chosen(edi
 
 def test_a_clone_says_in_its_line_that_it_has_no_inputs(editor: tgw.GraphEditor) -> None:
     editor.clone([], ["net/logits:0"], into="b")
-    assert editor.history.lines[-1] == 'b = editor.clone(inputs=[], outputs=["net/logits:0"], into="b")'
+    assert (
+        editor.history.lines[-1]
+        == 'b = editor.clone(inputs=[], outputs=["net/logits:0"], into="b")'
+    )
     editor.clone(editor.ops(scope="net"), into="c")
     assert editor.history.lines[-1] == "c = editor.clone(editor.ops(scope='net'), into=\"c\")"
 
 
-def test_a_call_without_any_ends_takes_the_chosen_ones_and_prints_them(editor: tgw.GraphEditor) -> None:
+def test_a_call_without_any_ends_takes_the_chosen_ones_and_prints_them(
+    editor: tgw.GraphEditor,
+) -> None:
     editor.clone(into="b")
     line = 'b = editor.clone(inputs=["net/one/out:0"], outputs=["net/two/out:0"], into="b")'
     assert editor.history.lines == (line,)
@@ -57,12 +66,17 @@ def test_extract_takes_both_chosen_ends_or_none(editor: tgw.GraphEditor) -> None
     chosen = editor.extract()
     assert (chosen.inputs, chosen.outputs) == (("net/one/out:0",), ("net/two/out:0",))
     assert "x" in editor.extract(outputs="net/two/out:0")._core.index.ids
-    assert "net/logits" in editor.extract("net/one/out:0")._core.index.ids, "the graph's result, not what is chosen"
+    assert "net/logits" in editor.extract("net/one/out:0")._core.index.ids, (
+        "the graph's result, not what is chosen"
+    )
 
 
 def test_freeze_takes_no_chosen_outputs_when_inputs_are_given(editor: tgw.GraphEditor) -> None:
     editor.freeze(inputs="net/one/out:0")
-    assert editor.history.lines[-1] == 'editor.freeze(outputs=["net/logits"], inputs=["net/one/out:0"])'
+    assert (
+        editor.history.lines[-1]
+        == 'editor.freeze(outputs=["net/logits"], inputs=["net/one/out:0"])'
+    )
     editor.undo()
     editor.mark("net/one/out:0", "net/two/out:0")
     editor.freeze()
@@ -71,7 +85,10 @@ def test_freeze_takes_no_chosen_outputs_when_inputs_are_given(editor: tgw.GraphE
 
 def test_save_takes_both_chosen_ends_or_none(editor: tgw.GraphEditor, tmp_path: Path) -> None:
     chosen, given = tmp_path / "chosen", tmp_path / "given"
-    for path, ends in ((f"{chosen}/", {}), (f"{given}/", {"inputs": "x:0", "outputs": "net/logits:0"})):
+    for path, ends in (
+        (f"{chosen}/", {}),
+        (f"{given}/", {"inputs": "x:0", "outputs": "net/logits:0"}),
+    ):
         editor.save(path, **ends)
     ends = [[key for key, _ in side] for side in _sides(tgw.edit(chosen))]
     assert ends == [["out"], ["out"]]
@@ -81,7 +98,9 @@ def test_save_takes_both_chosen_ends_or_none(editor: tgw.GraphEditor, tmp_path: 
 
 
 def _sides(editor: tgw.GraphEditor) -> tuple[tuple[tuple[str, str], ...], ...]:
-    return next(iter(editor.signatures.values())).inputs, next(iter(editor.signatures.values())).outputs
+    return next(iter(editor.signatures.values())).inputs, next(
+        iter(editor.signatures.values())
+    ).outputs
 
 
 # An input that the outputs do not use
@@ -102,7 +121,9 @@ def test_an_unused_input_is_left_out_of_clones_previews_and_extracts_with_a_noti
     assert part.inputs == ("x:0",)
 
 
-def test_an_unused_input_is_left_out_of_a_frozen_graph_and_a_frozen_file_with_a_notice(tmp_path: Path) -> None:
+def test_an_unused_input_is_left_out_of_a_frozen_graph_and_a_frozen_file_with_a_notice(
+    tmp_path: Path,
+) -> None:
     editor, ends = tgw.example(), (["x:0", "labels:0"], "net/logits:0")
     with pytest.warns(UserWarning, match="labels:0"):
         path = editor.save(tmp_path / "net.pb", *ends, frozen=True)
@@ -115,12 +136,17 @@ def test_an_unused_input_is_left_out_of_a_frozen_graph_and_a_frozen_file_with_a_
 
 def test_an_unused_input_is_no_argument_of_a_part_of_a_function() -> None:
     spec = tf.TensorSpec([None], tf.float32)
-    function = tf.function(lambda a, b: (tf.nn.relu(a) * 2.0, b), input_signature=[spec, spec], autograph=False)
+    function = tf.function(
+        lambda a, b: (tf.nn.relu(a) * 2.0, b), input_signature=[spec, spec], autograph=False
+    )
     editor = tgw.edit(function)
     product = editor.ops(type="Mul").ops[0]
     part = editor.clone(["a:0", "b:0"], product, into="part")
     assert "'b:0' is left out" in part.report.dropped[0]
-    assert "'b:0' is left out" in editor.preview(editor.clone, ["a:0", "b:0"], product, into="other").dropped[0]
+    assert (
+        "'b:0' is left out"
+        in editor.preview(editor.clone, ["a:0", "b:0"], product, into="other").dropped[0]
+    )
     assert part(tf.constant([3.0])).numpy().tolist() == [6.0]
 
 

@@ -1,4 +1,6 @@
-"""Functions that are hard to edit: each edit is right or refused in one sentence, and then the next one works."""
+"""Functions that are hard to edit: each edit is right or refused in one sentence, and then the next
+one works.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,10 @@ def calling(name: str, kinds: tuple[int, ...] = (FLOAT,), attr: str = "") -> Any
     graph = v1.GraphDef()
     function = graph.library.function.add()
     function.signature.name = name
-    argument, result = function.signature.input_arg.add(name="a"), function.signature.output_arg.add(name="o")
+    argument, result = (
+        function.signature.input_arg.add(name="a"),
+        function.signature.output_arg.add(name="o"),
+    )
     relu = function.node_def.add(name="r", op="Relu", input=["a"])
     function.ret["o"] = "r:activations:0"
     if attr:
@@ -91,7 +96,9 @@ def test_a_body_whose_dtype_each_call_gives_is_edited_for_one_call_and_refused_f
     assert not editor.diff()
 
 
-def test_a_function_that_calls_itself_is_shown_and_every_edit_of_it_is_refused(tmp_path: Path) -> None:
+def test_a_function_that_calls_itself_is_shown_and_every_edit_of_it_is_refused(
+    tmp_path: Path,
+) -> None:
     graph = calling("again")
     (function,) = graph.library.function
     inner = function.node_def.add(name="inner", op="PartitionedCall", input=["r:activations:0"])
@@ -157,12 +164,18 @@ def test_a_function_that_captures_an_argument_of_the_one_around_it_is_edited_and
     whole.view.enter(first_call(whole))
     whole.bypass(relu(whole))
     whole.view.leave(0)
-    assert whole.to_module()(tf.constant([-1.0, 2.0]), tf.constant(3.0)).numpy().tolist() == [-3.0, 6.0]
+    assert whole.to_module()(tf.constant([-1.0, 2.0]), tf.constant(3.0)).numpy().tolist() == [
+        -3.0,
+        6.0,
+    ]
 
 
 def of_a_deleted_model() -> tuple[Any, Any]:
     """A trace, and what it returns for X; the Python objects of its variables are gone."""
-    layers = [keras.layers.Dense(4, activation="relu", name="first"), keras.layers.Dense(2, name="last")]
+    layers = [
+        keras.layers.Dense(4, activation="relu", name="first"),
+        keras.layers.Dense(2, name="last"),
+    ]
     model = keras.Sequential([keras.Input((3,)), *layers])
     trace = tf.function(lambda x: model(x, training=False), autograph=False).get_concrete_function(
         tf.TensorSpec([None, 3])
@@ -176,13 +189,18 @@ def test_a_function_of_a_deleted_keras_model_has_its_variables(tmp_path: Path) -
     with pytest.raises(AssertionError, match="deleted"):
         assert trace.graph.variables
     editor = tgw.edit(trace)
-    assert [name.rpartition("/")[2] for name in editor.find("is:trainable").ops] == ["kernel", "bias"] * 2
+    assert [name.rpartition("/")[2] for name in editor.find("is:trainable").ops] == [
+        "kernel",
+        "bias",
+    ] * 2
     module, copy = editor.to_module(), editor.clone(into="copy")
     for made in (module, copy):
         np.testing.assert_allclose(made(X), expected, rtol=1e-6)
         with tf.GradientTape() as tape:
             loss = tf.reduce_sum(made(X) ** 2)
-        assert all(gradient is not None for gradient in tape.gradient(loss, made.trainable_variables))
+        assert all(
+            gradient is not None for gradient in tape.gradient(loss, made.trainable_variables)
+        )
     copy.trainable_variables[0].assign(tf.zeros([3, 4]))
     np.testing.assert_allclose(module(X), expected, rtol=1e-6)
     editor.bypass(relu(editor))

@@ -1,4 +1,6 @@
-"""Batches, passes as values, and previews of calls: several edits as one step, and edits that are said before."""
+"""Batches, passes as values, and previews of calls: several edits as one step, and edits that are
+said before.
+"""
 
 from __future__ import annotations
 
@@ -55,7 +57,9 @@ def test_a_batch_is_one_step_to_undo_and_to_redo(any_editor: tgw.GraphEditor) ->
     after = [*editor]
     assert (len(editor.history), len(editor.history.undone)) == (1, 0)
     assert editor.history[0].sentence == "Without the activation"
-    assert editor.undo().startswith('with editor.batch("Without the activation"):\n    editor.bypass(')
+    assert editor.undo().startswith(
+        'with editor.batch("Without the activation"):\n    editor.bypass('
+    )
     assert [*editor] == before
     assert (len(editor.history), len(editor.history.undone)) == (0, 1)
     editor.redo()
@@ -174,10 +178,17 @@ def test_the_page_shows_a_batch_as_one_edit(editor: tgw.GraphEditor) -> None:
 def test_passes_are_values_that_any_editor_applies(editor: tgw.GraphEditor, tmp_path: Path) -> None:
     passes = tgw.passes
     smaller = passes.Sequential(
-        passes.strip_training("net/logits:0"), passes.freeze("net/logits:0"), passes.fold_constants(), name="Smaller"
+        passes.strip_training("net/logits:0"),
+        passes.freeze("net/logits:0"),
+        passes.fold_constants(),
+        name="Smaller",
     )
     wanted = editor.session.run("net/logits:0", FEEDS)  # type: ignore[union-attr]
-    for source in (editor, tgw.example(), tgw.edit(editor.save(tmp_path / "live.meta"), checkpoint=tmp_path / "live")):
+    for source in (
+        editor,
+        tgw.example(),
+        tgw.edit(editor.save(tmp_path / "live.meta"), checkpoint=tmp_path / "live"),
+    ):
         report = source.apply(smaller)
         assert report
         assert "train" in report.removed
@@ -203,7 +214,9 @@ def test_passes_that_undo_each_other_are_refused(editor: tgw.GraphEditor) -> Non
     passes = tgw.passes
     names = [*editor]
     with pytest.raises(GraphEditError, match="100 rounds"):
-        editor.apply(passes.Repeat(passes.rename_type("Relu", "Elu"), passes.rename_type("Elu", "Relu")))
+        editor.apply(
+            passes.Repeat(passes.rename_type("Relu", "Elu"), passes.rename_type("Elu", "Relu"))
+        )
     assert [*editor] == names
     assert not editor.history
 
@@ -238,7 +251,9 @@ def test_a_misspelled_pass_or_argument_is_an_error() -> None:
     assert {"freeze", "cast", "Sequential", "Repeat"} <= set(dir(tgw.passes))
 
 
-def test_a_preview_of_a_call_changes_nothing_and_says_what_the_call_then_does(any_editor: tgw.GraphEditor) -> None:
+def test_a_preview_of_a_call_changes_nothing_and_says_what_the_call_then_does(
+    any_editor: tgw.GraphEditor,
+) -> None:
     editor = any_editor
     relu = editor.ops(type="Relu").ops[0]
     before, history = [*editor], editor.history
@@ -255,7 +270,9 @@ def test_a_preview_of_a_call_changes_nothing_and_says_what_the_call_then_does(an
         editor.undo()
         history = editor.history
     assert editor.preview(lambda other: other.bypass(relu)) == editor.preview(editor.bypass, relu)
-    assert editor.preview(tgw.passes.rename_type("Relu", "Elu")) == editor.preview(*calls[2][:1], *calls[2][1])
+    assert editor.preview(tgw.passes.rename_type("Relu", "Elu")) == editor.preview(
+        *calls[2][:1], *calls[2][1]
+    )
 
 
 def test_a_function_that_edits_the_editor_itself_is_refused(editor: tgw.GraphEditor) -> None:
@@ -267,7 +284,11 @@ def test_a_function_that_edits_the_editor_itself_is_refused(editor: tgw.GraphEdi
     with pytest.raises(GraphEditError, match="each pass changes"):
         editor.preview(tgw.passes.Sequential(tgw.passes.sort(), tgw.passes.remove_devices()))
     one = tgw.passes.rename_type("Relu", "Elu")
-    assert editor.preview(tgw.passes.Sequential(one)) == editor.preview(one) == editor.preview(editor.apply, one)
+    assert (
+        editor.preview(tgw.passes.Sequential(one))
+        == editor.preview(one)
+        == editor.preview(editor.apply, one)
+    )
 
 
 def test_without_renewal_a_session_runs_what_it_has_run(editor: tgw.GraphEditor) -> None:
@@ -285,7 +306,9 @@ def test_without_renewal_a_session_runs_what_it_has_run(editor: tgw.GraphEditor)
         editor.renew = "never"  # type: ignore[assignment]
 
 
-def test_the_boundary_of_a_graph_can_be_asked_for_before_anything_is_marked(any_editor: tgw.GraphEditor) -> None:
+def test_the_boundary_of_a_graph_can_be_asked_for_before_anything_is_marked(
+    any_editor: tgw.GraphEditor,
+) -> None:
     editor = any_editor
     inputs, outputs = editor.inputs, editor.outputs
     assert inputs
@@ -335,7 +358,10 @@ def test_inside_a_batch_what_was_done_before_it_stays(editor: tgw.GraphEditor) -
         editor.set_device("x", "/cpu:0")
         editor.undo()
         editor.set_device("labels", "/cpu:0")
-    assert [step.line.partition("(")[0] for step in editor.history] == ["editor.rename", "with editor.batch"]
+    assert [step.line.partition("(")[0] for step in editor.history] == [
+        "editor.rename",
+        "with editor.batch",
+    ]
     editor.history.goto(0)
     assert "loss" in editor
 
@@ -396,7 +422,9 @@ def test_what_a_function_marks_for_a_preview_is_put_back(editor: tgw.GraphEditor
     assert not editor.history
 
 
-def test_a_method_of_another_object_gets_the_editor_as_its_argument(editor: tgw.GraphEditor) -> None:
+def test_a_method_of_another_object_gets_the_editor_as_its_argument(
+    editor: tgw.GraphEditor,
+) -> None:
     class Pruning:
         def run(self, other: tgw.GraphEditor) -> None:
             other.bypass("net/hidden/Relu")
@@ -404,7 +432,9 @@ def test_a_method_of_another_object_gets_the_editor_as_its_argument(editor: tgw.
     assert editor.preview(Pruning().run) == editor.preview(editor.bypass, "net/hidden/Relu")
 
 
-def test_a_file_is_not_opened_again_inside_a_batch_or_preview(editor: tgw.GraphEditor, tmp_path: Path) -> None:
+def test_a_file_is_not_opened_again_inside_a_batch_or_preview(
+    editor: tgw.GraphEditor, tmp_path: Path
+) -> None:
     path = editor.save(tmp_path / "net.pb")
     watching = tgw.edit(path, watch=True)
     watching.rename("loss", "mean_loss")
@@ -477,7 +507,9 @@ second"""
     return tf.strings.join([text, tf.strings.as_string(tf.reduce_sum(x))])
 
 
-def test_reports_of_several_edits_name_what_is_different_at_the_end(editor: tgw.GraphEditor) -> None:
+def test_reports_of_several_edits_name_what_is_different_at_the_end(
+    editor: tgw.GraphEditor,
+) -> None:
     file = tgw.edit(editor.graph.as_graph_def())
     passes = tgw.passes
     report = file.apply(passes.set_input("x:0", [8, 4]), passes.set_input("x:0", [None, 4]))
@@ -495,12 +527,16 @@ def test_records_are_applied_as_a_list(editor: tgw.GraphEditor) -> None:
     assert {*other} == {*editor}
 
 
-def test_an_output_must_be_named_for_a_comparison_that_names_outputs(editor: tgw.GraphEditor) -> None:
+def test_an_output_must_be_named_for_a_comparison_that_names_outputs(
+    editor: tgw.GraphEditor,
+) -> None:
     with pytest.raises(GraphEditError, match="named are none"):
         editor.compare(FEEDS, editor.ops(), other=tgw.example())
 
 
-def test_values_of_graphs_without_variables_are_compared_as_constants(editor: tgw.GraphEditor, tmp_path: Path) -> None:
+def test_values_of_graphs_without_variables_are_compared_as_constants(
+    editor: tgw.GraphEditor, tmp_path: Path
+) -> None:
     frozen = editor.save(tmp_path / "frozen.pb", "x:0", "net/logits:0", frozen=True)
     other = tgw.edit(frozen)
     other.set_constant("net/hidden/b:0", np.ones(8, np.float32))

@@ -1,4 +1,6 @@
-"""Methods that are made of commands: what people give, what JSON and scripts make of it, and commands of others."""
+"""Methods that are made of commands: what people give, what JSON and scripts make of it, and
+commands of others.
+"""
 
 from __future__ import annotations
 
@@ -28,8 +30,12 @@ NOTHING = {"command": "remove_devices", "arguments": {}}
 RENAMED = {"command": "rename", "arguments": {"old": "loss", "new": "cost"}}
 
 
-@pytest.mark.parametrize(("edits", "made"), [([NOTHING], 0), ([RENAMED, NOTHING], 1), ([NOTHING, RENAMED], 1)])
-def test_an_edit_of_a_file_of_edits_that_finds_nothing_is_no_step(edits: list[dict[str, Any]], made: int) -> None:
+@pytest.mark.parametrize(
+    ("edits", "made"), [([NOTHING], 0), ([RENAMED, NOTHING], 1), ([NOTHING, RENAMED], 1)]
+)
+def test_an_edit_of_a_file_of_edits_that_finds_nothing_is_no_step(
+    edits: list[dict[str, Any]], made: int
+) -> None:
     editor = tgw.example()
     assert editor.history.replay(edits) == made
     assert len(editor.history) == made
@@ -43,7 +49,9 @@ def test_outputs_are_gone_through_once(outputs: Callable[..., Any]) -> None:
     assert len(report.removed) == 69
 
 
-@pytest.mark.parametrize("name", ["kind", "resolver", "self", "command", "arguments", "positional", "cls"])
+@pytest.mark.parametrize(
+    "name", ["kind", "resolver", "self", "command", "arguments", "positional", "cls"]
+)
 def test_a_keyword_of_a_function_may_have_any_name(name: str) -> None:
     function = eval(f"lambda x, {name}=1: x * float({name})")  # a parameter of that name
     editor = tgw.example()
@@ -75,7 +83,9 @@ def noted() -> Iterator[tgw.GraphEditor]:
     registry.unregister("take_note")
 
 
-def test_a_command_of_others_has_defaults_that_are_made_and_fields_of_a_base(noted: tgw.GraphEditor) -> None:
+def test_a_command_of_others_has_defaults_that_are_made_and_fields_of_a_base(
+    noted: tgw.GraphEditor,
+) -> None:
     editor: Any = noted
     editor.take_note(editor.ops("loss").ops[0], kind="other")
     assert editor.history[-1].command == TakeNote("loss", kind="other")
@@ -106,26 +116,37 @@ def test_a_fix_that_does_nothing_is_none() -> None:
     assert _works(Remove("loss", consumers=True), context)
 
 
-def test_lint_and_the_command_line_take_no_fix_that_does_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+def test_lint_and_the_command_line_take_no_fix_that_does_nothing(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     editor = tgw.example()
     planned = SourceContext(editor._core.executor)
     context: Any = SimpleNamespace(plan=lambda command: plan(command, planned))
     assert LintContext.fix(context, RemoveDevices()) is None
-    assert LintContext.fix(context, Remove("loss", consumers=True)) == Remove("loss", consumers=True)
+    assert LintContext.fix(context, Remove("loss", consumers=True)) == Remove(
+        "loss", consumers=True
+    )
     assert not _apply_fix(editor, RemoveDevices())
-    assert "editor.passes.remove_devices() was not applied: No op of the graph has a device." in capsys.readouterr().err
+    assert (
+        "editor.passes.remove_devices() was not applied: No op of the graph has a device."
+        in capsys.readouterr().err
+    )
     assert not editor.history
 
 
 def test_the_page_hears_of_no_rename_after_an_edit_that_found_nothing() -> None:
     editor = tgw.example()
     editor.rename("net", "net/core")
-    reply: Any = RequestHandler(editor).handle(p.Change("remove_devices", inspected="net/core/hidden"))[0]
+    reply: Any = RequestHandler(editor).handle(
+        p.Change("remove_devices", inspected="net/core/hidden")
+    )[0]
     assert (reply.edited.renamed, reply.edited.is_nothing) == ((), True)
 
 
 def test_nothing_is_run_to_compare_where_nothing_was_done() -> None:
-    says_nothing(tgw.example().passes.quantize_weights(minimum=10**9, feeds={"x:0": [[1, 2, 3, 4]]}))
+    says_nothing(
+        tgw.example().passes.quantize_weights(minimum=10**9, feeds={"x:0": [[1, 2, 3, 4]]})
+    )
     says_nothing(tgw.example().passes.remove_collection())
 
 

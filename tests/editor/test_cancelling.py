@@ -1,4 +1,6 @@
-"""An interrupt at any moment: an edit is done wholly or not at all, what is seen is put back, one reply goes out."""
+"""An interrupt at any moment: an edit is done wholly or not at all, what is seen is put back, one
+reply goes out.
+"""
 
 from __future__ import annotations
 
@@ -31,14 +33,17 @@ MOMENTS = int(os.environ.get("TFGRAPHWIDGET_EXAMPLES", "3"))  # of each work; fo
 
 
 class Interrupting:
-    """Interrupts the process before the n-th line of Python of our package or of TensorFlow; 0 only counts them."""
+    """Interrupts the process before the n-th line of Python of our package or of TensorFlow; 0 only
+    counts them.
+    """
 
     def __init__(self, line: int = 0) -> None:
         self.left, self.lines = line, 0
 
     def __enter__(self) -> Interrupting:
         self.before = signal.signal(signal.SIGINT, signal.default_int_handler)
-        # What an earlier test has left is not thrown away in here: __del__ would count, and swallow the interrupt.
+        # What an earlier test has left is not thrown away in here: __del__ would count, and swallow
+        # the interrupt.
         gc.collect()
         gc.disable()
         sys.settrace(self.enter)
@@ -50,7 +55,11 @@ class Interrupting:
         signal.signal(signal.SIGINT, self.before)
 
     def enter(self, frame: types.FrameType, event: str, _: Any) -> Any:
-        return self.follow if event == "call" and frame.f_code.co_filename.startswith(PACKAGES) else None
+        return (
+            self.follow
+            if event == "call" and frame.f_code.co_filename.startswith(PACKAGES)
+            else None
+        )
 
     def follow(self, _: types.FrameType, event: str, __: Any) -> Any:
         if event == "line":
@@ -103,9 +112,15 @@ def moments(prepare: Callable[[], T], work: Callable[[T], Any]) -> list[int]:
 
 
 def state(editor: GraphEditor) -> dict[str, Any]:
-    """What a person can see, the session's numbers included; ops that TensorFlow cannot remove are hidden."""
+    """What a person can see, the session's numbers included; ops that TensorFlow cannot remove are
+    hidden.
+    """
     given = editor.session.run("net/logits:0", {"x:0": np.ones((2, 3))})
-    return {**graph_of(editor), "undone": [step.command for step in editor.history.undone], "logits": given.tobytes()}
+    return {
+        **graph_of(editor),
+        "undone": [step.command for step in editor.history.undone],
+        "logits": given.tobytes(),
+    }
 
 
 @pytest.mark.parametrize("kind", slow_if(lambda kind: kind not in QUICK, sorted(WORKS)))
@@ -184,7 +199,12 @@ def test_a_request_that_is_interrupted_gets_one_reply_and_leaves_what_is_seen(ki
     for moment in moments(page, lambda front: front.ask(**named(MESSAGES[kind]))):
         front = page()
         editor = front.editor
-        before, graph, history, revision = seen(editor), graph_of(editor), editor.history, editor.view.widget.revision
+        before, graph, history, revision = (
+            seen(editor),
+            graph_of(editor),
+            editor.history,
+            editor.view.widget.revision,
+        )
         with Interrupting(moment):
             reply = front.ask(**named(MESSAGES[kind]))
         cancelled.append(reply["type"] == "refusal")
@@ -196,7 +216,8 @@ def test_a_request_that_is_interrupted_gets_one_reply_and_leaves_what_is_seen(ki
             assert seen(editor) == before, moment
             assert graph_of(editor) == graph, moment
             assert front.ask(**named(MESSAGES[kind]))["type"] != "refusal", moment
-    # What comes before the request is read, or when it is done, is passed over; most moments lie between.
+    # What comes before the request is read, or when it is done, is passed over; most moments lie
+    # between.
     assert sum(cancelled) >= len(cancelled) // 2
 
 
@@ -206,7 +227,9 @@ def named(message: dict[str, Any]) -> dict[str, Any]:
 
 
 def seen(editor: GraphEditor) -> dict[str, Any]:
-    """All that a refusal leaves alone; but an interrupt may come when TensorFlow has ops that it cannot remove."""
+    """All that a refusal leaves alone; but an interrupt may come when TensorFlow has ops that it
+    cannot remove.
+    """
     return {key: value for key, value in all_of(editor).items() if key != "GraphDef"}
 
 
@@ -271,7 +294,9 @@ def test_progress_is_told_to_whoever_listens_and_to_nobody_else() -> None:
     assert heard == [("Counting", 0, 5), ("Counting", 2, 5), ("Counting", 4, 5), ("Ending", 0, 0)]
 
 
-def test_a_long_request_says_how_far_it_is_before_its_one_reply(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_long_request_says_how_far_it_is_before_its_one_reply(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     front = page()
     monkeypatch.setattr("tfgraphwidget.widget.request_loop._SECONDS_OF_SILENCE", 0)
     front.ask(**named(MESSAGES["clone"]))
@@ -284,7 +309,11 @@ def test_a_long_request_says_how_far_it_is_before_its_one_reply(monkeypatch: pyt
 
 def test_an_editor_answers_a_ping_with_its_revision() -> None:
     front = page()
-    assert front.ask("ping") == {"id": front.next, "type": "pong", "revision": front.editor.view.widget.revision}
+    assert front.ask("ping") == {
+        "id": front.next,
+        "type": "pong",
+        "revision": front.editor.view.widget.revision,
+    }
 
 
 def test_a_pass_on_a_file_that_is_interrupted_is_done_wholly_or_not_at_all() -> None:

@@ -1,4 +1,6 @@
-"""Clones and `sync` take their values from checkpoints of TensorFlow 2, which name variables by paths of objects."""
+"""Clones and `sync` take their values from checkpoints of TensorFlow 2, which name variables by
+paths of objects.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,12 @@ X = np.float32([[1.0, 2.0, 3.0]])
 @pytest.fixture(scope="module")
 def model() -> keras.Model:
     model = keras.Sequential(
-        [keras.Input((3,)), keras.layers.Dense(2, name="a"), keras.layers.BatchNormalization(), keras.layers.Dense(2)],
+        [
+            keras.Input((3,)),
+            keras.layers.Dense(2, name="a"),
+            keras.layers.BatchNormalization(),
+            keras.layers.Dense(2),
+        ],
         name="sequential",  # Keras numbers the names that it chooses
     )
     model.compile("adam", "mse")
@@ -30,7 +37,9 @@ def model() -> keras.Model:
 
 @pytest.fixture(scope="module")
 def checkpoints(model: keras.Model, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """Checkpoints of the model with values that are all three quarters, written from several objects."""
+    """Checkpoints of the model with values that are all three quarters, written from several
+    objects.
+    """
     folder, values = tmp_path_factory.mktemp("checkpoints"), model.get_weights()
     model.export(str(folder / "export"), verbose=False)
     loaded = tf.saved_model.load(str(folder / "export"))
@@ -38,7 +47,9 @@ def checkpoints(model: keras.Model, tmp_path_factory: pytest.TempPathFactory) ->
         variable.assign(0.75 * np.ones(variable.shape))
     paths = {
         "of the model": tf.train.Checkpoint(model).save(str(folder / "model")),
-        "with its optimizer": tf.train.Checkpoint(net=model, optimizer=model.optimizer).save(str(folder / "both")),
+        "with its optimizer": tf.train.Checkpoint(net=model, optimizer=model.optimizer).save(
+            str(folder / "both")
+        ),
         "of its export": tf.train.Checkpoint(loaded).save(str(folder / "loaded")),
     }
     model.export(str(folder / "trained"), verbose=False)
@@ -46,8 +57,12 @@ def checkpoints(model: keras.Model, tmp_path_factory: pytest.TempPathFactory) ->
     return {**paths, "export": str(folder / "export"), "trained": str(folder / "trained")}
 
 
-def test_ops_that_give_a_session_its_values_are_not_in_the_graph(model: keras.Model, tmp_path: Path) -> None:
-    tf.saved_model.save(model, str(tmp_path / "model"))  # its Saver leaves out what its functions capture
+def test_ops_that_give_a_session_its_values_are_not_in_the_graph(
+    model: keras.Model, tmp_path: Path
+) -> None:
+    tf.saved_model.save(
+        model, str(tmp_path / "model")
+    )  # its Saver leaves out what its functions capture
     editor = tgw.edit(tmp_path / "model")
     editor.view.leave(0)
     names = editor._core.index.names
@@ -57,7 +72,9 @@ def test_ops_that_give_a_session_its_values_are_not_in_the_graph(model: keras.Mo
     assert editor._core.index.names == names
     editor.source.reload()
     assert editor._core.index.names == names
-    with pytest.warns(UserWarning, match="cannot run what was written, nor the SavedModel that was opened"):
+    with pytest.warns(
+        UserWarning, match="cannot run what was written, nor the SavedModel that was opened"
+    ):
         again = tgw.edit(editor.save(tmp_path / "again"))
     again.view.leave(0)
     assert added.isdisjoint(again._core.index.names)
@@ -84,8 +101,12 @@ def test_a_session_takes_them_too(checkpoints: dict[str, str]) -> None:
     assert all((value == 0.75).all() for value in editor.session.run(list(copy.variables)))
 
 
-def test_sync_pairs_the_variables_of_a_checkpoint_by_their_names(checkpoints: dict[str, str]) -> None:
-    other = keras.Sequential([keras.Input((3,)), keras.layers.Dense(2, name="a")], name="sequential")
+def test_sync_pairs_the_variables_of_a_checkpoint_by_their_names(
+    checkpoints: dict[str, str],
+) -> None:
+    other = keras.Sequential(
+        [keras.Input((3,)), keras.layers.Dense(2, name="a")], name="sequential"
+    )
     pairs = tgw.sync(checkpoints["with its optimizer"], other, names=None)
     assert {name for _, name in pairs} == {"sequential/a/kernel", "sequential/a/bias"}
     assert (other.layers[0].kernel.numpy() == 0.75).all()
@@ -117,8 +138,16 @@ def _of_keras_file(folder: Path) -> tuple[Any, str]:
 @pytest.mark.parametrize(
     ("what", "error", "sentence"),
     [
-        (_of_twice, SessionRefused, r"has no value 'w' for variable 'w:0'; give the variable's value with init="),
-        (_of_keras_file, GraphEditError, r"is Keras's own file, not a checkpoint; load it into a model by"),
+        (
+            _of_twice,
+            SessionRefused,
+            r"has no value 'w' for variable 'w:0'; give the variable's value with init=",
+        ),
+        (
+            _of_keras_file,
+            GraphEditError,
+            r"is Keras's own file, not a checkpoint; load it into a model by",
+        ),
     ],
 )
 def test_what_does_not_say_which_value_is_whose_is_refused(
@@ -163,7 +192,11 @@ def test_collections_follow_edits_of_variables_that_tensorflow_has_no_objects_of
     edit(editor, handle)
     after = editor._core.index.collections
     assert f"{handle}:0" not in {member.name for member in after["trainable_variables"]}
-    names = {member.name.removesuffix(":0") for key in ("variables", "trainable_variables") for member in after[key]}
+    names = {
+        member.name.removesuffix(":0")
+        for key in ("variables", "trainable_variables")
+        for member in after[key]
+    }
     assert names <= set(editor._core.index.names)
     for change, expected in ((editor.undo, before), (editor.redo, after), (editor.undo, before)):
         change()

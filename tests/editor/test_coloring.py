@@ -14,7 +14,8 @@ from tfgraphwidget.widget import protocol as p
 from tfgraphwidget.widget.request_handler import RequestHandler
 
 WITHOUT_A_RUN = (
-    "type", "device", "structure", "dtype", "scope", "trainable", "parameters", "output bytes", "FLOPs", "diff",
+    "type", "device", "structure", "dtype", "scope", "trainable", "parameters", "output bytes",
+    "FLOPs", "diff",
 )  # fmt: skip
 
 
@@ -46,7 +47,9 @@ def test_every_way_has_a_legend_and_goes_again(editor, by):
 def test_all_ways_are_told_and_another_one_is_refused(editor):
     assert set(editor._core.coloring.names) == {*WITHOUT_A_RUN, "time", "memory"}
     editor.view.color_by("dtype")
-    with pytest.raises(GraphEditError, match=r"cannot be colored by 'taste'; by \"type\", .* or \"diff\""):
+    with pytest.raises(
+        GraphEditError, match=r"cannot be colored by 'taste'; by \"type\", .* or \"diff\""
+    ):
         editor.view.color_by("taste")
     assert editor.view.legend.by == "dtype"
 
@@ -112,8 +115,16 @@ def test_own_numbers_are_a_ramp_and_own_words_are_categories(editor):
     editor.view.expand()
     editor.view.color_by({"net/one/MatMul": 1, "net/two/MatMul:0": 3.5, "x": None})
     found = shown(editor)
-    assert (found["net/one/MatMul"], found["net/two/MatMul"], found["x"]) == ((128, "1"), (255, "3.5"), (0, ""))
-    assert (editor.view.legend.by, editor.view.legend.low, editor.view.legend.high) == ("own values", "1", "3.5")
+    assert (found["net/one/MatMul"], found["net/two/MatMul"], found["x"]) == (
+        (128, "1"),
+        (255, "3.5"),
+        (0, ""),
+    )
+    assert (editor.view.legend.by, editor.view.legend.low, editor.view.legend.high) == (
+        "own values",
+        "1",
+        "3.5",
+    )
     editor.view.color_by({"net": "all", "net/two": "two", "net/two/MatMul": "product"})
     found = shown(editor)
     assert [found[f"net/{n}/MatMul"][1] for n in ("one", "two")] == ["all", "product"]
@@ -192,7 +203,9 @@ def test_the_browser_gets_tints_notes_and_a_legend():
 
 def test_a_function_s_body_is_coloured_too():
     w = tf.Variable(tf.ones([3, 4]), name="w")
-    editor = tgw.edit(tf.function(lambda x: tf.matmul(x, w)).get_concrete_function(tf.TensorSpec([None, 3])))
+    editor = tgw.edit(
+        tf.function(lambda x: tf.matmul(x, w)).get_concrete_function(tf.TensorSpec([None, 3]))
+    )
     for by in WITHOUT_A_RUN:
         editor.view.color_by(by)
         assert len(editor._core.paint(scene := editor.view.scene()).tint) == len(scene)

@@ -1,4 +1,6 @@
-"""Copies in a file: the file is not imported for them, and they begin with the right values when it is."""
+"""Copies in a file: the file is not imported for them, and they begin with the right values when it
+is.
+"""
 
 from __future__ import annotations
 
@@ -91,10 +93,15 @@ def test_an_undo_after_the_import_keeps_what_the_session_holds(folder: Path) -> 
     assert product(editor, "copy/net/y:0") == INIT.tolist()
 
 
-STEPS: dict[str, tuple[Callable[[tgw.GraphEditor], object], Callable[[tgw.GraphEditor], object]]] = {
+STEPS: dict[
+    str, tuple[Callable[[tgw.GraphEditor], object], Callable[[tgw.GraphEditor], object]]
+] = {
     "an undo in TensorFlow's graph": (lambda e: e.insert("net/y", "Relu"), lambda e: e.undo()),
     "an undo that makes a file of it": (lambda e: e.passes.cast("float16"), lambda e: e.undo()),
-    "a redo that makes a file of it": (lambda e: (e.rename("net/", "net/a"), e.undo()), lambda e: e.redo()),
+    "a redo that makes a file of it": (
+        lambda e: (e.rename("net/", "net/a"), e.undo()),
+        lambda e: e.redo(),
+    ),
 }
 
 
@@ -123,7 +130,9 @@ def test_a_step_that_fails_leaves_the_session_of_an_imported_file_alive(
 
 
 @pytest.mark.parametrize("how", ["added", "changed"])
-def test_an_undo_does_not_lose_what_other_code_has_made_since_the_import(folder: Path, how: str) -> None:
+def test_an_undo_does_not_lose_what_other_code_has_made_since_the_import(
+    folder: Path, how: str
+) -> None:
     editor = tgw.edit(folder / "model.meta", checkpoint=folder / "model")
     editor.passes.cast("float16")
     graph = editor.graph

@@ -18,14 +18,18 @@ from tfgraphwidget.graph.table import COLUMNS
 
 def test_the_widget_stands_beside_others_in_a_box(editor: GraphEditor) -> None:
     told = ipywidgets.Output()
-    box = ipywidgets.HBox([editor.view.widget, ipywidgets.VBox([told, ipywidgets.Button(description="Clone")])])
+    box = ipywidgets.HBox(
+        [editor.view.widget, ipywidgets.VBox([told, ipywidgets.Button(description="Clone")])]
+    )
     assert box.children[0] is editor.view.widget
     assert isinstance(editor.view.widget, ipywidgets.DOMWidget)
     editor.view.widget.layout.width = "60%"
     assert editor.view.widget.layout.width == "60%"
     editor.view.widget.height = 300
     tabs = ipywidgets.Tab([box, ipywidgets.Accordion([editor.view.widget])])
-    assert tabs.children[1].children[0] is editor.view.widget, "the same widget may have several views"
+    assert tabs.children[1].children[0] is editor.view.widget, (
+        "the same widget may have several views"
+    )
     state = ipywidgets.embed.embed_data(views=[box], drop_defaults=False)
     assert editor.view.widget.model_id in state["manager_state"]["state"]
 
@@ -51,7 +55,9 @@ def test_selection_inputs_and_outputs_can_be_observed(editor: GraphEditor) -> No
 
 def test_a_trait_can_be_linked_to_another_widget(editor: GraphEditor) -> None:
     label = ipywidgets.Label()
-    traitlets.dlink((editor.view.widget, "selection"), (label, "value"), lambda names: f"{len(names)} ops")
+    traitlets.dlink(
+        (editor.view.widget, "selection"), (label, "value"), lambda names: f"{len(names)} ops"
+    )
     editor.selection = editor.ops(scope="net/one")
     assert label.value == f"{len(editor.ops(scope='net/one'))} ops"
 
@@ -89,5 +95,7 @@ def test_networkx_algorithms_name_ops_that_the_editor_takes(editor: GraphEditor)
     seen = editor.to_networkx()
     path = nx.shortest_path(seen, "x", "net/logits")
     assert set(path) <= set(editor.between("x:0", "net/logits:0").ops) | {"x", "net/logits"}
-    assert set(nx.ancestors(seen, "net/one/out")) | {"net/one/out"} == set(editor.ops("net/one/out").upstream())
+    assert set(nx.ancestors(seen, "net/one/out")) | {"net/one/out"} == set(
+        editor.ops("net/one/out").upstream()
+    )
     assert np.isfinite(list(nx.degree_centrality(seen).values())).all()

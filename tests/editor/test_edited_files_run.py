@@ -1,4 +1,6 @@
-"""The session, what is verified and what is saved of a file are of the graph as edits have made it."""
+"""The session, what is verified and what is saved of a file are of the graph as edits have made
+it.
+"""
 
 from __future__ import annotations
 
@@ -27,16 +29,22 @@ Edit = Callable[[tgw.GraphEditor], object]
 
 
 def write(folder: Path) -> None:
-    """A v1 loop over y = x * w + r, a table and two variables: as a SavedModel, and with a checkpoint of a Saver."""
+    """A v1 loop over y = x * w + r, a table and two variables: as a SavedModel, and with a
+    checkpoint of a Saver.
+    """
     v1.disable_control_flow_v2()
     with tf.Graph().as_default() as graph, v1.Session(graph=graph) as session:
         x = v1.placeholder(tf.float32, [None, 2], name="x")
         w = v1.get_variable("w", initializer=[3.0, 4.0], use_resource=True)
         r = v1.get_variable("r", initializer=[0.5, 0.25], use_resource=False)
-        contents = tf.lookup.KeyValueTensorInitializer(tf.constant([1, 2], tf.int64), tf.constant([10.0, 20.0]))
+        contents = tf.lookup.KeyValueTensorInitializer(
+            tf.constant([1, 2], tf.int64), tf.constant([10.0, 20.0])
+        )
         found = tf.lookup.StaticHashTable(contents, -1.0).lookup(tf.cast(x, tf.int64), name="look")
         y = tf.add(tf.multiply(x, w, name="y"), r, name="yr")
-        _, total = v1.while_loop(lambda i, _: i < 3, lambda i, a: (i + 1, a + y), [tf.constant(0), tf.zeros_like(y)])
+        _, total = v1.while_loop(
+            lambda i, _: i < 3, lambda i, a: (i + 1, a + y), [tf.constant(0), tf.zeros_like(y)]
+        )
         z = tf.add(tf.add(total, found), 1.0, name="z")
         session.run([v1.global_variables_initializer(), v1.tables_initializer()])
         session.run(w.assign([5.0, 6.0]))
@@ -135,7 +143,12 @@ CASES: dict[str, tuple[Make, Edit]] = {
 }
 
 
-_PARAMS = [*((case, "meta") for case in CASES), ("strip", "model"), ("tpu", "model"), ("device", "model")]
+_PARAMS = [
+    *((case, "meta") for case in CASES),
+    ("strip", "model"),
+    ("tpu", "model"),
+    ("device", "model"),
+]
 
 
 @pytest.fixture(params=_PARAMS, ids="-".join)
@@ -154,11 +167,15 @@ def run(editor: tgw.GraphEditor, fetch: str = "z:0") -> np.ndarray:
     return editor.session.run(fetch, {"x:0": X})
 
 
-def test_the_session_runs_the_graph_as_edited_and_undo_makes_a_file_of_it_again(editor: tgw.GraphEditor) -> None:
+def test_the_session_runs_the_graph_as_edited_and_undo_makes_a_file_of_it_again(
+    editor: tgw.GraphEditor,
+) -> None:
     names, nodes = set(editor._core.index.names), [str(node) for node in editor._core.index.nodes]
     assert np.allclose(run(editor), Z)
     assert set(editor._core.index.names) == names
-    assert not any("cannot" in notice or "does not know" in notice for notice in editor.source.notices)
+    assert not any(
+        "cannot" in notice or "does not know" in notice for notice in editor.source.notices
+    )
     editor.clone("x:0", "yr", into="copy", replace={"x:0": "x:0"})  # an edit of the live graph
     assert np.allclose(run(editor, "copy/yr:0"), X * [5, 6] + [0.5, 0.25])
     done = len(editor.history.done)
@@ -174,7 +191,9 @@ def test_the_session_runs_the_graph_as_edited_and_undo_makes_a_file_of_it_again(
     assert np.allclose(run(editor, "copy/yr:0"), X * [5, 6] + [0.5, 0.25])
 
 
-def test_the_graph_as_edited_is_saved_verified_in_each_format(editor: tgw.GraphEditor, tmp_path: Path) -> None:
+def test_the_graph_as_edited_is_saved_verified_in_each_format(
+    editor: tgw.GraphEditor, tmp_path: Path
+) -> None:
     ends = {"inputs": ["x:0"], "outputs": ["z:0"], "feeds": {"x": X}}
     editor.save(tmp_path / "saved", **ends)
     saved = tf.saved_model.load(str(tmp_path / "saved")).signatures["serving_default"]
@@ -187,16 +206,23 @@ def test_the_graph_as_edited_is_saved_verified_in_each_format(editor: tgw.GraphE
         assert np.allclose(session.run("z:0", {"x:0": X}), Z)
     editor.save(tmp_path / "again.meta")
     with tf.Graph().as_default() as graph, v1.Session(graph=graph) as session:
-        v1.train.import_meta_graph(str(tmp_path / "again.meta")).restore(session, str(tmp_path / "again"))
+        v1.train.import_meta_graph(str(tmp_path / "again.meta")).restore(
+            session, str(tmp_path / "again")
+        )
         session.run(v1.tables_initializer())
         assert np.allclose(session.run("z:0", {"x:0": X}), Z)
-        assert tf.gradients(graph.get_tensor_by_name("z:0"), graph.get_tensor_by_name("y:0"))[0] is not None
+        assert (
+            tf.gradients(graph.get_tensor_by_name("z:0"), graph.get_tensor_by_name("y:0"))[0]
+            is not None
+        )
     editor.save(tmp_path / "editor.tgw")
     assert np.allclose(run(tgw.edit(tmp_path / "editor.tgw")), Z)
     assert np.allclose(editor.extract("x:0", "z:0").session.run("z:0", {"x:0": X}), Z)
 
 
-def test_the_graph_as_edited_is_compared_probed_and_measured(editor: tgw.GraphEditor, tmp_path: Path) -> None:
+def test_the_graph_as_edited_is_compared_probed_and_measured(
+    editor: tgw.GraphEditor, tmp_path: Path
+) -> None:
     other = tgw.edit(Path(written().name) / "m.meta", checkpoint=Path(written().name) / "m")
     assert editor.compare({"x:0": X}, "z:0", other=other).largest == 0
     assert editor.probe("z:0", {"x:0": X})["z"]
@@ -246,10 +272,14 @@ def test_a_keras_model_runs_once_an_unknown_op_is_removed(tmp_path: Path) -> Non
     keras.utils.set_random_seed(1)
     model = keras.Sequential([keras.layers.Input((2,)), keras.layers.Dense(3, activation="relu")])
     model.export(tmp_path / "model", verbose=False)
-    editor = changed_model(tmp_path / "model", lambda graph_def: graph_def.node.add(name="bad", op="NoSuchOp"))
+    editor = changed_model(
+        tmp_path / "model", lambda graph_def: graph_def.node.add(name="bad", op="NoSuchOp")
+    )
     editor.view.leave(0)
     editor.remove("bad")
-    signature = next(each for each in tuple(editor.signatures.values()) if each.name == "serving_default")
+    signature = next(
+        each for each in tuple(editor.signatures.values()) if each.name == "serving_default"
+    )
     (_, output), *_ = signature.outputs
     (_, fed), *_ = signature.inputs
     assert np.allclose(editor.session.run(output, {fed: X}), model(X).numpy(), atol=1e-6)

@@ -1,4 +1,6 @@
-"""Edits in a function's body: what is made of it can be called, trained and saved, and the function stays as it was."""
+"""Edits in a function's body: what is made of it can be called, trained and saved, and the function
+stays as it was.
+"""
 
 from __future__ import annotations
 
@@ -20,9 +22,14 @@ X = tf.constant([-2.0, 3.0])
 def scaled() -> tf.Module:
     """A module whose function scales, rectifies, and counts its calls."""
     module = tf.Module()
-    module.scale, module.calls = tf.Variable(3.0, name="scale"), tf.Variable(0, name="calls", trainable=False)
+    module.scale, module.calls = (
+        tf.Variable(3.0, name="scale"),
+        tf.Variable(0, name="calls", trainable=False),
+    )
 
-    @tf.function(input_signature=[tf.TensorSpec([None], name="x"), tf.TensorSpec([], name="unused")])
+    @tf.function(
+        input_signature=[tf.TensorSpec([None], name="x"), tf.TensorSpec([], name="unused")]
+    )
     def call(x: tf.Tensor, unused: tf.Tensor) -> dict[str, tf.Tensor]:
         module.calls.assign_add(1)
         y = tf.nn.relu(x * module.scale, name="relu")
@@ -38,7 +45,10 @@ def test_an_edited_function_is_called_like_the_old_one(scaled: tf.Module) -> Non
     module = editor.to_module()
     assert module.parameters == ("x", "unused")
     found = module(X, tf.constant(0.0))
-    assert {key: value.numpy().tolist() for key, value in found.items()} == {"a": [-6, 9], "b": [-5, 10]}
+    assert {key: value.numpy().tolist() for key, value in found.items()} == {
+        "a": [-6, 9],
+        "b": [-5, 10],
+    }
     assert module.signature(x=X, unused=tf.constant(0.0)).keys() == {"a", "b"}
     assert scaled.call(X, 0.0)["a"].numpy().tolist() == [0, 9]
 
@@ -98,7 +108,9 @@ def test_the_last_op_of_a_function_is_bypassed() -> None:
 
 
 def test_a_keras_model_stays_as_it_was() -> None:
-    model = tf.keras.Sequential([tf.keras.Input([2]), tf.keras.layers.Dense(3, activation="relu", name="hidden")])
+    model = tf.keras.Sequential(
+        [tf.keras.Input([2]), tf.keras.layers.Dense(3, activation="relu", name="hidden")]
+    )
     editor = tgw.edit(model)
     editor.bypass(editor.ops(type="Relu").ops[0])
     x, layer = tf.constant([[1.0, -2.0]]), model.get_layer("hidden")
@@ -112,7 +124,9 @@ def test_a_keras_model_stays_as_it_was() -> None:
 
 def test_the_body_of_a_saved_model_s_signature_is_edited(scaled: tf.Module, tmp_path: Path) -> None:
     tf.saved_model.save(scaled, str(tmp_path / "left"), signatures=scaled.call)
-    before = {path.name: path.read_bytes() for path in (tmp_path / "left").rglob("*") if path.is_file()}
+    before = {
+        path.name: path.read_bytes() for path in (tmp_path / "left").rglob("*") if path.is_file()
+    }
     editor = tgw.edit(tmp_path / "left")
     editor.bypass(editor.ops(type="Relu").ops[0])
     module = editor.to_module()
@@ -121,10 +135,14 @@ def test_the_body_of_a_saved_model_s_signature_is_edited(scaled: tf.Module, tmp_
         "a": [-6, 9],
         "b": [-5, 10],
     }
-    assert before == {path.name: path.read_bytes() for path in (tmp_path / "left").rglob("*") if path.is_file()}
+    assert before == {
+        path.name: path.read_bytes() for path in (tmp_path / "left").rglob("*") if path.is_file()
+    }
 
 
-def test_an_edited_body_is_saved_under_the_signature_s_names(scaled: tf.Module, tmp_path: Path) -> None:
+def test_an_edited_body_is_saved_under_the_signature_s_names(
+    scaled: tf.Module, tmp_path: Path
+) -> None:
     tf.saved_model.save(scaled, str(tmp_path / "left"), signatures=scaled.call)
     editor = tgw.edit(tmp_path / "left")
     editor.bypass(editor.ops(type="Relu").ops[0])
@@ -134,7 +152,9 @@ def test_an_edited_body_is_saved_under_the_signature_s_names(scaled: tf.Module, 
     assert served(x=X, unused=tf.constant(0.0))["scores"].numpy().tolist() == [-6, 9]
 
 
-def test_a_part_of_a_body_is_saved_by_its_ends_with_the_edits(scaled: tf.Module, tmp_path: Path) -> None:
+def test_a_part_of_a_body_is_saved_by_its_ends_with_the_edits(
+    scaled: tf.Module, tmp_path: Path
+) -> None:
     tf.saved_model.save(scaled, str(tmp_path / "left"), signatures=scaled.call)
     editor = tgw.edit(tmp_path / "left")
     relu = editor.ops(type="Relu").ops[0]
@@ -148,7 +168,9 @@ def test_a_part_of_a_body_is_saved_by_its_ends_with_the_edits(scaled: tf.Module,
     assert not (tmp_path / "other").exists()
 
 
-def test_edits_inside_a_function_are_in_the_file_of_the_graph_that_calls_it(scaled: tf.Module, tmp_path: Path) -> None:
+def test_edits_inside_a_function_are_in_the_file_of_the_graph_that_calls_it(
+    scaled: tf.Module, tmp_path: Path
+) -> None:
     tf.saved_model.save(scaled, str(tmp_path / "left"), signatures=scaled.call)
     editor = tgw.edit(tmp_path / "left")
     relu = editor.ops(type="Relu").ops[0]
@@ -212,11 +234,17 @@ def deep() -> Deep:
 
 
 def run(module: tf.Module, x: list[float]) -> dict[str, list[float]]:
-    return {key: value.numpy().tolist() for key, value in module.signature(x=tf.constant(x)).items()}
+    return {
+        key: value.numpy().tolist() for key, value in module.signature(x=tf.constant(x)).items()
+    }
 
 
 def called(editor: tgw.editor.GraphEditor, kind: str) -> str:
-    return next(n for n, t in zip(editor._core.index.names, editor._core.index.types, strict=True) if t.endswith(kind))
+    return next(
+        n
+        for n, t in zip(editor._core.index.names, editor._core.index.types, strict=True)
+        if t.endswith(kind)
+    )
 
 
 def test_an_edit_two_calls_deep_is_in_the_module_of_the_whole(deep: Deep) -> None:
@@ -232,10 +260,16 @@ def test_an_edit_two_calls_deep_is_in_the_module_of_the_whole(deep: Deep) -> Non
     assert deep.middle(tf.constant(x)).numpy().tolist() == [1, 5]
     editor.undo()
     editor.view.leave(0)
-    assert run(editor.to_module(), [-1.0])["called"] == [1] == run(tgw.edit(deep.call).to_module(), [-1.0])["called"]
+    assert (
+        run(editor.to_module(), [-1.0])["called"]
+        == [1]
+        == run(tgw.edit(deep.call).to_module(), [-1.0])["called"]
+    )
 
 
-def test_an_edited_loop_and_branch_are_in_the_module_and_gradients_flow_through_them(deep: Deep) -> None:
+def test_an_edited_loop_and_branch_are_in_the_module_and_gradients_flow_through_them(
+    deep: Deep,
+) -> None:
     editor = tgw.edit(deep.call)
     editor.view.enter(called(editor, "While"), "body")
     editor.bypass(editor.ops(type="Relu").ops[0])
@@ -246,7 +280,11 @@ def test_an_edited_loop_and_branch_are_in_the_module_and_gradients_flow_through_
     module = editor.to_module()
     assert module.shared == [deep.w]
     assert run(module, [-1.0, 2.0]) == {"called": [1, 5], "looped": [-4, 8], "picked": [-5, 7]}
-    assert run(tgw.edit(deep.call).to_module(), [-1.0, 2.0]) == {"called": [1, 5], "looped": [0, 8], "picked": [0, 7]}
+    assert run(tgw.edit(deep.call).to_module(), [-1.0, 2.0]) == {
+        "called": [1, 5],
+        "looped": [0, 8],
+        "picked": [0, 7],
+    }
     with tf.GradientTape() as tape:
         loss = tf.reduce_sum(module.signature(x=tf.constant([-1.0, 2.0]))["looped"])
     assert tape.gradient(loss, deep.w).numpy() == 4  # of w * w * (2 - 1)
@@ -265,11 +303,18 @@ def test_a_function_that_gives_another_dtype_than_its_callers_take_is_refused(de
     editor.view.enter(called(editor, "While"), "body")
     body, index = editor._core.view.body, editor._core.index
     counts = next(f"{n}:0" for i, n in enumerate(index.names) if index.dtypes(i) == ("int32",))
-    floats = next(key for key, tensor in body.returns.items() if index.dtypes(index.op(tensor)) == ("float32",))
+    floats = next(
+        key
+        for key, tensor in body.returns.items()
+        if index.dtypes(index.op(tensor)) == ("float32",)
+    )
     name = next(name for name in index.functions if "body" in name)
     function = index.extras.function(name)
     edition = Edition(function, body, index, (body.arguments, {**body.returns, floats: counts}))
-    with pytest.raises(GraphEditError, match=rf"'{counts}' is int32, and .* takes '{floats}' as another dtype; put a"):
+    with pytest.raises(
+        GraphEditError,
+        match=rf"'{counts}' is int32, and .* takes '{floats}' as another dtype; put a",
+    ):
         rewrite_definition(function, edition, {})
 
 
@@ -298,7 +343,9 @@ def test_edits_behind_the_calls_of_a_saved_model_are_saved(deep: Deep, tmp_path:
 def test_a_captured_table_is_read_under_the_name_that_an_edit_gave_it(tmp_path: Path) -> None:
     table = tf.lookup.StaticHashTable(tf.lookup.KeyValueTensorInitializer(["a", "b"], [1, 2]), 0)
     more = tf.lookup.StaticHashTable(tf.lookup.KeyValueTensorInitializer([1, 2], [10, 20]), -1)
-    editor = tgw.edit(tf.function(table.lookup, input_signature=[tf.TensorSpec([None], tf.string, "x")]))
+    editor = tgw.edit(
+        tf.function(table.lookup, input_signature=[tf.TensorSpec([None], tf.string, "x")])
+    )
     editor.insert(editor.ops(type="LookupTableFindV2").ops[0], more.lookup)
     for wanted in ("first", "second"):
         for name in editor.ops(type="Placeholder").ops:

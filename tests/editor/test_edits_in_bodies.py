@@ -1,4 +1,6 @@
-"""An edit in a function's body is an edit of the graph that calls it: it runs, is saved, undone and made again."""
+"""An edit in a function's body is an edit of the graph that calls it: it runs, is saved, undone and
+made again.
+"""
 
 from __future__ import annotations
 
@@ -65,9 +67,11 @@ def opened(path: Path) -> GraphEditor:
 
 def found(editor: GraphEditor, kind: str, number: int = 0) -> str:
     """The op of the current graph whose type ends like this."""
-    return [n for n, t in zip(editor._core.index.names, editor._core.index.types, strict=True) if t.endswith(kind)][
-        number
-    ]
+    return [
+        n
+        for n, t in zip(editor._core.index.names, editor._core.index.types, strict=True)
+        if t.endswith(kind)
+    ][number]
 
 
 def bypass_relu(editor: GraphEditor) -> Any:
@@ -84,7 +88,9 @@ def called(x: tf.Tensor, v: tf.Variable) -> tf.Tensor:
 
 
 def looped(x: tf.Tensor, v: tf.Variable) -> tf.Tensor:
-    return tf.while_loop(lambda i, _: i < 2, lambda i, a: (i + 1, tf.nn.relu(a * v) + a * a * 0.1), [0, x])[1]
+    return tf.while_loop(
+        lambda i, _: i < 2, lambda i, a: (i + 1, tf.nn.relu(a * v) + a * a * 0.1), [0, x]
+    )[1]
 
 
 def chosen(x: tf.Tensor, v: tf.Variable) -> tf.Tensor:
@@ -195,7 +201,9 @@ def loop_of(body: Callable[[tf.Tensor, tf.Tensor], tf.Tensor], x: tf.Tensor) -> 
 
 
 CALL, WHILE, IF = ("PartitionedCall", ""), ("While", "body"), ("If", "then_branch")
-DEEP: dict[str, tuple[Callable[[tf.Tensor, tf.Variable], tf.Tensor], list[tuple[str, str]], float]] = {
+DEEP: dict[
+    str, tuple[Callable[[tf.Tensor, tf.Variable], tf.Tensor], list[tuple[str, str]], float]
+] = {
     "a call in a call": (lambda x, v: tf.function(lambda t: called(t, v) + t)(x), [CALL, CALL], 1),
     "a call in a loop in a call": (
         lambda x, v: tf.function(lambda t: loop_of(lambda _, a: called(a, v), t))(x),
@@ -203,17 +211,25 @@ DEEP: dict[str, tuple[Callable[[tf.Tensor, tf.Variable], tf.Tensor], list[tuple[
         1,
     ),
     "a conditional in a loop": (
-        lambda x, v: loop_of(lambda i, a: tf.cond(i > 0, lambda: tf.nn.relu(a * v) + a * a, lambda: a * 2.0), x),
+        lambda x, v: loop_of(
+            lambda i, a: tf.cond(i > 0, lambda: tf.nn.relu(a * v) + a * a, lambda: a * 2.0), x
+        ),
         [WHILE, IF],
         1,
     ),
     "a loop in a loop": (
-        lambda x, v: loop_of(lambda _, a: loop_of(lambda _, b: tf.nn.relu(b * v) * 0.3 + b * 0.1, a), x),
+        lambda x, v: loop_of(
+            lambda _, a: loop_of(lambda _, b: tf.nn.relu(b * v) * 0.3 + b * 0.1, a), x
+        ),
         [WHILE, WHILE],
         1,
     ),
     "a loop that gathers, in a call": (with_a_table, [CALL, WHILE], 1),
-    "a compiled call": (lambda x, v: tf.function(lambda t: tf.nn.relu(t * v), jit_compile=True)(x), [CALL], 1),
+    "a compiled call": (
+        lambda x, v: tf.function(lambda t: tf.nn.relu(t * v), jit_compile=True)(x),
+        [CALL],
+        1,
+    ),
     "a custom gradient": (
         lambda x, v: tf.function(lambda t: with_gradient_of_seven(tf.nn.relu(t * v)))(x),
         [CALL],
@@ -224,7 +240,9 @@ DEEP: dict[str, tuple[Callable[[tf.Tensor, tf.Variable], tf.Tensor], list[tuple[
 
 @pytest.mark.parametrize("name", DEEP)
 @pytest.mark.sample(3)
-def test_gradients_through_an_edited_body_are_those_of_small_steps_however_deep_it_is(name: str) -> None:
+def test_gradients_through_an_edited_body_are_those_of_small_steps_however_deep_it_is(
+    name: str,
+) -> None:
     build, path, factor = DEEP[name]
     built = live(build)
     for kind, label in path:
@@ -241,20 +259,26 @@ def test_gradients_through_an_edited_body_are_those_of_small_steps_however_deep_
     slopes = built.session.run(gradients, {"x:0": at})
     step = 1e-2
     for k, slope in enumerate(slopes[0]):
-        there, back = (built.session.run(total, {"x:0": at + sign * step * np.eye(2)[k]}) for sign in (1, -1))
+        there, back = (
+            built.session.run(total, {"x:0": at + sign * step * np.eye(2)[k]}) for sign in (1, -1)
+        )
         assert np.isclose(slope, factor * (there - back) / (2 * step), rtol=2e-2)
     for k, (variable, slope) in enumerate(zip(variables, slopes[1:], strict=True)):
         values = built.session.run(variable)
         totals = []
         for scale in (1 + step, (1 - step) / (1 + step), 1 / (1 - step)):
-            built.session.run(changes, {scales: [scale if n == k else 1.0 for n in range(len(variables))]})
+            built.session.run(
+                changes, {scales: [scale if n == k else 1.0 for n in range(len(variables))]}
+            )
             totals.append(built.session.run(total, {"x:0": at}))
         directional = np.sum(dense(slope, values.shape) * values)
         assert np.isclose(directional, factor * (totals[0] - totals[1]) / (2 * step), rtol=2e-2)
 
 
 def dense(gradient: Any, shape: tuple[int, ...]) -> Any:
-    """The gradient of a variable as an array; that of rows that were gathered comes as the rows and their numbers."""
+    """The gradient of a variable as an array; that of rows that were gathered comes as the rows and
+    their numbers.
+    """
     if not hasattr(gradient, "indices"):
         return gradient
     whole = np.zeros(shape)
@@ -284,7 +308,9 @@ def test_the_gradient_after_an_undo_is_that_of_the_body_as_it_was(name: str) -> 
 
 @pytest.mark.parametrize("name", KINDS)
 @pytest.mark.sample(2)
-def test_gradient_ops_that_were_there_before_an_edit_are_named_by_it_and_new_ones_are_right(name: str) -> None:
+def test_gradient_ops_that_were_there_before_an_edit_are_named_by_it_and_new_ones_are_right(
+    name: str,
+) -> None:
     build, op_type, label, wanted = KINDS[name]
     graph = tf.Graph()
     with graph.as_default():
@@ -307,7 +333,9 @@ def test_gradient_ops_that_were_there_before_an_edit_are_named_by_it_and_new_one
     fresh.editor.view.enter(found(fresh.editor, op_type), label)
     bypass_relu(fresh.editor)
     with fresh.graph.as_default():
-        right = tf.gradients(fresh.graph.get_tensor_by_name("y:0"), fresh.graph.get_tensor_by_name("x:0"))[0]
+        right = tf.gradients(
+            fresh.graph.get_tensor_by_name("y:0"), fresh.graph.get_tensor_by_name("x:0")
+        )[0]
     tgw.renew(fresh.session)
     assert np.allclose(session.run(new, FEED), fresh.session.run(right, FEED))
 
@@ -317,7 +345,9 @@ def test_an_op_that_was_differentiated_since_is_not_changed_back_without_a_word(
     built.editor.view.enter(found(built.editor, "PartitionedCall"))
     bypass_relu(built.editor)
     with built.graph.as_default():
-        gradient = tf.gradients(built.graph.get_tensor_by_name("y:0"), built.graph.get_tensor_by_name("x:0"))[0]
+        gradient = tf.gradients(
+            built.graph.get_tensor_by_name("y:0"), built.graph.get_tensor_by_name("x:0")
+        )[0]
     tgw.renew(built.session)
     before = built.y(), built.session.run(gradient, FEED).tolist()
     with pytest.raises(GraphEditError, match=r"tf\.gradients has differentiated"):
@@ -363,8 +393,13 @@ def test_what_is_saved_at_the_root_holds_the_edit(kind: Any, file: str, tmp_path
         if not file.startswith("graph"):
             assert np.allclose(session.run("y:0", FEED), wanted)
         else:
-            session.run([o.name for o in again.graph.get_operations() if o.type == "AssignVariableOp"][:1])
-            session.run(again.graph.get_operation_by_name("v/Assign"), {"v/Initializer/initial_value:0": 3.0})
+            session.run(
+                [o.name for o in again.graph.get_operations() if o.type == "AssignVariableOp"][:1]
+            )
+            session.run(
+                again.graph.get_operation_by_name("v/Assign"),
+                {"v/Initializer/initial_value:0": 3.0},
+            )
             assert np.allclose(session.run("y:0", FEED), wanted)
 
 
@@ -434,7 +469,12 @@ class Shared(tf.Module):
     @tf.function(input_signature=[tf.TensorSpec([None], name="x")])
     def call(self, x: tf.Tensor) -> dict[str, tf.Tensor]:
         one, two = self.inner(x), self.inner(x + 0.0)
-        return {"one": tf.identity(one), "two": tf.identity(two), "three": self.middle(x), "four": self.outer(x)}
+        return {
+            "one": tf.identity(one),
+            "two": tf.identity(two),
+            "three": self.middle(x),
+            "four": self.outer(x),
+        }
 
 
 @pytest.fixture
@@ -467,7 +507,9 @@ def test_only_the_call_that_was_entered_changes(shared: Live) -> None:
 
 
 @pytest.mark.parametrize("is_by_name", [False, True])
-def test_everywhere_changes_all_calls_those_in_other_functions_too(shared: Live, is_by_name: bool) -> None:
+def test_everywhere_changes_all_calls_those_in_other_functions_too(
+    shared: Live, is_by_name: bool
+) -> None:
     editor = shared.editor
     op = found(editor, "PartitionedCall")
     if is_by_name:
@@ -614,7 +656,9 @@ def test_an_edit_four_levels_deep_in_a_tf_function_is_in_its_module_and_its_func
 @pytest.mark.parametrize("is_kept", [True, False])
 def test_a_body_of_a_keras_model_is_edited_though_the_model_is_deleted(is_kept: bool) -> None:
     layers = tf.keras.layers
-    model = tf.keras.Sequential([tf.keras.Input([3, 2]), layers.LSTM(4, activation="relu"), layers.Dense(1)])
+    model = tf.keras.Sequential(
+        [tf.keras.Input([3, 2]), layers.LSTM(4, activation="relu"), layers.Dense(1)]
+    )
     x = tf.constant(np.random.default_rng(0).normal(size=[5, 3, 2]), tf.float32)
     weights = model.get_weights()
     before = model(x).numpy()
@@ -626,7 +670,9 @@ def test_a_body_of_a_keras_model_is_edited_though_the_model_is_deleted(is_kept: 
         editor.bypass(relu)
     editor.view.leave()
     module = editor.to_module()
-    linear = tf.keras.Sequential([tf.keras.Input([3, 2]), layers.LSTM(4, activation="linear"), layers.Dense(1)])
+    linear = tf.keras.Sequential(
+        [tf.keras.Input([3, 2]), layers.LSTM(4, activation="linear"), layers.Dense(1)]
+    )
     linear.set_weights(weights)
     assert np.allclose(module(x), linear(x), atol=1e-5)
     assert not np.allclose(before, linear(x), atol=1e-5)
@@ -644,17 +690,25 @@ def signature_values(path: Path, name: str, x: list[float]) -> dict[str, list[fl
     return {key: value.numpy().tolist() for key, value in served(x=tf.constant(x)).items()}
 
 
-def test_an_edit_deep_in_a_saved_model_is_in_the_graph_that_is_saved_and_run(tmp_path: Path) -> None:
+def test_an_edit_deep_in_a_saved_model_is_in_the_graph_that_is_saved_and_run(
+    tmp_path: Path,
+) -> None:
     nested = Nested()
-    tf.saved_model.save(nested, f"{tmp_path}/left", signatures={"call": nested.call, "other": nested.other})
+    tf.saved_model.save(
+        nested, f"{tmp_path}/left", signatures={"call": nested.call, "other": nested.other}
+    )
     editor = tgw.edit(f"{tmp_path}/left", signature="call")
     enter_inner(editor)
     bypass_relu(editor)
     assert len(editor.view.breadcrumb) >= 5
     editor.view.leave(0)
     assert editor.diff().inside
-    signatures = {s.name: (dict(s.inputs), dict(s.outputs)) for s in tuple(editor.signatures.values())}
-    path = editor.save(f"{tmp_path}/mine/", signatures={name: signatures[name] for name in ("call", "other")})
+    signatures = {
+        s.name: (dict(s.inputs), dict(s.outputs)) for s in tuple(editor.signatures.values())
+    }
+    path = editor.save(
+        f"{tmp_path}/mine/", signatures={name: signatures[name] for name in ("call", "other")}
+    )
     assert signature_values(path, "call", [-1.0, 1.0]) == {"y": [-1, 7]}
     assert signature_values(path, "other", [-1.0]) == {"z": [0]}
     assert signature_values(tmp_path / "left", "call", [-1.0]) == {"y": [3]}
@@ -666,14 +720,20 @@ def test_an_edit_deep_in_a_saved_model_is_in_the_graph_that_is_saved_and_run(tmp
 
 def test_everywhere_in_a_saved_model_is_for_all_signatures(tmp_path: Path) -> None:
     nested = Nested()
-    tf.saved_model.save(nested, f"{tmp_path}/left", signatures={"call": nested.call, "other": nested.other})
+    tf.saved_model.save(
+        nested, f"{tmp_path}/left", signatures={"call": nested.call, "other": nested.other}
+    )
     editor = tgw.edit(f"{tmp_path}/left", signature="call")
     enter_loop(editor)
     editor.view.enter(found(editor, "PartitionedCall"), everywhere=True)
     bypass_relu(editor)
     editor.view.leave(0)
-    signatures = {s.name: (dict(s.inputs), dict(s.outputs)) for s in tuple(editor.signatures.values())}
-    path = editor.save(f"{tmp_path}/mine/", signatures={name: signatures[name] for name in ("call", "other")})
+    signatures = {
+        s.name: (dict(s.inputs), dict(s.outputs)) for s in tuple(editor.signatures.values())
+    }
+    path = editor.save(
+        f"{tmp_path}/mine/", signatures={name: signatures[name] for name in ("call", "other")}
+    )
     assert signature_values(path, "call", [-1.0, 1.0]) == {"y": [-1, 7]}
     assert signature_values(path, "other", [-1.0]) == {"z": [-2]}
 
@@ -695,7 +755,10 @@ def test_a_keras_export_is_edited_in_the_body_that_it_opens_on(tmp_path: Path) -
     assert np.allclose(editor.session.run(fetched, {fed: x}), wanted, atol=1e-5)
     again = tgw.edit(editor.save(f"{tmp_path}/mine/"))
     again.view.leave(0)
-    assert [signature.name for signature in tuple(again.signatures.values())] == ["serve", "serving_default"]
+    assert [signature.name for signature in tuple(again.signatures.values())] == [
+        "serve",
+        "serving_default",
+    ]
     for signature in again.signatures.values():  # Keras exports one function by both
         ((_, fed),), ((_, fetched),) = signature.inputs, signature.outputs
         assert np.allclose(again.session.run(fetched, {fed: x}), wanted, atol=1e-5)
@@ -719,7 +782,9 @@ def test_a_saved_model_of_tensorflow_1_is_edited_in_a_loop(tmp_path: Path) -> No
 
 
 @pytest.mark.slow
-def test_a_script_makes_edits_in_bodies_again_in_another_process(tmp_path: Path, warm_python: list[str]) -> None:
+def test_a_script_makes_edits_in_bodies_again_in_another_process(
+    tmp_path: Path, warm_python: list[str]
+) -> None:
     nested = Nested()
     tf.saved_model.save(nested, f"{tmp_path}/left", signatures=nested.call)
     editor = tgw.edit(f"{tmp_path}/left")
@@ -735,7 +800,9 @@ def test_a_script_makes_edits_in_bodies_again_in_another_process(tmp_path: Path,
 # Failures
 
 
-@pytest.mark.parametrize("error", [RuntimeError("injected"), KeyboardInterrupt()], ids=["error", "interrupt"])
+@pytest.mark.parametrize(
+    "error", [RuntimeError("injected"), KeyboardInterrupt()], ids=["error", "interrupt"]
+)
 @pytest.mark.parametrize(
     "step",
     [(patch_application, "rewire"), (patch_application, "set_static_shapes"), (Renewal, "apply")],
@@ -748,7 +815,12 @@ def test_an_edit_in_a_body_that_fails_or_is_interrupted_leaves_all_as_it_was(
     editor = shared.editor
     editor.view.enter(found(editor, "PartitionedCall", 2))
     editor.view.enter(found(editor, "PartitionedCall"))
-    before = editor._core.target.index, editor._core.index, editor.view.breadcrumb, editor._core.navigator.function
+    before = (
+        editor._core.target.index,
+        editor._core.index,
+        editor.view.breadcrumb,
+        editor._core.navigator.function,
+    )
     with failing(*step, 1, error), pytest.raises(type(error)):
         bypass_relu(editor)
     assert editor._core.target.index.nodes == before[0].nodes
@@ -786,24 +858,34 @@ versions { producer: 1900 }
 """
 
 
-def test_a_body_that_two_calls_give_different_dtypes_is_edited_for_one_of_them_or_by_its_name() -> None:
+def test_a_body_that_two_calls_give_different_dtypes_is_edited_for_one_of_them_or_by_its_name() -> (
+    None
+):
     graph_def = text_format.Parse(POLYMORPHIC, v1.GraphDef())
     editor = tgw.edit(graph_def)
     editor.view.enter("a", everywhere=True)
-    with pytest.raises(GraphEditError, match=r"'poly' differ in the attribute 'T'.* without everywhere"):
+    with pytest.raises(
+        GraphEditError, match=r"'poly' differ in the attribute 'T'.* without everywhere"
+    ):
         editor.bypass("relu")
     assert not editor.history.done
     editor.view.leave()
     editor.view.enter("a")
     editor.bypass("relu")
     editor.view.leave()
-    assert [editor._core.index.types[editor._core.index.op(name)] == "poly" for name in "ab"] == [False, True]
+    assert [editor._core.index.types[editor._core.index.op(name)] == "poly" for name in "ab"] == [
+        False,
+        True,
+    ]
     editor.undo()
     editor.view.leave(0)
     editor.view.enter("poly")
     editor.bypass("relu")
     editor.view.leave()
-    assert len({editor._core.index.types[editor._core.index.op(name)] for name in "ab"} - {"poly"}) == 1
+    assert (
+        len({editor._core.index.types[editor._core.index.op(name)] for name in "ab"} - {"poly"})
+        == 1
+    )
 
 
 def test_a_function_that_calls_itself_is_not_edited() -> None:
@@ -816,7 +898,9 @@ def test_a_function_that_calls_itself_is_not_edited() -> None:
     again.attr["Tout"].list.type.append(tf.float32.as_datatype_enum)
     editor = tgw.edit(graph_def)
     editor.view.enter(found(editor, "PartitionedCall"))
-    with pytest.raises(GraphEditError, match="calls itself, and an edited one would go on calling it as it was"):
+    with pytest.raises(
+        GraphEditError, match="calls itself, and an edited one would go on calling it as it was"
+    ):
         bypass_relu(editor)
     editor.view.leave()
     assert not editor.diff()
@@ -825,13 +909,17 @@ def test_a_function_that_calls_itself_is_not_edited() -> None:
 
 def test_a_python_function_in_a_body_goes_on_being_called_and_a_new_one_stays_alive() -> None:
     def scaled(x: tf.Tensor, _: tf.Variable) -> tf.Tensor:
-        return tf.function(lambda x: tf.nn.relu(tf.py_function(lambda t: t * 3.0, [x], tf.float32)))(x)
+        return tf.function(
+            lambda x: tf.nn.relu(tf.py_function(lambda t: t * 3.0, [x], tf.float32))
+        )(x)
 
     built = live(scaled)
     built.editor.view.enter(found(built.editor, "PartitionedCall"))
     bypass_relu(built.editor)
     assert built.y() == [-3, 6]
-    built.editor.insert(found(built.editor, "PyFunc"), lambda t: tf.py_function(lambda u: u + 1.0, [t], tf.float32))
+    built.editor.insert(
+        found(built.editor, "PyFunc"), lambda t: tf.py_function(lambda u: u + 1.0, [t], tf.float32)
+    )
     gc.collect()
     assert built.y() == [-2, 7]
     built.editor.undo()
@@ -849,7 +937,9 @@ def test_a_captured_placeholder_is_an_argument_that_stays() -> None:
     assert built.y() == [-5, 10]
     assert built.y({**FEED, "factor:0": 2.0}) == [-2, 4]
     argument = next(name for name in built.editor._core.index.names if "factor" in name)
-    with pytest.raises(GraphEditError, match="is an argument of the function, which its callers give"):
+    with pytest.raises(
+        GraphEditError, match="is an argument of the function, which its callers give"
+    ):
         built.editor.remove(argument, consumers=True)
     assert built.y() == [-5, 10]
 
@@ -895,7 +985,9 @@ def test_the_function_of_a_dataset_is_edited() -> None:
 
 def test_an_op_of_a_function_s_own_type_becomes_one_of_the_edited_function_s() -> None:
     def defined(x: tf.Tensor, _: tf.Variable) -> tf.Tensor:
-        return function.Defun(tf.float32, func_name="defined")(lambda t: tf.nn.relu(t * 3.0) + 1.0)(x)
+        return function.Defun(tf.float32, func_name="defined")(lambda t: tf.nn.relu(t * 3.0) + 1.0)(
+            x
+        )
 
     built = live(defined)
     editor = built.editor
@@ -904,7 +996,9 @@ def test_an_op_of_a_function_s_own_type_becomes_one_of_the_edited_function_s() -
     editor.insert(found(editor, "Mul"), lambda t: t * 2.0)
     assert built.y() == [-5, 13]
     with built.graph.as_default():
-        gradient = tf.gradients(built.graph.get_tensor_by_name("y:0"), built.graph.get_tensor_by_name("x:0"))
+        gradient = tf.gradients(
+            built.graph.get_tensor_by_name("y:0"), built.graph.get_tensor_by_name("x:0")
+        )
     assert built.session.run(gradient, FEED)[0].tolist() == [6, 6]
     editor.history.goto(0)
     assert built.y() == [1, 7]
@@ -914,7 +1008,11 @@ def test_an_op_of_a_function_s_own_type_becomes_one_of_the_edited_function_s() -
 
 
 def test_state_in_a_body_makes_its_call_one_that_has_state() -> None:
-    built = live(lambda x, _: tf.while_loop(lambda i, _: i < 2, lambda i, a: (i + 1, tf.nn.relu(a * 2.0)), [0, x])[1])
+    built = live(
+        lambda x, _: tf.while_loop(
+            lambda i, _: i < 2, lambda i, a: (i + 1, tf.nn.relu(a * 2.0)), [0, x]
+        )[1]
+    )
     loop = found(built.editor, "StatelessWhile")
     built.editor.view.enter(loop, "body")
     built.editor.insert(found(built.editor, "Relu"), lambda t: t + tf.random.uniform([2]))
@@ -928,15 +1026,23 @@ def test_state_in_a_body_makes_its_call_one_that_has_state() -> None:
 
 def test_a_gradient_function_of_the_library_is_said_to_be_of_the_function_as_it_was() -> None:
     def defined(x: tf.Tensor, _: tf.Variable) -> tf.Tensor:
-        backward = function.Defun(tf.float32, tf.float32, func_name="backward")(lambda t, g: g * 100.0 + t * 0.0)
-        forward = function.Defun(tf.float32, func_name="forward", grad_func=backward)(lambda t: tf.nn.relu(t) * 3.0)
+        backward = function.Defun(tf.float32, tf.float32, func_name="backward")(
+            lambda t, g: g * 100.0 + t * 0.0
+        )
+        forward = function.Defun(tf.float32, func_name="forward", grad_func=backward)(
+            lambda t: tf.nn.relu(t) * 3.0
+        )
         return forward(x)
 
     built = live(defined)
     built.editor.view.enter("forward")
-    assert any("has the gradient function 'backward'" in note for note in bypass_relu(built.editor).notes)
+    assert any(
+        "has the gradient function 'backward'" in note for note in bypass_relu(built.editor).notes
+    )
     with built.graph.as_default():
-        gradient = tf.gradients(built.graph.get_tensor_by_name("y:0"), built.graph.get_tensor_by_name("x:0"))
+        gradient = tf.gradients(
+            built.graph.get_tensor_by_name("y:0"), built.graph.get_tensor_by_name("x:0")
+        )
     assert built.session.run(gradient, FEED)[0].tolist() == [3, 3]
 
 
@@ -964,7 +1070,9 @@ def test_a_page_the_inspector_and_the_costs_show_the_edited_function() -> None:
     before = editor.table(batch=1).set_index("name").loc[call, "flops"]
     editor.view.enter(call)
     enter_inner(editor)
-    editor.insert(found(editor, "Mul"), lambda t: tf.linalg.matvec(tf.ones([8, 8]), tf.ones([8]))[:1] * t)
+    editor.insert(
+        found(editor, "Mul"), lambda t: tf.linalg.matvec(tf.ones([8, 8]), tf.ones([8]))[:1] * t
+    )
     added = set(editor._core.index.names)
     editor.view.leave(0)
     assert editor.table(batch=1).set_index("name").loc[call, "flops"] > before
@@ -981,7 +1089,10 @@ def test_an_edit_without_a_renewal_says_that_the_session_goes_on_as_it_was() -> 
     built.editor.view.enter(op)
     built.editor.renew = False
     report = built.editor.bypass("Relu")
-    assert any(f"A session that has run {op!r} already goes on running it as it was" in note for note in report.notes)
+    assert any(
+        f"A session that has run {op!r} already goes on running it as it was" in note
+        for note in report.notes
+    )
     assert built.y() == [1, 7]
     tgw.renew(built.session)
     assert built.y() == [-2, 7]
@@ -1037,7 +1148,11 @@ def wander(choose: random.Random, editor: GraphEditor) -> None:
 def edit_at_random(choose: random.Random, editor: GraphEditor) -> None:
     wander(choose, editor)
     index = editor._core.index
-    ops = [name for i, name in enumerate(index.names) if index.types[i] in {"Relu", "Mul", "AddV2", "Identity", "Sub"}]
+    ops = [
+        name
+        for i, name in enumerate(index.names)
+        if index.types[i] in {"Relu", "Mul", "AddV2", "Identity", "Sub"}
+    ]
     ops = [name for name in ops if index.dtypes(index.ids[name]) == ("float32",)]
     if ops:
         op, verb = choose.choice(ops), choose.randrange(5)
@@ -1068,7 +1183,9 @@ def mixed(x: tf.Tensor, v: tf.Variable) -> tf.Tensor:
 
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.sample(1)
-def test_the_graph_has_what_random_edits_in_bodies_have_made_and_undo_and_redo_lead_back(seed: int) -> None:
+def test_the_graph_has_what_random_edits_in_bodies_have_made_and_undo_and_redo_lead_back(
+    seed: int,
+) -> None:
     choose, built = random.Random(seed), live(mixed)
     editor, seen = built.editor, [built.y()]
     for _ in range(12):
@@ -1078,7 +1195,9 @@ def test_the_graph_has_what_random_edits_in_bodies_have_made_and_undo_and_redo_l
         if len(editor.history.done) > done:
             seen = [*seen[: done + 1], built.y()]
         elif editor.history.undone or editor.history.done:
-            editor.history.goto(choose.randrange(len(editor.history.done) + len(editor.history.undone) + 1))
+            editor.history.goto(
+                choose.randrange(len(editor.history.done) + len(editor.history.undone) + 1)
+            )
         assert built.y() == seen[len(editor.history.done)]
         fresh, mine = tgw.edit(built.graph)._core.index, editor._core.target.index
         assert fresh.functions == mine.functions
@@ -1088,7 +1207,9 @@ def test_the_graph_has_what_random_edits_in_bodies_have_made_and_undo_and_redo_l
 
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.sample(1)
-def test_random_edits_in_bodies_of_a_file_are_replayed_to_the_same_graph(seed: int, tmp_path: Path) -> None:
+def test_random_edits_in_bodies_of_a_file_are_replayed_to_the_same_graph(
+    seed: int, tmp_path: Path
+) -> None:
     path = live(mixed).editor.save(tmp_path / "model.meta", "x:0", "y:0")
     choose, editor = random.Random(seed), opened(path)
     for number in range(10):
@@ -1104,7 +1225,10 @@ def test_random_edits_in_bodies_of_a_file_are_replayed_to_the_same_graph(seed: i
     assert np.array_equal(other.session.run("y:0", FEED), editor.session.run("y:0", FEED))
     written = [one.save(tmp_path / f"{k}.pb").read_bytes() for k, one in enumerate((editor, other))]
     libraries = [
-        {function.signature.name: function for function in v1.GraphDef.FromString(data).library.function}
+        {
+            function.signature.name: function
+            for function in v1.GraphDef.FromString(data).library.function
+        }
         for data in written
     ]
     assert libraries[0] == libraries[1]
@@ -1112,7 +1236,9 @@ def test_random_edits_in_bodies_of_a_file_are_replayed_to_the_same_graph(seed: i
     assert nodes[0] == nodes[1]
 
 
-def test_the_functions_of_earlier_edits_go_when_nothing_calls_them_any_more(shared: Live, tmp_path: Path) -> None:
+def test_the_functions_of_earlier_edits_go_when_nothing_calls_them_any_more(
+    shared: Live, tmp_path: Path
+) -> None:
     editor = shared.editor
     editor.view.enter(found(editor, "PartitionedCall", 2))
     editor.view.enter(found(editor, "PartitionedCall"))
@@ -1125,7 +1251,11 @@ def test_the_functions_of_earlier_edits_go_when_nothing_calls_them_any_more(shar
     editor.view.leave(0)
     assert edited_functions(editor) == made[-1]
     library = v1.GraphDef.FromString(editor.save(tmp_path / "edited.pb").read_bytes()).library
-    edited = {function.signature.name for function in library.function if "_edited_" in function.signature.name}
+    edited = {
+        function.signature.name
+        for function in library.function
+        if "_edited_" in function.signature.name
+    }
     assert edited == made[-1]
     for names in (made[1], made[0], frozenset()):
         editor.undo()
@@ -1147,18 +1277,29 @@ def with_arguments(request: pytest.FixtureRequest, tmp_path: Path) -> GraphEdito
     module.f = tf.function(two_results, input_signature=specs)
     if request.param == "tf.function":
         return tgw.edit(module.f)
-    tf.saved_model.save(module, str(tmp_path / "model"), signatures=module.f.get_concrete_function())
+    tf.saved_model.save(
+        module, str(tmp_path / "model"), signatures=module.f.get_concrete_function()
+    )
     return tgw.edit(tmp_path / "model")
 
 
-def test_what_a_function_cannot_hold_of_its_arguments_is_refused(with_arguments: GraphEditor) -> None:
+def test_what_a_function_cannot_hold_of_its_arguments_is_refused(
+    with_arguments: GraphEditor,
+) -> None:
     editor = with_arguments
     before = [node.SerializeToString(deterministic=True) for node in editor._core.index.nodes]
-    with pytest.raises(GraphEditError, match=r"'x' is an argument of the function.*place the ops that read it"):
+    with pytest.raises(
+        GraphEditError, match=r"'x' is an argument of the function.*place the ops that read it"
+    ):
         editor.set_device("x", "/cpu:0")
-    with pytest.raises(GraphEditError, match=r"'x' is an argument of the function.*add the control inputs to the ops"):
+    with pytest.raises(
+        GraphEditError,
+        match=r"'x' is an argument of the function.*add the control inputs to the ops",
+    ):
         editor.add_control_inputs("x", "second")
-    assert [node.SerializeToString(deterministic=True) for node in editor._core.index.nodes] == before
+    assert [
+        node.SerializeToString(deterministic=True) for node in editor._core.index.nodes
+    ] == before
     assert editor.history.lines == ()
 
     report = editor.set_device(editor.ops("x", "y", "first"), "/device:CPU:0")

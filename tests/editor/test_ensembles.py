@@ -1,4 +1,6 @@
-"""One call of `clone` makes an ensemble of a function or of a Keras model: as modules, or in a graph with a session."""
+"""One call of `clone` makes an ensemble of a function or of a Keras model: as modules, or in a
+graph with a session.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,9 @@ class Net(tf.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        self.w = tf.Variable(np.random.default_rng(1).normal(size=(4, 4)).astype(np.float32), name="net/w")
+        self.w = tf.Variable(
+            np.random.default_rng(1).normal(size=(4, 4)).astype(np.float32), name="net/w"
+        )
         self.b = tf.Variable([1.0, 2.0, 3.0, 4.0], name="net/b", trainable=False)
         keys = tf.constant([0, 1], tf.int64)
         content = tf.lookup.KeyValueTensorInitializer(keys, tf.constant([0.5, 2.0]))
@@ -85,7 +89,9 @@ def test_times_makes_modules_with_variables_of_their_own(model: keras.Model) -> 
 def test_initial_values_of_a_keras_model_are_drawn_for_each_member(model: keras.Model) -> None:
     members = tgw.edit(model).clone(into="member", times=3, init="initial")
     kernels = [member["sequential/hidden/kernel"].numpy() for member in members]
-    assert all(np.abs(a - b).max() > 0 for a, b in ((kernels[0], kernels[1]), (kernels[1], kernels[2])))
+    assert all(
+        np.abs(a - b).max() > 0 for a, b in ((kernels[0], kernels[1]), (kernels[1], kernels[2]))
+    )
     assert all(not np.array_equal(kernel, model.layers[0].kernel) for kernel in kernels)
     assert members[0]["sequential/norm/moving_mean"].numpy().tolist() == [0.0] * 8
     assert members[0](X).shape == (5, 3)
@@ -145,10 +151,15 @@ def test_a_model_that_keras_cannot_make_anew_is_refused(model: keras.Model) -> N
     assert not editor._core.executor.copies
 
 
-def test_init_takes_arrays_words_and_checkpoints_for_modules(model: keras.Model, tmp_path: Path) -> None:
+def test_init_takes_arrays_words_and_checkpoints_for_modules(
+    model: keras.Model, tmp_path: Path
+) -> None:
     editor = tgw.edit(model)
     zeros = np.zeros([4, 8], np.float32)
-    copy = editor.clone(into="copy", init={"sequential/hidden/kernel": zeros, "sequential/norm/moving_mean": "initial"})
+    copy = editor.clone(
+        into="copy",
+        init={"sequential/hidden/kernel": zeros, "sequential/norm/moving_mean": "initial"},
+    )
     assert not copy["sequential/hidden/kernel"].numpy().any()
     assert copy["sequential/norm/moving_mean"].numpy().tolist() == [0.0] * 8
     np.testing.assert_array_equal(copy["sequential/out/kernel"], model.layers[2].kernel)
@@ -196,7 +207,11 @@ def test_reseed_draws_other_noise_in_ops_and_in_called_functions() -> None:
     @tf.function(input_signature=[tf.TensorSpec([], name="x")])
     def noisy(x: tf.Tensor) -> Any:
         stateless = tf.random.stateless_normal([], seed=[1, 2])
-        return {"inner": inner(x), "op": x + tf.random.normal([], seed=4), "stateless": x + stateless}
+        return {
+            "inner": inner(x),
+            "op": x + tf.random.normal([], seed=4),
+            "stateless": x + stateless,
+        }
 
     editor = tgw.edit(noisy)
     tf.random.set_seed(1)
@@ -213,15 +228,24 @@ def test_reseed_draws_other_noise_in_ops_and_in_called_functions() -> None:
 
 
 def test_modules_can_share_some_variables(model: keras.Model) -> None:
-    members = tgw.edit(model).clone(into="member", times=2, variables={"sequential/hidden/kernel": "shared"})
-    assert all(member["sequential/hidden/kernel"] is model.layers[0].kernel.value for member in members)
+    members = tgw.edit(model).clone(
+        into="member", times=2, variables={"sequential/hidden/kernel": "shared"}
+    )
+    assert all(
+        member["sequential/hidden/kernel"] is model.layers[0].kernel.value for member in members
+    )
     assert members[0]["sequential/out/kernel"] is not members[1]["sequential/out/kernel"]
 
 
 def test_a_module_takes_the_options_of_copies_in_graphs(model: keras.Model) -> None:
     editor = tgw.edit(model)
-    copy = editor.clone(into="copy", placeholders=True, src_scope="sequential")  # its inputs are arguments anyway
-    assert all(variable.name.startswith("copy/") and "sequential" not in variable.name for variable in copy.variables)
+    copy = editor.clone(
+        into="copy", placeholders=True, src_scope="sequential"
+    )  # its inputs are arguments anyway
+    assert all(
+        variable.name.startswith("copy/") and "sequential" not in variable.name
+        for variable in copy.variables
+    )
     with pytest.raises(NotClonable, match="does not lie in src_scope 'nowhere'"):
         editor.clone(into="other", src_scope="nowhere")
     editor.clone(into="member", times=2)
@@ -240,7 +264,9 @@ def test_a_module_reads_another_tensor_in_place_of_one() -> None:
     relu = editor.find("type:Relu").ops[0]
     copy = editor.clone(into="both", replace={b: f"{relu}:0"})
     assert copy(tf.constant(2.0), tf.constant(0.0)).numpy() == 22.0
-    part = editor.clone([b], [editor._core.executor.ends[1].popitem()[1]], into="part", replace={a: b})
+    part = editor.clone(
+        [b], [editor._core.executor.ends[1].popitem()[1]], into="part", replace={a: b}
+    )
     assert part(tf.constant(3.0)).numpy() == 33.0
     with pytest.raises(NotClonable, match="is computed from"):
         editor.clone(into="loop", replace={a: f"{relu}:0"})
@@ -256,7 +282,9 @@ def test_a_keras_model_goes_into_a_graph_with_its_values(model: keras.Model) -> 
         copies = tgw.edit(model).clone(into="member", times=2, graph=graph, session=session)
         assert [copy.scope for copy in copies] == ["member_0", "member_1"]
         trained = {v.op.name for v in graph.get_collection("trainable_variables")}
-        assert trained == {f"member_{k}/{v.path}" for k in (0, 1) for v in model.trainable_variables}
+        assert trained == {
+            f"member_{k}/{v.path}" for k in (0, 1) for v in model.trainable_variables
+        }
         for copy in copies:
             found = session.run(copy["output_0"], {copy["inputs"]: X})
             np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
@@ -311,14 +339,18 @@ def test_a_copy_in_a_graph_follows_the_model_by_sync(model: keras.Model) -> None
         assert copy.drift()["sequential/hidden/kernel:0"] == pytest.approx(1)
         copy.sync()
         assert max(copy.drift().values()) == 0
-        np.testing.assert_allclose(session.run(copy["output_0"], {copy["inputs"]: X}), expected, rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(
+            session.run(copy["output_0"], {copy["inputs"]: X}), expected, rtol=1e-5, atol=1e-6
+        )
 
 
 def test_initial_values_devices_and_arrays_go_into_the_graph(model: keras.Model) -> None:
     graph, trained = tf.Graph(), model.layers[0].kernel.numpy()
     with session_of(graph) as session:
         editor = tgw.edit(model)
-        a, b = editor.clone(into="m", devices=["/CPU:0", "/CPU:0"], init="initial", graph=graph, session=session)
+        a, b = editor.clone(
+            into="m", devices=["/CPU:0", "/CPU:0"], init="initial", graph=graph, session=session
+        )
         first, second = (session.run(copy.variables[0]) for copy in (a, b))
         assert not np.array_equal(first, second)
         assert not np.array_equal(first, trained)
@@ -368,16 +400,24 @@ def test_a_preview_of_a_clone_into_a_graph_changes_nothing(model: keras.Model) -
     assert (len(preview.new), graph.get_operations()) == (8, [])
 
 
-def test_a_function_s_body_in_a_saved_model_goes_into_a_graph(model: keras.Model, tmp_path: Path) -> None:
+def test_a_function_s_body_in_a_saved_model_goes_into_a_graph(
+    model: keras.Model, tmp_path: Path
+) -> None:
     model.export(str(tmp_path / "saved"), verbose=False)
     editor = tgw.edit(str(tmp_path / "saved"))
     assert editor._core.executor.boundary is not None
     graph, expected = tf.Graph(), model(X)
     with session_of(graph) as session:
         copy = editor.clone(into="copy", graph=graph, session=session)
-        (fed,) = [op for op in graph.get_operations() if op.type == "Placeholder" and "Initializer" not in op.name]
+        (fed,) = [
+            op
+            for op in graph.get_operations()
+            if op.type == "Placeholder" and "Initializer" not in op.name
+        ]
         (result,) = editor._core.view.body.returns.values()
-        np.testing.assert_allclose(session.run(copy[result], {fed.outputs[0]: X}), expected, rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(
+            session.run(copy[result], {fed.outputs[0]: X}), expected, rtol=1e-5, atol=1e-6
+        )
 
 
 def test_refusals_leave_the_graph_as_it_was(model: keras.Model) -> None:
@@ -414,8 +454,14 @@ def test_a_part_of_a_graph_is_called_by_a_function_with_its_values() -> None:
 
     original, editor = tgw.example(), tgw.edit(function)
     expected = original.session.run("net/logits:0", {"x:0": np.tanh(X)})
-    grown = original.clone("x:0", "net/logits:0", into="net", graph=editor, replace={"x:0": "Tanh:0"})
-    assert [v.name for v in grown.variables] == ["net/net/hidden/w:0", "net/net/hidden/b:0", "net/net/w:0"]
+    grown = original.clone(
+        "x:0", "net/logits:0", into="net", graph=editor, replace={"x:0": "Tanh:0"}
+    )
+    assert [v.name for v in grown.variables] == [
+        "net/net/hidden/w:0",
+        "net/net/hidden/b:0",
+        "net/net/w:0",
+    ]
     module = editor.to_module()
     found = module(X)
     np.testing.assert_allclose(found["net"], expected, rtol=1e-4, atol=1e-5)
@@ -431,7 +477,9 @@ def test_a_part_of_a_graph_is_called_by_a_function_with_its_values() -> None:
 def test_an_ensemble_of_a_model_is_called_by_a_function(model: keras.Model) -> None:
     function = tf.function(lambda x: x * 2.0, input_signature=[tf.TensorSpec([None, 4], name="x")])
     editor = tgw.edit(function)
-    tgw.edit(model).clone(into="m", times=2, init="initial", graph=editor, replace={"features:0": "x:0"})
+    tgw.edit(model).clone(
+        into="m", times=2, init="initial", graph=editor, replace={"features:0": "x:0"}
+    )
     found = editor.to_function()(X)
     assert len(found) == 3
     np.testing.assert_allclose(found[0], X * 2)
@@ -444,7 +492,10 @@ def test_a_clone_into_a_function_needs_a_tensor_for_each_input() -> None:
     with pytest.raises(NotClonable, match=r"give replace=\{'x:0': tensor of the function\}"):
         original.clone("x:0", "net/logits:0", into="net", graph=editor)
     assert editor.history.lines == ()
-    assert len(original.preview(original.clone, "x:0", "net/logits:0", into="net", graph=editor).new) == 3
+    assert (
+        len(original.preview(original.clone, "x:0", "net/logits:0", into="net", graph=editor).new)
+        == 3
+    )
 
 
 def test_a_clone_of_an_edited_function_is_the_edited_function() -> None:
@@ -457,7 +508,11 @@ def test_a_clone_of_an_edited_function_is_the_edited_function() -> None:
     editor.insert(result, tf.negative)
     editor.call(result, tf.exp, into="head")
     given = tf.constant([1.0])
-    for made in (editor.clone(into="copy"), *editor.clone(into="many", times=2), editor.to_module()):
+    for made in (
+        editor.clone(into="copy"),
+        *editor.clone(into="many", times=2),
+        editor.to_module(),
+    ):
         values = {key: value.numpy().tolist() for key, value in made(given).items()}
         assert values.keys() == {"relu", "head"}
         assert values["relu"] == [-1.0]

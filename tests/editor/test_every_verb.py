@@ -1,4 +1,6 @@
-"""Every verb on every kind of source works or is refused in a sentence; docs/verbs.md says which."""
+"""Every verb on every kind of source works or is refused in a sentence; docs/verbs.md says
+which.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ def defects_of(found: dict[str, dict[str, Outcome]]) -> list[str]:
 @pytest.mark.parametrize("kind", ["graph and session", "`tf.function`", slow("SavedModel of TF 1")])
 @pytest.mark.sample(1)
 @pytest.mark.slow
-def test_no_verb_on_a_source_fails_other_than_by_a_refusal_and_undo_takes_each_edit_back(kind: str) -> None:
+def test_no_verb_on_a_source_fails_other_than_by_a_refusal_and_undo_takes_each_edit_back(
+    kind: str,
+) -> None:
     found = outcomes([kind])
     assert defects_of(found) == []
     assert all(found.values())
@@ -35,5 +39,9 @@ def test_no_verb_fails_other_than_by_a_refusal_and_undo_takes_each_edit_back(
 
 
 @pytest.mark.slow
-def test_the_page_of_the_documentation_is_what_was_found(found: dict[str, dict[str, Outcome]]) -> None:
-    assert PAGE.read_text(encoding="utf-8").startswith(page(found)), "python -m tests.editor.verbs writes it"
+def test_the_page_of_the_documentation_is_what_was_found(
+    found: dict[str, dict[str, Outcome]],
+) -> None:
+    assert PAGE.read_text(encoding="utf-8").startswith(page(found)), (
+        "python -m tests.editor.verbs writes it"
+    )

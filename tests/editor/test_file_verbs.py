@@ -1,4 +1,6 @@
-"""Each verb on files: what works where TensorFlow is not installed, with the same result, and what asks for it."""
+"""Each verb on files: what works where TensorFlow is not installed, with the same result, and what
+asks for it.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +51,9 @@ Bare = Callable[[str], tuple[dict[str, Outcome], Path]]
 
 @pytest.fixture(scope="module")
 def bare(models: Path, tmp_path_factory: pytest.TempPathFactory) -> Bare:
-    """What verbs do on a kind of file where TensorFlow is not installed, and the folder of the edited graphs."""
+    """What verbs do on a kind of file where TensorFlow is not installed, and the folder of the
+    edited graphs.
+    """
 
     @cache
     def done(kind: str) -> tuple[dict[str, Outcome], Path]:
@@ -71,13 +75,19 @@ def test_without_tensorflow_no_verb_fails_other_than_by_a_sentence(kind: str, ba
     texts = [f"{verb}: {each.text}" for verb, each in bare(kind)[0].items()]
     assert [text for text in texts if "DEFECT" in text] == []
     refused = [text for text in texts if "TensorFlow" in text and "[tensorflow]" in text]
-    assert [text for text in refused if not text.endswith(("'tfgraphwidget[tensorflow]'.", "its checkpoint."))] == []
+    assert [
+        text
+        for text in refused
+        if not text.endswith(("'tfgraphwidget[tensorflow]'.", "its checkpoint."))
+    ] == []
 
 
 @pytest.mark.slow
 def test_the_page_of_the_documentation_says_what_works_without_tensorflow(bare: Bare) -> None:
     done = {kind: bare(kind)[0] for kind in file_verbs.KINDS}
-    assert without_tensorflow(done) in PAGE.read_text(encoding="utf-8"), "python -m tests.editor.verbs writes it"
+    assert without_tensorflow(done) in PAGE.read_text(encoding="utf-8"), (
+        "python -m tests.editor.verbs writes it"
+    )
 
 
 @pytest.mark.parametrize("kind", file_verbs.KINDS)
@@ -94,10 +104,15 @@ def nodes(path: Path) -> dict[str, bytes]:
     """The ops of a file by name."""
     graph_def = tf.compat.v1.GraphDef.FromString(path.read_bytes())
     for node in graph_def.node:
-        for name in ("_output_shapes", "output_shapes"):  # those that are unknown without TensorFlow
+        for name in (
+            "_output_shapes",
+            "output_shapes",
+        ):  # those that are unknown without TensorFlow
             node.attr.pop(name, None)
         definition = op_def_registry.get(node.op)
-        for attr in definition.attr if definition else ():  # TensorFlow's importer writes defaults out
+        for attr in (
+            definition.attr if definition else ()
+        ):  # TensorFlow's importer writes defaults out
             if attr.HasField("default_value") and node.attr.get(attr.name) == attr.default_value:
                 node.attr.pop(attr.name)
     functions = {function.signature.name: function for function in graph_def.library.function}
@@ -105,7 +120,9 @@ def nodes(path: Path) -> dict[str, bytes]:
     return {name: each.SerializeToString(deterministic=True) for name, each in every.items()}
 
 
-BY_TENSORFLOW = {"insert"}  # the gradient of what is inserted, which a note says is lacking without it
+BY_TENSORFLOW = {
+    "insert"
+}  # the gradient of what is inserted, which a note says is lacking without it
 
 
 @pytest.mark.parametrize("kind", ["`.meta`, checkpoint", "frozen `.pb`", "SavedModel"])
@@ -114,7 +131,11 @@ def test_edits_without_tensorflow_give_the_graphs_that_they_give_with_it(
     kind: str, bare: Bare, models: Path, tmp_path: Path
 ) -> None:
     done, out = bare(kind)
-    edits = [verb for verb, each in done.items() if each.edited and each.text == "ok" and verb not in BY_TENSORFLOW]
+    edits = [
+        verb
+        for verb, each in done.items()
+        if each.edited and each.text == "ok" and verb not in BY_TENSORFLOW
+    ]
     assert len(edits) > 30
     again = file_verbs.run(models, tmp_path, [kind], edits)[kind]
     refused = {verb for verb, each in again.items() if each.text != "ok"}
@@ -122,7 +143,11 @@ def test_edits_without_tensorflow_give_the_graphs_that_they_give_with_it(
     different: list[str] = []
     for path in sorted(tmp_path.glob("*/*.pb")):
         with_it, without = nodes(path), nodes(out / path.relative_to(tmp_path))
-        different += [f"{path.stem}: {n}" for n in with_it.keys() | without if with_it.get(n) != without.get(n)]
+        different += [
+            f"{path.stem}: {n}"
+            for n in with_it.keys() | without
+            if with_it.get(n) != without.get(n)
+        ]
     assert different == []
 
 
@@ -132,7 +157,8 @@ def test_other_files_open_as_those_do_without_tensorflow(
     code = (
         "import sys; from pathlib import Path; from tests.editor.file_verbs import run\n"
         f"done = run(Path({str(models)!r}), Path({str(tmp_path)!r}), {ALIKE!r}, {SOME!r})\n"
-        "print(*(f'{k} {v}: {e.text}' for k, by in done.items() for v, e in by.items() if e.text != 'ok'), len(done))"
+        "print(*(f'{k} {v}: {e.text}' for k, by in done.items() for v, e in by.items() if e.text "
+        "!= 'ok'), len(done))"
     )
     packages = packages_without_tensorflow(tmp_path_factory.mktemp("packages"))
     run = run_without_tensorflow(packages, "-c", code, cwd=tmp_path)
@@ -140,9 +166,19 @@ def test_other_files_open_as_those_do_without_tensorflow(
 
 
 @pytest.mark.slow
-def test_where_tensorflow_is_installed_nothing_of_this_imports_it(bare: Bare, models: Path, tmp_path: Path) -> None:
+def test_where_tensorflow_is_installed_nothing_of_this_imports_it(
+    bare: Bare, models: Path, tmp_path: Path
+) -> None:
     """But shapes that do not follow by our own shape functions, and clones with values."""
-    command = [sys.executable, "-m", "tests.editor.file_verbs", str(models), str(tmp_path), "`.pb`", "SavedModel"]
+    command = [
+        sys.executable,
+        "-m",
+        "tests.editor.file_verbs",
+        str(models),
+        str(tmp_path),
+        "`.pb`",
+        "SavedModel",
+    ]
     subprocess.run(command, check=True, cwd=Path(__file__).parents[2], capture_output=True)
     for kind, verbs in file_verbs.read(tmp_path).items():
         works = {verb for verb, each in bare(kind)[0].items() if not each.is_refused}
@@ -151,24 +187,46 @@ def test_where_tensorflow_is_installed_nothing_of_this_imports_it(bare: Bare, mo
         assert asks & works - ASKS[kind] == set()
 
 
-# What TensorFlow refuses, and we cannot: shapes behind op types that we do not infer, which are unknown then, and the
-# initial values of variables that come without any.
+# What TensorFlow refuses, and we cannot: shapes behind op types that we do not infer, which are
+# unknown then, and the initial values of variables that come without any.
 ACCEPTED = {"frozen `.pb`": {"bypass MatMul"}, "SavedModel": {"add"}}
-# What TensorFlow is imported for where it is installed: values of clones, the check of what is written, other shapes.
-_VALUES = {"add", "add with values", "clone with variables", "clone init initial", "clone init value", "edit"}
+# What TensorFlow is imported for where it is installed: values of clones, the check of what is
+# written, other shapes.
+_VALUES = {
+    "add",
+    "add with values",
+    "clone with variables",
+    "clone init initial",
+    "clone init value",
+    "edit",
+}
 _WRITTEN = {"save .meta", "save frozen .pb"}
 _SHAPES = {
-    *("bypass MatMul", "cast", "change_batch_size", "fold_constants", "merge_duplicates", "obfuscate_names"),
+    *(
+        "bypass MatMul",
+        "cast",
+        "change_batch_size",
+        "fold_constants",
+        "merge_duplicates",
+        "obfuscate_names",
+    ),
     *("set_input", "set_input dtype", "set_attr shapes", "set_constant placeholder"),
 }
-ASKS = {"`.pb`": _VALUES | _WRITTEN | _SHAPES, "SavedModel": {"add", "add with values", "save .html"} | _WRITTEN}
+ASKS = {
+    "`.pb`": _VALUES | _WRITTEN | _SHAPES,
+    "SavedModel": {"add", "add with values", "save .html"} | _WRITTEN,
+}
 
 
 def test_the_impact_of_each_command_is_what_it_then_changes(models: Path, tmp_path: Path) -> None:
     tried = set[str]()
     kinds, normalized = file_verbs.sources(models), normalised("fused")[0]
     names = [*file_verbs.VERBS]
-    calls = [*product((kinds["`.meta`, checkpoint"], kinds["frozen `.pb`"]), names[names.index("clone") :])]
+    calls = [
+        *product(
+            (kinds["`.meta`, checkpoint"], kinds["frozen `.pb`"]), names[names.index("clone") :]
+        )
+    ]
     for opened, name in [*calls, (lambda: tgw.edit(normalized), "passes.fold_batch_norm")]:
         editor, act = opened(), file_verbs.VERBS[name]
         if name in tried:
@@ -190,14 +248,18 @@ def test_the_impact_of_each_command_is_what_it_then_changes(models: Path, tmp_pa
         assert len(editor.history.done) == len(earlier)
         check_impact(told, editor.apply(last.command), index, editor._core.index)
         tried.add(last.command.verb())
-    assert tried == commands().keys() - WITHOUT_IMPACT, "a verb of tests/editor/file_verbs.py makes each"
+    assert tried == commands().keys() - WITHOUT_IMPACT, (
+        "a verb of tests/editor/file_verbs.py makes each"
+    )
 
 
 WITHOUT_IMPACT = {"call"}
 """What a function adds is known once it was called."""
 
 
-def check_impact(told: edits.Edits | edits.Preview, done: edits.Edits, old: GraphIndex, new: GraphIndex) -> None:
+def check_impact(
+    told: edits.Edits | edits.Preview, done: edits.Edits, old: GraphIndex, new: GraphIndex
+) -> None:
     """Compare what an edit was to do with what it says that it has done, and with the graphs."""
     before, after = (
         {node.name: (node.op, *node.input, node.device) for node in index.nodes if node is not None}
@@ -207,8 +269,14 @@ def check_impact(told: edits.Edits | edits.Preview, done: edits.Edits, old: Grap
         assert len(told.ops) * len(told.scopes) <= len(done.added)
         told = done
     assert replace(told, lost=(), notes=()) == replace(done, lost=(), notes=())
-    assert after.keys() - before.keys() == {*told.added, *(new for _, new in told.renamed)} - before.keys()
-    assert before.keys() - after.keys() == {*told.removed, *(old for old, _ in told.renamed)} - after.keys()
+    assert (
+        after.keys() - before.keys()
+        == {*told.added, *(new for _, new in told.renamed)} - before.keys()
+    )
+    assert (
+        before.keys() - after.keys()
+        == {*told.removed, *(old for old, _ in told.renamed)} - after.keys()
+    )
     assert {name for name in before.keys() & after.keys() if before[name] != after[name]} <= {
         *told.changed,
         *told.added,

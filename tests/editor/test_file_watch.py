@@ -1,4 +1,6 @@
-"""`tgw.edit(path, watch=True)`: it follows its file, or says what no longer fits; then nothing has changed."""
+"""`tgw.edit(path, watch=True)`: it follows its file, or says what no longer fits; then nothing has
+changed.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +47,9 @@ def test_a_file_that_is_as_it_was_is_not_opened_again(editor: GraphEditor) -> No
     assert editor._core.index is index
 
 
-def test_a_file_that_is_touched_or_written_as_it_was_is_not_opened_again(editor: GraphEditor, path: Path) -> None:
+def test_a_file_that_is_touched_or_written_as_it_was_is_not_opened_again(
+    editor: GraphEditor, path: Path
+) -> None:
     index, content = editor._core.index, path.read_bytes()
     editor.source.reload()
     os.utime(path, ns=(1, 1))
@@ -58,7 +62,9 @@ def test_a_file_that_is_touched_or_written_as_it_was_is_not_opened_again(editor:
     assert editor.source.reload() == "m.pb has changed; it was opened again."
 
 
-def test_edits_marks_and_open_scopes_are_kept_and_listeners_stay(editor: GraphEditor, path: Path) -> None:
+def test_edits_marks_and_open_scopes_are_kept_and_listeners_stay(
+    editor: GraphEditor, path: Path
+) -> None:
     told: list[int] = []
     editor._core.listeners.append(lambda: told.append(len(editor._core.index)))
     editor.rename("net/c", "net/last")
@@ -66,7 +72,10 @@ def test_edits_marks_and_open_scopes_are_kept_and_listeners_stay(editor: GraphEd
     editor.mark("x:0", "net/b:0")
     editor._core.save_notices = ["of a save of the file as it was"]
     path.write_bytes(graph_def("x", "net/new", "net/a", "net/b", "net/c"))
-    assert editor.source.reload() == "m.pb has changed; it was opened again, and 1 edit was made again."
+    assert (
+        editor.source.reload()
+        == "m.pb has changed; it was opened again, and 1 edit was made again."
+    )
     assert list(editor._core.index.names) == ["x", "net/new", "net/a", "net/b", "net/last"]
     assert told[-1] == 5
     assert (editor.inputs, editor.outputs) == (("x:0",), ("net/b:0",))
@@ -77,7 +86,9 @@ def test_edits_marks_and_open_scopes_are_kept_and_listeners_stay(editor: GraphEd
     assert "was opened again" in notice
 
 
-def test_an_edit_that_no_longer_fits_is_named_and_all_stays(editor: GraphEditor, path: Path) -> None:
+def test_an_edit_that_no_longer_fits_is_named_and_all_stays(
+    editor: GraphEditor, path: Path
+) -> None:
     editor.rename("net/a", "net/first")
     editor.bypass("net/b")
     index = editor._core.index
@@ -91,7 +102,9 @@ def test_an_edit_that_no_longer_fits_is_named_and_all_stays(editor: GraphEditor,
     assert sum("m.pb" in notice for notice in editor.source.notices) == 1
 
 
-def test_half_a_file_and_none_leave_the_drawing_until_it_is_there_again(editor: GraphEditor, path: Path) -> None:
+def test_half_a_file_and_none_leave_the_drawing_until_it_is_there_again(
+    editor: GraphEditor, path: Path
+) -> None:
     index, data = editor._core.index, graph_def("x", "net/a", "net/z")
     path.write_bytes(data[: len(data) // 2])
     assert "cannot be read" in editor.source.reload()
@@ -119,7 +132,9 @@ def test_another_model_is_reported_as_one(editor: GraphEditor, path: Path) -> No
     assert editor.source.reload() == "m.pb holds another model now; it was opened again."
 
 
-def test_what_the_editor_writes_there_itself_is_not_opened_again(editor: GraphEditor, path: Path) -> None:
+def test_what_the_editor_writes_there_itself_is_not_opened_again(
+    editor: GraphEditor, path: Path
+) -> None:
     editor.rename("net/c", "net/last")
     editor.save(path)
     assert editor.source.reload() == ""

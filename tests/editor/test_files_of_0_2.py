@@ -1,7 +1,8 @@
-"""Files that version 0.2 wrote are read: the edits of ".json", ".py" and ".tgw" give the graphs that they gave then.
+"""Files that version 0.2 wrote are read: the edits of ".json", ".py" and ".tgw" give the graphs
+that they gave then.
 
-The archive beside this file was written by 0.2: three models, and for each edit of each the files of the edit and the
-graph that it gave.
+The archive beside this file was written by 0.2: three models, and for each edit of each the files
+of the edit and the graph that it gave.
 """
 
 from __future__ import annotations
@@ -37,7 +38,11 @@ def opened(files: Path, model: str) -> tgw.GraphEditor:
     folder = files / "models"
     if model == "meta":
         return tgw.edit(folder / "m.ckpt.meta", checkpoint=str(folder / "m.ckpt"))
-    return tgw.edit(folder / "frozen.pb") if model == "frozen" else tgw.edit(folder / "saved", signature="twice")
+    return (
+        tgw.edit(folder / "frozen.pb")
+        if model == "frozen"
+        else tgw.edit(folder / "saved", signature="twice")
+    )
 
 
 CHANGED_SINCE = {
@@ -96,7 +101,9 @@ def test_scripts_run_with_the_names_of_today(
     assert wrong == []
 
 
-def test_the_command_line_runs_a_script(files: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_command_line_runs_a_script(
+    files: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(files)
     assert main(["run-script", "frozen/place.py", "--out", str(tmp_path / "now.pb")]) == 0
     assert not tgw.edit(tmp_path / "now.pb").diff(files / "frozen" / "place.pb")
@@ -123,7 +130,8 @@ def test_what_is_no_script_of_0_2_stays_as_it_is() -> None:
 REWRITTEN = {
     "editor.replace_input('x:0', [8, 4], renew='never')": "editor.renew = False; "
     "editor.passes.set_input('x:0', [8, 4]); editor.renew = True",
-    "if 1:\n    editor.bypass('x', renew='never')": "if 1:\n    editor.renew = False; editor.bypass('x'); "
+    "if 1:\n    editor.bypass('x', renew='never')": "if 1:\n    editor.renew = False; "
+    "editor.bypass('x'); "
     "editor.renew = True",
     "for _ in 'ab': editor.connect('a', 'b', 0, mend='Cast', renew='always')": "for _ in 'ab': "
     "editor.connect('a', 'b', 0, adapter='Cast')",
@@ -133,9 +141,11 @@ REWRITTEN = {
     "editor.bypass(editor.of_type(*types))": "editor.bypass(editor.ops(type=types))",
     "editor.enclosed(seeds=['a'] + more, by='b')": "editor.ops(*['a'] + more).connected(until='b')",
     "editor.enclosed()": "editor.enclosed()",
-    "copy = editor.grow(\n    at='x:0',  # here\n    function=f,\n)": "copy = editor.call(\n    at='x:0',  # here\n"
+    "copy = editor.grow(\n    at='x:0',  # here\n    function=f,\n)": "copy = editor.call(\n    "
+    "at='x:0',  # here\n"
     "    function=f,\n)",
-    "editor.bypass('x', renew=how)": "editor.renew = how != 'never'; editor.bypass('x'); editor.renew = True",
+    "editor.bypass('x', renew=how)": "editor.renew = how != 'never'; editor.bypass('x'); "
+    "editor.renew = True",
 }
 
 
@@ -148,7 +158,10 @@ def test_scripts_are_rewritten_line_by_line(script: str) -> None:
 def test_a_script_in_another_encoding_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     tgw.example().save("net.pb")
-    text = "import tfgraphwidget as tgw\neditor = tgw.edit('net.pb')\neditor.place('loss', '/cpu:0')  # é\n"
+    text = (
+        "import tfgraphwidget as tgw\neditor = tgw.edit('net.pb')\neditor.place('loss', "
+        "'/cpu:0')  # é\n"
+    )
     (tmp_path / "latin.py").write_bytes(b"# -*- coding: latin-1 -*-\n" + text.encode("latin-1"))
     (tmp_path / "marked.py").write_bytes(b"\xef\xbb\xbf" + text.encode())
     assert main(["run-script", "latin.py", "--out", "a.pb"]) == 0

@@ -1,4 +1,6 @@
-"""Functions that TensorFlow has frozen have v1 loops and conditionals: they run, are edited, and are saved."""
+"""Functions that TensorFlow has frozen have v1 loops and conditionals: they run, are edited, and
+are saved.
+"""
 
 from __future__ import annotations
 
@@ -21,14 +23,20 @@ ROUNDS = 4
 
 
 def frozen(of: str) -> Any:
-    """A frozen ConcreteFunction of x with a loop around a conditional; `of` says whether it or its graph."""
+    """A frozen ConcreteFunction of x with a loop around a conditional; `of` says whether it or its
+    graph.
+    """
     weight = tf.Variable(WEIGHT)
 
     def body(i: Any, v: Any) -> Any:
         return i + 1, tf.cond(tf.equal(i % 2, 0), lambda: tf.tanh(v) * weight, lambda: v + weight)
 
-    loop = tf.function(lambda x: {"y": tf.while_loop(lambda i, _: i < ROUNDS, body, [0, x])[1]}, autograph=False)
-    function = convert_variables_to_constants_v2(loop.get_concrete_function(tf.TensorSpec([2], tf.float32, "x")))
+    loop = tf.function(
+        lambda x: {"y": tf.while_loop(lambda i, _: i < ROUNDS, body, [0, x])[1]}, autograph=False
+    )
+    function = convert_variables_to_constants_v2(
+        loop.get_concrete_function(tf.TensorSpec([2], tf.float32, "x"))
+    )
     return function if of == "function" else function.graph
 
 
@@ -52,7 +60,9 @@ def close(found: Any, value: np.ndarray) -> None:
 
 def tanh_of(editor: tgw.GraphEditor) -> str:
     (name,) = (
-        name for name, kind in zip(editor._core.index.names, editor._core.index.types, strict=True) if kind == "Tanh"
+        name
+        for name, kind in zip(editor._core.index.names, editor._core.index.types, strict=True)
+        if kind == "Tanh"
     )
     return name
 
@@ -92,16 +102,22 @@ def test_it_is_saved_edited(editor: tgw.GraphEditor, name: str, tmp_path: Path) 
     close(again.probe(output, {fed: X})[output].value, value)
 
 
-def test_a_gradient_is_refused_in_a_sentence_and_only_where_one_is_asked_for(editor: tgw.GraphEditor) -> None:
+def test_a_gradient_is_refused_in_a_sentence_and_only_where_one_is_asked_for(
+    editor: tgw.GraphEditor,
+) -> None:
     module, x = editor.to_module(), tf.Variable(X)
     with tf.GradientTape() as tape:
         y = module(x)
     close(y, expected(X))
-    with pytest.raises(NotClonable, match=r"has while loops or conditionals of TensorFlow 1, which cannot .*\.$"):
+    with pytest.raises(
+        NotClonable, match=r"has while loops or conditionals of TensorFlow 1, which cannot .*\.$"
+    ):
         tape.gradient(tf.nest.flatten(y), x)
 
 
 def test_a_part_that_begins_in_a_loop_is_refused_in_a_sentence(editor: tgw.GraphEditor) -> None:
     (output,) = editor._core.executor.ends[1].values()
-    with pytest.raises(NotClonable, match=r"is inside v1 (loop|conditional) .*; choose boundaries wholly before"):
+    with pytest.raises(
+        NotClonable, match=r"is inside v1 (loop|conditional) .*; choose boundaries wholly before"
+    ):
         editor.clone([f"{tanh_of(editor)}:0"], [output])

@@ -1,4 +1,6 @@
-"""Frozen graphs with loops and conditionals of TensorFlow 1 as layers of Keras: trained right, or refused."""
+"""Frozen graphs with loops and conditionals of TensorFlow 1 as layers of Keras: trained right, or
+refused.
+"""
 
 from __future__ import annotations
 
@@ -18,14 +20,18 @@ from tfgraphwidget.errors import NotClonable
 GIVEN = np.array([[1.0, 0.5, -0.3], [0.2, 0.1, 0.4]], np.float32)
 REFUSED = "has while loops or conditionals of TensorFlow 1, which cannot be differentiated"
 
-pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")  # of Keras
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:__array__ implementation:DeprecationWarning"
+)  # of Keras
 
 Network = Callable[[Any, Any], Any]
 
 
 def _repeat(step: Callable[[Any], Any], count: int, x: Any) -> Any:
     shapes = tf.TensorShape([]), tf.TensorShape([None, 3])
-    return v1.while_loop(lambda i, _: i < count, lambda i, y: (i + 1, step(y)), (0, x), shape_invariants=shapes)[1]
+    return v1.while_loop(
+        lambda i, _: i < count, lambda i, y: (i + 1, step(y)), (0, x), shape_invariants=shapes
+    )[1]
 
 
 def _either(x: Any, yes: Callable[[], Any], no: Callable[[], Any], least: float = 0.0) -> Any:
@@ -38,9 +44,15 @@ def _second(y: Any, w: Any) -> Any:
 
 LOOPS: dict[str, Network] = {
     "loop": lambda x, w: _repeat(lambda y: tf.tanh(y @ w), 3, x),
-    "nested loops": lambda x, w: _repeat(lambda y: _repeat(lambda z: tf.sin(z @ w), 2, y) + y, 2, x),
-    "conditional in a loop": lambda x, w: _repeat(lambda y: _either(y, lambda: tf.sin(y @ w), lambda: y * 2), 2, x),
-    "map": lambda x, w: tf.ensure_shape(tf.map_fn(lambda row: tf.tanh(row) * tf.reduce_sum(w), x), [None, 3]),
+    "nested loops": lambda x, w: _repeat(
+        lambda y: _repeat(lambda z: tf.sin(z @ w), 2, y) + y, 2, x
+    ),
+    "conditional in a loop": lambda x, w: _repeat(
+        lambda y: _either(y, lambda: tf.sin(y @ w), lambda: y * 2), 2, x
+    ),
+    "map": lambda x, w: tf.ensure_shape(
+        tf.map_fn(lambda row: tf.tanh(row) * tf.reduce_sum(w), x), [None, 3]
+    ),
     "conditional in a conditional": lambda x, w: _either(
         x, lambda: _either(x, lambda: x @ w, lambda: tf.sin(x) * w[0], 1.0), lambda: x * x
     ),
@@ -49,12 +61,16 @@ CONDITIONALS: dict[str, Network] = {
     "conditional": lambda x, w: _either(x, lambda: x @ w, lambda: tf.sin(x)),
     "branch without a gradient": lambda x, w: _either(x, lambda: x @ w, lambda: tf.zeros_like(x)),
     "two in turn": lambda x, w: _second(_either(x, lambda: x @ w, lambda: x), w),
-    "two results": lambda x, w: tf.multiply(*_either(x, lambda: (x @ w, x * 2), lambda: (tf.sin(x), x @ w))),
+    "two results": lambda x, w: tf.multiply(
+        *_either(x, lambda: (x @ w, x * 2), lambda: (tf.sin(x), x @ w))
+    ),
 }
 
 
 def frozen(network: Network, path: Path) -> tuple[Path, list[tuple[Any, Any, Any]]]:
-    """Write a network with its variable frozen; and the input, result and gradient that TensorFlow 1 has."""
+    """Write a network with its variable frozen; and the input, result and gradient that TensorFlow
+    1 has.
+    """
     v1.disable_control_flow_v2()
     try:
         with tf.Graph().as_default() as graph, v1.Session() as session:
@@ -64,7 +80,9 @@ def frozen(network: Network, path: Path) -> tuple[Path, list[tuple[Any, Any, Any
             graph_def = v1.graph_util.extract_sub_graph(graph.as_graph_def(), ["y"])
             (gradient,) = tf.gradients(y, x)
             session.run(v1.global_variables_initializer())
-            values = [(k * GIVEN, *session.run([y, gradient], {x: k * GIVEN})) for k in (1.0, -1.0, 0.3)]
+            values = [
+                (k * GIVEN, *session.run([y, gradient], {x: k * GIVEN})) for k in (1.0, -1.0, 0.3)
+            ]
             graph_def = v1.graph_util.convert_variables_to_constants(session, graph_def, ["y"])
     finally:
         v1.enable_control_flow_v2()
@@ -89,7 +107,9 @@ def trained(layer: Any, *, first: bool = False) -> keras.Model:
 
 
 @pytest.mark.parametrize("name", CONDITIONALS)
-def test_a_frozen_conditional_is_differentiated_as_tensorflow_does(name: str, tmp_path: Path) -> None:
+def test_a_frozen_conditional_is_differentiated_as_tensorflow_does(
+    name: str, tmp_path: Path
+) -> None:
     path, values = frozen(CONDITIONALS[name], tmp_path / "frozen.pb")
     module = tgw.edit(path).to_module()
     for call in (module, module.layer()):
@@ -105,7 +125,9 @@ def test_a_frozen_conditional_is_differentiated_as_tensorflow_does(name: str, tm
 
 
 @pytest.mark.parametrize("name", LOOPS)
-def test_a_frozen_loop_computes_in_a_layer_and_its_gradient_is_refused(name: str, tmp_path: Path) -> None:
+def test_a_frozen_loop_computes_in_a_layer_and_its_gradient_is_refused(
+    name: str, tmp_path: Path
+) -> None:
     path, values = frozen(LOOPS[name], tmp_path / "frozen.pb")
     layer = tgw.edit(path).to_module().layer()
     for given, result, _ in values:
@@ -121,13 +143,17 @@ def test_a_frozen_loop_computes_in_a_layer_and_its_gradient_is_refused(name: str
 
 
 @pytest.mark.parametrize("name", LOOPS)
-def test_what_comes_after_a_frozen_loop_is_trained_and_the_model_is_saved(name: str, tmp_path: Path) -> None:
+def test_what_comes_after_a_frozen_loop_is_trained_and_the_model_is_saved(
+    name: str, tmp_path: Path
+) -> None:
     path, values = frozen(LOOPS[name], tmp_path / "frozen.pb")
     model = trained(known_rank(path).to_module().layer(name="frozen"), first=True)
     features = keras.Model(model.inputs, model.get_layer("frozen").output)
     np.testing.assert_allclose(features(tf.constant(values[0][0])), values[0][1], rtol=1e-5)
     model.save(tmp_path / "model.keras")
-    loaded = keras.models.load_model(tmp_path / "model.keras", custom_objects={"ModuleLayer": tgw.ModuleLayer})
+    loaded = keras.models.load_model(
+        tmp_path / "model.keras", custom_objects={"ModuleLayer": tgw.ModuleLayer}
+    )
     np.testing.assert_allclose(loaded(GIVEN), model(GIVEN), rtol=1e-5)
     x = tf.constant(GIVEN)
     with tf.GradientTape() as tape:

@@ -1,4 +1,6 @@
-"""Freezing, folding, stripping and extracting where a function was opened: what is left computes the same."""
+"""Freezing, folding, stripping and extracting where a function was opened: what is left computes
+the same.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,10 @@ class Nested(tf.Module):
     def outer(self, x: tf.Tensor) -> dict[str, tf.Tensor]:
         inner = self.inner(x)
         y = tf.while_loop(lambda i, _: i < 3, lambda i, a: (i + 1, a * self.w), (0, inner["a"]))[1]
-        return {"b": inner["b"], "y": tf.cond(tf.reduce_sum(x) > 0, lambda: y + self.w, lambda: y - self.w)}
+        return {
+            "b": inner["b"],
+            "y": tf.cond(tf.reduce_sum(x) > 0, lambda: y + self.w, lambda: y - self.w),
+        }
 
 
 def check_same(one: Any, other: Any, atol: float = 1e-6) -> None:
@@ -49,7 +54,9 @@ def sequential() -> Any:
         [
             keras.Input((4,)),
             layers.Dense(8, activation="relu"),
-            layers.BatchNormalization(gamma_initializer="random_normal", beta_initializer="random_normal"),
+            layers.BatchNormalization(
+                gamma_initializer="random_normal", beta_initializer="random_normal"
+            ),
             layers.Dense(3),
         ]
     )
@@ -91,7 +98,9 @@ def test_a_frozen_keras_model_is_saved_run_and_opened_again(tmp_path: Path) -> N
     assert not again._core.index.variable_defs
 
 
-def test_an_export_is_frozen_at_the_root_for_all_its_signatures_and_in_its_function(tmp_path: Path) -> None:
+def test_an_export_is_frozen_at_the_root_for_all_its_signatures_and_in_its_function(
+    tmp_path: Path,
+) -> None:
     model = sequential()
     model.export(str(tmp_path / "export"), verbose=False)
     editor = tgw.edit(tmp_path / "export")
@@ -128,7 +137,11 @@ def test_a_called_function_is_frozen_alone() -> None:
     nested = Nested()
     editor = tgw.edit(nested.outer)
     editor.view.enter(
-        next(n for n, k in zip(editor._core.index.names, editor._core.index.types, strict=True) if "Call" in k)
+        next(
+            n
+            for n, k in zip(editor._core.index.names, editor._core.index.types, strict=True)
+            if "Call" in k
+        )
     )
     editor.freeze()
     editor.view.leave(0)
@@ -140,7 +153,10 @@ def test_a_called_function_is_frozen_alone() -> None:
 
 def test_a_module_is_frozen_signature_by_signature(tmp_path: Path) -> None:
     nested = Nested()
-    functions = {"outer": nested.outer.get_concrete_function(), "inner": nested.inner.get_concrete_function(X)}
+    functions = {
+        "outer": nested.outer.get_concrete_function(),
+        "inner": nested.inner.get_concrete_function(X),
+    }
     tf.saved_model.save(nested, str(tmp_path / "module"), signatures=functions)
     for name, function in functions.items():
         editor = tgw.edit(tmp_path / "module", signature=name)
@@ -175,12 +191,18 @@ def shaken(model: Any) -> Any:
     rng = np.random.default_rng(0)
     for variable in model.variables:
         is_variance = "variance" in variable.path
-        variable.assign(rng.uniform(0.3, 1.5, variable.shape) if is_variance else rng.normal(0, 0.5, variable.shape))
+        variable.assign(
+            rng.uniform(0.3, 1.5, variable.shape)
+            if is_variance
+            else rng.normal(0, 0.5, variable.shape)
+        )
     return model
 
 
 def convolutions() -> Any:
-    """Convolutions, depthwise and separable ones, and matrix products, normalized before and behind activations."""
+    """Convolutions, depthwise and separable ones, and matrix products, normalized before and behind
+    activations.
+    """
     layers = keras.layers
     return shaken(
         keras.Sequential(
@@ -239,7 +261,9 @@ def test_a_normalization_behind_an_activation_goes_into_the_next_layer() -> None
     assert largest(editor.to_module()(BATCH), model(BATCH)) < 1e-5
 
 
-def test_the_normalizations_of_an_export_are_folded_in_its_function_and_saved(tmp_path: Path) -> None:
+def test_the_normalizations_of_an_export_are_folded_in_its_function_and_saved(
+    tmp_path: Path,
+) -> None:
     model = convolutions()
     model.export(str(tmp_path / "export"), verbose=False)
     editor = tgw.edit(tmp_path / "export")
@@ -265,12 +289,17 @@ def test_variables_that_a_function_updates_are_not_folded() -> None:
 
 def test_variables_of_one_name_keep_their_values_apart() -> None:
     rng = np.random.default_rng(0)
-    weights, bias = tf.Variable(rng.normal(size=(4, 6)).astype("f4")), tf.Variable(rng.normal(size=6).astype("f4"))
+    weights, bias = (
+        tf.Variable(rng.normal(size=(4, 6)).astype("f4")),
+        tf.Variable(rng.normal(size=6).astype("f4")),
+    )
     mean, variance = tf.range(6.0), tf.range(1.0, 7.0)
 
     @tf.function(input_signature=[tf.TensorSpec([None, 4])])
     def normalized(x: tf.Tensor) -> tf.Tensor:
-        return tf.nn.batch_normalization(x @ weights + bias, mean, variance, tf.ones(6), tf.range(6.0), 1e-3)
+        return tf.nn.batch_normalization(
+            x @ weights + bias, mean, variance, tf.ones(6), tf.range(6.0), 1e-3
+        )
 
     editor = tgw.edit(normalized)
     editor.passes.fold_batch_norm()
@@ -329,7 +358,11 @@ def test_normalizations_are_folded_in_the_functions_that_a_function_calls(
     module = editor.to_module()
     for images in (IMAGES, -IMAGES):
         assert largest(module(images), outer(images)) < 1e-5
-    called = {node.op for name in _called(editor) for node in editor._core.index.extras.function(name).node_def}
+    called = {
+        node.op
+        for name in _called(editor)
+        for node in editor._core.index.extras.function(name).node_def
+    }
     assert "Conv2D" in called
     assert "Rsqrt" not in called
     editor.undo()
@@ -341,7 +374,9 @@ def _called(editor: Any) -> set[str]:
     return set(reachable_functions(index.functions, index.extras, index.nodes))
 
 
-def test_a_frozen_file_with_functions_is_folded_with_its_session(nested_model: tuple[Any, Any], tmp_path: Path) -> None:
+def test_a_frozen_file_with_functions_is_folded_with_its_session(
+    nested_model: tuple[Any, Any], tmp_path: Path
+) -> None:
     frozen = tgw.edit(nested_model[1])
     frozen.freeze()
     frozen.save(tmp_path / "model.pb")
@@ -355,7 +390,9 @@ def test_a_frozen_file_with_functions_is_folded_with_its_session(nested_model: t
 
 
 @pytest.mark.parametrize("is_frozen", [slow(False), True], ids=["variables", "frozen"])
-def test_an_export_is_folded_at_the_root_for_all_its_signatures(is_frozen: bool, tmp_path: Path) -> None:
+def test_an_export_is_folded_at_the_root_for_all_its_signatures(
+    is_frozen: bool, tmp_path: Path
+) -> None:
     model = convolutions()
     model.export(str(tmp_path / "export"), verbose=False)
     editor = tgw.edit(tmp_path / "export")
@@ -392,9 +429,14 @@ def test_the_custom_gradient_behind_a_folded_normalization_is_that_of_what_it_re
     assert largest(tape.gradient(one, batch), tape.gradient(other, batch)) < 1e-4
 
 
-def test_a_normalization_that_is_a_result_is_folded_and_what_else_is_a_result_is_not_changed() -> None:
+def test_a_normalization_that_is_a_result_is_folded_and_what_else_is_a_result_is_not_changed() -> (
+    None
+):
     rng = np.random.default_rng(0)
-    weights, scale = tf.constant(rng.normal(size=(4, 6)), tf.float32), tf.constant(rng.normal(size=6), tf.float32)
+    weights, scale = (
+        tf.constant(rng.normal(size=(4, 6)), tf.float32),
+        tf.constant(rng.normal(size=6), tf.float32),
+    )
 
     @tf.function(input_signature=[tf.TensorSpec([None, 4])])
     def normalized(x: tf.Tensor) -> tf.Tensor:
@@ -409,4 +451,6 @@ def test_a_normalization_that_is_a_result_is_folded_and_what_else_is_a_result_is
     editor.passes.fold_batch_norm()
     assert "Mul" not in editor._core.index.types
     assert largest(editor.to_module()(BATCH), normalized(BATCH)) < 1e-5
-    says_nothing(tgw.edit(both.get_concrete_function().graph).passes.fold_batch_norm(), "no batch normali")
+    says_nothing(
+        tgw.edit(both.get_concrete_function().graph).passes.fold_batch_norm(), "no batch normali"
+    )

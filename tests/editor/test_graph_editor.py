@@ -92,7 +92,9 @@ def test_one_side_alone_is_a_boundary_without_a_selection(editor: GraphEditor) -
 
 def test_listeners_hear_of_every_change(editor: GraphEditor) -> None:
     heard = []
-    editor._core.listeners.append(lambda: heard.append((len(editor._core.index), editor.selection is not None)))
+    editor._core.listeners.append(
+        lambda: heard.append((len(editor._core.index), editor.selection is not None))
+    )
     editor.mark("x:0", "net/logits:0")
     editor.clone()
     editor.undo()
@@ -104,7 +106,10 @@ def test_what_a_listener_raises_is_logged_and_the_others_hear_all_the_same(
     editor: GraphEditor, caplog: pytest.LogCaptureFixture
 ) -> None:
     heard = []
-    editor._core.listeners += [lambda: {}["nothing"], lambda: heard.append(len(editor.history.done))]
+    editor._core.listeners += [
+        lambda: {}["nothing"],
+        lambda: heard.append(len(editor.history.done)),
+    ]
     copy = editor.clone("x:0", "net/logits:0", "copy")
     assert editor["copy"] is copy
     assert heard == [1]
@@ -140,7 +145,9 @@ def test_a_jump_goes_to_a_number_of_edits_only(editor: GraphEditor, to: object) 
 
 def test_a_copy_that_there_is_not_is_refused_with_the_nearest(editor: GraphEditor) -> None:
     editor.clone("x:0", "net/logits:0", "tower")
-    with pytest.raises(UnknownName, match=r"no copy 'towre', or it was undone; did you mean 'tower'\?"):
+    with pytest.raises(
+        UnknownName, match=r"no copy 'towre', or it was undone; did you mean 'tower'\?"
+    ):
         editor["towre"]
     assert "towre" not in editor._core.executor.copies
     assert editor._core.executor.copies.get("towre") is None
@@ -163,7 +170,9 @@ def test_scopes_open_and_close(editor: GraphEditor) -> None:
 def test_reveal_opens_the_scopes_around(editor: GraphEditor) -> None:
     editor.view.collapse("net")
     assert (
-        editor.view.reveal("net/one/w/read:0" if "net/one/w/read" in editor._core.index.ids else "net/one/w")
+        editor.view.reveal(
+            "net/one/w/read:0" if "net/one/w/read" in editor._core.index.ids else "net/one/w"
+        )
         in editor._core.index.ids
     )
     assert "net/one" in editor.view.expanded

@@ -56,10 +56,18 @@ def test_a_scope_has_a_boundary_and_counts() -> None:
 def test_only_variables_that_a_collection_lists_can_be_trained() -> None:
     with tf.Graph().as_default() as graph:
         for name, collections in (("listed", None), ("bare", ())):
-            v1.get_variable(f"{name}/w", [2], use_resource=True, trainable=False, collections=collections)
+            v1.get_variable(
+                f"{name}/w", [2], use_resource=True, trainable=False, collections=collections
+            )
     editor = tgw.edit(graph)
     found = [editor.inspect(name) for name in ("listed", "listed/w", "bare", "bare/w", "/")]
-    assert [(each.variables, each.trainable) for each in found] == [(1, 1), (1, 1), (1, 0), (1, 0), (2, 1)]
+    assert [(each.variables, each.trainable) for each in found] == [
+        (1, 1),
+        (1, 1),
+        (1, 0),
+        (1, 0),
+        (2, 1),
+    ]
 
 
 def test_a_variable_without_a_value_says_why() -> None:
@@ -87,7 +95,9 @@ def test_a_keras_model_its_export_and_its_body_are_described(tmp_path: Path) -> 
     assert np.array_equal(live.value.value, model.get_weights()[0])
     model.export(str(tmp_path / "exported"), verbose=False)
     editor = tgw.edit(tmp_path / "exported")
-    saved = editor.inspect(next(name for name in editor._core.index.names if name.endswith("out/kernel")))
+    saved = editor.inspect(
+        next(name for name in editor._core.index.names if name.endswith("out/kernel"))
+    )
     assert saved.value is not None
     assert np.array_equal(saved.value.value, model.get_weights()[0])
     editor.view.leave(0)

@@ -1,4 +1,6 @@
-"""An interrupt that leaves TensorFlow's lock of a graph taken, or comes while TensorFlow waits: nothing hangs."""
+"""An interrupt that leaves TensorFlow's lock of a graph taken, or comes while TensorFlow waits:
+nothing hangs.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,8 @@ def _no_hang() -> Iterator[None]:
 
 
 class Interrupted:
-    """The Condition of a graph's lock, in which an interrupt comes at the n-th time that it is taken or given back.
+    """The Condition of a graph's lock, in which an interrupt comes at the n-th time that it is
+    taken or given back.
 
     As a signal does between two lines of TensorFlow, it comes when that is done.
     """
@@ -100,11 +103,15 @@ WORKS: dict[str, Work] = {
 
 
 def is_taken(graph: Any) -> bool:
-    return bool(any(graph._group_lock._group_member_counts) or graph._group_lock._ready._lock.locked())
+    return bool(
+        any(graph._group_lock._group_member_counts) or graph._group_lock._ready._lock.locked()
+    )
 
 
 @pytest.mark.parametrize("step", ["acquire", "release"])
-@pytest.mark.parametrize("kind", slow_if(lambda kind: kind not in ("insert", "sync"), sorted(WORKS)))
+@pytest.mark.parametrize(
+    "kind", slow_if(lambda kind: kind not in ("insert", "sync"), sorted(WORKS))
+)
 def test_an_interrupt_wherever_a_lock_is_taken_leaves_a_graph_that_runs_and_is_edited(
     kind: str, step: str, tmp_path: Path
 ) -> None:
@@ -134,7 +141,9 @@ def test_an_interrupt_wherever_a_lock_is_taken_leaves_a_graph_that_runs_and_is_e
 
 
 @pytest.mark.parametrize("kind", ["clone", "undo"])
-def test_a_request_that_is_interrupted_at_a_lock_is_refused_and_can_be_made_again(kind: str) -> None:
+def test_a_request_that_is_interrupted_at_a_lock_is_refused_and_can_be_made_again(
+    kind: str,
+) -> None:
     for number in (1, 2, 4):
         front = page()
         interrupted = Interrupted(front.editor.graph, "acquire", number)
@@ -146,7 +155,9 @@ def test_a_request_that_is_interrupted_at_a_lock_is_refused_and_can_be_made_agai
 
 
 @pytest.mark.parametrize("step", ["acquire", "release"])
-def test_a_lock_that_the_users_own_cell_has_left_taken_is_released_by_the_next_call(step: str) -> None:
+def test_a_lock_that_the_users_own_cell_has_left_taken_is_released_by_the_next_call(
+    step: str,
+) -> None:
     editor = opened()
     interrupted = Interrupted(editor.graph, step, 1)
     with pytest.raises(KeyboardInterrupt):
@@ -291,6 +302,9 @@ def test_a_context_that_an_interrupt_keeps_from_being_entered_ends() -> None:
         with graph.as_default():
             pass
 
-    with pytest.raises(KeyboardInterrupt), between_calls():  # pytest keeps the traceback, as a notebook does
+    with (
+        pytest.raises(KeyboardInterrupt),
+        between_calls(),
+    ):  # pytest keeps the traceback, as a notebook does
         work()
     assert v1.get_default_graph() is not graph

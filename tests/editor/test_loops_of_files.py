@@ -1,4 +1,6 @@
-"""Edits in v1 loops and conditionals, of files and of live graphs: TensorFlow differentiates what they made."""
+"""Edits in v1 loops and conditionals, of files and of live graphs: TensorFlow differentiates what
+they made.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +47,11 @@ def loop_graph() -> tf.Graph:
                 return i + 1, tf.add(tf.identity(q, name="same"), a, name="out")
 
         _, y = v1.while_loop(lambda i, _: i < 3, body, [0, x], name="loop")
-        z = v1.cond(tf.reduce_sum(y) > 0, lambda: tf.tanh(tf.identity(y, name="inc"), name="tanh"), lambda: y * 2.0)
+        z = v1.cond(
+            tf.reduce_sum(y) > 0,
+            lambda: tf.tanh(tf.identity(y, name="inc"), name="tanh"),
+            lambda: y * 2.0,
+        )
         tf.identity(z, name="z")
     return graph
 
@@ -59,14 +65,21 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "model.meta"
 
 
-def check_gradient(editor: GraphEditor, tolerance: float = 0.02, x: str = "x:0", z: str = "z:0") -> None:
+def check_gradient(
+    editor: GraphEditor, tolerance: float = 0.02, x: str = "x:0", z: str = "z:0"
+) -> None:
     """What tf.gradients computes is what z changes by."""
     session = editor.session
     assert session is not None
     with session.graph.as_default():
-        gradient = tf.gradients(session.graph.get_tensor_by_name(z), session.graph.get_tensor_by_name(x))[0]
+        gradient = tf.gradients(
+            session.graph.get_tensor_by_name(z), session.graph.get_tensor_by_name(x)
+        )[0]
     step = 1e-2
-    steps = [session.run(z, {x: FEED + step * row}).sum() for row in np.concatenate([np.eye(3), -np.eye(3)])]
+    steps = [
+        session.run(z, {x: FEED + step * row}).sum()
+        for row in np.concatenate([np.eye(3), -np.eye(3)])
+    ]
     expected = (np.array(steps[:3], np.float64) - steps[3:]) / (2 * step)
     assert session.run(gradient, {x: FEED}) == pytest.approx(expected, rel=0.05, abs=tolerance)
 
@@ -140,13 +153,23 @@ def test_a_loop_of_a_live_graph_keeps_its_gradient_without_identities() -> None:
         lambda editor: editor.connect("loop/Switch_1:1", "loop/in/mul", 0),
     ],
 )
-def test_a_second_reader_of_a_loops_switch_is_refused(edit: Callable[[GraphEditor], object]) -> None:
-    with pytest.raises(GraphEditError, match=r"'loop/Switch_1:1' is read by 'loop/Identity_1', and .* is wrong if two"):
+def test_a_second_reader_of_a_loops_switch_is_refused(
+    edit: Callable[[GraphEditor], object],
+) -> None:
+    with pytest.raises(
+        GraphEditError,
+        match=r"'loop/Switch_1:1' is read by 'loop/Identity_1', and .* is wrong if two",
+    ):
         edit(tgw.edit(loop_graph()))
 
 
-LIVE_EDITS = {name: edit for name, edit in EDITS.items() if name not in ("none", "quantize_weights", "several")}
-REFUSED = "remove_identities"  # its ops go without others in their places, which the gradient could read
+LIVE_EDITS = {
+    name: edit
+    for name, edit in EDITS.items()
+    if name not in ("none", "quantize_weights", "several")
+}
+# its ops go without others in their places, which the gradient could read
+REFUSED = "remove_identities"
 
 
 @pytest.mark.parametrize("edit", LIVE_EDITS)
@@ -160,7 +183,9 @@ def test_gradients_between_undo_and_redo_stand_in_the_way_of_neither(edit: str) 
         editor.undo()
         check_gradient(editor)
         if edit == REFUSED:
-            with pytest.raises(GraphEditError, match=r"reads .*, which the edit removes; connect .* to another op"):
+            with pytest.raises(
+                GraphEditError, match=r"reads .*, which the edit removes; connect .* to another op"
+            ):
                 editor.redo()
             check_gradient(editor)
             return
@@ -170,17 +195,25 @@ def test_gradients_between_undo_and_redo_stand_in_the_way_of_neither(edit: str) 
         check_gradient(editor)
 
 
-@pytest.mark.parametrize("tensor", ["loop/Enter_1:0", "loop/Merge_1:0", "loop/Switch_1:0", "loop/NextIteration_1:0"])
+@pytest.mark.parametrize(
+    "tensor", ["loop/Enter_1:0", "loop/Merge_1:0", "loop/Switch_1:0", "loop/NextIteration_1:0"]
+)
 def test_nothing_goes_between_the_ops_that_hold_a_loop_together(tensor: str) -> None:
     """It ran, except for the last, and its gradient did not."""
-    with pytest.raises(GraphEditError, match="hold a while loop together, and nothing can go between them; edit what"):
+    with pytest.raises(
+        GraphEditError,
+        match="hold a while loop together, and nothing can go between them; edit what",
+    ):
         tgw.edit(loop_graph()).insert(tensor, "Tanh")
 
 
 @pytest.mark.parametrize(("op", "way"), [("loop/Enter_1", "into"), ("loop/Exit_1", "out of")])
 def test_no_other_op_stands_for_the_way_into_a_loop_or_out_of_it(op: str, way: str) -> None:
     editor = tgw.edit(loop_graph())
-    with pytest.raises(GraphEditError, match=f"'{op}' is the way {way} a while loop, for which no other op can stand"):
+    with pytest.raises(
+        GraphEditError,
+        match=f"'{op}' is the way {way} a while loop, for which no other op can stand",
+    ):
         editor.replace(op, "Tanh")
 
 
@@ -189,7 +222,9 @@ def powers() -> tf.Graph:
     with tf.Graph().as_default() as graph:
         x = v1.placeholder(tf.float32, [], name="x")
         for name in ("first", "second"):
-            x = v1.while_loop(lambda i, _: i < 3, lambda i, v, x=x: (i + 1, v * x), [0, x], name=name)[1]
+            x = v1.while_loop(
+                lambda i, _: i < 3, lambda i, v, x=x: (i + 1, v * x), [0, x], name=name
+            )[1]
         tf.identity(x, name="y")
     return graph
 
@@ -203,7 +238,9 @@ def test_a_gradient_through_loops_of_a_graph_def_is_refused_in_a_sentence(tmp_pa
     editor.clone("x:0", "y:0", into="copy", placeholders=True)
     before = list(editor._core.index.names)
     for at in (["y:0", "x:0"], ["copy/y:0", "copy/x:0"]):
-        with pytest.raises(GraphEditError, match="takes a gradient through a while loop") as refusal:
+        with pytest.raises(
+            GraphEditError, match="takes a gradient through a while loop"
+        ) as refusal:
             editor.call(at, slope, into="slope")
         assert "first/while_context" in str(refusal.value)
         assert "first/Exit_1" in refusal.value.ops

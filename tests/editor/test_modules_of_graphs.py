@@ -1,4 +1,6 @@
-"""`module`, `function` and SavedModels of graphs of TensorFlow 1, and results that are removed from functions."""
+"""`module`, `function` and SavedModels of graphs of TensorFlow 1, and results that are removed from
+functions.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ def looped() -> tuple[tf.Graph, Any]:
         return graph_with(controlled)
 
 
-def test_a_graph_and_its_session_become_a_function_with_the_present_values(looped: tuple[tf.Graph, Any]) -> None:
+def test_a_graph_and_its_session_become_a_function_with_the_present_values(
+    looped: tuple[tf.Graph, Any],
+) -> None:
     graph, session = looped
     editor = tgw.edit(graph, session=session)
     expected = session.run("out:0", {"x:0": X})
@@ -38,7 +42,10 @@ def test_a_graph_and_its_session_become_a_function_with_the_present_values(loope
     (slope,) = tape.gradient(loss, module.trainable_variables)
     with graph.as_default():
         original = session.run(
-            tf.gradients(tf.reduce_mean(graph.get_tensor_by_name("out:0")), list(graph.get_collection("variables")))[0],
+            tf.gradients(
+                tf.reduce_mean(graph.get_tensor_by_name("out:0")),
+                list(graph.get_collection("variables")),
+            )[0],
             {"x:0": X},
         )
     np.testing.assert_allclose(slope, original, rtol=1e-5)
@@ -50,10 +57,14 @@ def test_an_edited_file_becomes_a_function(looped: tuple[tf.Graph, Any], tmp_pat
     editor = tgw.edit(frozen)
     np.testing.assert_allclose(editor.to_function()(X), session.run("out:0", {"x:0": X}), rtol=1e-5)
     editor.insert("out:0", tf.negative)
-    np.testing.assert_allclose(editor.to_function()(X), -session.run("out:0", {"x:0": X}), rtol=1e-5)
+    np.testing.assert_allclose(
+        editor.to_function()(X), -session.run("out:0", {"x:0": X}), rtol=1e-5
+    )
     editor.undo()
     editor.set_constant("mul/y:0", 20.0)
-    np.testing.assert_allclose(editor.to_function()(X), 10 * session.run("out:0", {"x:0": X}), rtol=1e-5)
+    np.testing.assert_allclose(
+        editor.to_function()(X), 10 * session.run("out:0", {"x:0": X}), rtol=1e-5
+    )
     with graph.as_default():
         prefix = v1.train.Saver().save(session, str(tmp_path / "m"))
         ends = {"x": graph.get_tensor_by_name("x:0")}, {"y": graph.get_tensor_by_name("out:0")}
@@ -78,10 +89,15 @@ def test_a_saved_model_of_a_graph_has_a_signature_of_its_results(tmp_path: Path)
         session = v1.Session()
         session.run(v1.global_variables_initializer())
     editor = tgw.edit(graph, session=session)
-    with pytest.warns(UserWarning, match="Signature 'serving_default' takes 'x:0' and gives 'y:0', which the graph"):
+    with pytest.warns(
+        UserWarning,
+        match="Signature 'serving_default' takes 'x:0' and gives 'y:0', which the graph",
+    ):
         editor.save(tmp_path / "saved/")
     loaded = tf.saved_model.load(str(tmp_path / "saved"))
-    np.testing.assert_allclose(loaded.signatures["serving_default"](tf.constant(X))["y"], np.tanh(2 * X), rtol=1e-6)
+    np.testing.assert_allclose(
+        loaded.signatures["serving_default"](tf.constant(X))["y"], np.tanh(2 * X), rtol=1e-6
+    )
 
 
 def test_what_no_function_can_hold_is_refused() -> None:
@@ -109,13 +125,17 @@ def test_a_function_gives_no_more_what_is_removed() -> None:
     assert "The function no longer returns 'relu'." in report.notes
     result = editor.to_function()(tf.zeros([1]))
     assert list(result) == ["tanh"]
-    with pytest.raises(GraphEditError, match="has no other, and TensorFlow computes nothing in a function without"):
+    with pytest.raises(
+        GraphEditError, match="has no other, and TensorFlow computes nothing in a function without"
+    ):
         editor.remove(editor.find("type:Tanh").ops, consumers=True)
     editor.undo()
     assert list(editor.to_function()(tf.zeros([1]))) == ["relu", "tanh"]
 
 
-def test_the_lists_of_a_loop_s_gradient_do_not_make_its_results_training(looped: tuple[tf.Graph, Any]) -> None:
+def test_the_lists_of_a_loop_s_gradient_do_not_make_its_results_training(
+    looped: tuple[tf.Graph, Any],
+) -> None:
     graph, session = looped
     editor = tgw.edit(graph, session=session)
     editor.passes.strip_training()
@@ -129,7 +149,9 @@ def test_a_mutable_table_of_a_session_goes_along_with_its_present_content(tmp_pa
     with graph.as_default():
         table = tf.lookup.experimental.MutableHashTable(tf.string, tf.int64, -1, name="table")
         x = v1.placeholder(tf.string, [None], "x")
-        insert = table.insert(v1.placeholder(tf.string, [None], "k"), v1.placeholder(tf.int64, [None], "v"))
+        insert = table.insert(
+            v1.placeholder(tf.string, [None], "k"), v1.placeholder(tf.int64, [None], "v")
+        )
         tf.identity(table.lookup(x), "y")
         session = v1.Session()
     words, expected = np.array(["a", "b", "c"], object), [1, 2, -1]
@@ -137,13 +159,20 @@ def test_a_mutable_table_of_a_session_goes_along_with_its_present_content(tmp_pa
     editor = tgw.edit(graph, session=session)
     editor.mark("x:0", "y:0")
     assert editor.to_function()(tf.constant(words)).numpy().tolist() == expected
-    function = tgw.edit(tf.function(tf.strings.lower, autograph=False), signature=[tf.TensorSpec([None], tf.string)])
+    function = tgw.edit(
+        tf.function(tf.strings.lower, autograph=False), signature=[tf.TensorSpec([None], tf.string)]
+    )
     (lower,) = function._core.executor.ends[1].values()
     function.add(editor, into="numbers", connect={"x": lower})
-    assert tf.nest.flatten(function.to_module()(tf.constant(["A", "B", "C"])))[-1].numpy().tolist() == expected
+    assert (
+        tf.nest.flatten(function.to_module()(tf.constant(["A", "B", "C"])))[-1].numpy().tolist()
+        == expected
+    )
     copy = editor.clone(["x:0"], ["y:0"], into="copy")
     assert editor.session.run(copy["y:0"], {"x:0": words}).tolist() == expected
     assert editor.extract(["x:0"], ["y:0"]).session.run("y:0", {"x:0": words}).tolist() == expected
     editor.save(tmp_path / "saved/")
     loaded = tf.saved_model.load(str(tmp_path / "saved"))
-    assert loaded.signatures["serving_default"](tf.constant(words))["y"].numpy().tolist() == expected
+    assert (
+        loaded.signatures["serving_default"](tf.constant(words))["y"].numpy().tolist() == expected
+    )

@@ -48,7 +48,9 @@ def doubler() -> Doubler:
 def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("saved") / "doubler"
     module = Doubler()
-    tf.saved_model.save(module, str(path), signatures={"scale": module.__call__, "serving_default": module.__call__})
+    tf.saved_model.save(
+        module, str(path), signatures={"scale": module.__call__, "serving_default": module.__call__}
+    )
     return path
 
 
@@ -74,7 +76,9 @@ def test_rooms_to_any_depth_and_back(doubler: Doubler) -> None:
     branch = next(iter(editor.ops(where=lambda op: op.type.endswith("If"))))
     editor.view.enter(branch, "else_branch")
     assert editor.view.breadcrumb[1:] == (f"{loop}:body", f"{branch}:else_branch")
-    assert [v.handle for v in (~editor.ops()).variables] == ["quiet"], "captured through two functions, still by name"
+    assert [v.handle for v in (~editor.ops()).variables] == ["quiet"], (
+        "captured through two functions, still by name"
+    )
     editor.selection = editor.ops(type="ReadVariableOp")
     editor.view.leave()
     assert "If" in types(editor) or "StatelessIf" in types(editor)
@@ -162,7 +166,9 @@ def test_a_meta_file_is_only_read_until_it_is_edited(tmp_path: Path) -> None:
     before = editor.between("input:0", INCEPTION_OUTPUT)
     copy = editor.clone("input:0", INCEPTION_OUTPUT, "copy", init="initial")
     assert len(copy.variables) == 378
-    assert set(before.on(editor._core.index)) == set(before), "what was chosen before the import is still chosen"
+    assert set(before.on(editor._core.index)) == set(before), (
+        "what was chosen before the import is still chosen"
+    )
     rows = np.zeros((1, 299, 299, 3), np.float32)
     assert editor.session.run(copy[INCEPTION_OUTPUT], {"input:0": rows}).shape == (1, 1001)
     editor.undo()
@@ -170,7 +176,9 @@ def test_a_meta_file_is_only_read_until_it_is_edited(tmp_path: Path) -> None:
     assert len(tgw.edit(tmp_path / "again.pb")._core.index) == 3379
 
 
-def test_a_meta_file_with_its_checkpoint_clones_the_values(mlp: tf.Graph, session: v1.Session, tmp_path: Path) -> None:
+def test_a_meta_file_with_its_checkpoint_clones_the_values(
+    mlp: tf.Graph, session: v1.Session, tmp_path: Path
+) -> None:
     with mlp.as_default():
         v1.train.Saver().save(session, str(tmp_path / "model"))
     batch = np.ones((2, 3), np.float32)
@@ -220,7 +228,9 @@ def test_the_page_goes_in_and_out(saved: Path) -> None:
     depth = len(drawn.state.path)
     loop = next(
         n
-        for n, t in zip(answers._editor._core.index.names, answers._editor._core.index.types, strict=True)
+        for n, t in zip(
+            answers._editor._core.index.names, answers._editor._core.index.types, strict=True
+        )
         if "While" in t
     )
     inspected, _ = answers.handle(p.Inspect(loop))
@@ -245,7 +255,10 @@ def test_the_page_selects(mlp: tf.Graph) -> None:
         return reply.state
 
     answers.handle(p.Open())
-    assert state(p.Select("set", ("x",), ("net/one",))).expression == "(editor.ops('x') | editor.ops(scope='net/one'))"
+    assert (
+        state(p.Select("set", ("x",), ("net/one",))).expression
+        == "(editor.ops('x') | editor.ops(scope='net/one'))"
+    )
     assert state(p.Select("remove", (), ("net/one",))).selected_ops == 1
     assert state(p.Select("toggle", ("net/logits",), ())).selected_ops == 2
     assert state(p.Derive("shortest")).expression == "editor.path('x', 'net/logits')"
@@ -284,7 +297,9 @@ CUTS = {
     "insert": lambda e: e.insert("net/hidden/Relu:0", lambda _: tf.ones([1, 8]), into="ones"),
     "replace": lambda e: e.replace("net/hidden/Relu", lambda _: tf.ones([1, 8]), into="ones"),
     "another editor": lambda e: tgw.edit(e.graph, e.session).detach("net/hidden/Relu"),
-    "replay": lambda e: e.history.replay([{"command": "detach", "arguments": {"what": "net/hidden/Relu"}}]),
+    "replay": lambda e: e.history.replay(
+        [{"command": "detach", "arguments": {"what": "net/hidden/Relu"}}]
+    ),
 }
 
 
@@ -308,7 +323,11 @@ def test_an_edit_that_cuts_the_boundary_empties_the_selection_and_says_why(verb:
     if editor.history.done:
         editor.undo()
         assert editor.selection == whole
-        assert (editor.inputs, editor.outputs, editor.source.notices) == (("x:0",), ("net/logits:0",), ())
+        assert (editor.inputs, editor.outputs, editor.source.notices) == (
+            ("x:0",),
+            ("net/logits:0",),
+            (),
+        )
         editor.redo()
         assert editor.source.notices == (why,)
 
@@ -318,7 +337,13 @@ def test_the_page_is_told_that_an_edit_which_cuts_the_boundary_was_done() -> Non
     answers = RequestHandler(editor)
     answers.handle(p.Open())
     answers.handle(p.Boundary(("x:0",), ("net/logits:0",)))
-    for request in (p.Change("detach", ("net/hidden/Relu",)), p.Undo(), p.Redo(), p.Jump(0), p.Jump(1)):
+    for request in (
+        p.Change("detach", ("net/hidden/Relu",)),
+        p.Undo(),
+        p.Redo(),
+        p.Jump(0),
+        p.Jump(1),
+    ):
         reply, _ = answers.handle(request)
         assert isinstance(reply, p.SceneReply)
     assert reply.state.inputs == ("x:0",)
@@ -357,7 +382,11 @@ def test_what_is_chosen_hidden_and_pinned_goes_by_its_new_name() -> None:
     selection = editor.selection
     assert selection is not None
     assert (selection.ops, selection.tensors) == (("body/hidden/Relu", "body/logits"), ("y:0",))
-    assert (editor.view.hidden, set(editor._core.view.pinned), editor.source.notices) == ({"classes"}, {"y"}, ())
+    assert (editor.view.hidden, set(editor._core.view.pinned), editor.source.notices) == (
+        {"classes"},
+        {"y"},
+        (),
+    )
     editor.history.goto(0)
     assert editor.selection.ops == ("net/hidden/Relu", "net/logits")
     assert (editor.view.hidden, set(editor._core.view.pinned)) == ({"labels"}, {"x"})
@@ -384,7 +413,12 @@ def test_a_drawing_with_all_sorts_of_things_shown_survives_ops_that_go() -> None
     editor.probe("net/hidden/Relu", feeds={"x:0": [[1.0, 2.0, 3.0, 4.0]]})
     answers.handle(p.Compare(show=True))
     editor.view.color_by("time")
-    for request in (p.Change("strip_training", ("net/hidden/MatMul:0",)), p.Refresh(), p.Undo(), p.Redo()):
+    for request in (
+        p.Change("strip_training", ("net/hidden/MatMul:0",)),
+        p.Refresh(),
+        p.Undo(),
+        p.Redo(),
+    ):
         assert isinstance(answers.handle(request)[0], p.SceneReply)
     assert len(editor._core.index) == 8
 
@@ -415,18 +449,28 @@ def test_edits_that_are_refused_leave_what_was_chosen() -> None:
             ]
         )
     assert editor.selection == chosen
-    assert (editor.inputs, editor.outputs, editor.source.notices) == (("x:0",), ("net/logits:0",), ())
+    assert (editor.inputs, editor.outputs, editor.source.notices) == (
+        ("x:0",),
+        ("net/logits:0",),
+        (),
+    )
 
 
-def test_a_model_of_the_function_that_is_open_is_said_to_be_no_more(doubler: Doubler, tmp_path: Path) -> None:
+def test_a_model_of_the_function_that_is_open_is_said_to_be_no_more(
+    doubler: Doubler, tmp_path: Path
+) -> None:
     editor = tgw.edit(doubler.__call__)
     loop = next(
-        op for op, kind in zip(editor._core.index.names, editor._core.index.types, strict=True) if "While" in kind
+        op
+        for op, kind in zip(editor._core.index.names, editor._core.index.types, strict=True)
+        if "While" in kind
     )
     editor.view.enter(loop, "body")
     editor.save(tmp_path / "picture.svg")
     assert not editor.source.notices
-    with pytest.warns(UserWarning, match=r"alone, which is open; editor.view.leave\(0\), and save again"):
+    with pytest.warns(
+        UserWarning, match=r"alone, which is open; editor.view.leave\(0\), and save again"
+    ):
         editor.save(tmp_path / "model")
     editor.view.leave(0)
     editor.save(tmp_path / "model")

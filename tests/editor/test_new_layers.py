@@ -1,4 +1,6 @@
-"""New layers and heads in functions and Keras models: their variables are trained, saved, frozen with the old ones."""
+"""New layers and heads in functions and Keras models: their variables are trained, saved, frozen
+with the old ones.
+"""
 
 from __future__ import annotations
 
@@ -59,7 +61,9 @@ MODELS = pytest.mark.parametrize("model", [sequential, functional, subclassed])
 
 def relu(editor: GraphEditor) -> str:
     return next(
-        name for name, kind in zip(editor._core.index.names, editor._core.index.types, strict=True) if kind == "Relu"
+        name
+        for name, kind in zip(editor._core.index.names, editor._core.index.types, strict=True)
+        if kind == "Relu"
     )
 
 
@@ -105,7 +109,9 @@ def test_undo_takes_a_layer_away_and_redo_brings_it_back_with_its_variables() ->
 
 
 @MODELS
-def test_a_head_is_a_further_result_and_learns_beside_the_old_one(model: Any, tmp_path: Path) -> None:
+def test_a_head_is_a_further_result_and_learns_beside_the_old_one(
+    model: Any, tmp_path: Path
+) -> None:
     keras_model = model()
     editor = tgw.edit(keras_model)
     head = editor.call(relu(editor), keras.layers.Dense(5, name="head"))
@@ -116,12 +122,16 @@ def test_a_head_is_a_further_result_and_learns_beside_the_old_one(model: Any, tm
     for _ in range(4):
         with tf.GradientTape() as tape:
             losses.append(tf.reduce_mean((module(X)[1] - 1) ** 2))
-        optimizer.apply_gradients(zip(tape.gradient(losses[-1], head.variables), head.variables, strict=True))
+        optimizer.apply_gradients(
+            zip(tape.gradient(losses[-1], head.variables), head.variables, strict=True)
+        )
     assert losses[-1] < losses[0]
     np.testing.assert_allclose(module(X)[0], before, atol=1e-6)
     tf.saved_model.save(module, str(tmp_path / "saved"))
     loaded = tf.saved_model.load(str(tmp_path / "saved"))
-    np.testing.assert_allclose(loaded.signatures["serving_default"](tf.constant(X))["head"], module(X)[1], atol=1e-6)
+    np.testing.assert_allclose(
+        loaded.signatures["serving_default"](tf.constant(X))["head"], module(X)[1], atol=1e-6
+    )
     editor.save(f"{tmp_path}/edited/")
     again = tf.saved_model.load(str(tmp_path / "edited"))
     np.testing.assert_allclose(again(tf.constant(X))[1], module(X)[1], atol=1e-6)
@@ -174,7 +184,9 @@ def test_a_function_makes_variables_of_what_it_computes() -> None:
 
 def test_a_function_with_several_outputs_adds_as_many_results() -> None:
     editor = tgw.edit(scaled().call)
-    two = editor.call(["relu:0", "x:0"], lambda a, b: (a + b, tf.compat.v1.get_variable("q", [2]) * a), into="two")
+    two = editor.call(
+        ["relu:0", "x:0"], lambda a, b: (a + b, tf.compat.v1.get_variable("q", [2]) * a), into="two"
+    )
     assert two.outputs == ("two/add:0", "two/mul:0")
     assert editor.to_module().signature(tf.ones([1, 2])).keys() == {"y", "two", "two_1"}
 
@@ -251,8 +263,12 @@ def names(model: Any) -> list[str]:
     return [layer.name for layer in model.layers if not isinstance(layer, keras.layers.InputLayer)]
 
 
-@pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")  # of Keras's saver
-def test_layers_that_were_inserted_are_layers_of_a_keras_model_that_is_saved(tmp_path: Path) -> None:
+@pytest.mark.filterwarnings(
+    "ignore:__array__ implementation:DeprecationWarning"
+)  # of Keras's saver
+def test_layers_that_were_inserted_are_layers_of_a_keras_model_that_is_saved(
+    tmp_path: Path,
+) -> None:
     model = sequential()
     editor = tgw.edit(model)
     editor.insert(relu(editor), keras.layers.Dense(8, name="near"))
@@ -282,9 +298,12 @@ def test_a_model_with_branches_stays_one() -> None:
 def test_a_layer_that_is_bypassed_or_replaced_is_none_of_the_model() -> None:
     editor = tgw.edit(sequential())
     editor.bypass(
-        next(name for name in editor._core.index.names if "norm_1/" in name).partition("norm_1/")[0] + "norm_1"
+        next(name for name in editor._core.index.names if "norm_1/" in name).partition("norm_1/")[0]
+        + "norm_1"
     )
-    last = next(name for name in editor._core.index.names if name.endswith("last_1/MatMul")).rpartition("/")[0]
+    last = next(
+        name for name in editor._core.index.names if name.endswith("last_1/MatMul")
+    ).rpartition("/")[0]
     editor.replace(last, keras.layers.Dense(7, name="head"), remove=True)
     again = editor.to_keras()
     assert names(again) == ["first", "head"]
@@ -296,14 +315,19 @@ def test_a_layer_that_is_bypassed_or_replaced_is_none_of_the_model() -> None:
     ("edit", "why"),
     [
         (lambda editor: editor.freeze(), "it changes the op"),
-        (lambda editor: editor.insert(relu(editor), tf.nn.tanh), "the function is no keras.layers.Layer"),
+        (
+            lambda editor: editor.insert(relu(editor), tf.nn.tanh),
+            "the function is no keras.layers.Layer",
+        ),
         (lambda editor: editor.bypass(relu(editor)), "is inside of a layer"),
     ],
 )
 def test_an_edit_that_layers_cannot_say_is_refused_with_the_reason(edit: Any, why: str) -> None:
     editor = tgw.edit(sequential())
     edit(editor)
-    with pytest.raises(GraphEditError, match=rf"cannot be said in layers: .*{why}.*editor\.to_module\(\)"):
+    with pytest.raises(
+        GraphEditError, match=rf"cannot be said in layers: .*{why}.*editor\.to_module\(\)"
+    ):
         editor.to_keras()
 
 
@@ -323,7 +347,9 @@ def test_the_custom_gradient_of_a_new_layer_is_that_of_keras() -> None:
     module, x = editor.to_module(), tf.constant(X)
     with tf.GradientTape() as tape:
         loss = tf.reduce_sum(module(x)[0] ** 2) + tf.reduce_sum(module(x)[1] ** 2)
-    gradients = tape.gradient(loss, [*(v.value for v in layer.trainable_variables), *head.variables])
+    gradients = tape.gradient(
+        loss, [*(v.value for v in layer.trainable_variables), *head.variables]
+    )
     again = editor.to_keras()
     with tf.GradientTape() as tape:
         loss = tf.reduce_sum(again(x)[0] ** 2) + tf.reduce_sum(again(x)[1] ** 2)
@@ -344,7 +370,9 @@ def named_ends() -> Any:
     shared = keras.layers.Dense(5)
     deep = keras.layers.Dense(3)(keras.layers.ReLU()(shared(one)))
     joined = keras.layers.Add()([deep, other])
-    return keras.Model({"a": one, "b": other}, {"joined": joined, "shared": shared(one), "deep": deep * 2.0})
+    return keras.Model(
+        {"a": one, "b": other}, {"joined": joined, "shared": shared(one), "deep": deep * 2.0}
+    )
 
 
 @pytest.mark.parametrize("model", [branches, named_ends])

@@ -1,4 +1,6 @@
-"""Nothing to do is a result, not an error: on an empty, a tiny and a clean graph, live and from a file."""
+"""Nothing to do is a result, not an error: on an empty, a tiny and a clean graph, live and from a
+file.
+"""
 
 from __future__ import annotations
 
@@ -35,8 +37,9 @@ EDITS: dict[str, Callable[[tgw.GraphEditor], object]] = {
     **{
         f"passes.{name}": lambda editor, name=name: getattr(editor.passes, name)()
         for name in (
-            "remove_identities", "merge_duplicates", "fold_constants", "remove_devices", "remove_functions", "sort",
-            "quantize_weights", "round_weights", "fold_batch_norm", "obfuscate_names",
+            "remove_identities", "merge_duplicates", "fold_constants", "remove_devices",
+            "remove_functions", "sort", "quantize_weights", "round_weights", "fold_batch_norm",
+            "obfuscate_names",
         )
     },
     "passes.cast": lambda editor: editor.passes.cast("float16"),
@@ -104,7 +107,9 @@ def test_an_edit_that_finds_nothing_reports_so_and_is_no_step(
 
 @pytest.mark.parametrize("query", QUERIES)
 @pytest.mark.parametrize("graph", GRAPHS)
-def test_a_query_without_a_hit_is_false(query: str, graph: str, opened: Callable[[str], tgw.GraphEditor]) -> None:
+def test_a_query_without_a_hit_is_false(
+    query: str, graph: str, opened: Callable[[str], tgw.GraphEditor]
+) -> None:
     assert not QUERIES[query](opened(graph))
 
 
@@ -128,7 +133,9 @@ def test_every_pass_is_tried() -> None:
     assert passes - others <= {*EDITS, *(f"passes.{name}" for name in NAMES)}
 
 
-def test_a_step_before_and_after_nothing_is_undone_and_redone(opened: Callable[[str], tgw.GraphEditor]) -> None:
+def test_a_step_before_and_after_nothing_is_undone_and_redone(
+    opened: Callable[[str], tgw.GraphEditor],
+) -> None:
     editor = opened("clean")
     editor.rename("Relu_1", "y")
     says_nothing(editor.passes.remove_identities())

@@ -1,4 +1,6 @@
-"""Every public method with odd arguments: refused in one sentence, with everything as it was, or taken."""
+"""Every public method with odd arguments: refused in one sentence, with everything as it was, or
+taken.
+"""
 
 from __future__ import annotations
 
@@ -134,12 +136,16 @@ def saved(folder: Path, name: str) -> str:
     """A file or a folder with the example's graph."""
     where = folder / name
     if not where.exists():
-        tgw.example().save(f"{where}" if where.suffix else f"{where}/", "x:0", "net/logits:0", verify=False)
+        tgw.example().save(
+            f"{where}" if where.suffix else f"{where}/", "x:0", "net/logits:0", verify=False
+        )
     return str(where)
 
 
 def v1_graph() -> GraphEditor:
-    """A graph of TensorFlow 1 with a loop, a conditional, a queue and a variable by reference, named as the example."""
+    """A graph of TensorFlow 1 with a loop, a conditional, a queue and a variable by reference,
+    named as the example.
+    """
     tf.compat.v1.disable_control_flow_v2()
     try:
         with tf.Graph().as_default() as graph:
@@ -149,10 +155,16 @@ def v1_graph() -> GraphEditor:
                 w = tf.compat.v1.get_variable("w", [4, 3])
                 with tf.name_scope("hidden"):
                     added = tf.add(x, 1.0, name="Add")
-                    hidden = tf.nn.relu(tf.cond(tf.size(x) > 3, lambda: added * 2, lambda: added), name="Relu")
-                looped = tf.while_loop(lambda y: tf.reduce_sum(y) < 9.0, lambda y: [y * 2], [hidden])[0]
+                    hidden = tf.nn.relu(
+                        tf.cond(tf.size(x) > 3, lambda: added * 2, lambda: added), name="Relu"
+                    )
+                looped = tf.while_loop(
+                    lambda y: tf.reduce_sum(y) < 9.0, lambda y: [y * 2], [hidden]
+                )[0]
                 logits = tf.matmul(looped, w, name="logits")
-            loss = tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels, logits), name="loss")
+            loss = tf.reduce_mean(
+                tf.nn.sparse_softmax_cross_entropy_with_logits(labels, logits), name="loss"
+            )
             tf.compat.v1.train.GradientDescentOptimizer(0.1).minimize(loss, name="train")
             tf.compat.v1.train.batch([tf.size(labels)], 2, name="batch")
             session = tf.compat.v1.Session()
@@ -164,10 +176,16 @@ def v1_graph() -> GraphEditor:
 
 def function() -> GraphEditor:
     """A tf.function with a loop, named as the example."""
-    weights = tf.Variable(tf.ones([4, 8]), name="net/hidden/w"), tf.Variable(tf.ones([8, 3]), name="net/w")
+    weights = (
+        tf.Variable(tf.ones([4, 8]), name="net/hidden/w"),
+        tf.Variable(tf.ones([8, 3]), name="net/w"),
+    )
 
     @tf.function(
-        input_signature=[tf.TensorSpec([None, 4], name="x"), tf.TensorSpec([None], tf.int64, name="labels")],
+        input_signature=[
+            tf.TensorSpec([None, 4], name="x"),
+            tf.TensorSpec([None], tf.int64, name="labels"),
+        ],
         autograph=False,
     )
     def net(x: tf.Tensor, labels: tf.Tensor) -> tf.Tensor:
@@ -190,7 +208,10 @@ def within_a_function() -> GraphEditor:
 
 def keras() -> GraphEditor:
     """A Keras model."""
-    layers = [tf.keras.layers.Dense(8, "relu", name="hidden"), tf.keras.layers.Dense(3, name="logits")]
+    layers = [
+        tf.keras.layers.Dense(8, "relu", name="hidden"),
+        tf.keras.layers.Dense(3, name="logits"),
+    ]
     return tgw.edit(tf.keras.Sequential([tf.keras.Input((4,), name="x"), *layers], name="net"))
 
 
@@ -211,13 +232,16 @@ QUICK_SOURCES = {"a GraphDef", "a graph of TensorFlow 1", "a Keras model"}
 
 FEEDS = {"x:0": [[1.0, 2, 3, 4]]}
 OPTIONS = {
-    "variables": "own", "init": "current", "replace": {}, "placeholders": False, "reseed": False, "times": 2,
-    "device": "/cpu:0", "devices": ["/cpu:0"], "src_scope": "", "graph": None, "session": None,
+    "variables": "own", "init": "current", "replace": {}, "placeholders": False, "reseed": False,
+    "times": 2, "device": "/cpu:0", "devices": ["/cpu:0"], "src_scope": "", "graph": None,
+    "session": None,
 }  # fmt: skip
 
 
 def good_calls(folder: Path) -> dict[str, Call]:
-    """For each method arguments that it takes; one of them at a time is then exchanged for something odd."""
+    """For each method arguments that it takes; one of them at a time is then exchanged for
+    something odd.
+    """
     clone = ("x:0", "net/logits:0", "twin"), OPTIONS
     walk = ("net/logits",), {"stop_at": "x:0", "within": None, "controls": True, "inclusive": True}
     edges = {"only": (), "never": (), "adapter": "", "names": ()}
@@ -319,7 +343,8 @@ def good_calls(folder: Path) -> dict[str, Call]:
 
 
 WITHOUT_ARGUMENTS = {
-    "history.records", "redo", "source.reload", "summary", "to_networkx", "undo", "view.scene", "view.show",
+    "history.records", "redo", "source.reload", "summary", "to_networkx", "undo", "view.scene",
+    "view.show",
 }  # fmt: skip
 
 
@@ -330,7 +355,9 @@ def method(editor: Any, name: str) -> Callable[..., Any]:
 
 
 def variants(call: Call, odd: Mapping[str, Any]) -> Iterator[tuple[str, Call]]:
-    """The call with one argument at a time exchanged for each of the odd values; without any, and with one more."""
+    """The call with one argument at a time exchanged for each of the odd values; without any, and
+    with one more.
+    """
     given, options = call
     for word, value in odd.items():
         for k in range(len(given)):
@@ -354,14 +381,17 @@ def state(editor: GraphEditor) -> tuple[Any, ...]:
 
 
 def outcome(method: Callable[..., Any], call: Call) -> tuple[str, bool]:
-    """What an odd call does that it must not do, "" when it is refused in a sentence or taken; and if it is refused."""
+    """What an odd call does that it must not do, "" when it is refused in a sentence or taken; and
+    if it is refused.
+    """
     given, options = call
     try:
         method(*given, **options)
     except GraphEditError as error:
         is_public = not method.__name__.startswith("_") and method is not answered
         right = is_sentence(str(error)) and (
-            not is_public or starts_with_call(str(error), getattr(method, "call_name", method.__name__))
+            not is_public
+            or starts_with_call(str(error), getattr(method, "call_name", method.__name__))
         )
         return "" if right else f"no sentence: {str(error)[:300]!r}", True
     except TypeError as error:
@@ -394,7 +424,9 @@ QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
 
 
 def is_sentence(text: str) -> bool:
-    """Whether this is one sentence, neither empty nor endless, with a stop. Below may be the place in a pattern."""
+    """Whether this is one sentence, neither empty nor endless, with a stop. Below may be the place
+    in a pattern.
+    """
     sentence = text.split("\n    ", maxsplit=1)[0].rstrip()
     several = re.search(r"[.?!] +[A-Z]", QUOTED.sub("it", sentence))
     return 10 < len(text) < 2_200 and sentence[-1:] in (".", "?", "!", ")") and not several
@@ -403,7 +435,11 @@ def is_sentence(text: str) -> bool:
 def starts_with_call(text: str, name: str) -> bool:
     """Whether a refusal says first which method was called, and only once."""
     rest = text.removeprefix(name)
-    return text != rest and rest[:1] in ("(", ":", " ") and not rest.partition(": ")[2].startswith(f"{name}(")
+    return (
+        text != rest
+        and rest[:1] in ("(", ":", " ")
+        and not rest.partition(": ")[2].startswith(f"{name}(")
+    )
 
 
 NAMED = {
@@ -426,11 +462,18 @@ def renamed(thing: Any, names: Mapping[str, str]) -> Any:
         return thing
     if isinstance(thing, dict):
         return {renamed(key, names): renamed(value, names) for key, value in thing.items()}
-    return type(thing)(renamed(item, names) for item in thing) if isinstance(thing, tuple | list) else thing
+    return (
+        type(thing)(renamed(item, names) for item in thing)
+        if isinstance(thing, tuple | list)
+        else thing
+    )
 
 
 def failures(
-    make: Callable[[], Any], calls: Mapping[str, Call], unchanged: Callable[[Any], Any], odd: Mapping[str, Any]
+    make: Callable[[], Any],
+    calls: Mapping[str, Call],
+    unchanged: Callable[[Any], Any],
+    odd: Mapping[str, Any],
 ) -> list[str]:
     """All that goes wrong when methods of what `make` gives are called with odd arguments.
 
@@ -447,7 +490,10 @@ def failures(
                 problem, after = f"{problem}; then {described(error)}", None
             problem = problem or ("refused" if is_refused and after != before else "")
             if problem:
-                found.append(f"{name}({word}): {problem}{'' if after == before else '; and something has changed'}")
+                found.append(
+                    f"{name}({word}): "
+                    f"{problem}{'' if after == before else '; and something has changed'}"
+                )
             if after != before:
                 thing = make()
     return found
@@ -458,7 +504,9 @@ def failures_of_editor(source: str, folder: Path, names: Any = None) -> list[str
     calls = renamed(good_calls(folder), NAMED.get(source, {}))
     chosen = {name: call for name, call in calls.items() if names is None or name in names}
     odd, place = odd_values(), list(SOURCES).index(source)
-    if place and ROUNDS == 1:  # the example gets all of them, other sources a fourth each; `make stress` gives all
+    if (
+        place and ROUNDS == 1
+    ):  # the example gets all of them, other sources a fourth each; `make stress` gives all
         odd = dict(list(odd.items())[place % 4 :: 4])
     return failures(lambda: SOURCES[source](folder), chosen, state, odd)
 
@@ -523,29 +571,52 @@ def fields_of(kind: type) -> Iterator[tuple[str, list[Any]]]:
         else:
             yield (
                 name,
-                [*(n for n in NUMBERS if hint is float or isinstance(n, int)), *([None] if None in options else [])],
+                [
+                    *(n for n in NUMBERS if hint is float or isinstance(n, int)),
+                    *([None] if None in options else []),
+                ],
             )
 
 
 def messages() -> Iterator[tuple[str, dict[str, Any]]]:
-    """Requests with one field at a time that nobody means; edits by each verb with each argument that it has."""
+    """Requests with one field at a time that nobody means; edits by each verb with each argument
+    that it has.
+    """
     for word, kind in REQUESTS.items():
         fields = dict(fields_of(kind))
-        needed = [field.name for field in dataclasses.fields(kind) if field.default is dataclasses.MISSING]
-        usual = {"type": word, "id": 1, **{name: fields[name][min(1, len(fields[name]) - 1)] for name in needed}}
+        needed = [
+            field.name for field in dataclasses.fields(kind) if field.default is dataclasses.MISSING
+        ]
+        usual = {
+            "type": word,
+            "id": 1,
+            **{name: fields[name][min(1, len(fields[name]) - 1)] for name in needed},
+        }
         if word == "picture":
             usual |= {"suffix": "svg", "whole": False, "area": [0.0, 0.0, 100.0, 100.0]}
         for name, values in fields.items():
             for value in values if word != "change" else ():
                 yield f"{word} {name}={str(value)[:40]!r}", {**usual, name: value}
     for verb in registry.requested_verbs():
-        keys = ["self", "no", "what", "renew", *list(call_signature(registry.commands()[verb]).parameters)]
+        keys = [
+            "self",
+            "no",
+            "what",
+            "renew",
+            *list(call_signature(registry.commands()[verb]).parameters),
+        ]
         for key, text in itertools.product(keys, TEXTS):
             change = {"type": "change", "id": 1, "verb": verb, "keys": [key], "values": [text]}
             yield f"{verb} {key}={text}", {**change, "what": ["net/hidden/Relu"]}
         for what in LISTS:
-            yield f"{verb} of {str(what)[:40]}", {"type": "change", "id": 1, "verb": verb, "what": what}
-        yield f"{verb} keys alone", {"type": "change", "id": 1, "verb": verb, "what": ["x"], "keys": ["to", "to", "by"]}
+            yield (
+                f"{verb} of {str(what)[:40]}",
+                {"type": "change", "id": 1, "verb": verb, "what": what},
+            )
+        yield (
+            f"{verb} keys alone",
+            {"type": "change", "id": 1, "verb": verb, "what": ["x"], "keys": ["to", "to", "by"]},
+        )
 
 
 def answered(answers: RequestHandler, message: Any) -> Any:
@@ -561,7 +632,9 @@ def shown(editor: GraphEditor) -> RequestHandler:
 
 
 def failures_of_messages(make: Callable[[], GraphEditor], every: int = 1) -> list[str]:
-    """All that goes wrong when a page asks for something odd; `every` 3 takes every third message."""
+    """All that goes wrong when a page asks for something odd; `every` 3 takes every third
+    message.
+    """
     found, editor = [], make()
     answers = shown(editor)
     for word, message in itertools.islice(messages(), 0, None, every):
@@ -582,7 +655,9 @@ def failures_of_messages(make: Callable[[], GraphEditor], every: int = 1) -> lis
 # tf.contrib.graph_editor, and what clones and selections are asked
 
 GE_ERRORS = (TypeError, ValueError, KeyError, AssertionError, re.error, GraphFinalized)
-"""What the original's contract names; `re.error` is of its patterns, KeyError and AssertionError of its look-ups."""
+"""What the original's contract names; `re.error` is of its patterns, KeyError and AssertionError of
+its look-ups.
+"""
 
 
 def ge_calls() -> dict[str, Call]:
@@ -607,7 +682,10 @@ def ge_calls() -> dict[str, Call]:
         "connect": ((view, other), {"disconnect_first": False}),
         "copy": ((view,), {"dst_graph": None, **copying}),
         "copy_to_graph": ((relu, tf.Graph()), {"copied_variables": None, "namespace": "n"}),
-        "copy_variable_to_graph": ((tf.compat.v1.global_variables, tf.Graph(), "n"), {"copied_variables": None}),
+        "copy_variable_to_graph": (
+            (tf.compat.v1.global_variables, tf.Graph(), "n"),
+            {"copied_variables": None},
+        ),
         "copy_with_input_replacements": ((view, {}), {"dst_graph": None, **copying}),
         "detach": ((view,), flags),
         "detach_control_inputs": ((view,), {}),
@@ -618,7 +696,10 @@ def ge_calls() -> dict[str, Call]:
         "filter_ops_from_regex": (([relu], "x"), {}),
         "filter_ts": (([relu], True), {}),
         "filter_ts_from_regex": (([relu], "x"), {}),
-        "get_backward_walk_ops": (([relu],), {**walk, "control_inputs": False, "only_differentiable": False}),
+        "get_backward_walk_ops": (
+            ([relu],),
+            {**walk, "control_inputs": False, "only_differentiable": False},
+        ),
         "get_consuming_ops": (([tensor("x:0")],), {}),
         "get_copied": ((relu, graph), {"copied_variables": None, "namespace": ""}),
         "get_forward_walk_ops": (([relu],), {**walk, "control_outputs": None}),
@@ -630,8 +711,14 @@ def ge_calls() -> dict[str, Call]:
         "get_walks_union_ops": (([relu], [logits], True, True), both),
         "get_within_boundary_ops": ((graph, [relu], [logits], True), flags),
         "graph_replace": ((tensor("net/logits:0"), {}), copying),
-        "make_list_of_op": (([relu],), {"check_graph": True, "allow_graph": True, "ignore_ts": False}),
-        "make_list_of_t": (([tensor("x:0")],), {"check_graph": True, "allow_graph": True, "ignore_ops": False}),
+        "make_list_of_op": (
+            ([relu],),
+            {"check_graph": True, "allow_graph": True, "ignore_ts": False},
+        ),
+        "make_list_of_t": (
+            ([tensor("x:0")],),
+            {"check_graph": True, "allow_graph": True, "ignore_ops": False},
+        ),
         "make_placeholder_from_dtype_and_shape": ((tf.float32, [2], "scope", "prefix"), {}),
         "make_placeholder_from_tensor": ((tensor("x:0"), "scope", "prefix"), {}),
         "make_regex": (("x",), {}),
@@ -645,9 +732,15 @@ def ge_calls() -> dict[str, Call]:
         "reroute_ios": ((view, other), {}),
         "reroute_outputs": ((view, other), {}),
         "reroute_ts": ((relu.outputs, relu.outputs), modify),
-        "select_ops": ((relu, "net"), {"graph": graph, "positive_filter": None, "restrict_ops_regex": False}),
+        "select_ops": (
+            (relu, "net"),
+            {"graph": graph, "positive_filter": None, "restrict_ops_regex": False},
+        ),
         "select_ops_and_ts": ((relu, "net"), {"graph": graph, "positive_filter": None}),
-        "select_ts": ((tensor("x:0"), "net"), {"graph": graph, "positive_filter": None, "restrict_ts_regex": False}),
+        "select_ts": (
+            (tensor("x:0"), "net"),
+            {"graph": graph, "positive_filter": None, "restrict_ts_regex": False},
+        ),
         "swap_inputs": ((view, other), {}),
         "swap_ios": ((view, other), {}),
         "swap_outputs": ((view, other), {}),
@@ -661,11 +754,17 @@ def raised_here(error: BaseException) -> bool:
     while at is not None and at.tb_next is not None:
         at = at.tb_next
     file = "" if at is None else at.tb_frame.f_code.co_filename
-    return "tfgraphwidget/" in file or "tensorflow/" in file or any(words in str(error) for words in UNKNOWN_TO_PYTHON)
+    return (
+        "tfgraphwidget/" in file
+        or "tensorflow/" in file
+        or any(words in str(error) for words in UNKNOWN_TO_PYTHON)
+    )
 
 
 def wrong_in_old_script(name: str, call: Call) -> str:
-    """What a function of graph_editor does that it must not do; "" when it raises what the original's contract says."""
+    """What a function of graph_editor does that it must not do; "" when it raises what the
+    original's contract says.
+    """
     given, options = call
     try:
         with tf.Graph().as_default():
@@ -683,7 +782,10 @@ def failures_of_graph_editor(names: Any = None) -> list[str]:
     found, odd = [], {word: value for word, value in odd_values().items() if "a lambda" not in word}
     for name, call in ge_calls().items():
         if names is None or name in names:
-            problems = ((word, wrong_in_old_script(name, odd_call)) for word, odd_call in variants(call, odd))
+            problems = (
+                (word, wrong_in_old_script(name, odd_call))
+                for word, odd_call in variants(call, odd)
+            )
             found += [f"{name}({word}): {problem}" for word, problem in problems if problem]
     return found
 
@@ -711,7 +813,10 @@ def calls_of_others(folder: Path) -> dict[str, tuple[Callable[[], Any], dict[str
     place = str(folder / "values")
     walk = {"stop_at": "x:0", "within": None, "controls": True, "inclusive": True}
     package = {
-        "edit": ((tf.Graph(),), {"session": None, "signature": None, "checkpoint": None, "tags": None}),
+        "edit": (
+            (tf.Graph(),),
+            {"session": None, "signature": None, "checkpoint": None, "tags": None},
+        ),
         "sync": ((OTHER[0], OTHER[1], None, 1.0), {}),
         "renew": ((OTHER[0].session,), {}),
     }
@@ -763,7 +868,9 @@ def test_every_public_method_of_an_editor_is_called() -> None:
 
 @pytest.mark.parametrize("source", slow_if(lambda source: source not in QUICK_SOURCES, SOURCES))
 @pytest.mark.sample(1)
-def test_an_editor_refuses_odd_arguments_in_a_sentence_and_stays_as_it_was(source: str, folder: Path) -> None:
+def test_an_editor_refuses_odd_arguments_in_a_sentence_and_stays_as_it_was(
+    source: str, folder: Path
+) -> None:
     assert failures_of_editor(source, folder) == []
 
 
@@ -773,15 +880,21 @@ def test_what_else_can_be_called_does_so_too(kind: str, folder: Path) -> None:
 
 
 def test_every_function_of_graph_editor_is_called() -> None:
-    functions = {getattr(ge, name) for name in ge.__all__ if not name.endswith(("_handler", "_in_place"))}
-    assert {f for f in functions if inspect.isfunction(f)} == {getattr(ge, name) for name in ge_calls()}
+    functions = {
+        getattr(ge, name) for name in ge.__all__ if not name.endswith(("_handler", "_in_place"))
+    }
+    assert {f for f in functions if inspect.isfunction(f)} == {
+        getattr(ge, name) for name in ge_calls()
+    }
 
 
 def test_graph_editor_raises_what_the_original_raised() -> None:
     assert failures_of_graph_editor() == []
 
 
-@pytest.mark.parametrize("source", [slow("the example"), "a function", slow("a graph of TensorFlow 1")])
+@pytest.mark.parametrize(
+    "source", [slow("the example"), "a function", slow("a graph of TensorFlow 1")]
+)
 def test_a_page_that_asks_for_something_odd_gets_a_sentence(source: str, folder: Path) -> None:
     every = 1 if source == "the example" or ROUNDS > 1 else 4
     assert failures_of_messages(lambda: SOURCES[source](folder), every) == []
@@ -804,7 +917,9 @@ def without_values(editor: GraphEditor) -> GraphEditor:
     return tgw.edit(editor.graph, session=tf.compat.v1.Session(graph=editor.graph))
 
 
-@pytest.mark.parametrize("source", ["the example", slow("a MetaGraphDef"), slow("a graph of TensorFlow 1")])
+@pytest.mark.parametrize(
+    "source", ["the example", slow("a MetaGraphDef"), slow("a graph of TensorFlow 1")]
+)
 @pytest.mark.parametrize("ended", [closed, finalized, without_values])
 @pytest.mark.sample(1)
 def test_every_verb_on_a_session_or_a_graph_that_is_no_use_is_refused_in_a_sentence_or_done(
@@ -846,7 +961,9 @@ def test_what_was_cut_from_a_variable_does_not_hinder_what_comes_after(
         ),
         "undo": ((), {}),
     }
-    assert [wrong_before, *(wrong(method(editor, name), call) for name, call in later.items())] == [""] * 6
+    assert [wrong_before, *(wrong(method(editor, name), call) for name, call in later.items())] == [
+        ""
+    ] * 6
 
 
 def test_an_extract_without_the_initial_value_has_a_variable_that_tells_what_it_reads() -> None:
@@ -883,10 +1000,11 @@ def test_a_variable_is_compared_by_its_value_and_cannot_be_fed() -> None:
 
 def test_arguments_are_read_as_they_are_written() -> None:
     for value, hint, allowed in (
-        (True, int, False), (np.int64(3), int, True), (3, float, True), (float("nan"), float, False), (1, bool, True),
-        (2, bool, False), ("ab", Iterable[str], False), (["a"], Iterable[str], True), ([1], Iterable[str], False),
+        (True, int, False), (np.int64(3), int, True), (3, float, True), (float("nan"), float,
+        False), (1, bool, True), (2, bool, False), ("ab", Iterable[str], False),
+        (["a"], Iterable[str], True), ([1], Iterable[str], False),
         (iter(["a"]), Iterable[str], True), ({"a": 1}, Mapping[str, int], True), ({1: 1}, Mapping[str, int], False),
-        (None, str | None, True), ("x", Literal["x"], True), ([], Literal["x"], False), (len, Callable[..., Any], True),
-        (5, Iterable[Any], True),
+        (None, str | None, True), ("x", Literal["x"], True), ([], Literal["x"], False),
+        (len, Callable[..., Any], True), (5, Iterable[Any], True),
     ):  # fmt: skip
         assert fits(value, hint) is allowed, (value, hint)

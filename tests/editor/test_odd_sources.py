@@ -1,4 +1,6 @@
-"""Every verb on graphs that are odd to edit: it is done, or refused in a sentence, and the graph is as it was then."""
+"""Every verb on graphs that are odd to edit: it is done, or refused in a sentence, and the graph is
+as it was then.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ SHAPE = [2, 4]
 
 
 def build(x: Any, middle: Callable[[Any], Any] = tf.identity, weight: Any = 1.0) -> Any:
-    """What the verbs look for: a Relu, the constant 2.0, an Identity at the end; `middle` is what is odd."""
+    """What the verbs look for: a Relu, the constant 2.0, an Identity at the end; `middle` is what
+    is odd.
+    """
     hidden = tf.nn.relu(x, name="net/relu")
     scaled = tf.multiply(middle(hidden * weight), tf.constant(2.0, name="two"), name="net/scaled")
     return tf.identity(scaled, name="out")
@@ -30,7 +34,9 @@ def build(x: Any, middle: Callable[[Any], Any] = tf.identity, weight: Any = 1.0)
 def in_graph(middle: Callable[[Any], Any] = tf.identity, *, variable: bool = True) -> tf.Graph:
     with tf.Graph().as_default() as graph:
         x = v1.placeholder(tf.float32, SHAPE, name="x")
-        weight = v1.get_variable("w", initializer=tf.constant(3.0, name="first")) if variable else 1.0
+        weight = (
+            v1.get_variable("w", initializer=tf.constant(3.0, name="first")) if variable else 1.0
+        )
         build(x, middle, weight)
     return graph
 
@@ -39,7 +45,9 @@ def old_loop(value: Any) -> Any:
     """A while loop of TensorFlow 1."""
     v1.disable_control_flow_v2()
     try:
-        return v1.while_loop(lambda k, _: k < 3, lambda k, v: (k + 1, v * 2.0), (0, value), name="loop")[1]
+        return v1.while_loop(
+            lambda k, _: k < 3, lambda k, v: (k + 1, v * 2.0), (0, value), name="loop"
+        )[1]
     finally:
         v1.enable_control_flow_v2()
 
@@ -48,7 +56,9 @@ def old_conditional(value: Any) -> Any:
     """A conditional of TensorFlow 1."""
     v1.disable_control_flow_v2()
     try:
-        return v1.cond(tf.reduce_sum(value) > 0.0, lambda: value + 1.0, lambda: value - 1.0, name="choice")
+        return v1.cond(
+            tf.reduce_sum(value) > 0.0, lambda: value + 1.0, lambda: value - 1.0, name="choice"
+        )
     finally:
         v1.enable_control_flow_v2()
 
@@ -87,7 +97,9 @@ def closed() -> GraphEditor:
 
 
 def amid_scopes() -> GraphEditor:
-    """A graph that is the default one, in a name scope, on a device, behind a control dependency."""
+    """A graph that is the default one, in a name scope, on a device, behind a control
+    dependency.
+    """
     graph = in_graph()
     stack = graph.as_default(), v1.name_scope("around"), v1.device("/device:CPU:0")
     for each in stack:
@@ -110,12 +122,18 @@ def grown_since() -> GraphEditor:
 SOURCES: dict[str, Callable[[], GraphEditor]] = {
     "a loop of TensorFlow 1": lambda: tgw.edit(session_of(in_graph(old_loop))),
     "a conditional of TensorFlow 1": lambda: tgw.edit(session_of(in_graph(old_conditional))),
-    "a loop of TensorFlow 1 without its context": lambda: tgw.edit(in_graph(old_loop, variable=False).as_graph_def()),
+    "a loop of TensorFlow 1 without its context": lambda: tgw.edit(
+        in_graph(old_loop, variable=False).as_graph_def()
+    ),
     "a loop of TensorFlow 2": lambda: tgw.edit(session_of(in_graph(new_loop))),
     "a traced function": lambda: tgw.edit(traced(new_loop)),
     "the graph of a traced function": lambda: tgw.edit(traced(new_loop).graph),
-    "a frozen function with its loop lowered": lambda: tgw.edit(convert_variables_to_constants_v2(traced(new_loop))),
-    "the graph of a frozen function": lambda: tgw.edit(convert_variables_to_constants_v2(traced(new_loop)).graph),
+    "a frozen function with its loop lowered": lambda: tgw.edit(
+        convert_variables_to_constants_v2(traced(new_loop))
+    ),
+    "the graph of a frozen function": lambda: tgw.edit(
+        convert_variables_to_constants_v2(traced(new_loop)).graph
+    ),
     "a finalized graph": finalized,
     "a session that was closed": closed,
     "variables without values": lambda: tgw.edit(session_of(in_graph(), initialized=False)),
@@ -131,10 +149,14 @@ SEVERAL = frozenset({"undo", "redo", "jump"})
 
 @pytest.mark.parametrize("source", SOURCES)
 @pytest.mark.filterwarnings("ignore")
-def test_every_verb_is_done_or_refused_in_a_sentence_that_changes_nothing(source: str, tmp_path: Path) -> None:
+def test_every_verb_is_done_or_refused_in_a_sentence_that_changes_nothing(
+    source: str, tmp_path: Path
+) -> None:
     wrong = []
     for number, (verb, call) in enumerate(VERBS.items()):
-        if verb == "session":  # which is tried by a run, and TensorFlow's own errors are a session's
+        if (
+            verb == "session"
+        ):  # which is tried by a run, and TensorFlow's own errors are a session's
             continue
         editor, folder = SOURCES[source](), tmp_path / str(number)
         folder.mkdir()
@@ -144,9 +166,15 @@ def test_every_verb_is_done_or_refused_in_a_sentence_that_changes_nothing(source
             try:
                 refusal = refusal_of(lambda: call(editor, folder))  # noqa: B023  called at once
             except Broken as error:
-                if not isinstance(error.__cause__, StopIteration):  # else the graph has no op that the verb is tried on
+                if not isinstance(
+                    error.__cause__, StopIteration
+                ):  # else the graph has no op that the verb is tried on
                     wrong.append(f"{verb}: {error}")
                 continue
-        if refusal is not None and verb not in SEVERAL and (editor.history.done, editor._core.index.names) != before:
+        if (
+            refusal is not None
+            and verb not in SEVERAL
+            and (editor.history.done, editor._core.index.names) != before
+        ):
             wrong.append(f"{verb}: refused ({refusal.why}), and the graph is another one")
     assert wrong == []

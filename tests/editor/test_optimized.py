@@ -14,7 +14,10 @@ def test_the_optimized_graph_is_beside_the_first_with_what_was_folded_fused_and_
         x = v1.placeholder(tf.float32, [None, 8, 8, 3], "x")
         kernel = tf.reshape(tf.range(27.0) * 0.01, [3, 3, 3, 1], "kernel")
         y = tf.nn.relu(
-            tf.nn.bias_add(tf.nn.conv2d(x, kernel, 1, "SAME", name="conv"), tf.ones([1]), name="bias"), "relu"
+            tf.nn.bias_add(
+                tf.nn.conv2d(x, kernel, 1, "SAME", name="conv"), tf.ones([1]), name="bias"
+            ),
+            "relu",
         )
         tf.nn.softmax(tf.reshape(tf.identity(y), [-1, 64]), name="y")
     editor = tgw.edit(graph)

@@ -1,4 +1,6 @@
-"""Parts of files: extract and split give graphs with the values of the file, without importing it."""
+"""Parts of files: extract and split give graphs with the values of the file, without importing
+it.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ X = np.array([[1.0, -2.0, 3.0]], np.float32)
 
 
 class Scaled(tf.Module):
-    """A function that calls another one, with a constant argument, a variable and, if wanted, a table."""
+    """A function that calls another one, with a constant argument, a variable and, if wanted, a
+    table.
+    """
 
     def __init__(self, *, has_table: bool = False) -> None:
         super().__init__()
@@ -60,7 +64,9 @@ def test_a_clone_in_a_part_of_a_file_has_its_values(tmp_path: Path) -> None:
     np.testing.assert_array_equal(part.session.run("copy/net/two/out:0", {"x:0": X}), expected)
 
 
-def test_a_part_of_a_file_without_values_begins_with_what_its_initializers_compute(tmp_path: Path) -> None:
+def test_a_part_of_a_file_without_values_begins_with_what_its_initializers_compute(
+    tmp_path: Path,
+) -> None:
     with build_mlp(resource=True).as_default() as graph:
         (tmp_path / "graph.pb").write_bytes(graph.as_graph_def().SerializeToString())
     editor = tgw.edit(tmp_path / "graph.pb")
@@ -72,7 +78,9 @@ def test_a_part_of_a_file_without_values_begins_with_what_its_initializers_compu
     assert np.isfinite(second.session.run("net/two/out:0", {"net/one/out:0": hidden})).all()
 
 
-def test_a_part_of_a_saved_function_is_a_graph_with_values_and_a_constant_argument(tmp_path: Path) -> None:
+def test_a_part_of_a_saved_function_is_a_graph_with_values_and_a_constant_argument(
+    tmp_path: Path,
+) -> None:
     module = Scaled()
     editor = tgw.edit(saved(module, tmp_path / "saved"))
     relu = next(node.name for node in editor._core.index.nodes if node.op == "Relu")
@@ -84,12 +92,16 @@ def test_a_part_of_a_saved_function_is_a_graph_with_values_and_a_constant_argume
     assert first.session is not None
     assert second.session is not None
     hidden = first.session.run(f"{relu}:0", {first.inputs[0]: X})
-    np.testing.assert_array_equal(second.session.run(second.outputs[0], {second.inputs[0]: hidden}), module.scaled(X))
+    np.testing.assert_array_equal(
+        second.session.run(second.outputs[0], {second.inputs[0]: hidden}), module.scaled(X)
+    )
     assert first.to_module().variables[0].shape == (3, 2)
     assert arguments[0] in first.inputs
 
 
-def test_a_part_that_hangs_on_another_argument_is_refused_as_in_any_function(tmp_path: Path) -> None:
+def test_a_part_that_hangs_on_another_argument_is_refused_as_in_any_function(
+    tmp_path: Path,
+) -> None:
     editor = tgw.edit(saved(Scaled(), tmp_path / "saved"))
     arguments, results = editor._core.executor.ends
     with pytest.raises(tgw.GraphEditError):
@@ -106,7 +118,9 @@ def test_a_part_with_a_table_is_a_function_as_before(tmp_path: Path) -> None:
     np.testing.assert_array_equal(value, module.scaled(X))
 
 
-def test_values_of_a_variable_that_was_renamed_are_found_inside_of_a_function(tmp_path: Path) -> None:
+def test_values_of_a_variable_that_was_renamed_are_found_inside_of_a_function(
+    tmp_path: Path,
+) -> None:
     module = Scaled()
     editor = tgw.edit(saved(module, tmp_path / "saved"))
     names = editor.view.breadcrumb[1:]

@@ -1,9 +1,12 @@
-"""The rules of patterns on one network from six sources: each pattern finds as much, each replacement computes as much.
+"""The rules of patterns on one network from six sources: each pattern finds as much, each
+replacement computes as much.
 
 1. A pattern is a connected DAG over tensors; a name used twice is one tensor.
 2. Two ops of a pattern are two ops of the graph.
-3. The number of inputs is exact but for `...`; control inputs count only if written, and move to the replacement.
-4. What somebody outside reads, fetches or waits for inside is a match that is not replaced, and says why.
+3. The number of inputs is exact but for `...`; control inputs count only if written, and move to
+  the replacement.
+4. What somebody outside reads, fetches or waits for inside is a match that is not replaced, and
+  says why.
 5. Inputs of commutative ops match in any order.
 6. Identity ops and reads of variables are seen through.
 7. Attributes are any, a value, a set, a condition; dtypes of one name are one.
@@ -35,12 +38,17 @@ import tfgraphwidget as tgw
 from tests.conftest import v1
 from tests.nothing import says_nothing
 
-VALUES = {"w": np.linspace(-1, 1, 16, dtype=np.float32).reshape(4, 4), "b": np.arange(4, dtype=np.float32)}
+VALUES = {
+    "w": np.linspace(-1, 1, 16, dtype=np.float32).reshape(4, 4),
+    "b": np.arange(4, dtype=np.float32),
+}
 SPEC = tf.TensorSpec([None, 4], tf.float32, name="x")
 
 
 def network(x: Any, w: Any, b: Any) -> tuple[Any, Any]:
-    """A dense layer, two swishes of which one is written the other way round, a GELU, and a bit of everything."""
+    """A dense layer, two swishes of which one is written the other way round, a GELU, and a bit of
+    everything.
+    """
     h = tf.nn.bias_add(tf.matmul(x, w), b)
     h = tf.multiply(h, tf.sigmoid(h))
     h = tf.multiply(tf.sigmoid(h), h)
@@ -67,7 +75,10 @@ class Module(tf.Module):
 class Layer(keras.layers.Layer):
     def build(self, _: Any) -> None:
         fill = keras.initializers.Constant
-        self.w, self.b = (self.add_weight(name=n, shape=VALUES[n].shape, initializer=fill(VALUES[n])) for n in "wb")
+        self.w, self.b = (
+            self.add_weight(name=n, shape=VALUES[n].shape, initializer=fill(VALUES[n]))
+            for n in "wb"
+        )
 
     def call(self, x: Any) -> Any:
         return network(x, self.w.value, self.b.value)
@@ -77,7 +88,10 @@ def live(*, use_resource: bool) -> tgw.GraphEditor:
     graph = tf.Graph()
     with graph.as_default():
         x = v1.placeholder(tf.float32, [None, 4], "x")
-        w, b = (v1.get_variable(name, initializer=VALUES[name], use_resource=use_resource) for name in "wb")
+        w, b = (
+            v1.get_variable(name, initializer=VALUES[name], use_resource=use_resource)
+            for name in "wb"
+        )
         for name, result in zip(("one", "two"), network(x, w, b), strict=True):
             tf.identity(result, name)
         session = v1.Session()
@@ -118,7 +132,9 @@ SOURCES: dict[str, Callable[[Path], tgw.GraphEditor]] = {
 
 
 @pytest.fixture(scope="module", params=SOURCES)
-def editor(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tgw.GraphEditor:
+def editor(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> tgw.GraphEditor:
     return SOURCES[request.param](tmp_path_factory.mktemp("source"))
 
 
@@ -147,7 +163,9 @@ FOUND = [  # semantics, pattern, how many there are, how many can be replaced
 
 
 @pytest.mark.parametrize(
-    ("pattern", "count", "replaceable"), [row[1:] for row in FOUND], ids=[str(row[:2]) for row in FOUND]
+    ("pattern", "count", "replaceable"),
+    [row[1:] for row in FOUND],
+    ids=[str(row[:2]) for row in FOUND],
 )
 def test_a_pattern_finds_as_much_in_each_source(
     editor: tgw.GraphEditor, pattern: str, count: int, replaceable: int
@@ -159,8 +177,14 @@ def test_a_pattern_finds_as_much_in_each_source(
 
 REPLACED: list[tuple[str, Any]] = [
     ("Mul(x, Sigmoid(x))", "RealDiv(x, AddV2(1.0, Exp(Neg(x))))"),
-    ("Mul(Mul(s, 0.5), AddV2(Erf(RealDiv(s, d)), 1.0))", lambda s: tf.nn.gelu(s, approximate=False)),
-    ("BiasAdd(MatMul(x, w=Const|Variable), b=Const|Variable)", lambda x, w, b: tf.einsum("ij,jk->ik", x, w) + b),
+    (
+        "Mul(Mul(s, 0.5), AddV2(Erf(RealDiv(s, d)), 1.0))",
+        lambda s: tf.nn.gelu(s, approximate=False),
+    ),
+    (
+        "BiasAdd(MatMul(x, w=Const|Variable), b=Const|Variable)",
+        lambda x, w, b: tf.einsum("ij,jk->ik", x, w) + b,
+    ),
     ("AddV2(Identity(Identity(x)), y)", "AddV2(x, y)"),
     ("LeakyRelu(x, alpha=$a)", "LeakyRelu(LeakyRelu(x, alpha=1.0), alpha=$a)"),
     ("Elu(x)", "Elu(Identity(x))"),
@@ -168,12 +192,17 @@ REPLACED: list[tuple[str, Any]] = [
 
 
 @pytest.mark.sample(3)
-def test_replacements_compute_the_same_are_one_step_each_and_undone_in_each_source(editor: tgw.GraphEditor) -> None:
+def test_replacements_compute_the_same_are_one_step_each_and_undone_in_each_source(
+    editor: tgw.GraphEditor,
+) -> None:
     """Semantics 3, 4, 6, 13, 14."""
     nodes, done = list(editor._core.index.nodes), len(editor.history.done)
     for pattern, by in REPLACED:
         report = editor.replace_all(pattern, by)
-        assert (len(report.replaced), report.skipped) == (len(editor.history.done[-1].patch.report.replaced), ())
+        assert (len(report.replaced), report.skipped) == (
+            len(editor.history.done[-1].patch.report.replaced),
+            (),
+        )
     assert len(editor.history.done) == done + len(REPLACED)
     elu = next(op for op, kind in enumerate(editor._core.index.types) if kind == "Elu")
     concat = next(op for op, kind in enumerate(editor._core.index.types) if kind == "ConcatV2")
@@ -189,7 +218,9 @@ def test_replacements_compute_the_same_are_one_step_each_and_undone_in_each_sour
     ]
     compared = editor.compare({f"{x}:0": np.linspace(-2, 2, 12, dtype=np.float32).reshape(3, 4)})
     assert len(compared) == 2
-    assert all(output.relative is not None and output.relative < 1e-5 for output in compared.outputs)
+    assert all(
+        output.relative is not None and output.relative < 1e-5 for output in compared.outputs
+    )
     for _ in REPLACED:
         editor.undo()
     assert [node.name for node in editor._core.index.nodes] == [node.name for node in nodes]
@@ -197,12 +228,17 @@ def test_replacements_compute_the_same_are_one_step_each_and_undone_in_each_sour
 
 
 def is_input(editor: tgw.GraphEditor, name: str, kind: str) -> bool:
-    return kind == "Placeholder" and editor._core.index.dtypes(editor._core.index.ids[name])[0] == "float32"
+    return (
+        kind == "Placeholder"
+        and editor._core.index.dtypes(editor._core.index.ids[name])[0] == "float32"
+    )
 
 
 def test_a_refusal_of_a_replacement_leaves_each_source_as_it_was(editor: tgw.GraphEditor) -> None:
     """Semantics 4, 14."""
     nodes, done = list(editor._core.index.nodes), len(editor.history.done)
-    says_nothing(editor.replace_all("LeakyRelu(AddN(Tanh(s=Split(1, x)), ...))", "x"), "outside reads")
+    says_nothing(
+        editor.replace_all("LeakyRelu(AddN(Tanh(s=Split(1, x)), ...))", "x"), "outside reads"
+    )
     assert list(editor._core.index.nodes) == nodes
     assert len(editor.history.done) == done

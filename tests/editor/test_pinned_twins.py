@@ -33,7 +33,10 @@ def twins():
 
 def pinned_in(editor):
     scene = editor.view.scene()
-    return [(scene.names[i], "op" if scene.kind[i] == OP else "scope") for i in np.flatnonzero(scene.pinned).tolist()]
+    return [
+        (scene.names[i], "op" if scene.kind[i] == OP else "scope")
+        for i in np.flatnonzero(scene.pinned).tolist()
+    ]
 
 
 def inner(editor):

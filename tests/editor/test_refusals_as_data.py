@@ -1,4 +1,6 @@
-"""Refusals as data: each fix is an edit that JSON holds and that does what the refused call was to do."""
+"""Refusals as data: each fix is an edit that JSON holds and that does what the refused call was to
+do.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ from tfgraphwidget.errors import GraphEditError
 
 @cache
 def graph_def() -> Any:
-    """x → layer/a → layer/sum → casts → dropout → r, of shape [4, 1, 3] → y; beside it inputs that do not fit x."""
+    """x → layer/a → layer/sum → casts → dropout → r, of shape [4, 1, 3] → y; beside it inputs that
+    do not fit x.
+    """
     with tf.Graph().as_default() as graph:
         x = v1.placeholder(tf.float32, [4, 3], name="x")
         v1.placeholder(tf.int32, [4, 3], name="whole")
@@ -44,8 +48,16 @@ CASES: dict[str, tuple[str, list[str], Callable[[tgw.GraphEditor], Any]]] = {
     "rename": ("name-taken", ["Name it 'x_1'"], lambda e: e.rename("layer/a", "x")),
     "clone": ("name-taken", ["Clone into 'layer_1'"], lambda e: e.clone(*ENDS, into="layer")),
     "insert": ("name-taken", ["Name it 'x_1'"], lambda e: e.insert(ENDS[1], "Tanh", name="x")),
-    "replace": ("name-taken", ["Name it 'x_1'"], lambda e: e.replace("layer/square", "Tanh", name="x")),
-    "signature": ("name-taken", ["Name it 's_1'"], lambda e: e.signatures.add("s", {"x": ENDS[0]}, {"a": ENDS[1]})),
+    "replace": (
+        "name-taken",
+        ["Name it 'x_1'"],
+        lambda e: e.replace("layer/square", "Tanh", name="x"),
+    ),
+    "signature": (
+        "name-taken",
+        ["Name it 's_1'"],
+        lambda e: e.signatures.add("s", {"x": ENDS[0]}, {"a": ENDS[1]}),
+    ),
     "rename signature": ("name-taken", ["Name it 's_1'"], lambda e: e.signatures.rename("t", "s")),
     "dtype": ("reroute-refused", ["Insert a Cast"], lambda e: e.reroute("x:0", to="whole:0")),
     "turned": (
@@ -59,7 +71,11 @@ CASES: dict[str, tuple[str, list[str], Callable[[tgw.GraphEditor], Any]]] = {
         ["Leave out 'layer/square'"],
         lambda e: e.reroute("layer/a:0", to="layer/square:0"),
     ),
-    "connect": ("connect-refused", ["Insert a Cast"], lambda e: e.connect("whole:0", "layer/square", 0)),
+    "connect": (
+        "connect-refused",
+        ["Insert a Cast"],
+        lambda e: e.connect("whole:0", "layer/square", 0),
+    ),
     "swap": ("swap-refused", ["Insert a Cast"], lambda e: e.swap("x:0", "whole:0")),
     "several inputs": (
         "several-inputs-fit",
@@ -73,7 +89,11 @@ CASES: dict[str, tuple[str, list[str], Callable[[tgw.GraphEditor], Any]]] = {
         ["Change the shape, and the constants too"],
         lambda e: e.passes.set_input("x:0", [6, 3]),
     ),
-    "input": ("set-input-refused", ["Insert a Cast"], lambda e: e.passes.set_input("x:0", dtype="float16")),
+    "input": (
+        "set-input-refused",
+        ["Insert a Cast"],
+        lambda e: e.passes.set_input("x:0", dtype="float16"),
+    ),
 }
 
 
@@ -103,7 +123,10 @@ def test_each_fix_of_a_refusal_is_an_edit_that_json_holds_and_that_works(case: s
     ("call", "why"),
     [
         (lambda e: e.add(graph_def(), into="layer"), 'editor.add(source=source, into="layer_1")'),
-        (lambda e: e.call("x:0", tf.nn.tanh, into="layer"), 'editor.call(at=["x:0"], function=tanh, into="layer_1")'),
+        (
+            lambda e: e.call("x:0", tf.nn.tanh, into="layer"),
+            'editor.call(at=["x:0"], function=tanh, into="layer_1")',
+        ),
     ],
 )
 def test_a_fix_that_holds_a_function_or_graph_is_an_edit_here_though_no_data(

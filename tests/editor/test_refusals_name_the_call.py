@@ -1,4 +1,6 @@
-"""A refusal is one sentence that begins with the public method that was called; the page's has no Python."""
+"""A refusal is one sentence that begins with the public method that was called; the page's has no
+Python.
+"""
 
 from __future__ import annotations
 
@@ -137,16 +139,24 @@ def test_a_property_that_refuses_a_value_names_the_assignment(assignment: str) -
 
 
 def test_functions_of_the_package_name_themselves() -> None:
-    assert str(refusal(lambda: tgw.layered("x"))).startswith("layered('x'): 'x' is not a networkx graph")
-    assert str(refusal(lambda: tgw.renew(3))).startswith("renew(3): 3 is not a tf.compat.v1.Session")  # type: ignore[arg-type]
-    assert str(refusal(lambda: tgw.edit("nothing.pb"))).startswith("edit('nothing.pb'): There is no file")
+    assert str(refusal(lambda: tgw.layered("x"))).startswith(
+        "layered('x'): 'x' is not a networkx graph"
+    )
+    assert str(refusal(lambda: tgw.renew(3))).startswith(
+        "renew(3): 3 is not a tf.compat.v1.Session"
+    )  # type: ignore[arg-type]
+    assert str(refusal(lambda: tgw.edit("nothing.pb"))).startswith(
+        "edit('nothing.pb'): There is no file"
+    )
     assert str(refusal(lambda: tgw.sync(1, 2))).startswith("sync(1): ")
     assert str(refusal(lambda: tgw.pattern("Relu("))).startswith("pattern('Relu('): ")
 
 
 @pytest.mark.parametrize("source", ["a session", "a file"])
 def test_feeds_that_do_not_fit_leave_no_edit_of_a_pass_that_was_to_compare(source: str) -> None:
-    editor = tgw.example() if source == "a session" else tgw.edit(tgw.example().graph.as_graph_def())
+    editor = (
+        tgw.example() if source == "a session" else tgw.edit(tgw.example().graph.as_graph_def())
+    )
     editor.rename("net/w", "net/weights")
     before = state(editor)
     for call in (
@@ -163,7 +173,10 @@ def test_feeds_that_do_not_fit_leave_no_edit_of_a_pass_that_was_to_compare(sourc
 def test_a_sentence_that_names_its_method_already_is_left_alone() -> None:
     editor = tgw.example()
     assert str(refusal(lambda: editor.passes.round_weights(99))).count("round_weights") == 1
-    assert str(refusal(lambda: editor.passes.remove_identities("Relu"))).count("remove_identities") == 1
+    assert (
+        str(refusal(lambda: editor.passes.remove_identities("Relu"))).count("remove_identities")
+        == 1
+    )
 
 
 def test_the_page_says_it_without_the_call() -> None:
@@ -177,6 +190,14 @@ def test_the_page_says_it_without_the_call() -> None:
 
 def test_a_worker_process_can_send_a_refusal() -> None:
     editor = tgw.example()
-    for error in (refusal(lambda: editor.probe(3)), refusal(lambda: editor.clone(editor.ops(scope="net"), into="net"))):
+    for error in (
+        refusal(lambda: editor.probe(3)),
+        refusal(lambda: editor.clone(editor.ops(scope="net"), into="net")),
+    ):
         sent = pickle.loads(pickle.dumps(error))
-        assert (type(sent), str(sent), sent.ops, sent.row()["code"]) == (type(error), str(error), error.ops, error.code)
+        assert (type(sent), str(sent), sent.ops, sent.row()["code"]) == (
+            type(error),
+            str(error),
+            error.ops,
+            error.code,
+        )

@@ -1,4 +1,6 @@
-"""Edits as data: what `edits()` gives makes an equal graph in another editor; what is no such data does nothing."""
+"""Edits as data: what `edits()` gives makes an equal graph in another editor; what is no such data
+does nothing.
+"""
 
 from __future__ import annotations
 
@@ -26,11 +28,22 @@ def model() -> tf.Graph:
     graph = build_mlp(resource=True)
     with graph.as_default():
         image = v1.placeholder(tf.float32, [None, 4, 4, 2], name="image")
-        kernel = tf.constant(np.linspace(0, 1, 54, dtype=np.float32).reshape(3, 3, 2, 3), name="kernel")
+        kernel = tf.constant(
+            np.linspace(0, 1, 54, dtype=np.float32).reshape(3, 3, 2, 3), name="kernel"
+        )
         conv = tf.nn.conv2d(image, kernel, 1, "SAME", name="conv")
-        two = [tf.constant([1.0, 2.0, 3.0], name=name) for name in ("scale", "offset", "mean", "variance")]
-        tf.nn.relu(v1.nn.fused_batch_norm(conv, *two, is_training=False, name="norm")[0], name="seen")
-        flat = tf.reshape(tf.identity(graph.get_tensor_by_name("net/logits:0"), name="kept"), [2, 2, 4], name="flat")
+        two = [
+            tf.constant([1.0, 2.0, 3.0], name=name)
+            for name in ("scale", "offset", "mean", "variance")
+        ]
+        tf.nn.relu(
+            v1.nn.fused_batch_norm(conv, *two, is_training=False, name="norm")[0], name="seen"
+        )
+        flat = tf.reshape(
+            tf.identity(graph.get_tensor_by_name("net/logits:0"), name="kept"),
+            [2, 2, 4],
+            name="flat",
+        )
         tf.abs(flat, name="end")
         tf.identity(graph.get_tensor_by_name("net/one/out:0"), name="dead")
     return graph
@@ -65,15 +78,23 @@ EDITS: dict[str, Edit] = {
         e.add_control_inputs("end", ["dead"]),
         e.remove_control_inputs("end", "dead"),
     ),
-    "remove_signature": lambda e: (e.signatures.add("kept", ["x"], ["kept"]), e.signatures.remove("kept")),
+    "remove_signature": lambda e: (
+        e.signatures.add("kept", ["x"], ["kept"]),
+        e.signatures.remove("kept"),
+    ),
     "rename": lambda e: e.rename("net/one/", "first"),
-    "rename_signature": lambda e: (e.signatures.add("kept", ["x"], ["kept"]), e.signatures.rename("kept", "ends")),
+    "rename_signature": lambda e: (
+        e.signatures.add("kept", ["x"], ["kept"]),
+        e.signatures.rename("kept", "ends"),
+    ),
     "replace": lambda e: e.replace("net/two/out", e.ops("dead")),
     "replace_all": lambda e: e.replace_all("Relu(x)", "Elu(x)"),
     "set_input": lambda e: e.passes.set_input("image", [8, 4, 4, 2]),
     "reroute": lambda e: e.reroute("net/two/out:0", "net/one/out:0", never=["dead"]),
     "set_attr": lambda e: e.set_attr("conv", "padding", "VALID"),
-    "set_constant": lambda e: e.set_constant("kernel", np.random.default_rng(0).normal(size=(3, 3, 2, 3))),
+    "set_constant": lambda e: e.set_constant(
+        "kernel", np.random.default_rng(0).normal(size=(3, 3, 2, 3))
+    ),
     "strip_training": lambda e: e.passes.strip_training("end"),
     "swap": lambda e: e.swap("net/one/out:0", "net/two/out:0", only=e.ops("dead", "kept")),
     "set_trainable": lambda e: e.set_trainable("net/two"),
@@ -108,7 +129,9 @@ def test_every_edit_is_the_same_when_it_was_written_down(verb: str) -> None:
 
 
 def test_every_command_there_is_can_be_written_or_is_tested_elsewhere() -> None:
-    passes = {verb for verb, kind in commands().items() if ".edits.passes." in kind.__module__}  # tests/edits/passes
+    passes = {
+        verb for verb, kind in commands().items() if ".edits.passes." in kind.__module__
+    }  # tests/edits/passes
     assert commands().keys() - EDITS.keys() - passes == {"add", "call", "rename_key"}
 
 
@@ -163,7 +186,9 @@ def test_edits_inside_functions_are_done_in_the_same_rooms(saved: Path) -> None:
     for editor in (first, second):
         editor.view.leave()
     rows = tf.constant([[1.0, 1.0]])
-    assert [editor.to_module()(rows)[0].numpy().tolist() for editor in (first, second)] == [[243.0, 486.0]] * 2
+    assert [editor.to_module()(rows)[0].numpy().tolist() for editor in (first, second)] == [
+        [243.0, 486.0]
+    ] * 2
     assert [key for s in second.signatures.values() for key, _ in s.outputs] == ["grown"]
 
 
@@ -195,7 +220,9 @@ def test_what_only_this_process_has_is_not_written(tmp_path: Path) -> None:
     editor = opened()
     editor.set_device("end", "/device:CPU:0")
     editor.insert("kept:0", tf.math.negative, "less")
-    with pytest.raises(GraphEditError, match=r"^records\(\): Edit 2 \(insert\) holds .*save\('edits.py'\)"):
+    with pytest.raises(
+        GraphEditError, match=r"^records\(\): Edit 2 \(insert\) holds .*save\('edits.py'\)"
+    ):
         editor.history.records()
     with pytest.raises(GraphEditError, match="Edit 2"):
         editor.save(tmp_path / "edits.json")
@@ -233,7 +260,10 @@ def test_what_fails_in_the_middle_leaves_everything_as_it_was() -> None:
     editor._core.listeners.append(lambda: told.append(len(editor.history.done)))
     before, history, boundary = graph_def(editor), editor.history, (editor.inputs, editor.outputs)
     values = read(editor.graph.get_collection("variables"), editor.session)
-    with pytest.raises(GraphEditError, match=r"^replay\(\[\S+ \S+\): Edit 3 \(reroute\) cannot be done: .*no such op"):
+    with pytest.raises(
+        GraphEditError,
+        match=r"^replay\(\[\S+ \S+\): Edit 3 \(reroute\) cannot be done: .*no such op",
+    ):
         editor.history.replay(bad)
     assert graph_def(editor) == before
     assert editor.history == history
@@ -241,18 +271,26 @@ def test_what_fails_in_the_middle_leaves_everything_as_it_was() -> None:
     assert not editor._core.executor.copies
     assert told == [1], "who listens is told once, and of nothing that is half done"
     assert len(editor.graph.get_collection("variables")) == len(values)
-    assert all(map(np.array_equal, read(editor.graph.get_collection("variables"), editor.session), values))
+    assert all(
+        map(np.array_equal, read(editor.graph.get_collection("variables"), editor.session), values)
+    )
     editor.redo()
     editor.undo()
     assert editor.history.replay(good) == len(good), (
         "the names that the failure has left in TensorFlow's graph are free for it"
     )
-    copied = editor.session.run(editor["copy"]["net/logits:0"], {"x:0": np.ones((2, 3), np.float32)})
+    copied = editor.session.run(
+        editor["copy"]["net/logits:0"], {"x:0": np.ones((2, 3), np.float32)}
+    )
     assert copied.shape == (2, 4)
 
 
-def test_ctrl_c_while_a_failure_is_taken_back_comes_when_all_is_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
-    """On a live graph with a session: there each step that is taken back would let an interrupt in."""
+def test_ctrl_c_while_a_failure_is_taken_back_comes_when_all_is_as_it_was(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """On a live graph with a session: there each step that is taken back would let an interrupt
+    in.
+    """
     editor = opened()
     editor.rename("dead", "alive")
     before, history, undo = graph_def(editor), editor.history, editor._core.executor.undo_one
@@ -263,7 +301,9 @@ def test_ctrl_c_while_a_failure_is_taken_back_comes_when_all_is_as_it_was(monkey
 
     monkeypatch.setattr(editor._core.executor, "undo_one", interrupted)
     old = ("alive", "kept", "end", "gone")
-    edits = [{"command": "rename", "arguments": {"old": name, "new": f"new_{name}"}} for name in old]
+    edits = [
+        {"command": "rename", "arguments": {"old": name, "new": f"new_{name}"}} for name in old
+    ]
     handler = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         with pytest.raises(KeyboardInterrupt):
@@ -279,8 +319,16 @@ def test_a_failure_leads_back_to_the_room_one_stood_in(saved: Path) -> None:
     stood = editor.view.breadcrumb
     loop = next(iter(editor.ops(where=lambda op: op.type.endswith("While"))))
     edits = [
-        {"command": "rename", "arguments": {"old": loop, "new": "around"}, "functions": list(stood[1:])},
-        {"command": "rename", "arguments": {"old": "x", "new": "y"}, "functions": [*stood[1:], "around:body"]},
+        {
+            "command": "rename",
+            "arguments": {"old": loop, "new": "around"},
+            "functions": list(stood[1:]),
+        },
+        {
+            "command": "rename",
+            "arguments": {"old": "x", "new": "y"},
+            "functions": [*stood[1:], "around:body"],
+        },
     ]
     with pytest.raises(GraphEditError, match=r"Edit 2 \(rename\)"):
         editor.history.replay(edits)
@@ -299,19 +347,37 @@ BAD: dict[str, tuple[Any, str]] = {
     "more beside": ({"tfgraphwidget": 1, "edits": [], "run": "x"}, "'run' is amiss"),
     "no object": ([5], "Edit 1 cannot be read: an edit is an object"),
     "no verb": ([{"arguments": {}}], "Edit 1 cannot be read: 'command' is missing"),
-    "an unknown verb": ([{"command": "rerout", "arguments": {}}], "'rerout' is not a command; did you mean 'reroute'"),
-    "a method that is no edit": ([{"command": "save", "arguments": {"path": "/tmp/x"}}], "'save' is not a command"),
+    "an unknown verb": (
+        [{"command": "rerout", "arguments": {}}],
+        "'rerout' is not a command; did you mean 'reroute'",
+    ),
+    "a method that is no edit": (
+        [{"command": "save", "arguments": {"path": "/tmp/x"}}],
+        "'save' is not a command",
+    ),
     "a private name": ([{"command": "__init__", "arguments": {}}], "is not a command"),
     "no text": ([{"command": ["reroute"], "arguments": {}}], "is not a command"),
-    "more than an edit has": ([{"command": "reroute", "arguments": REROUTE, "code": "1"}], "'code' is not known"),
+    "more than an edit has": (
+        [{"command": "reroute", "arguments": REROUTE, "code": "1"}],
+        "'code' is not known",
+    ),
     "an unknown field": (
         [{"command": "reroute", "arguments": {**REROUTE, "tow": "x"}}],
         r"Edit 1 \(reroute\).*'tow' is not",
     ),
-    "a hidden field": ([{"command": "remove", "arguments": {"what": "a", "ends": []}}], "'ends' is not known"),
-    "a session": ([{"command": "clone", "arguments": {"into": "c", "session": "s"}}], "'session' is not known"),
+    "a hidden field": (
+        [{"command": "remove", "arguments": {"what": "a", "ends": []}}],
+        "'ends' is not known",
+    ),
+    "a session": (
+        [{"command": "clone", "arguments": {"into": "c", "session": "s"}}],
+        "'session' is not known",
+    ),
     "a missing field": ([{"command": "reroute", "arguments": {"old": "a:0"}}], "'to' is missing"),
-    "the wrong type": ([{"command": "reroute", "arguments": {"old": 5, "to": "a:0"}}], "'old' cannot be 5"),
+    "the wrong type": (
+        [{"command": "reroute", "arguments": {"old": 5, "to": "a:0"}}],
+        "'old' cannot be 5",
+    ),
     "a word that is none": (
         [{"command": "swap", "arguments": {"a": "a", "b": "b", "what": "all"}}],
         "'what' cannot be 'all'",
@@ -332,7 +398,10 @@ BAD: dict[str, tuple[Any, str]] = {
         [
             {
                 "command": "set_constant",
-                "arguments": {"tensor": "a", "value": {"array": "AA==", "dtype": "float32", "shape": [4]}},
+                "arguments": {
+                    "tensor": "a",
+                    "value": {"array": "AA==", "dtype": "float32", "shape": [4]},
+                },
             }
         ],
         "has not 1 bytes",
@@ -341,7 +410,10 @@ BAD: dict[str, tuple[Any, str]] = {
         [
             {
                 "command": "set_constant",
-                "arguments": {"tensor": "a", "value": {"array": "", "dtype": "int8", "shape": [10**12]}},
+                "arguments": {
+                    "tensor": "a",
+                    "value": {"array": "", "dtype": "int8", "shape": [10**12]},
+                },
             }
         ],
         "has not 0 bytes",
@@ -350,7 +422,10 @@ BAD: dict[str, tuple[Any, str]] = {
         [
             {
                 "command": "set_constant",
-                "arguments": {"tensor": "a", "value": {"array": "", "dtype": "int8", "shape": [-1]}},
+                "arguments": {
+                    "tensor": "a",
+                    "value": {"array": "", "dtype": "int8", "shape": [-1]},
+                },
             }
         ],
         "list of sizes",
@@ -359,7 +434,10 @@ BAD: dict[str, tuple[Any, str]] = {
         [
             {
                 "command": "set_constant",
-                "arguments": {"tensor": "a", "value": {"array": "gASV", "dtype": "O", "shape": [1]}},
+                "arguments": {
+                    "tensor": "a",
+                    "value": {"array": "gASV", "dtype": "O", "shape": [1]},
+                },
             }
         ],
         "is no dtype",
@@ -368,7 +446,10 @@ BAD: dict[str, tuple[Any, str]] = {
         [
             {
                 "command": "set_constant",
-                "arguments": {"tensor": "a", "value": {"array": "", "dtype": "i4,i4", "shape": [0]}},
+                "arguments": {
+                    "tensor": "a",
+                    "value": {"array": "", "dtype": "i4,i4", "shape": [0]},
+                },
             }
         ],
         "is no dtype",
@@ -386,7 +467,10 @@ BAD: dict[str, tuple[Any, str]] = {
         "'renew' is true or false",
     ),
     "the second": (
-        [{"command": "rename", "arguments": {"old": "dead", "new": "b"}}, {"command": "x", "arguments": {}}],
+        [
+            {"command": "rename", "arguments": {"old": "dead", "new": "b"}},
+            {"command": "x", "arguments": {}},
+        ],
         "Edit 2 cannot be read",
     ),
 }
@@ -433,8 +517,17 @@ def test_a_file_that_is_not_there_is_named() -> None:
 
 def test_an_edit_whose_value_no_op_takes_is_refused_in_a_sentence() -> None:
     editor = opened()
-    for value in ({"array": ["x"], "dtype": "object", "shape": [1]}, {"complex": [0, 1]}, [[1], [2, 3]], "\ud800"):
-        with pytest.raises(GraphEditError, match=r"^replay\(\[dict\]\): Edit 1 \(set_constant\) cannot be") as refused:
-            editor.history.replay([{"command": "set_constant", "arguments": {"tensor": "kernel", "value": value}}])
+    for value in (
+        {"array": ["x"], "dtype": "object", "shape": [1]},
+        {"complex": [0, 1]},
+        [[1], [2, 3]],
+        "\ud800",
+    ):
+        with pytest.raises(
+            GraphEditError, match=r"^replay\(\[dict\]\): Edit 1 \(set_constant\) cannot be"
+        ) as refused:
+            editor.history.replay(
+                [{"command": "set_constant", "arguments": {"tensor": "kernel", "value": value}}]
+            )
         assert "\n" not in refused.value.why
     assert not editor.history.done

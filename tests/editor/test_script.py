@@ -1,8 +1,10 @@
-"""What `code()` gives: a script that makes an equal graph in a process that knows nothing of this one.
+"""What `code()` gives: a script that makes an equal graph in a process that knows nothing of this
+one.
 
-Random edits on the graphs of the corpus, as files and as live graphs; all scripts run in one fresh process, since
-TensorFlow takes seconds to start, each with names of its own. More run in this process, in namespaces of their own;
-the same edits as JSON make the same graph, and undo and redo give back the start and the end.
+Random edits on the graphs of the corpus, as files and as live graphs; all scripts run in one fresh
+process, since TensorFlow takes seconds to start, each with names of its own. More run in this
+process, in namespaces of their own; the same edits as JSON make the same graph, and undo and redo
+give back the start and the end.
 """
 
 from __future__ import annotations
@@ -57,7 +59,12 @@ VALUES: tuple[Any, ...] = (
         True,
         b"\x00'",
     ),
-    *(np.array([[1, 2], [3, 4]], np.int64), np.zeros((0, 3), np.float32), np.full((5, 5), np.nan), TABLE),
+    *(
+        np.array([[1, 2], [3, 4]], np.int64),
+        np.zeros((0, 3), np.float32),
+        np.full((5, 5), np.nan),
+        TABLE,
+    ),
     *(np.array(["a'b", 'c"d', "ü\\"]), [1.5, float("inf")], [b"x", "y"], (), TEXT),
 )
 
@@ -77,7 +84,9 @@ def scaler(size: int) -> Any:
 
     def scaled(x: tf.Tensor, scale: Any = SCALE, name: str = TEXT) -> tf.Tensor:
         assert name == TEXT
-        factors = v1.get_variable("factors", [size], initializer=v1.constant_initializer(float(size)))
+        factors = v1.get_variable(
+            "factors", [size], initializer=v1.constant_initializer(float(size))
+        )
         return tf.cast(x, tf.float32) * tf.reduce_sum(factors) * scale * size
 
     return scaled
@@ -99,7 +108,11 @@ class Random:
     def tensor(self, dtype: str = "") -> str:
         """A tensor, of the dtype where there is one."""
         index = self.editor._core.index
-        told = [(f"{name}:{k}", d) for i, name in enumerate(index.names) for k, d in enumerate(index.dtypes(i))]
+        told = [
+            (f"{name}:{k}", d)
+            for i, name in enumerate(index.names)
+            for k, d in enumerate(index.dtypes(i))
+        ]
         alike = [name for name, d in told if not dtype or d == dtype]
         return self.random.choice(alike or [f"{self.op()}:0"])
 
@@ -110,11 +123,17 @@ class Random:
     def some(self) -> Any:
         """An op, or the scope around one."""
         op = self.op()
-        return self.editor.ops(scope=op.rpartition("/")[0]) if "/" in op and self.random.random() < 0.5 else op
+        return (
+            self.editor.ops(scope=op.rpartition("/")[0])
+            if "/" in op and self.random.random() < 0.5
+            else op
+        )
 
     def waits(self) -> tuple[str, str]:
         index = self.editor._core.index
-        edges = list(zip(index.controls.owner.tolist(), index.controls.values.tolist(), strict=True)) or [(0, 0)]
+        edges = list(
+            zip(index.controls.owner.tolist(), index.controls.values.tolist(), strict=True)
+        ) or [(0, 0)]
         a, b = self.random.choice(edges)
         return index.names[a], index.names[b]
 
@@ -124,7 +143,12 @@ class Random:
     def flag(self) -> tuple[str, str, bool]:
         """An attribute that is true or false, and the other value."""
         index = self.editor._core.index
-        known = [(n.name, a, n.attr[a].b) for n in index.nodes for a in n.attr if n.attr[a].WhichOneof("value") == "b"]
+        known = [
+            (n.name, a, n.attr[a].b)
+            for n in index.nodes
+            for a in n.attr
+            if n.attr[a].WhichOneof("value") == "b"
+        ]
         op, name, value = self.random.choice(known or [(self.op(), "nothing", False)])
         return op, name, not value
 
@@ -132,7 +156,9 @@ class Random:
         constants = [node for node in self.editor._core.index.nodes if node.op == "Const"]
         node = self.random.choice(constants or [v1.NodeDef(name="nothing")])
         value = tf.make_ndarray(node.attr["value"].tensor) if node.op == "Const" else 0.0
-        return node.name, ~value if isinstance(value, np.ndarray) and value.dtype == np.bool_ else value + value
+        return node.name, ~value if isinstance(
+            value, np.ndarray
+        ) and value.dtype == np.bool_ else value + value
 
     def into(self) -> str | None:
         """A scope, taken or hard to name in Python, or the default."""
@@ -161,18 +187,28 @@ class Random:
         """Choose a boundary, half of one, ops, or nothing: no edit, but the next may take it."""
         editor = self.editor
         editor.selection = self.random.choice([None, editor.ops(self.op()).upstream()])
-        editor.mark(*self.random.choice([(self.tensor(), self.tensor()), ((), self.tensor()), ((), ())]))
+        editor.mark(
+            *self.random.choice([(self.tensor(), self.tensor()), ((), self.tensor()), ((), ())])
+        )
 
     def more(self, old: str, new: str) -> dict[str, Callable[[], Any]]:
         """The edits with more to say."""
         editor, pick = self.editor, self.random.choice
-        inputs = [node.name for node in editor._core.index.nodes if node.op.startswith("Placeholder")] or ["nothing"]
+        inputs = [
+            node.name for node in editor._core.index.nodes if node.op.startswith("Placeholder")
+        ] or ["nothing"]
         return {
             "choose": self.choose,
             "clone chosen": lambda: editor.clone(into=self.into(), **self.options()),
-            "clone outputs": lambda: editor.clone(outputs=[self.tensor()], into=self.into(), **self.options()),
-            "clone no inputs": lambda: editor.clone([], [self.tensor()], into=self.into(), **self.options()),
-            "clone between": lambda: editor.clone([old, self.tensor()], self.tensor(), **self.options()),
+            "clone outputs": lambda: editor.clone(
+                outputs=[self.tensor()], into=self.into(), **self.options()
+            ),
+            "clone no inputs": lambda: editor.clone(
+                [], [self.tensor()], into=self.into(), **self.options()
+            ),
+            "clone between": lambda: editor.clone(
+                [old, self.tensor()], self.tensor(), **self.options()
+            ),
             "clone some": lambda: editor.clone(self.some(), into=self.into(), **self.options()),
             "freeze": lambda: editor.freeze(pick([None, self.op()]), pick([(), self.tensor()])),
             "strip_training": lambda: editor.passes.strip_training(pick([None, self.op()])),
@@ -180,18 +216,35 @@ class Random:
             "replace": lambda: editor.replace(
                 self.some(), pick([tf.nn.elu, tf.identity, lambda *x: x[0]]), self.into()
             ),
-            "replace by ends": lambda: editor.replace(*(t.partition(":")[0] for t in (old, new)), ends={old: new}),
-            "set_input": lambda: editor.passes.set_input(
-                pick(inputs), pick([[2, 3], tf.TensorSpec([None, 3]), tf.float64]), fix=True, adapter=pick(["", "Cast"])
+            "replace by ends": lambda: editor.replace(
+                *(t.partition(":")[0] for t in (old, new)), ends={old: new}
             ),
-            "call": lambda: editor.call(old, pick([halved, tabled, scaler(2), scaler(3)]), into=self.new()),
-            "insert options": lambda: editor.insert(old, "CheckNumerics", into=self.into(), message=TEXT),
-            "insert shape": lambda: editor.insert(old, "Reshape", shape=pick([[-1], np.array([-1, 1])])),
+            "set_input": lambda: editor.passes.set_input(
+                pick(inputs),
+                pick([[2, 3], tf.TensorSpec([None, 3]), tf.float64]),
+                fix=True,
+                adapter=pick(["", "Cast"]),
+            ),
+            "call": lambda: editor.call(
+                old, pick([halved, tabled, scaler(2), scaler(3)]), into=self.new()
+            ),
+            "insert options": lambda: editor.insert(
+                old, "CheckNumerics", into=self.into(), message=TEXT
+            ),
+            "insert shape": lambda: editor.insert(
+                old, "Reshape", shape=pick([[-1], np.array([-1, 1])])
+            ),
             "insert table": lambda: editor.insert(old, pick([tabled, scaler(4)]), only=self.some()),
-            "set any constant": lambda: editor.set_constant(pick([*inputs, self.constant()[0]]), self.value()),
-            "set text": lambda: editor.set_attr(self.op(), pick(["message", "container", "padding"]), TEXT),
+            "set any constant": lambda: editor.set_constant(
+                pick([*inputs, self.constant()[0]]), self.value()
+            ),
+            "set text": lambda: editor.set_attr(
+                self.op(), pick(["message", "container", "padding"]), TEXT
+            ),
             "set_trainable": lambda: editor.set_trainable(self.some()),
-            "swap ops": lambda: editor.swap(self.some(), self.some(), pick(["inputs", "outputs", "both"])),
+            "swap ops": lambda: editor.swap(
+                self.some(), self.some(), pick(["inputs", "outputs", "both"])
+            ),
             "reroute many": lambda: editor.reroute([old, self.tensor()], [new, self.tensor()]),
             "detach named": lambda: editor.detach(self.op(), names=[self.new()]),
         }
@@ -208,9 +261,15 @@ class Random:
             "connect": lambda: editor.connect(new, self.op(), pick([None, 0, 1])),
             "bypass": lambda: editor.bypass(self.some()),
             "detach": lambda: editor.detach(self.some(), control=pick([True, False])),
-            "insert": lambda: editor.insert(old, pick(["Identity", "StopGradient"]), into=self.new()),
-            "insert function": lambda: editor.insert(old, pick([halved, lambda x: x + x]), into=self.new()),
-            "remove": lambda: editor.remove(self.some(), consumers=pick([True, False]), prune=pick([True, False])),
+            "insert": lambda: editor.insert(
+                old, pick(["Identity", "StopGradient"]), into=self.new()
+            ),
+            "insert function": lambda: editor.insert(
+                old, pick([halved, lambda x: x + x]), into=self.new()
+            ),
+            "remove": lambda: editor.remove(
+                self.some(), consumers=pick([True, False]), prune=pick([True, False])
+            ),
             "rename": lambda: editor.rename(self.op(), self.new()),
             "rename scope": lambda: editor.rename(self.op().rpartition("/")[0] + "/", self.new()),
             "set_device": lambda: editor.set_device(self.some(), pick(["/device:CPU:0", ""])),
@@ -218,10 +277,14 @@ class Random:
             "set_constant": lambda: editor.set_constant(*self.constant()),
             "add_control_inputs": lambda: editor.add_control_inputs(self.op(), self.op()),
             "remove_control_inputs": lambda: editor.remove_control_inputs(*self.waits()),
-            "clone": lambda: editor.clone(editor.ops(self.op()).upstream(), into=self.new(), init="none"),
+            "clone": lambda: editor.clone(
+                editor.ops(self.op()).upstream(), into=self.new(), init="none"
+            ),
             "undo": editor.undo,
             "redo": editor.redo,
-            "jump": lambda: editor.history.goto(self.random.randrange(len(editor.history.done) + 1)),
+            "jump": lambda: editor.history.goto(
+                self.random.randrange(len(editor.history.done) + 1)
+            ),
         }
         kinds |= self.more(old, new)
         kind = pick(list(kinds))
@@ -230,7 +293,9 @@ class Random:
 
 
 def canonical(node: v1.NodeDef) -> tuple[Any, ...]:
-    """A NodeDef with its defaults written out; the order of control inputs and colocations is none."""
+    """A NodeDef with its defaults written out; the order of control inputs and colocations is
+    none.
+    """
     node = v1.NodeDef.FromString(node.SerializeToString())
     known = op_def_registry.get(node.op)
     for attr in known.attr if known is not None else ():
@@ -242,7 +307,9 @@ def canonical(node: v1.NodeDef) -> tuple[Any, ...]:
             del node.attr["_class"]
     inputs = [text for text in node.input if text[0] != "^"]
     waits = sorted(text for text in node.input if text[0] == "^")
-    attrs = sorted((name, str(value)) for name, value in node.attr.items() if name not in NOT_COMPARED)
+    attrs = sorted(
+        (name, str(value)) for name, value in node.attr.items() if name not in NOT_COMPARED
+    )
     return node.name, node.op, node.device, inputs, waits, attrs
 
 
@@ -251,17 +318,25 @@ def seen(graph_def: v1.GraphDef) -> list[tuple[Any, ...]]:
 
 
 def whole(editor: tgw.GraphEditor) -> dict[str, list[str]]:
-    """All that a graph is: ops, entries of collections in their order, variables, functions that are called."""
+    """All that a graph is: ops, entries of collections in their order, variables, functions that
+    are called.
+    """
     index = editor._core.target.index
     return {
         "nodes": [repr(node) for node in seen(v1.GraphDef(node=index.nodes))],
-        "collections": [f"{key}: {members}" for key, members in sorted(index.collections.items()) if members],
-        "variables": sorted(f"{v.handle} {v.initializer} {v.snapshot}" for v in index.variable_defs),
+        "collections": [
+            f"{key}: {members}" for key, members in sorted(index.collections.items()) if members
+        ],
+        "variables": sorted(
+            f"{v.handle} {v.initializer} {v.snapshot}" for v in index.variable_defs
+        ),
         "functions": sorted(map(str, library_of(index, index.nodes).function)),
     }
 
 
-def replayed(scripts: list[tuple[str, str]], folder: Path, python: list[str]) -> list[dict[str, list[str]]]:
+def replayed(
+    scripts: list[tuple[str, str]], folder: Path, python: list[str]
+) -> list[dict[str, list[str]]]:
     """The graphs, as `whole` tells them, that some scripts give in a fresh process.
 
     Beside each script stands the live graph that it is for, or "".
@@ -270,7 +345,9 @@ def replayed(scripts: list[tuple[str, str]], folder: Path, python: list[str]) ->
     told = folder / "scripts.json"
     told.write_text(json.dumps([[*script, out] for script, out in zip(scripts, outs, strict=True)]))
     command = [*python, "-c", REPLAY, str(told)]
-    done = subprocess.run(command, capture_output=True, check=False, cwd=Path(__file__).parents[2], text=True)
+    done = subprocess.run(
+        command, capture_output=True, check=False, cwd=Path(__file__).parents[2], text=True
+    )
     assert done.returncode == 0, done.stderr[-3000:]
     return [json.loads(Path(out).read_text()) for out in outs]
 
@@ -289,7 +366,9 @@ def edited(path: Path, seed: int, *, live: bool) -> Random:
 
 
 @pytest.mark.slow
-def test_random_edits_are_the_same_in_a_fresh_process(tmp_path: Path, warm_python: list[str]) -> None:
+def test_random_edits_are_the_same_in_a_fresh_process(
+    tmp_path: Path, warm_python: list[str]
+) -> None:
     seed = 1
     made = [(path, k % 3 == seed % 3) for k, path in enumerate(FILES)]
     edits = [edited(path, seed * 100 + k, live=live) for k, (path, live) in enumerate(made)]
@@ -297,7 +376,9 @@ def test_random_edits_are_the_same_in_a_fresh_process(tmp_path: Path, warm_pytho
         (each.editor.history.to_script().text, f"graphs/{path.name}" if live else "")
         for each, (path, live) in zip(edits, made, strict=True)
     ]
-    for each, found, (script, _) in zip(edits, replayed(scripts, tmp_path, warm_python), scripts, strict=True):
+    for each, found, (script, _) in zip(
+        edits, replayed(scripts, tmp_path, warm_python), scripts, strict=True
+    ):
         assert found == whole(each.editor), script
     done = sum((each.done for each in edits), Counter[str]())
     assert done.total() > 4 * len(FILES)
@@ -315,11 +396,25 @@ def opened(path: Path, *, live: bool) -> tgw.GraphEditor:
 
 @pytest.fixture(scope="module")
 def odd(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A file whose ops have names that TensorFlow takes for none, with quotes and backslashes and lines."""
+    """A file whose ops have names that TensorFlow takes for none, with quotes and backslashes and
+    lines.
+    """
     graph_def, last = v1.GraphDef(), ""
-    names = ("x", "q'uote", 'd"ouble', "both'\"", "back\\slash", "ünï/cödé", "ünï/日本", "new\nline", "{brace}%s")
+    names = (
+        "x",
+        "q'uote",
+        'd"ouble',
+        "both'\"",
+        "back\\slash",
+        "ünï/cödé",
+        "ünï/日本",
+        "new\nline",
+        "{brace}%s",
+    )
     for name in names:
-        node = graph_def.node.add(name=name, op="Relu" if last else "Placeholder", input=[last] if last else [])
+        node = graph_def.node.add(
+            name=name, op="Relu" if last else "Placeholder", input=[last] if last else []
+        )
         node.attr["T" if last else "dtype"].type = 1
         last = name
     path = tmp_path_factory.mktemp("odd") / 'it\'s "odd" ü.pb'
@@ -329,7 +424,9 @@ def odd(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.sample(1)
-def test_random_edits_are_the_same_from_a_script_and_from_json(seed: int, odd: Path, tmp_path: Path) -> None:
+def test_random_edits_are_the_same_from_a_script_and_from_json(
+    seed: int, odd: Path, tmp_path: Path
+) -> None:
     chosen = [*FILES[seed::6], *([odd, MODELS / "dqn_online_train.meta"] if seed % 2 else [odd])]
     done: Counter[str] = Counter()
     scripts = written = 0
@@ -345,7 +442,11 @@ def test_random_edits_are_the_same_from_a_script_and_from_json(seed: int, odd: P
                 exec(compile(script.text, "script", "exec"), names)
             assert whole(names["editor"]) == expected, script.text
             scripts += 1
-        if not any(callable(value) for step in each.editor.history.done for value in vars(step.command).values()):
+        if not any(
+            callable(value)
+            for step in each.editor.history.done
+            for value in vars(step.command).values()
+        ):
             again = opened(path, live=live)
             again.history.replay(each.editor.save(tmp_path / "edits.json"))
             assert whole(again) == expected, script.text
@@ -376,19 +477,29 @@ def made_again(editor: tgw.GraphEditor, opened: Path) -> list[tgw.GraphEditor]:
     exec(compile(editor.history.to_script().text, "script", "exec"), names)
     replaying = tgw.edit(opened)
     replaying.history.replay(editor.save(opened.with_suffix(".json")))
-    return [names["editor"], replaying, tgw.edit(editor.save(opened.with_suffix(".tgw"), verify=False))]
+    return [
+        names["editor"],
+        replaying,
+        tgw.edit(editor.save(opened.with_suffix(".tgw"), verify=False)),
+    ]
 
 
 @pytest.mark.parametrize("verb", ["bypass", "clone", "rename"])
-def test_ops_that_have_another_type_keep_their_names_when_tensorflow_imports_them(verb: str, tmp_path: Path) -> None:
+def test_ops_that_have_another_type_keep_their_names_when_tensorflow_imports_them(
+    verb: str, tmp_path: Path
+) -> None:
     with tf.Graph().as_default() as graph:
         x = v1.placeholder(tf.float32, [2, 3], name="x")
-        tf.nn.relu(tf.nn.max_pool2d(tf.reshape(x, [1, 2, 3, 1]), 2, 1, "VALID", name="pool"), name="out")
+        tf.nn.relu(
+            tf.nn.max_pool2d(tf.reshape(x, [1, 2, 3, 1]), 2, 1, "VALID", name="pool"), name="out"
+        )
     (tmp_path / "a.pb").write_bytes(graph.as_graph_def().SerializeToString())
     editor = tgw.edit(tmp_path / "a.pb")
     editor.passes.cast("float16")
     assert editor.session is not None
-    assert "pool_1" not in editor._core.index.ids, "TensorFlow imports the file as edits have made it"
+    assert "pool_1" not in editor._core.index.ids, (
+        "TensorFlow imports the file as edits have made it"
+    )
     done = {"bypass": lambda: editor.bypass("pool"), "rename": lambda: editor.rename("pool", "net/pool"),
             "clone": lambda: editor.clone("x:0", "pool:0", into="copy")}  # fmt: skip
     done[verb]()
@@ -407,7 +518,9 @@ def test_names_are_obfuscated_by_a_script_as_they_were_with_a_session(tmp_path: 
         assert whole(again) == whole(editor)
     fresh = tgw.edit(tmp_path / "a.meta")
     fresh.passes.obfuscate_names()
-    assert "editor.graph" not in fresh.history.to_script().text, "no session has asked for the names"
+    assert "editor.graph" not in fresh.history.to_script().text, (
+        "no session has asked for the names"
+    )
 
 
 LATER: dict[str, Callable[[tgw.GraphEditor], object]] = {
@@ -435,12 +548,16 @@ def test_edits_of_ops_that_have_another_type_are_made_again_when_tensorflow_impo
     LATER[later](editor)
     names = [
         op
-        for op, readers in zip(editor._core.index.names, editor._core.index.consumer_lists, strict=True)
+        for op, readers in zip(
+            editor._core.index.names, editor._core.index.consumer_lists, strict=True
+        )
         if not readers
     ]
     fed = np.arange(8, dtype=np.float32).reshape(1, 2, 4, 1)
     with tf.Graph().as_default() as file, v1.Session(graph=file) as session:
-        tf.graph_util.import_graph_def(v1.GraphDef.FromString(editor.save(tmp_path / "b.pb").read_bytes()), name="")
+        tf.graph_util.import_graph_def(
+            v1.GraphDef.FromString(editor.save(tmp_path / "b.pb").read_bytes()), name=""
+        )
         (place,) = [op.name for op in file.get_operations() if op.type == "Placeholder"]
         expected = session.run([f"{name}:0" for name in names], {f"{place}:0": fed})
     assert editor.session is not None, "TensorFlow imports the file"
@@ -450,7 +567,9 @@ def test_edits_of_ops_that_have_another_type_are_made_again_when_tensorflow_impo
     edited = whole(editor)
     while editor.history.done:
         editor.undo()
-    assert [(node.name, node.op) for node in editor._core.index.nodes] == [(node.name, node.op) for node in before]
+    assert [(node.name, node.op) for node in editor._core.index.nodes] == [
+        (node.name, node.op) for node in before
+    ]
     while editor.history.undone:
         editor.redo()
     assert {name: sorted(parts) for name, parts in whole(editor).items()} == {
@@ -458,7 +577,9 @@ def test_edits_of_ops_that_have_another_type_are_made_again_when_tensorflow_impo
     }
 
 
-def test_a_signature_that_a_file_got_after_a_change_of_types_stays_when_tensorflow_imports_it(tmp_path: Path) -> None:
+def test_a_signature_that_a_file_got_after_a_change_of_types_stays_when_tensorflow_imports_it(
+    tmp_path: Path,
+) -> None:
     with tf.Graph().as_default() as graph:
         x = v1.placeholder(tf.float32, [1, 2, 4, 1], name="x")
         tf.nn.relu(tf.nn.max_pool2d(x, 2, 1, "SAME", name="pool"), name="out")

@@ -1,4 +1,6 @@
-"""`editor.split`: the parts give what the whole gives; what cannot be cut is refused by name, and nothing changes."""
+"""`editor.split`: the parts give what the whole gives; what cannot be cut is refused by name, and
+nothing changes.
+"""
 
 from __future__ import annotations
 
@@ -19,13 +21,20 @@ from tfgraphwidget.errors import GraphEditError, UnknownName
 
 @pytest.fixture(scope="module")
 def session() -> Iterator[v1.Session]:
-    """x → a → loop of two values → b → skip, which reads a too → h → updated, with a variable that is updated."""
+    """x → a → loop of two values → b → skip, which reads a too → h → updated, with a variable that
+    is updated.
+    """
     v1.disable_control_flow_v2()
     with tf.Graph().as_default():
         x = v1.placeholder(tf.float32, [None, 4], name="x")
         a = tf.nn.relu(x @ np.full([4, 4], 0.5, np.float32), name="a")
         again = np.eye(4, dtype=np.float32)
-        ends = v1.while_loop(lambda i, *_: i < 3, lambda i, p, q: (i + 1, p @ again + 1, q * 2), [0, a, x], name="loop")
+        ends = v1.while_loop(
+            lambda i, *_: i < 3,
+            lambda i, p, q: (i + 1, p @ again + 1, q * 2),
+            [0, a, x],
+            name="loop",
+        )
         b = tf.add(ends[1], ends[2], name="b")
         skip = tf.add(b, a, name="skip")
         w = v1.get_variable("w", [4, 4], use_resource=True, initializer=v1.ones_initializer())
@@ -46,14 +55,18 @@ def editor(session: v1.Session) -> GraphEditor:
     return tgw.edit(session.graph, session=session)
 
 
-def test_a_tensor_that_goes_past_the_cut_is_cut_too(editor: GraphEditor, session: v1.Session) -> None:
+def test_a_tensor_that_goes_past_the_cut_is_cut_too(
+    editor: GraphEditor, session: v1.Session
+) -> None:
     before = len(session.graph.get_operations())
     halves = editor.split(at="b:0", outputs=["skip:0"])
     assert [ends.outputs for ends in halves.ends] == [("b:0", "a:0"), ("skip:0",)]
     assert halves.added == ("a:0",)
     assert halves.check() == 0.0
     assert "a" not in {
-        op for op, kind in zip(halves[1]._core.index.names, halves[1]._core.index.types, strict=True) if kind == "Relu"
+        op
+        for op, kind in zip(halves[1]._core.index.names, halves[1]._core.index.types, strict=True)
+        if kind == "Relu"
     }
     assert len(session.graph.get_operations()) == before
     assert not editor.history.done
@@ -65,7 +78,9 @@ def test_the_results_of_a_loop_can_be_cut_and_all_of_them_are(editor: GraphEdito
     assert halves.check({"x:0": np.ones([3, 4])}) < 1e-6
 
 
-def test_several_cuts_make_several_parts_and_an_early_output_is_that_of_its_part(editor: GraphEditor) -> None:
+def test_several_cuts_make_several_parts_and_an_early_output_is_that_of_its_part(
+    editor: GraphEditor,
+) -> None:
     parts = editor.split(at=[["a:0"], ["b:0"]], outputs=["skip:0", "a:0"])
     assert [ends.outputs for ends in parts.ends] == [("a:0",), ("b:0",), ("skip:0",)]
     assert parts.check() == 0.0
@@ -106,7 +121,10 @@ def test_each_part_is_saved_with_its_own_signature_and_they_chain(
     halves = editor.split(at="b:0", outputs=["skip:0"])
     for name, part in zip(("one", "two"), halves, strict=True):
         part.save(f"{tmp_path}/{name}/")
-    one, two = (tf.saved_model.load(tmp_path / name).signatures["serving_default"] for name in ("one", "two"))
+    one, two = (
+        tf.saved_model.load(tmp_path / name).signatures["serving_default"]
+        for name in ("one", "two")
+    )
     x = np.random.default_rng(0).normal(size=[2, 4]).astype(np.float32)
     (result,) = two(**one(x=tf.constant(x))).values()
     assert np.allclose(result, session.run("skip:0", {"x:0": x}))
@@ -121,14 +139,19 @@ def dense_block() -> Any:
 @tf.function(input_signature=[tf.TensorSpec([None, 4], name="x")])
 def looping(x: Any) -> Any:
     a = tf.nn.relu(x, name="a")
-    return {"z": tf.while_loop(lambda i, _: i < 3, lambda i, p: (i + 1, p * 2), [0, a])[1] + a, "a": a}
+    return {
+        "z": tf.while_loop(lambda i, _: i < 3, lambda i, p: (i + 1, p * 2), [0, a])[1] + a,
+        "a": a,
+    }
 
 
 @pytest.mark.parametrize("make", [dense_block, lambda: looping], ids=["keras", "function"])
 def test_functions_and_keras_models_split(make: Any) -> None:
     editor = tgw.edit(make())
     relu = next(
-        name for name, kind in zip(editor._core.index.names, editor._core.index.types, strict=True) if kind == "Relu"
+        name
+        for name, kind in zip(editor._core.index.names, editor._core.index.types, strict=True)
+        if kind == "Relu"
     )
     parts = editor.split(at=f"{relu}:0")
     assert len(parts) == 2
@@ -145,12 +168,17 @@ def test_an_input_that_is_an_output_too_is_given_as_it_was_fed(editor: GraphEdit
 @pytest.mark.parametrize(
     ("feeds", "why"),
     [
-        ({}, r"(run\(feeds=…\): the input 'x:0' is|Placeholder 'x' is needed and) not fed; give its value too: "),
+        (
+            {},
+            r"(run\(feeds=…\): the input 'x:0' is|Placeholder 'x' is needed and) not fed; give its value too: ",
+        ),
         ({"nowhere:0": 1}, "no op 'nowhere'"),
         (3, r"\(feeds=3\): feeds are {input: value}, a dict."),
     ],
 )
-def test_what_the_parts_are_not_fed_is_told_by_name(editor: GraphEditor, feeds: Any, why: str) -> None:
+def test_what_the_parts_are_not_fed_is_told_by_name(
+    editor: GraphEditor, feeds: Any, why: str
+) -> None:
     halves = editor.split("a:0", ["x:0"], ["skip:0"])
     for call in (halves.run, halves.check):
         with pytest.raises(GraphEditError, match=why):
@@ -159,7 +187,9 @@ def test_what_the_parts_are_not_fed_is_told_by_name(editor: GraphEditor, feeds: 
 
 
 @pytest.mark.parametrize("dtype", [tf.resource, tf.variant])
-def test_parts_that_a_handle_goes_into_are_not_checked_on_values_that_it_cannot_have(dtype: tf.DType) -> None:
+def test_parts_that_a_handle_goes_into_are_not_checked_on_values_that_it_cannot_have(
+    dtype: tf.DType,
+) -> None:
     with tf.Graph().as_default() as graph:
         handle = v1.placeholder(dtype, [], name="handle")
         if dtype == tf.resource:
@@ -170,5 +200,7 @@ def test_parts_that_a_handle_goes_into_are_not_checked_on_values_that_it_cannot_
             )
         tf.reduce_sum(read, name="sum")
     parts = tgw.edit(graph).split("read:0", ["handle:0"], ["sum:0"])
-    with pytest.raises(GraphEditError, match=f"'handle:0' is a handle, of dtype {dtype.name}, and has no value"):
+    with pytest.raises(
+        GraphEditError, match=f"'handle:0' is a handle, of dtype {dtype.name}, and has no value"
+    ):
         parts.check()

@@ -1,4 +1,6 @@
-"""The editor is composed: flat, stateless bases over one core, whose parts others use by public names."""
+"""The editor is composed: flat, stateless bases over one core, whose parts others use by public
+names.
+"""
 
 from __future__ import annotations
 
@@ -31,13 +33,18 @@ OUTSIDE = [
     for path in sorted((ROOT / folder).rglob("*.py"))
     if path.parent != ROOT / "tfgraphwidget" / "editor"
 ]
-TOOLS = {"_repr_mimebundle_", "_core"}  # a name of IPython's, and the parts of an editor, for widgets and tools
+TOOLS = {
+    "_repr_mimebundle_",
+    "_core",
+}  # a name of IPython's, and the parts of an editor, for widgets and tools
 
 
 def test_the_bases_are_flat_and_without_state() -> None:
     assert GraphEditor.__mro__ == (GraphEditor, *BASES, ArgumentChecks, object)
     for base in LISTS[:2]:
-        assert {type(member) for name, member in vars(base).items() if name[:1] != "_"} == {EditMethod}
+        assert {type(member) for name, member in vars(base).items() if name[:1] != "_"} == {
+            EditMethod
+        }
     for base in BASES:
         assert inspect.get_annotations(base).keys() == (set() if base in LISTS else {"_core"})
         assert not {"__init__", "__new__", "__setattr__"} & vars(base).keys()
@@ -45,7 +52,9 @@ def test_the_bases_are_flat_and_without_state() -> None:
 
 
 def test_no_method_overrides_another() -> None:
-    names = [name for cls in (GraphEditor, *BASES) for name in vars(cls) if not name.startswith("__")]
+    names = [
+        name for cls in (GraphEditor, *BASES) for name in vars(cls) if not name.startswith("__")
+    ]
     assert len(names) == len(set(names))
 
 
@@ -53,7 +62,11 @@ def private_reads(text: str) -> list[str]:
     """The private attributes that are read of something called an editor."""
     found = []
     for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.Attribute) and node.attr.startswith("_") and not node.attr.startswith("__"):
+        if (
+            isinstance(node, ast.Attribute)
+            and node.attr.startswith("_")
+            and not node.attr.startswith("__")
+        ):
             owner = ast.unparse(node.value)
             if owner.split(".")[-1] in ("editor", "_editor") and node.attr not in TOOLS:
                 found.append(f"{owner}.{node.attr}")
@@ -85,7 +98,9 @@ def test_the_overview_of_help_names_each_public_name() -> None:
         noun = next((noun for noun in NOUNS if subject.startswith(f"editor.{noun},")), "")
         group = NOUNS[noun] if noun else GraphEditor
         found = [name.strip() for name in names.split(",")]
-        assert [name for name in found if name != "bytes(editor)" and not hasattr(group, name)] == [], line
+        assert [
+            name for name in found if name != "bytes(editor)" and not hasattr(group, name)
+        ] == [], line
         listed |= {noun or name for name in found}
     assert {name for name in dir(GraphEditor) if name[0] != "_"} - listed == set()
 

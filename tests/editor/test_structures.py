@@ -1,4 +1,6 @@
-"""Modules and functions of an edited body, and clones of a whole function, are called as the original is."""
+"""Modules and functions of an edited body, and clones of a whole function, are called as the
+original is.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +50,9 @@ def test_dicts_tuples_and_named_tuples_are_taken_and_returned_as_the_function_do
         z = inputs["x"] * pair.first
         return {"sum": z + pair.second, "rest": (inputs["y"], [z]), "pair": Pair(z, None)}
 
-    trace = nested.get_concrete_function({"x": VECTOR, "y": VECTOR}, Pair(VECTOR, tf.TensorSpec([])))
+    trace = nested.get_concrete_function(
+        {"x": VECTOR, "y": VECTOR}, Pair(VECTOR, tf.TensorSpec([]))
+    )
     arguments = {"x": X, "y": Y}, Pair(Y, tf.constant(5.0))
     for made in all_of(trace):
         check_same(made(*arguments), nested(*arguments))
@@ -88,7 +92,9 @@ def test_ragged_and_sparse_tensors_are_taken_and_returned() -> None:
     def composite(rows: tf.RaggedTensor, cells: tf.SparseTensor) -> Any:
         return rows * 2.0, {"cells": cells * 3.0, "dense": tf.sparse.to_dense(cells)}
 
-    trace = composite.get_concrete_function(tf.RaggedTensorSpec([None, None]), tf.SparseTensorSpec([None, 3]))
+    trace = composite.get_concrete_function(
+        tf.RaggedTensorSpec([None, None]), tf.SparseTensorSpec([None, 3])
+    )
     rows, cells = tf.ragged.constant([[1.0], [2.0, 3.0]]), tf.sparse.from_dense([[0.0, 5.0, 0.0]])
     for made in all_of(trace):
         found = made(rows, cells)
@@ -125,7 +131,9 @@ def test_another_shape_of_an_argument_is_taken_in_its_place() -> None:
 
     editor = tgw.edit(nested.get_concrete_function({"x": VECTOR}))
     editor.passes.set_input(editor._core.view.body.arguments[0], [None])
-    check_same(editor.to_function()({"x": [1.0, 2.0, 3.0]}), {"double": tf.constant([2.0, 4.0, 6.0])})
+    check_same(
+        editor.to_function()({"x": [1.0, 2.0, 3.0]}), {"double": tf.constant([2.0, 4.0, 6.0])}
+    )
 
 
 def test_a_result_returned_twice_and_an_argument_that_is_not_read_stay() -> None:
@@ -191,13 +199,17 @@ def test_a_method_and_a_default_structure_are_called_as_they_were() -> None:
     net.call(X)
     editor = tgw.edit(net.call)
     check_same(editor.to_function()(X), net.call(X))
-    check_same(editor.to_module()(X, Pair(2.0, 3.0)), net.call(X, Pair(tf.constant(2.0), tf.constant(3.0))))
+    check_same(
+        editor.to_module()(X, Pair(2.0, 3.0)), net.call(X, Pair(tf.constant(2.0), tf.constant(3.0)))
+    )
 
 
 def test_a_keras_model_with_named_inputs_and_outputs_is_called_with_dicts() -> None:
     a, b = keras.Input([2], name="a"), keras.Input([2], name="b")
     both = keras.layers.Concatenate()([a, b])
-    model = keras.Model({"a": a, "b": b}, {"sum": keras.layers.Dense(1)(both), "relu": keras.layers.ReLU()(both)})
+    model = keras.Model(
+        {"a": a, "b": b}, {"sum": keras.layers.Dense(1)(both), "relu": keras.layers.ReLU()(both)}
+    )
     given = {"a": np.ones([3, 2], np.float32), "b": -np.ones([3, 2], np.float32)}
     editor = tgw.edit(model)
     for made in (editor.to_function(), editor.to_module(), editor.clone(into="copy")):
@@ -238,7 +250,10 @@ def test_a_saved_module_is_loaded_with_its_structure(tmp_path: Path) -> None:
     check_same(loaded(given), nested(given))
     check_same(loaded(given, scale=tf.constant(3.0)), nested(given, scale=tf.constant(3.0)))
     flat = loaded.signatures["serving_default"]
-    assert flat.structured_outputs.keys() == module.signature.get_concrete_function().structured_outputs.keys()
+    assert (
+        flat.structured_outputs.keys()
+        == module.signature.get_concrete_function().structured_outputs.keys()
+    )
 
 
 def test_a_tensor_that_is_in_a_dict_is_no_argument_by_its_own_name() -> None:
@@ -251,7 +266,9 @@ def test_a_tensor_that_is_in_a_dict_is_no_argument_by_its_own_name() -> None:
         module(x=X)
 
 
-def test_a_function_whose_results_are_others_now_returns_a_tuple_or_a_dict_as_it_did_before() -> None:
+def test_a_function_whose_results_are_others_now_returns_a_tuple_or_a_dict_as_it_did_before() -> (
+    None
+):
     @tf.function
     def pair(inputs: Any) -> Any:
         return (inputs["x"] * 2.0, inputs["x"] + 1.0)
@@ -261,7 +278,8 @@ def test_a_function_whose_results_are_others_now_returns_a_tuple_or_a_dict_as_it
         return {"b": inputs["x"] * 2.0, "a": inputs["x"] + 1.0}
 
     of_pair, of_named = (
-        tgw.edit(function.get_concrete_function({"x": VECTOR}))._core.source.structure for function in (pair, named)
+        tgw.edit(function.get_concrete_function({"x": VECTOR}))._core.source.structure
+        for function in (pair, named)
     )
     assert of_pair is not None
     assert of_named is not None
@@ -286,20 +304,28 @@ def test_functions_of_a_loaded_model_are_called_as_they_were_saved(tmp_path: Pat
     expected = nested({"x": X, "y": Y}, scale=tf.constant(3.0))
     module = tgw.edit(loaded.nested).to_module()
     check_same(module({"x": X, "y": Y}, scale=3.0), expected)
-    assert module.signature.get_concrete_function().structured_outputs.keys() == {"pair/0", "pair/1/0", "x"}
+    assert module.signature.get_concrete_function().structured_outputs.keys() == {
+        "pair/0",
+        "pair/1/0",
+        "x",
+    }
 
 
 def test_a_saved_model_s_signature_is_called_by_its_names(tmp_path: Path) -> None:
     module = tf.Module()
     function = tf.function(lambda a, b: {"sum": a + b}, autograph=False)
-    module.f = function.get_concrete_function(tf.TensorSpec([2], name="a"), tf.TensorSpec([2], name="b"))
+    module.f = function.get_concrete_function(
+        tf.TensorSpec([2], name="a"), tf.TensorSpec([2], name="b")
+    )
     tf.saved_model.save(module, str(tmp_path / "saved"), signatures=module.f)
     signature = tf.saved_model.load(str(tmp_path / "saved")).signatures["serving_default"]
     check_same(tgw.edit(signature).to_function()(a=X, b=Y), signature(a=X, b=Y))
     check_same(tgw.edit(str(tmp_path / "saved")).to_module()(a=X, b=Y), X + Y)
 
 
-def test_a_signature_that_orders_what_it_calls_in_another_way_has_its_names_and_results(tmp_path: Path) -> None:
+def test_a_signature_that_orders_what_it_calls_in_another_way_has_its_names_and_results(
+    tmp_path: Path,
+) -> None:
     module = tf.Module()
     module.w = tf.Variable(3.0)
     scalar = tf.TensorSpec([])
@@ -322,7 +348,9 @@ def test_a_signature_that_orders_what_it_calls_in_another_way_has_its_names_and_
         found = made.signature(a=tf.constant(1.0), b=tf.constant(2.0))
         assert found.keys() == expected.keys()
         assert all(np.array_equal(found[key], expected[key]) for key in expected)
-        assert {float(value) for value in made(a=1.0, b=2.0)} == {float(value) for value in expected.values()}
+        assert {float(value) for value in made(a=1.0, b=2.0)} == {
+            float(value) for value in expected.values()
+        }
     editor.bypass(editor.ops(type="Relu").ops[0])
     assert float(editor.to_function()(a=1.0, b=-2.0)[0]) == -6.0
     editor.view.leave()

@@ -1,4 +1,6 @@
-"""`editor.summary()`, `editor.preview()` and `--json`: what programs read of a graph, and what they would change."""
+"""`editor.summary()`, `editor.preview()` and `--json`: what programs read of a graph, and what they
+would change.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,9 @@ def test_a_summary_has_at_most_60_short_lines_of_a_graph_with_loops_and_many_out
 
 
 def graph_of_many_signatures(count: int) -> Any:
-    """60 scopes, each with a Placeholder and a Relu; the last of the signatures name what is not there."""
+    """60 scopes, each with a Placeholder and a Relu; the last of the signatures name what is not
+    there.
+    """
     meta = tf_protos.MetaGraphDef()
     for number in range(60):
         x = meta.graph_def.node.add(name=f"s{number}/x", op="Placeholder")
@@ -61,7 +65,11 @@ def test_each_section_of_a_summary_has_its_share_however_long_the_others_are(cou
     ]:
         assert any(line.startswith(f"{head}:") for line in lines), head
     more = [line.split(maxsplit=3)[2:] for line in lines if line.startswith("… and ")]
-    of_inputs = [] if count == 1 else [f"{(min(count, 50) or 60) - 6} more {side}" for side in ("inputs", "outputs")]
+    of_inputs = (
+        []
+        if count == 1
+        else [f"{(min(count, 50) or 60) - 6} more {side}" for side in ("inputs", "outputs")]
+    )
     expected = [*of_inputs, "48 more scopes"]
     if count > 6:
         expected.insert(0, f"{min(count, 50) - 6} more signatures")
@@ -74,20 +82,29 @@ def test_each_section_of_a_summary_has_its_share_however_long_the_others_are(cou
     assert findings
 
 
-def test_impact_says_what_a_command_or_data_would_do_and_does_nothing(example: tgw.GraphEditor) -> None:
+def test_impact_says_what_a_command_or_data_would_do_and_does_nothing(
+    example: tgw.GraphEditor,
+) -> None:
     before = example._core.index
     (fix,) = example.lint(only="training-ops").fixes
     impact = example.preview(fix)
     assert impact.removed
-    assert example.preview({"command": "strip_training", "arguments": {"outputs": list(fix.outputs)}}) == impact
+    assert (
+        example.preview({"command": "strip_training", "arguments": {"outputs": list(fix.outputs)}})
+        == impact
+    )
     assert example._core.index is before
     assert not example.history.done
     assert example.apply(fix).removed == impact.removed
 
 
-def test_impact_of_a_refused_edit_is_the_refusal_and_its_fixes_have_impacts(example: tgw.GraphEditor) -> None:
+def test_impact_of_a_refused_edit_is_the_refusal_and_its_fixes_have_impacts(
+    example: tgw.GraphEditor,
+) -> None:
     with pytest.raises(NameTaken):
-        example.preview({"command": "rename", "arguments": {"old": "Mean", "new": example._core.index.names[0]}})
+        example.preview(
+            {"command": "rename", "arguments": {"old": "Mean", "new": example._core.index.names[0]}}
+        )
     with pytest.raises(GraphEditError):
         example.preview({"command": "no such verb", "arguments": {}})
     assert not example.history.done
@@ -95,7 +112,9 @@ def test_impact_of_a_refused_edit_is_the_refusal_and_its_fixes_have_impacts(exam
 
 def test_refusals_are_data_with_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     model = str(MODELS / "dqn_online_train.meta")
-    assert main(["export", model, f"{tmp_path}/m.pb", "--frozen", "--outputs", "Meen", "--json"]) == 1
+    assert (
+        main(["export", model, f"{tmp_path}/m.pb", "--frozen", "--outputs", "Meen", "--json"]) == 1
+    )
     refusal = json.loads(capsys.readouterr().out)["refusal"]
     assert refusal["code"] == "unknown-name"
     assert "did you mean 'Mean'" in refusal["sentence"]
@@ -103,14 +122,19 @@ def test_refusals_are_data_with_json(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert json.loads(capsys.readouterr().out)["refusal"]["code"]
 
 
-def test_export_info_lint_and_code_print_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_export_info_lint_and_code_print_json(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     model = str(MODELS / "dqn_online_train.meta")
     assert main(["export", model, f"{tmp_path}/m.pb", "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == {"path": f"{tmp_path}/m.pb", "notices": []}
     assert main(["info", model, "--summary", "--json"]) == 0
     assert len(json.loads(capsys.readouterr().out)["summary"]) <= 60
     assert main(["lint", model, "--json"]) == 1
-    assert {row["code"] for row in json.loads(capsys.readouterr().out)} == {"training-ops", "unused-variables"}
+    assert {row["code"] for row in json.loads(capsys.readouterr().out)} == {
+        "training-ops",
+        "unused-variables",
+    }
     editor = tgw.edit(model)
     editor.rename("Mean", "loss_value")
     edits = str(editor.save(tmp_path / "edits.json"))

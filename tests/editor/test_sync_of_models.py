@@ -1,4 +1,6 @@
-"""Values between Keras models, modules, functions, SavedModels, checkpoints and graphs of TensorFlow 1."""
+"""Values between Keras models, modules, functions, SavedModels, checkpoints and graphs of
+TensorFlow 1.
+"""
 
 from __future__ import annotations
 
@@ -60,7 +62,9 @@ def test_a_keras_model_gets_the_values_of_another_whose_own_name_differs() -> No
     assert equal(source, target)
 
 
-def test_models_whose_layers_have_other_names_are_paired_by_their_places_layer_by_layer_or_in_order() -> None:
+def test_models_whose_layers_have_other_names_are_paired_by_their_places_layer_by_layer_or_in_order() -> (
+    None
+):
     source, target = model(), changed(model("encoder", "head"))
     assert names(tgw.sync(source, target, {source.layers[0]: target.layers[0]})) == [
         ("first/kernel", "encoder/kernel"),
@@ -70,12 +74,16 @@ def test_models_whose_layers_have_other_names_are_paired_by_their_places_layer_b
     assert not np.array_equal(source.get_weights()[2], target.get_weights()[2])
     assert len(tgw.sync(source, target)) == 4  # as a checkpoint of one is restored into the other
     assert equal(source, target)
-    flat = {f"w{k}": tf.Variable(weight + 1.0, name=f"w{k}") for k, weight in enumerate(source.weights)}
+    flat = {
+        f"w{k}": tf.Variable(weight + 1.0, name=f"w{k}") for k, weight in enumerate(source.weights)
+    }
     module = tf.Module()
     module.flat = flat
     with pytest.raises(GraphEditError, match="by_order=True"):
         tgw.sync(source, module)
-    assert all(np.array_equal(w + 1.0, v) for w, v in zip(source.weights, flat.values(), strict=True))
+    assert all(
+        np.array_equal(w + 1.0, v) for w, v in zip(source.weights, flat.values(), strict=True)
+    )
     assert len(tgw.sync(source, module, by_order=True)) == 4
     assert all(np.array_equal(w, v) for w, v in zip(source.weights, flat.values(), strict=True))
     with pytest.raises(GraphEditError, match="leave names= out"):
@@ -131,14 +139,17 @@ def test_a_file_is_not_a_target(exported: tuple[keras.Model, str]) -> None:
 
 
 @pytest.mark.parametrize("way", ["checkpoint", "SavedModel"])
-def test_an_editor_of_a_file_gets_values_and_writes_them_and_the_file_stays(way: str, tmp_path: Path) -> None:
+def test_an_editor_of_a_file_gets_values_and_writes_them_and_the_file_stays(
+    way: str, tmp_path: Path
+) -> None:
     v1 = tf.compat.v1
     x = np.array([[1.0, 2.0]], np.float32)
     w, b = np.arange(6, dtype=np.float32).reshape(2, 3), np.ones(3, np.float32)
     with tf.Graph().as_default(), v1.Session() as session:
         fed = v1.placeholder(tf.float32, [None, 2], "x")
         weights = [
-            v1.get_variable(name, use_resource=True, initializer=value * 0) for name, value in (("w", w), ("b", b))
+            v1.get_variable(name, use_resource=True, initializer=value * 0)
+            for name, value in (("w", w), ("b", b))
         ]
         y = tf.add(fed @ weights[0], weights[1], name="y")
         average = v1.train.ExponentialMovingAverage(0.5)
@@ -169,7 +180,10 @@ def test_an_editor_of_a_file_gets_values_and_writes_them_and_the_file_stays(way:
     np.testing.assert_allclose(result(frozen), expected)
     again = tgw.edit(editor.save(tmp_path / "e.tgw"))
     np.testing.assert_allclose(result(again), expected)
-    editor.save(f"{tmp_path}/s/", **({} if way == "SavedModel" else {"inputs": "x:0", "outputs": {"y": "y:0"}}))
+    editor.save(
+        f"{tmp_path}/s/",
+        **({} if way == "SavedModel" else {"inputs": "x:0", "outputs": {"y": "y:0"}}),
+    )
     with tf.Graph().as_default(), v1.Session() as session:
         v1.saved_model.load(session, ["serve"], str(tmp_path / "s"))
         np.testing.assert_allclose(session.run("y:0", {"x:0": x}), expected)
@@ -183,7 +197,10 @@ class Net(keras.Model):
 
     def __init__(self) -> None:
         super().__init__()
-        self.hidden, self.norm = keras.layers.Dense(8, activation="relu"), keras.layers.BatchNormalization()
+        self.hidden, self.norm = (
+            keras.layers.Dense(8, activation="relu"),
+            keras.layers.BatchNormalization(),
+        )
         self.out = keras.layers.Dense(3)
 
     def call(self, x: Any) -> Any:
@@ -191,12 +208,20 @@ class Net(keras.Model):
 
 
 class Steps(tf.Module):
-    """A module of TensorFlow with variables of two dtypes, read in a function that another calls."""
+    """A module of TensorFlow with variables of two dtypes, read in a function that another
+    calls.
+    """
 
     def __init__(self, factor: float = 1.0) -> None:
         super().__init__()
-        self.w, self.n = tf.Variable(tf.ones([4, 3]) * factor, name="w"), tf.Variable(int(factor), name="n")
-        self.deep = [tf.Variable(tf.fill([3], factor), name="b"), tf.Variable(tf.fill([3], 2 * factor), name="b")]
+        self.w, self.n = (
+            tf.Variable(tf.ones([4, 3]) * factor, name="w"),
+            tf.Variable(int(factor), name="n"),
+        )
+        self.deep = [
+            tf.Variable(tf.fill([3], factor), name="b"),
+            tf.Variable(tf.fill([3], 2 * factor), name="b"),
+        ]
 
     @tf.function(input_signature=[tf.TensorSpec([None, 4], tf.float32)])
     def inner(self, x: Any) -> Any:
@@ -216,7 +241,9 @@ def subclassed() -> keras.Model:
 
 
 def _export(source: Any, folder: str) -> None:
-    source.export(folder, verbose=False, input_signature=[keras.InputSpec(shape=(None, 4), dtype="float32")])
+    source.export(
+        folder, verbose=False, input_signature=[keras.InputSpec(shape=(None, 4), dtype="float32")]
+    )
 
 
 def _archive(source: Any, folder: str) -> None:
@@ -244,7 +271,9 @@ def _save(source: Any, folder: str) -> None:
 def test_a_saved_model_of_tensorflow_2_gets_values_under_every_handle_of_its_variables(
     make: Callable[[], Any], write: Callable[[Any, str], None], tmp_path: Path
 ) -> None:
-    """Keras exports each variable under several handles, and a SavedModel of TensorFlow 2 has no initializers."""
+    """Keras exports each variable under several handles, and a SavedModel of TensorFlow 2 has no
+    initializers.
+    """
     x = np.random.default_rng(7).normal(size=(2, 4)).astype(np.float32)
     file, source = make(), make()
     for variable in source.variables:
@@ -257,7 +286,9 @@ def test_a_saved_model_of_tensorflow_2_gets_values_under_every_handle_of_its_var
     assert len(pairs) == len(source.variables)
     assert not editor.history.done
     assert set(tgw.drift(source, editor, by_order=in_order).values()) == {0.0}
-    with warnings.catch_warnings(record=True):  # TensorFlow 1 runs no SavedModel that Keras saves by TensorFlow's call
+    with warnings.catch_warnings(
+        record=True
+    ):  # TensorFlow 1 runs no SavedModel that Keras saves by TensorFlow's call
         warnings.simplefilter("always")
         editor.save(f"{tmp_path}/written/")
     expected = source(tf.constant(x)).numpy()
@@ -265,11 +296,16 @@ def test_a_saved_model_of_tensorflow_2_gets_values_under_every_handle_of_its_var
     loaded = tf.saved_model.load(str(tmp_path / "written"))
     for name, signature in loaded.signatures.items():
         times = 2.0 if name == "twice" else 1.0
-        np.testing.assert_allclose(*signature(tf.constant(x)).values(), times * expected, rtol=1e-5, atol=1e-5)
+        np.testing.assert_allclose(
+            *signature(tf.constant(x)).values(), times * expected, rtol=1e-5, atol=1e-5
+        )
     assert set(tgw.drift(source, str(tmp_path / "written"), by_order=in_order).values()) == {0.0}
     listed = getattr(loaded, "_all_variables", None)  # those of the layers, which Keras reads
     if listed is not None:
-        texts = (sorted(str(each.numpy().tolist()) for each in variables) for variables in (listed, loaded.variables))
+        texts = (
+            sorted(str(each.numpy().tolist()) for each in variables)
+            for variables in (listed, loaded.variables)
+        )
         assert next(texts) == next(texts)
     with tf.Graph().as_default(), v1.Session() as session:
         if write is _save and make is not Steps:
@@ -280,7 +316,9 @@ def test_a_saved_model_of_tensorflow_2_gets_values_under_every_handle_of_its_var
         np.testing.assert_allclose(session.run(fetched, {fed: x}), expected, rtol=1e-5, atol=1e-5)
 
 
-@pytest.mark.parametrize(("make", "write"), [(model, _export), (subclassed, _archive), (Steps, _save)])
+@pytest.mark.parametrize(
+    ("make", "write"), [(model, _export), (subclassed, _archive), (Steps, _save)]
+)
 def test_values_are_mixed_into_a_saved_model_of_tensorflow_2_and_frozen(
     make: Callable[[], Any], write: Callable[[Any, str], None], tmp_path: Path
 ) -> None:
@@ -299,11 +337,18 @@ def test_values_are_mixed_into_a_saved_model_of_tensorflow_2_and_frozen(
     frozen = tgw.edit(editor.save(tmp_path / "frozen.pb", frozen=True))
     index = frozen._core.index
     calls = [
-        f"{name}:0" for name, kind in zip(index.names, index.types, strict=True) if kind.endswith("PartitionedCall")
+        f"{name}:0"
+        for name, kind in zip(index.names, index.types, strict=True)
+        if kind.endswith("PartitionedCall")
     ]
-    fed = next(name for name, kind in zip(index.names, index.types, strict=True) if kind == "Placeholder")
+    fed = next(
+        name for name, kind in zip(index.names, index.types, strict=True) if kind == "Placeholder"
+    )
     values = frozen.probe(calls, {f"{fed}:0": x})
-    assert any(np.allclose(each.value, file(tf.constant(x)), rtol=1e-5, atol=1e-5) for each in values.values())
+    assert any(
+        np.allclose(each.value, file(tf.constant(x)), rtol=1e-5, atol=1e-5)
+        for each in values.values()
+    )
 
 
 def test_a_refused_sync_into_a_saved_model_of_tensorflow_2_changes_nothing(tmp_path: Path) -> None:
@@ -315,7 +360,10 @@ def test_a_refused_sync_into_a_saved_model_of_tensorflow_2_changes_nothing(tmp_p
     assert set(tgw.drift(file, editor).values()) == {0.0}
     assert len(tgw.sync(changed(model()), editor, names=["last"])) == 2
     distances = tgw.drift(file, editor)
-    assert [name.split("/")[1] for name, distance in distances.items() if distance] == ["last", "last"]
+    assert [name.split("/")[1] for name, distance in distances.items() if distance] == [
+        "last",
+        "last",
+    ]
 
 
 def test_a_file_that_cannot_run_is_refused_with_the_reason(tmp_path: Path) -> None:
@@ -340,7 +388,10 @@ def test_two_files_exchange_values(tmp_path: Path) -> None:
     editor = tgw.edit(tmp_path / "one")
     assert len(tgw.sync(tgw.edit(tmp_path / "other"), editor)) == 4
     assert set(tgw.drift(editor, other).values()) == {0.0}
-    editor.insert(f"{next(name for name in editor._core.index.names if name.endswith('BiasAdd'))}:0", tf.nn.tanh)
+    editor.insert(
+        f"{next(name for name in editor._core.index.names if name.endswith('BiasAdd'))}:0",
+        tf.nn.tanh,
+    )
     assert len(tgw.sync(one, editor)) == 4
     assert set(tgw.drift(str(tmp_path / "one"), editor).values()) == {0.0}
 
@@ -417,7 +468,9 @@ def test_a_refusal_assigns_nothing() -> None:
         tgw.sync(source, keras.Sequential([keras.layers.Dense(2)]))
 
 
-def test_an_interrupt_while_values_are_assigned_leaves_all_as_they_were(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupt_while_values_are_assigned_leaves_all_as_they_were(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     source, target = Layers(), Layers()
     for each in source.variables:
         each.assign(each + 10.0)
@@ -446,13 +499,18 @@ def test_sync_works_while_a_graph_of_tensorflow_1_is_the_default_one() -> None:
 
 def test_layers_that_are_nested_are_found_by_their_own_name_if_there_is_one() -> None:
     def nested() -> keras.Model:
-        inner = keras.Sequential([keras.Input((4,)), keras.layers.Dense(4, name="dense_in")], name="inner")
+        inner = keras.Sequential(
+            [keras.Input((4,)), keras.layers.Dense(4, name="dense_in")], name="inner"
+        )
         return keras.Sequential([keras.Input((4,)), inner, keras.layers.Dense(2, name="out")])
 
     source, target = nested(), changed(nested())
     assert names(tgw.sync(source, target, "dense_in")) in (
         [("dense_in/kernel", "dense_in/kernel"), ("dense_in/bias", "dense_in/bias")],
-        [("inner/dense_in/kernel", "inner/dense_in/kernel"), ("inner/dense_in/bias", "inner/dense_in/bias")],
+        [
+            ("inner/dense_in/kernel", "inner/dense_in/kernel"),
+            ("inner/dense_in/bias", "inner/dense_in/bias"),
+        ],
     )
 
 

@@ -1,4 +1,6 @@
-"""`sync` of checkpoints of objects: all variables of the target get values, as TensorFlow restores them, or none."""
+"""`sync` of checkpoints of objects: all variables of the target get values, as TensorFlow restores
+them, or none.
+"""
 
 from __future__ import annotations
 
@@ -103,26 +105,40 @@ def saved_model(model: Any, path: Path) -> str:
 
 def managed(model: Any, path: Path) -> str:
     step, optimizer = tf.Variable(3), getattr(model, "optimizer", None) or tf.Variable(1.0)
-    tf.train.CheckpointManager(tf.train.Checkpoint(step=step, optimizer=optimizer, net=model), str(path), 3).save()
+    tf.train.CheckpointManager(
+        tf.train.Checkpoint(step=step, optimizer=optimizer, net=model), str(path), 3
+    ).save()
     return str(path)
 
 
 WAYS: dict[str, Callable[[Any, Path], str]] = {
-    "Checkpoint(model=model).write": lambda model, path: tf.train.Checkpoint(model=model).write(str(path)),
-    "Checkpoint(model=model).save": lambda model, path: tf.train.Checkpoint(model=model).save(str(path)),
+    "Checkpoint(model=model).write": lambda model, path: tf.train.Checkpoint(model=model).write(
+        str(path)
+    ),
+    "Checkpoint(model=model).save": lambda model, path: tf.train.Checkpoint(model=model).save(
+        str(path)
+    ),
     "Checkpoint(model).write": lambda model, path: tf.train.Checkpoint(model).write(str(path)),
-    "Checkpoint(model, step=…)": lambda model, path: tf.train.Checkpoint(model, step=tf.Variable(1)).write(str(path)),
+    "Checkpoint(model, step=…)": lambda model, path: tf.train.Checkpoint(
+        model, step=tf.Variable(1)
+    ).write(str(path)),
     "CheckpointManager, the folder": managed,
-    "CheckpointManager, the prefix": lambda model, path: str(tf.train.latest_checkpoint(managed(model, path))),
+    "CheckpointManager, the prefix": lambda model, path: str(
+        tf.train.latest_checkpoint(managed(model, path))
+    ),
     "tf.saved_model.save": saved_model,
-    "the values of a SavedModel": lambda model, path: f"{saved_model(model, path)}/variables/variables",
+    "the values of a SavedModel": lambda model, path: (
+        f"{saved_model(model, path)}/variables/variables"
+    ),
     "model.export": exported,
 }
 
 
 @pytest.mark.parametrize("is_trained", [False, True], ids=["", "trained"])
 @pytest.mark.parametrize("kind", MODELS)
-def test_each_way_to_write_a_checkpoint_gives_all_values(kind: str, is_trained: bool, tmp_path: Path) -> None:
+def test_each_way_to_write_a_checkpoint_gives_all_values(
+    kind: str, is_trained: bool, tmp_path: Path
+) -> None:
     source = filled(MODELS[kind], 1)
     if is_trained and kind != "module":
         source.compile("adam", "mse")
@@ -137,10 +153,14 @@ def test_each_way_to_write_a_checkpoint_gives_all_values(kind: str, is_trained: 
             assert np.array_equal(wanted, got), way
 
 
-@pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning", "ignore:You are saving:UserWarning")
+@pytest.mark.filterwarnings(
+    "ignore:__array__ implementation:DeprecationWarning", "ignore:You are saving:UserWarning"
+)
 @pytest.mark.parametrize("suffix", [".weights.h5", ".keras", ".h5"])
 @pytest.mark.parametrize("make", [sequential, functional])
-def test_a_file_of_keras_gives_all_values_of_the_model(make: Callable[[], Any], suffix: str, tmp_path: Path) -> None:
+def test_a_file_of_keras_gives_all_values_of_the_model(
+    make: Callable[[], Any], suffix: str, tmp_path: Path
+) -> None:
     source, target = filled(make, 1), filled(make, 2)
     path = str(tmp_path / f"m{suffix}")
     (source.save_weights if suffix == ".weights.h5" else source.save)(path)
@@ -195,12 +215,15 @@ def test_of_two_objects_of_one_structure_the_one_that_is_meant_is_named(tmp_path
     path = tf.train.Checkpoint(online=online, slow=slow).write(str(tmp_path / "c"))
     target = filled(subclassed, 3)
     with pytest.raises(
-        GraphEditError, match=r"several objects like the target: 'online' and 'slow'.*names=\{'online': ''\}"
+        GraphEditError,
+        match=r"several objects like the target: 'online' and 'slow'.*names=\{'online': ''\}",
     ):
         tgw.sync(path, target)
     for name, source in (("slow", slow), ("online", online)):
         tgw.sync(path, target, {name: ""})
-        assert all(np.array_equal(a, b) for a, b in zip(values(source), values(target), strict=True))
+        assert all(
+            np.array_equal(a, b) for a, b in zip(values(source), values(target), strict=True)
+        )
     with pytest.raises(UnknownName, match="no object 'other'"):
         tgw.sync(path, target, {"other": ""})
 
@@ -217,13 +240,30 @@ def test_tensorflow_restores_the_same_values(tmp_path: Path) -> None:
 
 
 def plain(layer: Any) -> Any:
-    """An object with the variables, layers and cells of a layer, under the names that Keras 2 gave them."""
+    """An object with the variables, layers and cells of a layer, under the names that Keras 2 gave
+    them.
+    """
     node = tf.Module()
-    former = {"depthwise_kernel": "kernel"} if isinstance(layer, keras.layers.DepthwiseConv2D) else {}
-    names = ("kernel", "bias", "gamma", "beta", "moving_mean", "moving_variance", "embeddings", "recurrent_kernel")
+    former = (
+        {"depthwise_kernel": "kernel"} if isinstance(layer, keras.layers.DepthwiseConv2D) else {}
+    )
+    names = (
+        "kernel",
+        "bias",
+        "gamma",
+        "beta",
+        "moving_mean",
+        "moving_variance",
+        "embeddings",
+        "recurrent_kernel",
+    )
     for name in names:
         if isinstance(getattr(layer, name, None), keras.Variable):
-            setattr(node, dict(zip(former.values(), former, strict=True)).get(name, name), getattr(layer, name).value)
+            setattr(
+                node,
+                dict(zip(former.values(), former, strict=True)).get(name, name),
+                getattr(layer, name).value,
+            )
     for name in ("cell", "forward_layer", "backward_layer", "layer"):
         if isinstance(getattr(layer, name, None), keras.layers.Layer):
             setattr(node, name, plain(getattr(layer, name)))
@@ -250,24 +290,34 @@ def nested() -> Any:
     y = keras.layers.Dropout(0.5)(keras.layers.Embedding(9, 4)(x))
     y = keras.layers.Bidirectional(keras.layers.LSTM(3, return_sequences=True))(y)
     y = keras.layers.MultiHeadAttention(2, 3)(y, y)
-    inner = keras.Sequential([keras.Input((6, 6)), keras.layers.GRU(3), keras.layers.BatchNormalization()])
+    inner = keras.Sequential(
+        [keras.Input((6, 6)), keras.layers.GRU(3), keras.layers.BatchNormalization()]
+    )
     return keras.Model(x, keras.layers.Dense(2)(inner(y)))
 
 
 def pictures() -> Any:
-    layers = [keras.layers.DepthwiseConv2D(3), keras.layers.ReLU(), keras.layers.TimeDistributed(keras.layers.Dense(2))]
+    layers = [
+        keras.layers.DepthwiseConv2D(3),
+        keras.layers.ReLU(),
+        keras.layers.TimeDistributed(keras.layers.Dense(2)),
+    ]
     return keras.Sequential([keras.Input((8, 8, 3)), *layers])
 
 
 @pytest.mark.parametrize("is_model", [False, True], ids=["save_weights", "Checkpoint(model=model)"])
 @pytest.mark.parametrize("make", [sequential, functional, nested, pictures])
-def test_a_checkpoint_of_keras_2_gives_all_values(make: Callable[[], Any], is_model: bool, tmp_path: Path) -> None:
+def test_a_checkpoint_of_keras_2_gives_all_values(
+    make: Callable[[], Any], is_model: bool, tmp_path: Path
+) -> None:
     source = make()
     numbers = np.random.default_rng(1)
     for variable in source.weights:
         variable.assign(numbers.normal(size=variable.shape).astype(variable.dtype))
     root = numbered(tf.Module(), source)
-    path = tf.train.Checkpoint(**({"model": root} if is_model else {"root": root})).write(str(tmp_path / "c"))
+    path = tf.train.Checkpoint(**({"model": root} if is_model else {"root": root})).write(
+        str(tmp_path / "c")
+    )
     keys = [name for name, _ in tf.train.list_variables(path)]
     prefix = "model/" if is_model else ""
     assert any(key.startswith(f"{prefix}layer_with_weights-0/") for key in keys)

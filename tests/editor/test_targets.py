@@ -1,4 +1,6 @@
-"""A live graph that other threads add to while it is edited: what they add is taken in, and stays theirs."""
+"""A live graph that other threads add to while it is edited: what they add is taken in, and stays
+theirs.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +45,9 @@ def add_variable(graph: tf.Graph, name: str) -> None:
 
 
 @contextmanager
-def in_the_middle(monkeypatch: pytest.MonkeyPatch, work: Callable[[], None], *, fails: bool = False) -> Iterator[None]:
+def in_the_middle(
+    monkeypatch: pytest.MonkeyPatch, work: Callable[[], None], *, fails: bool = False
+) -> Iterator[None]:
     """Let another thread do something just after the ops of an edit have come to the graph."""
     copy_static_attributes = patch_application.copy_static_attributes
 
@@ -95,10 +99,15 @@ def test_an_edit_that_fails_leaves_what_another_thread_has_added_meanwhile(
         pytest.raises(GraphEditError, match="fails"),
     ):
         EDITS[verb](editor)
-    theirs = {name for name in editor._core.index.names if name == "other" or name.startswith("other/")}
+    theirs = {
+        name for name in editor._core.index.names if name == "other" or name.startswith("other/")
+    }
     assert "other/Assign" in theirs
     assert set(editor._core.index.names) == before | theirs
-    assert [v.name for v in graph.get_collection("variables")] == [*(v.name for v in held["variables"]), "other:0"]
+    assert [v.name for v in graph.get_collection("variables")] == [
+        *(v.name for v in held["variables"]),
+        "other:0",
+    ]
 
 
 def test_a_collection_that_grows_in_the_middle_of_an_edit_is_read_again(
@@ -128,7 +137,9 @@ def test_an_edit_with_nobody_else_about_reads_nothing_again(
     assert set(editor._core.index.names) == set(names)
 
 
-def test_what_another_thread_adds_while_a_function_grows_stays_when_that_is_undone(editor: GraphEditor) -> None:
+def test_what_another_thread_adds_while_a_function_grows_stays_when_that_is_undone(
+    editor: GraphEditor,
+) -> None:
     graph = editor.graph
 
     def function(x: tf.Tensor) -> tf.Tensor:
@@ -158,7 +169,9 @@ def test_what_another_thread_adds_while_a_function_fails_stays(editor: GraphEdit
     assert [v.name for v in graph.get_collection("variables")][-1] == "other:0"
 
 
-def test_what_another_thread_adds_while_a_copy_of_the_graph_editor_fails_stays(mlp: tf.Graph) -> None:
+def test_what_another_thread_adds_while_a_copy_of_the_graph_editor_fails_stays(
+    mlp: tf.Graph,
+) -> None:
     def transform(_: Any, op: tf.Operation, __: Any) -> Any:
         in_another_thread(lambda: add_variable(mlp, "other"))
         raise ValueError(f"no use for {op.name}")
@@ -185,7 +198,9 @@ def test_a_variable_that_has_no_name_yet_is_taken_in_when_it_has_one(editor: Gra
 
 @contextmanager
 def at_the_same_time(*works: Callable[[], None]) -> Iterator[None]:
-    """Each piece of work again and again, in a thread of its own; what one raises is raised at the end."""
+    """Each piece of work again and again, in a thread of its own; what one raises is raised at the
+    end.
+    """
     stop, errors = threading.Event(), list[BaseException]()
 
     def repeat(work: Callable[[], None]) -> None:
@@ -230,7 +245,9 @@ def test_threads_that_add_and_train_while_edits_go_on() -> None:
         added.append(made.op.name)
 
     def train() -> None:
-        with contextlib.suppress(tf.errors.CancelledError):  # of the session that an edit has just renewed
+        with contextlib.suppress(
+            tf.errors.CancelledError
+        ):  # of the session that an edit has just renewed
             session.run("net/logits:0", {"x:0": [[1.0, 2.0, 3.0, 4.0]]})
 
     choose = random.Random(7)
@@ -258,22 +275,30 @@ def place(editor: GraphEditor) -> None:
     editor.set_device("net/hidden/Relu", None if device else "/device:CPU:0")
 
 
-# TensorFlow adds the attributes of a variable's ops to a dictionary of the graph, and iterates over it for each op that
-# Python creates. It raises RuntimeError if one thread does the first and another thread the second.
+# TensorFlow adds the attributes of a variable's ops to a dictionary of the graph, and iterates over
+# it for each op that Python creates. It raises RuntimeError if one thread does the first and
+# another thread the second.
 IN_PYTHON = threading.Lock()
 
 
 def grow(editor: GraphEditor) -> None:
     """Grow a head, which the function makes op by op in the live graph."""
     with IN_PYTHON:
-        editor.call("net/hidden/Relu:0", tf.reduce_mean, into=editor._core.executor.free_scope("head"))
+        editor.call(
+            "net/hidden/Relu:0", tf.reduce_mean, into=editor._core.executor.free_scope("head")
+        )
 
 
 EDITS_OF_EXAMPLE = [
     lambda e: e.clone("x:0", "net/logits:0", into=e._core.executor.free_scope("copy")),
-    lambda e: e.insert("net/hidden/Relu:0", tf.math.l2_normalize, into=e._core.executor.free_scope("unit")),
+    lambda e: e.insert(
+        "net/hidden/Relu:0", tf.math.l2_normalize, into=e._core.executor.free_scope("unit")
+    ),
     grow,
-    lambda e: e.rename(e.ops(type="SparseSoftmaxCrossEntropyWithLogits").ops[0], e._core.executor.free_scope("loss")),
+    lambda e: e.rename(
+        e.ops(type="SparseSoftmaxCrossEntropyWithLogits").ops[0],
+        e._core.executor.free_scope("loss"),
+    ),
     place,
 ]
 
@@ -285,7 +310,9 @@ REFUSED = {
     "call": lambda e: e.call("net/logits:0", lambda _: 1 / 0, into="head"),
     "grow, a taken name": lambda e: e.call("net/logits:0", tf.identity, into="net"),
     "add": lambda e: e.add(tgw.example().graph, "second", {"labels:0": "x:0"}),
-    "insert": lambda e: e.insert("net/logits:0", lambda x: x + tf.Variable(v1.placeholder(tf.float32, [])), into="v"),
+    "insert": lambda e: e.insert(
+        "net/logits:0", lambda x: x + tf.Variable(v1.placeholder(tf.float32, [])), into="v"
+    ),
     "set_trainable": lambda e: e.set_trainable("x"),
     "freeze": lambda e: e.freeze("net/logits:0"),
     "measure": lambda e: e.measure("net/logits:0", {"x:0": [[1.0]]}),
@@ -296,7 +323,12 @@ REFUSED = {
             {"command": "bypass", "arguments": {"what": "net/hidden/Relu"}},
             {
                 "command": "clone",
-                "arguments": {"inputs": ["x:0"], "outputs": ["net/logits:0"], "into": "c", "init": "none"},
+                "arguments": {
+                    "inputs": ["x:0"],
+                    "outputs": ["net/logits:0"],
+                    "into": "c",
+                    "init": "none",
+                },
             },
             {"command": "remove", "arguments": {"what": "nowhere"}},
         ]
@@ -316,7 +348,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("kind", ["net.pb", "net.pbtxt", "net.meta", "saved", "bytes"])
 @pytest.mark.sample(2)
-def test_a_refused_call_leaves_a_file_with_its_edits_as_it_was(kind: str, folder: Path, tmp_path: Path) -> None:
+def test_a_refused_call_leaves_a_file_with_its_edits_as_it_was(
+    kind: str, folder: Path, tmp_path: Path
+) -> None:
     """Imported into TensorFlow, the new dtype would take a placeholder of another name."""
     path = folder / kind
     for verb, refused in REFUSED.items():
@@ -327,11 +361,19 @@ def test_a_refused_call_leaves_a_file_with_its_edits_as_it_was(kind: str, folder
         editor.rename("net/hidden/MatMul", "net/hidden/product")
         editor.rename("net/logits", "scores")
         editor.undo()
-        before, names, lines = saved(editor, tmp_path), list(editor._core.index.names), editor.history.lines
+        before, names, lines = (
+            saved(editor, tmp_path),
+            list(editor._core.index.names),
+            editor.history.lines,
+        )
         with pytest.raises(GraphEditError):
             refused(editor)
         assert saved(editor, tmp_path) == before, verb
-        assert (list(editor._core.index.names), editor.history.lines, len(editor.history.undone)) == (
+        assert (
+            list(editor._core.index.names),
+            editor.history.lines,
+            len(editor.history.undone),
+        ) == (
             names,
             lines,
             1,
@@ -344,7 +386,9 @@ def test_a_refused_call_leaves_a_file_with_its_edits_as_it_was(kind: str, folder
 
 
 def test_a_save_leaves_a_file_with_its_edits_as_it_was(folder: Path, tmp_path: Path) -> None:
-    """A MetaGraphDef is written by TensorFlow, of its own graph, whose ops have the names that the file's have."""
+    """A MetaGraphDef is written by TensorFlow, of its own graph, whose ops have the names that the
+    file's have.
+    """
     editor = tgw.edit(folder / "net.meta", checkpoint=folder / "net")
     editor.passes.set_input("x:0", dtype="float64", adapter="Cast")
     before = saved(editor, tmp_path)
@@ -353,17 +397,23 @@ def test_a_save_leaves_a_file_with_its_edits_as_it_was(folder: Path, tmp_path: P
     assert editor.session.run("net/logits:0", {"x:0": np.ones((2, 4))}).shape == (2, 3)
 
 
-def test_another_editor_s_file_is_as_it_was_when_a_clone_into_it_is_refused(folder: Path, tmp_path: Path) -> None:
+def test_another_editor_s_file_is_as_it_was_when_a_clone_into_it_is_refused(
+    folder: Path, tmp_path: Path
+) -> None:
     there = tgw.edit(folder / "net.pb")
     there.passes.set_input("x:0", dtype="float64", adapter="Cast")
     before = saved(there, tmp_path)
     with pytest.raises(GraphEditError):
-        tgw.edit(folder / "net.pb").clone("x:0", "net/logits:0", graph=there, placeholders=True, init="current")
+        tgw.edit(folder / "net.pb").clone(
+            "x:0", "net/logits:0", graph=there, placeholders=True, init="current"
+        )
     assert saved(there, tmp_path) == before
     assert "x" in there._core.index.ids
 
 
-def test_a_file_goes_on_after_a_refusal_and_its_ops_keep_their_names_in_tensorflow(folder: Path) -> None:
+def test_a_file_goes_on_after_a_refusal_and_its_ops_keep_their_names_in_tensorflow(
+    folder: Path,
+) -> None:
     editor = tgw.edit(folder / "net.meta", checkpoint=folder / "net")
     editor.passes.set_input("x:0", dtype="float64", adapter="Cast")
     with pytest.raises(GraphEditError, match="division by zero"):
@@ -396,7 +446,10 @@ def test_a_clone_of_an_edited_file_finds_the_ops_whose_dtype_was_changed(
 ) -> None:
     editor = with_an_other_dtype(folder / kind)
     clone(editor)
-    assert editor._core.index.nodes[editor._core.index.op("c/net/hidden/MatMul")].input[0] in ("x/Cast", "c/x/Cast")
+    assert editor._core.index.nodes[editor._core.index.op("c/net/hidden/MatMul")].input[0] in (
+        "x/Cast",
+        "c/x/Cast",
+    )
     again = tgw.edit(folder / kind)
     again.history.replay(editor.history.records())
     assert again._core.index.names == editor._core.index.names
@@ -410,7 +463,9 @@ def test_clones_and_files_that_are_added_read_ops_of_an_edited_file(folder: Path
     wide = tf.Graph()
     with wide.as_default():
         tf.identity(v1.placeholder(tf.float64, [None, 4], name="fed"), name="out")
-    tgw.edit(wide).clone("fed:0", "out:0", graph=editor, into="first", init="none", replace={"fed:0": "x:0"})
+    tgw.edit(wide).clone(
+        "fed:0", "out:0", graph=editor, into="first", init="none", replace={"fed:0": "x:0"}
+    )
     assert editor._core.index.nodes[editor._core.index.op("first/out")].input[0] == "x"
     editor = with_an_other_dtype(folder / "net.pb")
     editor.add(wide, into="second", connect={"fed:0": "x:0"})
@@ -479,7 +534,9 @@ class Shifted(tf.Module):
         return tf.nn.relu(x + self.offset, name="y")
 
 
-def test_a_constant_that_a_function_of_a_saved_model_captured_goes_into_a_graph(tmp_path: Path) -> None:
+def test_a_constant_that_a_function_of_a_saved_model_captured_goes_into_a_graph(
+    tmp_path: Path,
+) -> None:
     tf.saved_model.save(Shifted(), f"{tmp_path}/m")
     saved = tgw.edit(f"{tmp_path}/m")
     other = tgw.example()
@@ -490,7 +547,9 @@ def test_a_constant_that_a_function_of_a_saved_model_captured_goes_into_a_graph(
 
 def plus_a_variable(x: Any) -> Any:
     """Makes a variable, for which TensorFlow must hold the graph."""
-    offset = tf.compat.v1.get_variable("offset", [], tf.float64, tf.compat.v1.constant_initializer(0.25))
+    offset = tf.compat.v1.get_variable(
+        "offset", [], tf.float64, tf.compat.v1.constant_initializer(0.25)
+    )
     return tf.add(x, offset, name="add")
 
 
@@ -499,8 +558,12 @@ def bypass(editor: GraphEditor) -> Any:
     return editor.bypass("net/one/out")
 
 
-@pytest.mark.parametrize("name", ["scores", "x"])  # of an op that only the added file has, and of one of both
-def test_a_file_that_was_added_to_a_file_is_there_when_tensorflow_imports_it(tmp_path: Path, name: str) -> None:
+@pytest.mark.parametrize(
+    "name", ["scores", "x"]
+)  # of an op that only the added file has, and of one of both
+def test_a_file_that_was_added_to_a_file_is_there_when_tensorflow_imports_it(
+    tmp_path: Path, name: str
+) -> None:
     for file, names, width in (("first", ("x", "y"), 4), ("second", (name, "z"), 3)):
         with tf.Graph().as_default() as graph:
             tf.nn.softmax(v1.placeholder(tf.float32, [None, width], name=names[0]), name=names[1])
@@ -519,9 +582,20 @@ def test_a_file_that_was_added_to_a_file_is_there_when_tensorflow_imports_it(tmp
     [
         ("UpdateEdge", bypass),
         ("TF_NewSessionRef", bypass),
-        ("SetAttr", lambda editor: editor.set_attr("net/one/w/Initializer/random_uniform/RandomUniform", "seed", 5)),
-        ("TF_NewSessionRef", lambda editor: editor.clone("x:0", "net/logits:0", "copy", init="initial")),
-        ("TF_NewSessionRef", lambda editor: editor.insert("net/one/out:0", lambda x: x * tf.Variable(2.0))),
+        (
+            "SetAttr",
+            lambda editor: editor.set_attr(
+                "net/one/w/Initializer/random_uniform/RandomUniform", "seed", 5
+            ),
+        ),
+        (
+            "TF_NewSessionRef",
+            lambda editor: editor.clone("x:0", "net/logits:0", "copy", init="initial"),
+        ),
+        (
+            "TF_NewSessionRef",
+            lambda editor: editor.insert("net/one/out:0", lambda x: x * tf.Variable(2.0)),
+        ),
         ("TF_NewSessionRef", lambda editor: tgw.renew(editor.session)),
         ("TF_NewSessionRef", lambda editor: editor.extract("x:0", "net/logits:0")),
         ("TF_GraphToGraphDef", lambda editor: tgw.edit(editor.graph, session=editor.session)),
@@ -529,10 +603,16 @@ def test_a_file_that_was_added_to_a_file_is_there_when_tensorflow_imports_it(tmp
     ],
 )
 def test_an_error_of_tensorflow_that_nobody_foresees_is_one_sentence_and_changes_nothing(
-    function: str, call: Callable[[GraphEditor], Any], mlp: tf.Graph, session: v1.Session, monkeypatch: Any
+    function: str,
+    call: Callable[[GraphEditor], Any],
+    mlp: tf.Graph,
+    session: v1.Session,
+    monkeypatch: Any,
 ) -> None:
     def fail(*_: Any) -> None:
-        raise tf.errors.ResourceExhaustedError(None, None, "no memory on the device;\n\t [[{{node x}}]]")
+        raise tf.errors.ResourceExhaustedError(
+            None, None, "no memory on the device;\n\t [[{{node x}}]]"
+        )
 
     editor = tgw.edit(mlp, session=session)
     nodes, batch = list(editor._core.index.nodes), {"x:0": np.ones((2, 3))}

@@ -1,4 +1,6 @@
-"""Which variables are trainable, in functions, models and SavedModels: what is asked for is what is made and saved."""
+"""Which variables are trainable, in functions, models and SavedModels: what is asked for is what is
+made and saved.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,10 @@ class Model(tf.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        self.w, self.b = tf.Variable(tf.ones([2, 2]), name="w"), tf.Variable(tf.zeros([2]), name="b")
+        self.w, self.b = (
+            tf.Variable(tf.ones([2, 2]), name="w"),
+            tf.Variable(tf.zeros([2]), name="b"),
+        )
         self.inner = tf.function(lambda x: x @ self.w + self.b, autograph=False)
 
     @tf.function(input_signature=[tf.TensorSpec([None, 2], name="x")])
@@ -77,7 +82,10 @@ def test_variables_of_the_edited_function_are_those_of_the_original():
     assert model.w.numpy().tolist() == [[3.0, 0.0], [0.0, 3.0]]
     assert model(X).numpy().tolist() == module(X).numpy().tolist() == [[8.0, 14.0]]
     editor.undo()
-    assert all(mine is own for mine, own in zip(editor.to_module().variables, (model.w, model.b), strict=True))
+    assert all(
+        mine is own
+        for mine, own in zip(editor.to_module().variables, (model.w, model.b), strict=True)
+    )
 
 
 def test_it_is_said_in_a_called_function_and_is_so_for_the_whole(tmp_path):
@@ -111,7 +119,10 @@ def test_its_code_and_its_json_make_it_again():
     again.undo()
     again.view.leave(0)
     assert again.find("is:trainable").ops == ("b",)
-    exec(editor.history.to_script().text.replace("...,  # give", "model.__call__,  # give"), found := {"model": model})
+    exec(
+        editor.history.to_script().text.replace("...,  # give", "model.__call__,  # give"),
+        found := {"model": model},
+    )
     assert found["editor"].find("is:trainable").ops == ("w",)
 
 
@@ -142,7 +153,9 @@ def test_the_head_alone_of_a_keras_model_is_trainable(classifier):
     assert names(module.trainable_variables) == ["kernel", "bias"]
     assert len(module.variables) == 8
     gradients = tape.gradient(loss, module.trainable_variables)
-    keras.optimizers.SGD(0.5).apply_gradients(zip(gradients, module.trainable_variables, strict=True))
+    keras.optimizers.SGD(0.5).apply_gradients(
+        zip(gradients, module.trainable_variables, strict=True)
+    )
     changed = [v for v in module.variables if (before[id(v)] != v.numpy()).any()]
     assert {id(v) for v in changed} <= {id(v) for v in module.trainable_variables}
     assert len(classifier.trainable_variables) == 6
@@ -159,9 +172,13 @@ def test_a_keras_export_is_saved_with_it_and_is_otherwise_what_it_was(classifier
     layer = keras.layers.TFSMLayer(str(tmp_path / "entered"))
     assert names(layer.trainable_variables) == ["net_head_kernel"]
     assert len(layer.non_trainable_variables) == 7
-    assert tgw.edit(tmp_path / "entered").find("is:trainable").ops == editor.find("is:trainable").ops
+    assert (
+        tgw.edit(tmp_path / "entered").find("is:trainable").ops == editor.find("is:trainable").ops
+    )
     editor.view.leave(0)
-    assert editor.session is not None  # the graph is imported: the saved objects' variables are still known
+    assert (
+        editor.session is not None
+    )  # the graph is imported: the saved objects' variables are still known
     assert len(editor.find("is:trainable")) == 1
     assert trained(saved(editor, tmp_path / "left")) == ["kernel"]
     editor.undo()
@@ -219,12 +236,16 @@ def test_of_a_scope_only_what_was_made_to_be_trained_is_trainable(resource: bool
                 mean = v1.get_variable("moving_mean", [2], use_resource=resource, trainable=False)
                 x = tf.matmul(x, v1.get_variable("w", [2, 2], use_resource=resource)) - mean
                 step = v1.get_variable("step", [], tf.int64, use_resource=resource, trainable=False)
-        v1.get_variable("one/step/w", [], use_resource=resource)  # below the name of another variable
+        v1.get_variable(
+            "one/step/w", [], use_resource=resource
+        )  # below the name of another variable
         with tf.name_scope("two/"):  # where Adam's powers of beta then are
             v1.train.AdamOptimizer().minimize(tf.reduce_sum(x), global_step=step)
     editor = tgw.edit(graph)
     assert trainable_after(editor, "one") == ("one/w", "one/step/w")
-    assert trainable_after(editor, "two") == ("two/w",)  # which the edit before has taken from the collection
+    assert trainable_after(editor, "two") == (
+        "two/w",
+    )  # which the edit before has taken from the collection
     assert trainable_after(editor, editor.find("is:variable")) == ("one/w", "two/w", "one/step/w")
     assert trainable_after(editor, "one/moving_mean", "two/w") == ("one/moving_mean", "two/w")
     assert trainable_after(editor, editor.ops("two/step")) == ("two/step",)  # nothing else is meant
@@ -254,5 +275,8 @@ def test_the_moving_averages_of_a_batch_normalization_are_not_trained_with_its_s
 
 
 def test_what_is_said_is_about_optimizers_to_come_since_the_training_of_the_graph_is_as_it_was():
-    assert SetTrainable(("net/w",)).note() == "An optimizer that is made from now on trains 'net/w' only."
+    assert (
+        SetTrainable(("net/w",)).note()
+        == "An optimizer that is made from now on trains 'net/w' only."
+    )
     assert SetTrainable(()).note() == "An optimizer that is made from now on trains nothing."

@@ -1,4 +1,6 @@
-"""Transactions: an edit that fails leaves graph, session, history, selection, view and listeners as they were."""
+"""Transactions: an edit that fails leaves graph, session, history, selection, view and listeners as
+they were.
+"""
 
 from __future__ import annotations
 
@@ -51,28 +53,43 @@ def replayed(editor: GraphEditor) -> None:
 
 
 VERBS = {
-    "clone": Verb(lambda editor: editor.clone("x:0", "net/logits:0", into="copy"), (History, "push", 1)),
+    "clone": Verb(
+        lambda editor: editor.clone("x:0", "net/logits:0", into="copy"), (History, "push", 1)
+    ),
     "clone, its values": Verb(
-        lambda editor: editor.clone("x:0", "net/logits:0", into="copy"), (patch_application, "make_variable", 2)
+        lambda editor: editor.clone("x:0", "net/logits:0", into="copy"),
+        (patch_application, "make_variable", 2),
     ),
     "add": Verb(lambda editor: editor.add(line(), into="second"), (History, "push", 1)),
-    "call": Verb(lambda editor: editor.call("net/hidden/Relu:0", shifted, into="head"), (History, "push", 1)),
+    "call": Verb(
+        lambda editor: editor.call("net/hidden/Relu:0", shifted, into="head"), (History, "push", 1)
+    ),
     "grow, its values": Verb(
-        lambda editor: editor.call("net/hidden/Relu:0", shifted, into="head"), (traced_ops, "initialize", 1)
+        lambda editor: editor.call("net/hidden/Relu:0", shifted, into="head"),
+        (traced_ops, "initialize", 1),
     ),
     "set_trainable": Verb(lambda editor: editor.set_trainable("net/w"), (History, "push", 1)),
     "bypass": Verb(lambda editor: editor.bypass("net/hidden/Relu"), (History, "push", 1)),
-    "insert": Verb(lambda editor: editor.insert("net/hidden/Relu:0", shifted, into="head"), (History, "push", 1)),
+    "insert": Verb(
+        lambda editor: editor.insert("net/hidden/Relu:0", shifted, into="head"),
+        (History, "push", 1),
+    ),
     "remove": Verb(lambda editor: editor.remove("loss", consumers=True), (History, "push", 1)),
     "freeze": Verb(lambda editor: editor.freeze("net/logits:0"), (History, "push", 1)),
     "undo": Verb(lambda editor: editor.undo(), (History, "after_undo", 1), two_edits),
     "redo": Verb(
-        lambda editor: editor.redo(), (History, "after_redo", 1), lambda editor: (two_edits(editor), editor.undo())
+        lambda editor: editor.redo(),
+        (History, "after_redo", 1),
+        lambda editor: (two_edits(editor), editor.undo()),
     ),
-    "jump": Verb(lambda editor: editor.history.goto(0), (History, "after_undo", 2), two_edits, when_failed=1),
+    "jump": Verb(
+        lambda editor: editor.history.goto(0), (History, "after_undo", 2), two_edits, when_failed=1
+    ),
     "replay": Verb(replayed, (History, "push", 2), when_failed=1),
     "extract": Verb(
-        lambda editor: editor.extract("x:0", "net/logits:0"), (patch_application, "make_variable", 2), notifications=0
+        lambda editor: editor.extract("x:0", "net/logits:0"),
+        (patch_application, "make_variable", 2),
+        notifications=0,
     ),
 }
 
@@ -104,10 +121,14 @@ def test_listeners_hear_of_an_edit_once_when_it_is_done(name: str, editor: Graph
     assert heard == [len(editor.history.done)] * verb.notifications
 
 
-@pytest.mark.parametrize("error", [RuntimeError("injected"), KeyboardInterrupt()], ids=["error", "interrupt"])
+@pytest.mark.parametrize(
+    "error", [RuntimeError("injected"), KeyboardInterrupt()], ids=["error", "interrupt"]
+)
 @pytest.mark.parametrize("name", VERBS)
 @pytest.mark.sample(10)
-def test_an_edit_that_fails_leaves_everything_as_it_was(name: str, error: BaseException, editor: GraphEditor) -> None:
+def test_an_edit_that_fails_leaves_everything_as_it_was(
+    name: str, error: BaseException, editor: GraphEditor
+) -> None:
     verb = VERBS[name]
     verb.before(editor)
     heard: list[int] = []
@@ -116,7 +137,9 @@ def test_an_edit_that_fails_leaves_everything_as_it_was(name: str, error: BaseEx
     with failing(*verb.step, error), pytest.raises((type(error), tgw.GraphEditError)):
         verb.call(editor)
     check_follows(editor)
-    keys = [key for key in before if key not in ("free scopes", "history")]  # objects of it are others each time
+    keys = [
+        key for key in before if key not in ("free scopes", "history")
+    ]  # objects of it are others each time
     assert differing(before, state_of(editor), keys) == ""
     assert list(editor._core.listeners) == listeners
     assert heard == [len(editor.history.done)] * verb.when_failed
@@ -127,7 +150,9 @@ def test_an_edit_that_fails_leaves_everything_as_it_was(name: str, error: BaseEx
 
 @pytest.mark.parametrize("name", VERBS)
 @pytest.mark.sample(6)
-def test_every_verb_is_a_transaction(name: str, monkeypatch: pytest.MonkeyPatch, editor: GraphEditor) -> None:
+def test_every_verb_is_a_transaction(
+    name: str, monkeypatch: pytest.MonkeyPatch, editor: GraphEditor
+) -> None:
     begun: list[EditExecutor] = []
     works = EditExecutor.transaction
 
@@ -255,10 +280,14 @@ def test_a_snapshot_puts_attributes_back() -> None:
     assert (holder.kept, holder.changed) == (3, 2)
 
 
-@pytest.mark.parametrize("error", [RuntimeError("injected"), KeyboardInterrupt()], ids=["error", "interrupt"])
+@pytest.mark.parametrize(
+    "error", [RuntimeError("injected"), KeyboardInterrupt()], ids=["error", "interrupt"]
+)
 @pytest.mark.parametrize("call", ["edit", "undo", "redo"])
 @pytest.mark.sample(3)
-def test_a_failure_behind_the_renewal_of_a_session_puts_the_session_back_too(call: str, error: BaseException) -> None:
+def test_a_failure_behind_the_renewal_of_a_session_puts_the_session_back_too(
+    call: str, error: BaseException
+) -> None:
     with tf.Graph().as_default() as graph:
         x = v1.placeholder(tf.float32, [2], "x")
         w = v1.get_variable("w", initializer=[1.0, 1.0], use_resource=True)
@@ -301,15 +330,23 @@ def test_edits_of_several_threads_are_made_one_after_the_other(switching: None) 
             tf.constant(k, name=f"c{k}")
     editor, other = tgw.edit(graph), tgw.edit(graph)
     with ThreadPoolExecutor(8) as threads:
-        reports = list(threads.map(lambda k: (editor, other)[k % 2].rename(f"c{k}", f"new{k}"), range(24)))
+        reports = list(
+            threads.map(lambda k: (editor, other)[k % 2].rename(f"c{k}", f"new{k}"), range(24))
+        )
     assert len(reports) == len(editor.history.lines) + len(other.history.lines) == 24
-    assert set(editor._core.index.names) == set(other._core.index.names) == {f"new{k}" for k in range(24)}
+    assert (
+        set(editor._core.index.names)
+        == set(other._core.index.names)
+        == {f"new{k}" for k in range(24)}
+    )
     while editor.history.lines:
         editor.undo()
     assert set(editor._core.index.names) == {f"new{k}" if k % 2 else f"c{k}" for k in range(24)}
 
 
-def test_an_edit_does_not_wait_for_ever_for_another_thread_s(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_edit_does_not_wait_for_ever_for_another_thread_s(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     editor = tgw.example()
     monkeypatch.setattr("tfgraphwidget.editor.transaction._PATIENCE", 0.01)
     with ThreadPoolExecutor(1) as thread, editor._core.executor.transaction():
@@ -337,7 +374,9 @@ def test_an_edit_of_another_thread_during_a_preview_is_made(switching: None) -> 
 
     with ThreadPoolExecutor(2) as threads:
         edit = threads.submit(rename)
-        preview = threads.submit(editor.preview, lambda there: there.insert("net/hidden/Relu:0", slow, into="tanh"))
+        preview = threads.submit(
+            editor.preview, lambda there: there.insert("net/hidden/Relu:0", slow, into="tanh")
+        )
         assert [name for name in preview.result().added if "gradients" not in name] == ["tanh/Tanh"]
         assert edit.result().renamed == (("loss", "cost"),)
     assert editor.history.lines == ('editor.rename(old="loss", new="cost")',)
@@ -349,7 +388,10 @@ def test_previews_of_one_thread_and_edits_of_others_leave_each_other_alone(switc
     editor = tgw.example()
 
     def previews() -> int:
-        impacts = [editor.preview({"command": "bypass", "arguments": {"what": "net/hidden/Relu"}}) for _ in range(20)]
+        impacts = [
+            editor.preview({"command": "bypass", "arguments": {"what": "net/hidden/Relu"}})
+            for _ in range(20)
+        ]
         return len(impacts)
 
     def inserts() -> int:

@@ -1,4 +1,6 @@
-"""Editors go to another process: by pickle, by bytes, by a file, and by copy.deepcopy in the same one."""
+"""Editors go to another process: by pickle, by bytes, by a file, and by copy.deepcopy in the same
+one.
+"""
 
 from __future__ import annotations
 
@@ -57,16 +59,28 @@ def travelled(
     tmp_path_factory: pytest.TempPathFactory,
     warm_python: list[str],
 ) -> dict[str, tuple[Any, Any]]:
-    """By kind of source that is asked for: what an editor says here, and what it says after pickle elsewhere."""
+    """By kind of source that is asked for: what an editor says here, and what it says after pickle
+    elsewhere.
+    """
     folder, here = tmp_path_factory.mktemp("pickles"), {}
-    asked = [item.callspec.params["kind"] for item in request.session.items if "travelled" in item.fixturenames]
+    asked = [
+        item.callspec.params["kind"]
+        for item in request.session.items
+        if "travelled" in item.fixturenames
+    ]
     for number, kind in enumerate(asked):
         editor = edited(sources.kinds()[kind]())
         with (folder / f"{number:02}.pickle").open("wb") as file:
             pickle.dump(editor, file)
         here[kind] = json.loads(json.dumps(state(editor)))
     code = "import runpy; runpy.run_module('tests.editor.arrival', run_name='__main__')"
-    run = subprocess.run([*warm_python, "-c", code, str(folder)], cwd=ROOT, capture_output=True, text=True, check=False)
+    run = subprocess.run(
+        [*warm_python, "-c", code, str(folder)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert run.returncode == 0, run.stderr[-3000:]
     there = [json.loads(path.read_text()) for path in sorted(folder.glob("*.json"))]
     return dict(zip(here, zip(here.values(), there, strict=True), strict=True))
@@ -86,7 +100,9 @@ def test_an_editor_goes_on_in_another_process_with_its_edits_and_values(
 
 
 @pytest.mark.parametrize("kind", ["SavedModel of a module", "Keras export"])
-def test_an_editor_that_has_left_the_function_it_began_in_comes_back_outside(sources: Sources, kind: str) -> None:
+def test_an_editor_that_has_left_the_function_it_began_in_comes_back_outside(
+    sources: Sources, kind: str
+) -> None:
     editor = sources.kinds()[kind]()
     inside = editor._core.navigator.path
     editor.view.leave(0)
@@ -121,7 +137,11 @@ def test_a_part_that_is_extracted_has_the_values_that_the_whole_has(
     whole = sources.kinds()[kind]()
     if whole._core.executor.boundary is not None:
         whole.view.leave(0)
-    start = next(n for n, t in zip(whole._core.index.names, whole._core.index.types, strict=True) if t == "Placeholder")
+    start = next(
+        n
+        for n, t in zip(whole._core.index.names, whole._core.index.types, strict=True)
+        if t == "Placeholder"
+    )
     calls = [
         n
         for n, t in zip(whole._core.index.names, whole._core.index.types, strict=True)
@@ -137,21 +157,29 @@ def test_a_part_that_is_extracted_has_the_values_that_the_whole_has(
 
 
 def counted(session: Any, feeds: Any = None, fetch: str = "out:0") -> np.ndarray:
-    return np.asarray(session.run(fetch, {"x:0": np.ones([2, 4], np.float32)} if feeds is None else feeds))
+    return np.asarray(
+        session.run(fetch, {"x:0": np.ones([2, 4], np.float32)} if feeds is None else feeds)
+    )
 
 
 def stateful() -> GraphEditor:
-    """A graph whose session holds variables of each kind, tables and an iterator, none as its initializer made it."""
+    """A graph whose session holds variables of each kind, tables and an iterator, none as its
+    initializer made it.
+    """
     graph = tf.Graph()
     with graph.as_default():
         x = v1.placeholder(tf.float32, [None, 4], "x")
         w = v1.get_variable("w", [4, 2], use_resource=True)
         slices = v1.get_variable("p", [4, 2], partitioner=v1.fixed_size_partitioner(2))
-        step = v1.get_variable("step", [], tf.int32, collections=["local_variables"], trainable=False)
+        step = v1.get_variable(
+            "step", [], tf.int32, collections=["local_variables"], trainable=False
+        )
         v1.get_variable("unset", [3])
         mutable = tf.lookup.experimental.MutableHashTable(tf.string, tf.int64, -1, name="mutable")
         keys = tf.constant(["a", "b"])
-        static = tf.lookup.StaticHashTable(tf.lookup.KeyValueTensorInitializer(keys, [1.0, 2.0]), 0.0, name="static")
+        static = tf.lookup.StaticHashTable(
+            tf.lookup.KeyValueTensorInitializer(keys, [1.0, 2.0]), 0.0, name="static"
+        )
         iterator = v1.data.make_initializable_iterator(v1.data.Dataset.range(10))
         tf.identity(iterator.get_next(), "next")
         tf.identity(tf.matmul(x, w + slices) + tf.cast(step, tf.float32), "out")
@@ -174,13 +202,17 @@ def test_all_that_a_session_holds_goes_along_and_what_has_no_value_has_none_ther
     other = tgw.edit(bytes(editor))
     for fetch in FETCHES:
         feeds = {"x:0": np.ones([1, 4])} if fetch == "out:0" else {}
-        assert np.array_equal(counted(other.session, feeds, fetch), counted(editor.session, feeds, fetch)), fetch
+        assert np.array_equal(
+            counted(other.session, feeds, fetch), counted(editor.session, feeds, fetch)
+        ), fetch
     with pytest.raises(tf.errors.FailedPreconditionError):
         other.session.run("unset/Read/ReadVariableOp:0")
     assert other.graph is not editor.graph
 
 
-def test_a_copy_has_its_own_graph_and_values_in_the_same_process_twice_and_after_a_refusal(sources: Sources) -> None:
+def test_a_copy_has_its_own_graph_and_values_in_the_same_process_twice_and_after_a_refusal(
+    sources: Sources,
+) -> None:
     editor = sources.kinds()["graph and session"]()
     part = editor.clone(*ends(editor), into="part")
     with pytest.raises(tgw.GraphEditError):
@@ -198,13 +230,17 @@ def test_a_copy_has_its_own_graph_and_values_in_the_same_process_twice_and_after
     assert not again._core.executor.copies
 
 
-def test_the_values_of_a_clone_are_those_of_the_session_not_those_of_an_initializer(sources: Sources) -> None:
+def test_the_values_of_a_clone_are_those_of_the_session_not_those_of_an_initializer(
+    sources: Sources,
+) -> None:
     editor = sources.kinds()["graph and session"]()
     copy_of_part = editor.clone("x:0", "out:0", into="part", init="initial")
     editor.session.run("train", {"x:0": np.ones([2, 4])})
     other = tgw.edit(bytes(editor))
     for tensor in ("out:0", copy_of_part["out:0"].name):
-        assert np.array_equal(counted(other.session, fetch=tensor), counted(editor.session, fetch=tensor))
+        assert np.array_equal(
+            counted(other.session, fetch=tensor), counted(editor.session, fetch=tensor)
+        )
     assert other.history.lines == editor.history.lines
 
 
@@ -213,18 +249,24 @@ def test_tables_and_iterators_go_on_from_where_nobody_has_run_them() -> None:
     other = tgw.edit(bytes(tgw.edit(bytes(tgw.edit(bytes(editor))))))
     for fetch in FETCHES:
         feeds = {"x:0": np.ones([1, 4])} if fetch == "out:0" else {}
-        assert np.array_equal(counted(other.session, feeds, fetch), counted(editor.session, feeds, fetch)), fetch
+        assert np.array_equal(
+            counted(other.session, feeds, fetch), counted(editor.session, feeds, fetch)
+        ), fetch
 
 
 @pytest.mark.slow
-def test_values_of_copies_and_of_renamed_variables_go_on_from_where_nobody_has_run_them(tmp_path: Path) -> None:
+def test_values_of_copies_and_of_renamed_variables_go_on_from_where_nobody_has_run_them(
+    tmp_path: Path,
+) -> None:
     feeds, fetches = {"x:0": np.ones([1, 4])}, ["net/logits:0", "c/net/logits:0"]
     editor = tgw.example()
     editor.clone("x:0", "net/logits:0", into="c")
     editor.rename("net/hidden/w", "net/hidden/kernel")
     for variable in editor.graph.get_collection("variables"):
         start = variable.initializer.inputs[1]
-        editor.session.run(variable.initializer, {start: np.full(start.shape, 2 + variable.name.startswith("c/"))})
+        editor.session.run(
+            variable.initializer, {start: np.full(start.shape, 2 + variable.name.startswith("c/"))}
+        )
     expected = editor.session.run(fetches, feeds)
     assert expected[0].tolist() != expected[1].tolist()
 
@@ -244,7 +286,9 @@ def filled(editor: GraphEditor, value: Callable[[str], float]) -> None:
     """Give each variable of a graph a value of its name."""
     for variable in editor.graph.get_collection("variables"):
         start = variable.initializer.inputs[1]
-        editor.session.run(variable.initializer, {start: np.full(start.shape, value(variable.name))})
+        editor.session.run(
+            variable.initializer, {start: np.full(start.shape, value(variable.name))}
+        )
 
 
 def test_freeze_goes_along_with_the_values_that_it_made_constants_of_and_is_undone_there() -> None:
@@ -265,13 +309,17 @@ def test_freeze_goes_along_with_the_values_that_it_made_constants_of_and_is_undo
         assert np.array_equal(other.session.run(fetches, feeds), frozen)
 
 
-def test_constants_that_the_edits_do_not_give_there_come_as_they_are_here_and_a_notice_says_so() -> None:
+def test_constants_that_the_edits_do_not_give_there_come_as_they_are_here_and_a_notice_says_so() -> (
+    None
+):
     editor, feeds = tgw.example(), {"x:0": np.ones([1, 4])}
     kernel = next(v for v in editor.graph.get_collection("variables") if v.name == "net/hidden/w:0")
     editor.freeze("net/logits:0", "x:0")
     expected = editor.session.run("net/logits:0", feeds)
     start = kernel.initializer.inputs[1]
-    editor.session.run(kernel.initializer, {start: np.full(start.shape, 9.0)})  # it is hidden, and still there
+    editor.session.run(
+        kernel.initializer, {start: np.full(start.shape, 9.0)}
+    )  # it is hidden, and still there
     other = tgw.edit(bytes(editor))
     assert np.array_equal(other.session.run("net/logits:0", feeds), expected)
     assert not other.history.done
@@ -282,7 +330,9 @@ def test_gradient_ops_of_what_was_renamed_are_found_where_the_edits_are_not_made
     """They are named after what the op was called, and nothing but the edits told that."""
     with tf.Graph().as_default() as graph:
         x = v1.placeholder(tf.float32, [None, 2], name="x")
-        y = tf.nn.relu(tf.matmul(x, v1.get_variable("w", [2, 2]), name="net/MatMul"), name="net/Relu")
+        y = tf.nn.relu(
+            tf.matmul(x, v1.get_variable("w", [2, 2]), name="net/MatMul"), name="net/Relu"
+        )
         v1.train.GradientDescentOptimizer(0.1).minimize(tf.reduce_sum(tf.tanh(y, name="net/Tanh")))
     editor = tgw.edit(graph)
     editor.rename("net/Relu", "other/Relu")
@@ -302,9 +352,12 @@ PYTHON = "Edit 1"  # edits with a Python function
 
 
 @pytest.mark.parametrize(
-    ("kind", "verb"), [case if case[1] in REMOVERS and case[0] == KINDS[0] else slow(*case) for case in CASES]
+    ("kind", "verb"),
+    [case if case[1] in REMOVERS and case[0] == KINDS[0] else slow(*case) for case in CASES],
 )
-def test_each_edit_is_made_again_there_and_undone(sources: Sources, tmp_path: Path, kind: str, verb: str) -> None:
+def test_each_edit_is_made_again_there_and_undone(
+    sources: Sources, tmp_path: Path, kind: str, verb: str
+) -> None:
     editor = sources.kinds()[kind]()
     relu(editor)  # enters a function where the graph itself has none
     try:
@@ -341,7 +394,9 @@ def test_an_editor_of_a_saved_model_is_there_where_it_was_left(sources: Sources)
 def test_a_saved_model_of_tensorflow_1_without_variables_goes_along(tmp_path: Path) -> None:
     with tf.Graph().as_default(), v1.Session() as session:
         x = v1.placeholder(tf.float32, [None, 4], "x")
-        v1.saved_model.simple_save(session, str(tmp_path / "saved"), {"x": x}, {"y": tf.nn.relu(x, name="out")})
+        v1.saved_model.simple_save(
+            session, str(tmp_path / "saved"), {"x": x}, {"y": tf.nn.relu(x, name="out")}
+        )
     editor = tgw.edit(tmp_path / "saved")
     editor.rename("out", "renamed")
     other = tgw.edit(editor.save(tmp_path / "editor.tgw"))
@@ -365,7 +420,9 @@ def test_slices_of_a_partitioned_variable_go_on_as_copies_too(tmp_path: Path) ->
         assert np.array_equal(counted(other.session, {"x:0": np.ones([1, 4])}, fetch), expected)
 
 
-def test_a_checkpoint_that_the_user_names_goes_before_the_values_of_the_archive(sources: Sources) -> None:
+def test_a_checkpoint_that_the_user_names_goes_before_the_values_of_the_archive(
+    sources: Sources,
+) -> None:
     editor = sources.kinds()["`.meta`, checkpoint"]()
     before = counted(editor.session)
     for variable in editor.graph.get_collection("variables"):
@@ -376,7 +433,9 @@ def test_a_checkpoint_that_the_user_names_goes_before_the_values_of_the_archive(
     assert np.array_equal(counted(other.session), before)
 
 
-def test_a_graph_without_a_session_goes_without_values_and_runs_once_they_are_initialized(sources: Sources) -> None:
+def test_a_graph_without_a_session_goes_without_values_and_runs_once_they_are_initialized(
+    sources: Sources,
+) -> None:
     graph = sources.kinds()["graph and session"]().graph
     other = pickle.loads(pickle.dumps(tgw.edit(graph)))
     assert set(other._core.index.names) == {op.name for op in graph.get_operations()}
@@ -410,23 +469,35 @@ def test_the_signatures_of_a_file_and_the_boundary_of_the_user_go_along(sources:
     editor.mark("x:0", "out:0")
     editor.rename("x", "renamed")
     other = copy.deepcopy(editor)
-    assert (other.inputs, other.outputs, other.history.lines) == (("renamed:0",), ("out:0",), editor.history.lines)
+    assert (other.inputs, other.outputs, other.history.lines) == (
+        ("renamed:0",),
+        ("out:0",),
+        editor.history.lines,
+    )
     assert other._core.executor.signatures == editor._core.executor.signatures
 
 
-def test_variables_of_a_function_that_travelled_are_trained_and_shared_by_its_modules(sources: Sources) -> None:
+def test_variables_of_a_function_that_travelled_are_trained_and_shared_by_its_modules(
+    sources: Sources,
+) -> None:
     other = copy.deepcopy(tgw.edit(sources.once("module", Module).hidden))
     module = other.to_module()
     for variable in module.variables:
         variable.assign(tf.zeros_like(variable))
     assert not other.to_module()(tf.ones([1, 4])).numpy().any()
-    assert tgw.edit(sources.once("module", Module).hidden).to_module()(tf.ones([1, 4])).numpy().any()
+    assert (
+        tgw.edit(sources.once("module", Module).hidden).to_module()(tf.ones([1, 4])).numpy().any()
+    )
 
 
 def test_nested_arguments_defaults_and_dtypes_of_a_function_go_along() -> None:
     @tf.function(autograph=False)
     def fn(pair: Any, *, scale: Any = 2.0, mode: str = "plain") -> Any:
-        return {"sum": (pair["a"] + tf.cast(pair["b"], tf.float32)) * scale, "text": tf.constant("é"), "mode": mode}
+        return {
+            "sum": (pair["a"] + tf.cast(pair["b"], tf.float32)) * scale,
+            "text": tf.constant("é"),
+            "mode": mode,
+        }
 
     given = {"a": tf.ones([2]), "b": tf.constant([1, 2])}
     expected = fn(given, scale=tf.constant(3.0))
@@ -437,13 +508,17 @@ def test_nested_arguments_defaults_and_dtypes_of_a_function_go_along() -> None:
     assert (actual["text"].numpy(), actual["mode"]) == ("é".encode(), "plain")
 
 
-def test_edits_with_a_python_function_come_as_the_graph_that_they_gave_and_a_notice_says_so(sources: Sources) -> None:
+def test_edits_with_a_python_function_come_as_the_graph_that_they_gave_and_a_notice_says_so(
+    sources: Sources,
+) -> None:
     editor = sources.kinds()["graph and session"]()
     editor.insert(f"{relu(editor)}:0", lambda x: x * 3.0)
     other = tgw.edit(bytes(editor))
     assert np.array_equal(counted(other.session), counted(editor.session))
     assert not other.history.done
-    assert "cannot be undone: Edit 1 (insert) holds the Python function" in " ".join(other.source.notices)
+    assert "cannot be undone: Edit 1 (insert) holds the Python function" in " ".join(
+        other.source.notices
+    )
 
 
 def test_edits_that_give_another_graph_here_are_left_out_and_a_notice_says_so(
@@ -451,7 +526,9 @@ def test_edits_that_give_another_graph_here_are_left_out_and_a_notice_says_so(
 ) -> None:
     editor = edited(sources.kinds()["graph and session"]())
     data = bytes(editor)
-    monkeypatch.setattr("tfgraphwidget.editor.replay.replay", lambda *_: 0)  # as another release might
+    monkeypatch.setattr(
+        "tfgraphwidget.editor.replay.replay", lambda *_: 0
+    )  # as another release might
     other = tgw.edit(data)
     assert set(other._core.index.names) == set(editor._core.index.names)
     assert "cannot be undone here: they give another graph here." in " ".join(other.source.notices)
@@ -474,7 +551,9 @@ def holds_a_queue() -> GraphEditor:
 
 def captures_an_iterator() -> GraphEditor:
     iterator = iter(tf.data.Dataset.range(10))
-    return tgw.edit(tf.function(lambda x: x + next(iterator)), signature=[tf.TensorSpec([], tf.int64)])
+    return tgw.edit(
+        tf.function(lambda x: x + next(iterator)), signature=[tf.TensorSpec([], tf.int64)]
+    )
 
 
 def holds_a_function_in_an_edit() -> GraphEditor:
@@ -494,7 +573,10 @@ def has_a_closed_session() -> GraphEditor:
     [
         (calls_python, "Op 'mine' (PyFunc) calls a Python function of this process"),
         (holds_a_queue, "Queue 'queue' holds 1 elements, and to read one removes it"),
-        (captures_an_iterator, "as those of an iterator, a DenseHashTable or a table that is not initialized; save a"),
+        (
+            captures_an_iterator,
+            "as those of an iterator, a DenseHashTable or a table that is not initialized; save a",
+        ),
         (holds_a_function_in_an_edit, "Edit 1 (insert) holds the Python function"),
         (has_a_closed_session, "The session is closed; open a new one"),
     ],
@@ -504,7 +586,11 @@ def test_what_only_this_process_has_is_refused_in_one_sentence(
 ) -> None:
     editor = opened()
     before = editor._core.index.names, editor.history.lines
-    for call in (lambda: bytes(editor), lambda: pickle.dumps(editor), lambda: copy.deepcopy(editor)):
+    for call in (
+        lambda: bytes(editor),
+        lambda: pickle.dumps(editor),
+        lambda: copy.deepcopy(editor),
+    ):
         with pytest.raises(tgw.GraphEditError) as refused:
             call()
         assert sentence in refused.value.why
@@ -524,7 +610,9 @@ def looks_up(kind: str, *, is_called: bool) -> tuple[Any, list[Any]]:
         table = lookup.experimental.MutableHashTable(tf.string, tf.float32, -1.0)
         table.insert(tf.constant(["a", "b"]), tf.constant([1.0, 2.0]))
     else:
-        table = lookup.StaticHashTable(lookup.KeyValueTensorInitializer(["a", "b"], [1.0, 2.0]), -1.0)
+        table = lookup.StaticHashTable(
+            lookup.KeyValueTensorInitializer(["a", "b"], [1.0, 2.0]), -1.0
+        )
     factor = tf.Variable(3.0, name="factor")
     inner = tf.function(table.lookup) if is_called else table.lookup
 
@@ -533,7 +621,9 @@ def looks_up(kind: str, *, is_called: bool) -> tuple[Any, list[Any]]:
             table.insert(words, tf.fill(tf.shape(words), 5.0))
         return inner(words) * factor
 
-    function = tf.function(compute, input_signature=[tf.TensorSpec([None], tf.string, name="words")], autograph=False)
+    function = tf.function(
+        compute, input_signature=[tf.TensorSpec([None], tf.string, name="words")], autograph=False
+    )
     return function, [table, factor, inner]
 
 
@@ -574,28 +664,40 @@ def test_of_two_captured_tables_only_the_mutable_one_is_mutable_where_the_functi
         return tf.constant(0)
 
     def compute(words: Any) -> Any:
-        written = tf.cond(tf.size(words) > 0, partial(write, words), lambda: 0) if is_inside else write(words)
+        written = (
+            tf.cond(tf.size(words) > 0, partial(write, words), lambda: 0)
+            if is_inside
+            else write(words)
+        )
         with tf.control_dependencies([written]):
             counted = counts.lookup(words)
         return names.lookup(words), counted, numbers.lookup(tf.cast(counted, tf.int32))
 
-    function = tf.function(compute, input_signature=[tf.TensorSpec([None], tf.string)], autograph=False)
+    function = tf.function(
+        compute, input_signature=[tf.TensorSpec([None], tf.string)], autograph=False
+    )
     path = tgw.edit(function).save(tmp_path / "function.tgw")
     again = tgw.edit(path).save(tmp_path / "again.tgw")
     for each in (path, again):
         module = tgw.edit(each).to_module()
         for run in (tgw.edit(each).to_function(), module, tgw.edit(each).clone(into="copy")):
-            got = [tensor.numpy().tolist() for tensor in tf.nest.flatten(run(tf.constant(["a", "z"])))]
+            got = [
+                tensor.numpy().tolist() for tensor in tf.nest.flatten(run(tf.constant(["a", "z"])))
+            ]
             assert got == [[b"x", b"D"], [8, 8], [b"eight", b"eight"]]
 
 
 def test_a_mutable_table_can_be_written_where_a_function_travelled_that_only_looks_up() -> None:
     counts = tf.lookup.experimental.MutableHashTable(tf.string, tf.int64, -1)
     counts.insert(tf.constant(["a"]), tf.constant([7], tf.int64))
-    function = tf.function(counts.lookup, input_signature=[tf.TensorSpec([None], tf.string)], autograph=False)
+    function = tf.function(
+        counts.lookup, input_signature=[tf.TensorSpec([None], tf.string)], autograph=False
+    )
     other = tgw.edit(bytes(tgw.edit(function))).to_function()
     (handle,) = other.get_concrete_function(tf.TensorSpec([None], tf.string)).captured_inputs
-    tf.raw_ops.LookupTableInsertV2(table_handle=handle, keys=["z"], values=tf.constant([9], tf.int64))
+    tf.raw_ops.LookupTableInsertV2(
+        table_handle=handle, keys=["z"], values=tf.constant([9], tf.int64)
+    )
     assert other(tf.constant(["a", "z"])).numpy().tolist() == [7, 9]
 
 
@@ -625,7 +727,9 @@ def test_a_table_whose_contents_cannot_be_read_is_refused_when_it_is_saved(kind:
         return tf.shape(values)
 
     shape = [None, 2] if kind == "vectors" else [None]
-    function = tf.function(look_up, input_signature=[tf.TensorSpec(shape, tf.int64)], autograph=False)
+    function = tf.function(
+        look_up, input_signature=[tf.TensorSpec(shape, tf.int64)], autograph=False
+    )
     sentence = (
         r"The function captures '.+', a resource of this process whose contents cannot be read, as those of an "
         r"iterator, a DenseHashTable or a table that is not initialized; save a SavedModel instead: "
@@ -648,7 +752,9 @@ def test_a_model_of_keras_takes_its_vocabulary_along(tmp_path: Path) -> None:
     np.testing.assert_allclose(loaded.run(words), model(words), rtol=1e-6)
 
 
-def test_a_file_of_an_editor_is_opened_described_and_replaced_whole(sources: Sources, tmp_path: Path) -> None:
+def test_a_file_of_an_editor_is_opened_described_and_replaced_whole(
+    sources: Sources, tmp_path: Path
+) -> None:
     editor = edited(sources.kinds()["graph and session"]())
     path = editor.save(tmp_path / "net.tgw")
     other = tgw.edit(path)
@@ -704,7 +810,10 @@ def with_entry(name: str) -> Callable[[bytes], bytes]:
 def without_entry(name: str, compression: int = zipfile.ZIP_STORED) -> Callable[[bytes], bytes]:
     def changed(data: bytes) -> bytes:
         file = io.BytesIO()
-        with zipfile.ZipFile(io.BytesIO(data)) as entries, zipfile.ZipFile(file, "w", compression) as written:
+        with (
+            zipfile.ZipFile(io.BytesIO(data)) as entries,
+            zipfile.ZipFile(file, "w", compression) as written,
+        ):
             for entry in entries.namelist():
                 if entry != name:
                     written.writestr(entry, entries.read(entry))
@@ -728,7 +837,8 @@ def damaged_model(data: bytes) -> bytes:
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w") as written:
         written.writestr(
-            "tfgraphwidget.json", json.dumps({**json.loads(header(data)), "kind": "model", "variables": {}})
+            "tfgraphwidget.json",
+            json.dumps({**json.loads(header(data)), "kind": "model", "variables": {}}),
         )
         written.writestr("model/saved_model.pb", b"\x0a\xff")
     return file.getvalue()
@@ -747,7 +857,10 @@ def damaged_model(data: bytes) -> bytes:
             "This data is damaged (Bad CRC-32 for file 'graph.meta')",
         ),
         (other_header(lambda content: content.pop("kind")), "This data is damaged ('kind')"),
-        (other_header(lambda content: content.update(version="new")), "This data is damaged (its version is 'new')"),
+        (
+            other_header(lambda content: content.update(version="new")),
+            "This data is damaged (its version is 'new')",
+        ),
         (without_entry("graph.meta"), "This data is damaged (entry 'graph.meta' is missing)"),
         (
             without_entry("values.index"),
@@ -755,14 +868,23 @@ def damaged_model(data: bytes) -> bytes:
         ),
         (
             without_entry("values.data-00000-of-00001"),
-            "(entry 'values.data-00000-of-00001' is missing); write it again with editor.save('editor.tgw'), or unzip",
+            (
+                "(entry 'values.data-00000-of-00001' is missing); write it again with "
+                "editor.save('editor.tgw'), or unzip"
+            ),
         ),
-        (without_entry("", zipfile.ZIP_DEFLATED), "'tfgraphwidget.json' is compressed, and those of an editor are not"),
+        (
+            without_entry("", zipfile.ZIP_DEFLATED),
+            "'tfgraphwidget.json' is compressed, and those of an editor are not",
+        ),
         (
             with_byte(10, zipfile.ZIP_DEFLATED),
             "(entry 'tfgraphwidget.json' is compressed, and those of an editor are not)",
         ),
-        (with_byte(8, 1), "(entry 'tfgraphwidget.json' is encrypted, and those of an editor are not)"),
+        (
+            with_byte(8, 1),
+            "(entry 'tfgraphwidget.json' is encrypted, and those of an editor are not)",
+        ),
         (other_header(dict.clear), "This data is damaged ('version')"),
         (damaged_model, "This data is damaged (saved_model.pb is no SavedModel)"),
         (with_entry("../../out"), "This data is damaged (entry '../../out' is none of an editor)"),
@@ -793,7 +915,9 @@ def test_an_archive_of_a_model_or_function_without_its_values_says_which_entry_i
         assert "checkpoint=" not in refused.value.why
 
 
-def test_an_archive_without_its_values_takes_those_of_a_checkpoint(data: bytes, tmp_path: Path) -> None:
+def test_an_archive_without_its_values_takes_those_of_a_checkpoint(
+    data: bytes, tmp_path: Path
+) -> None:
     tgw.example().save(tmp_path / "m.meta")
     lost = without_entry("values.data-00000-of-00001")(data)
     session = tgw.edit(lost, checkpoint=tmp_path / "m").session
@@ -823,7 +947,9 @@ def test_an_archive_over_the_limit_of_protobuf_is_not_read_into_memory(
     assert len(tgw.edit(path)._core.index) == 74
 
 
-def test_bytes_over_the_limits_of_protobuf_and_of_old_zip_files_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bytes_over_the_limits_of_protobuf_and_of_old_zip_files_are_read(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr("tfgraphwidget.sources.files.formats.LARGEST", 1_000)
     monkeypatch.setattr(zipfile, "ZIP64_LIMIT", 300)
     editor = tgw.example()
@@ -832,13 +958,24 @@ def test_bytes_over_the_limits_of_protobuf_and_of_old_zip_files_are_read(monkeyp
     assert b"PK\x06\x06" in data  # the record that ends a ZIP64 archive
     other = tgw.edit(data)
     feeds = {"x:0": np.ones([1, 4])}
-    assert np.array_equal(other.session.run("scores:0", feeds), editor.session.run("scores:0", feeds))
+    assert np.array_equal(
+        other.session.run("scores:0", feeds), editor.session.run("scores:0", feeds)
+    )
 
 
 def test_no_code_is_in_what_is_written(data: bytes) -> None:
-    """What a pickle of an editor calls is `tgw.edit` on bytes; of the bytes themselves nothing is unpickled."""
+    """What a pickle of an editor calls is `tgw.edit` on bytes; of the bytes themselves nothing is
+    unpickled.
+    """
     codes = pickletools.genops(pickle.dumps(tgw.edit(data), protocol=2))
-    calls = [argument for code, argument, _ in codes if code.name in ("GLOBAL", "STACK_GLOBAL", "INST")]
+    calls = [
+        argument for code, argument, _ in codes if code.name in ("GLOBAL", "STACK_GLOBAL", "INST")
+    ]
     assert calls == ["tfgraphwidget edit", "_codecs encode"]
     with zipfile.ZipFile(io.BytesIO(data)) as entries:
-        assert entries.namelist() == ["tfgraphwidget.json", "graph.meta", "values.data-00000-of-00001", "values.index"]
+        assert entries.namelist() == [
+            "tfgraphwidget.json",
+            "graph.meta",
+            "values.data-00000-of-00001",
+            "values.index",
+        ]

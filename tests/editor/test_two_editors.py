@@ -1,4 +1,6 @@
-"""Two editors of one graph: after any edit of the other one undo, redo, jump and replay work, or are refused."""
+"""Two editors of one graph: after any edit of the other one undo, redo, jump and replay work, or
+are refused.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ Edit = Callable[[GraphEditor], Any]
 
 @cache
 def definition() -> tf.compat.v1.GraphDef:
-    """x -> net (MatMul, Relu, Identity) -> mul -> a function of a Relu and an Identity -> z, and a loop."""
+    """x -> net (MatMul, Relu, Identity) -> mul -> a function of a Relu and an Identity -> z, and a
+    loop.
+    """
     with v1.Graph().as_default() as graph:
         x = v1.placeholder(tf.float32, [None, 2], name="x")
         with tf.name_scope("net"):
@@ -35,7 +39,9 @@ def definition() -> tf.compat.v1.GraphDef:
             return tf.add(same, 1.0, name="sum")
 
         tf.identity(called(y), name="z")
-        count = v1.while_loop(lambda k: k < 3.0, lambda k: k + 1.0, [tf.constant(0.0)], name="while")
+        count = v1.while_loop(
+            lambda k: k < 3.0, lambda k: k + 1.0, [tf.constant(0.0)], name="while"
+        )
         tf.identity(count, name="after")
     return graph.as_graph_def()
 
@@ -122,7 +128,9 @@ MOVES: dict[str, Callable[[GraphEditor, list[dict[str, Any]]], object]] = {
 
 @pytest.mark.parametrize("own", EDITS)
 @pytest.mark.sample(2)
-def test_each_move_after_each_edit_of_the_other_editor_works_or_is_refused_in_a_sentence(own: str) -> None:
+def test_each_move_after_each_edit_of_the_other_editor_works_or_is_refused_in_a_sentence(
+    own: str,
+) -> None:
     for other, edit in EDITS.items():
         for name, move in MOVES.items():
             editor, second = editors()
@@ -146,7 +154,9 @@ def test_an_undo_after_the_other_editor_s_rename_says_what_has_which_name_now() 
     editor, other = editors()
     editor.rename("net/relu", "net/other")
     other.rename("net/other", "net/third")
-    with pytest.raises(NothingTo, match="has renamed op 'net/other' to 'net/third' since; undo that there first"):
+    with pytest.raises(
+        NothingTo, match="has renamed op 'net/other' to 'net/third' since; undo that there first"
+    ):
         editor.undo()
     other.undo()
     editor.undo()
@@ -157,7 +167,10 @@ def test_an_undo_that_would_change_an_op_that_the_other_editor_removed_names_it(
     editor, other = editors()
     editor.replace(call_of(editor), "Tanh", name="squashed")
     other.remove(["squashed", "z"])
-    with pytest.raises(GraphEditError, match="removed op 'squashed'; redo it there, or undo the removal there, first"):
+    with pytest.raises(
+        GraphEditError,
+        match="removed op 'squashed'; redo it there, or undo the removal there, first",
+    ):
         editor.undo()
     other.undo()
     editor.undo()
@@ -168,7 +181,10 @@ def test_an_undo_behind_an_edit_in_the_same_body_names_the_call() -> None:
     editor, other = editors()
     inside(editor).rename("s/relu", "s/other")
     inside(other).bypass("s/same")
-    with pytest.raises(GraphEditError, match=r"was changed by another edit meanwhile; undo that one first, in the ed"):
+    with pytest.raises(
+        GraphEditError,
+        match=r"was changed by another edit meanwhile; undo that one first, in the ed",
+    ):
         editor.undo()
     other.undo()
     editor.undo()
@@ -182,6 +198,8 @@ def test_what_the_other_editor_has_put_back_is_not_put_back_twice() -> None:
     other.remove(["z"])
     assert not refused(editor.redo)
     other.undo()
-    with pytest.raises(NothingTo, match="Another editor has put op 'z' back, or has made one of that name"):
+    with pytest.raises(
+        NothingTo, match="Another editor has put op 'z' back, or has made one of that name"
+    ):
         editor.undo()
     assert "z" in editor._core.index.ids

@@ -1,4 +1,6 @@
-"""New variables inside a called function: the graph has them, and each call on the way passes their handles."""
+"""New variables inside a called function: the graph has them, and each call on the way passes their
+handles.
+"""
 
 from __future__ import annotations
 
@@ -71,11 +73,16 @@ def test_a_variable_two_calls_deep_is_the_whole_function_s(tmp_path):
     assert module.variables[1] is function.factor
     with tf.GradientTape() as tape:
         loss = tf.reduce_sum(module(X))
-    assert [g.numpy().tolist() for g in tape.gradient(loss, [model.w, function.factor])] == [[10, 40], [1, 2]]
+    assert [g.numpy().tolist() for g in tape.gradient(loss, [model.w, function.factor])] == [
+        [10, 40],
+        [1, 2],
+    ]
     assert len(editor.find("is:trainable")) == len(module.trainable_variables) == 2
     editor.save(f"{tmp_path / 'saved'}/")
     loaded = tf.saved_model.load(str(tmp_path / "saved"))
-    assert loaded.signatures["serving_default"](tf.constant(X))["output_0"].numpy().tolist() == [[11.0, 41.0]]
+    assert loaded.signatures["serving_default"](tf.constant(X))["output_0"].numpy().tolist() == [
+        [11.0, 41.0]
+    ]
     editor.undo()
     editor.view.leave(0)
     assert editor.to_module()(X).numpy().tolist() == before.tolist()
@@ -102,7 +109,9 @@ def test_a_layer_grows_in_a_called_function_and_further_edits_go_on(tmp_path):
     nested = Nested()  # TensorFlow's method holds it weakly
     editor = tgw.edit(nested.__call__)
     enter(editor, CALL, CALL)
-    layer = keras.layers.Dense(2, kernel_initializer="identity", bias_initializer="ones", name="head")
+    layer = keras.layers.Dense(
+        2, kernel_initializer="identity", bias_initializer="ones", name="head"
+    )
     grown = editor.call("relu:0", layer)
     assert len(grown.variables) == 2
     editor.connect(grown.outputs, "Identity")
@@ -133,12 +142,18 @@ def graph() -> Iterator[tuple[tf.Graph, v1.Session]]:
     with session.graph.as_default():
         x = v1.placeholder(tf.float32, [None, 2], "x")
         w = v1.get_variable("w", [2], initializer=v1.ones_initializer(), use_resource=True)
-        tf.identity(tf.function(lambda a: tf.nn.relu(a * w, name="relu"), autograph=False)(x), "called")
+        tf.identity(
+            tf.function(lambda a: tf.nn.relu(a * w, name="relu"), autograph=False)(x), "called"
+        )
         loop = tf.while_loop(
-            lambda i, _: i < 2, lambda i, a: (i + 1, tf.nn.relu(a * w, name="relu")), [tf.constant(0), x]
+            lambda i, _: i < 2,
+            lambda i, a: (i + 1, tf.nn.relu(a * w, name="relu")),
+            [tf.constant(0), x],
         )
         tf.identity(loop[1], "looped")
-        chosen = tf.cond(tf.reduce_sum(x) > 0, lambda: tf.nn.relu(x * w, name="relu"), lambda: x - 1.0)
+        chosen = tf.cond(
+            tf.reduce_sum(x) > 0, lambda: tf.nn.relu(x * w, name="relu"), lambda: x - 1.0
+        )
         tf.identity(chosen, "chosen")
         session.run(v1.global_variables_initializer())
     yield session.graph, session
@@ -150,7 +165,11 @@ def insert_inside(editor: tgw.GraphEditor, entered: tuple[str, str]) -> None:
 
     def only(ending: str) -> str:
         index = editor._core.index
-        (op,) = [name for name, kind in zip(index.names, index.types, strict=True) if kind.endswith(ending)]
+        (op,) = [
+            name
+            for name, kind in zip(index.names, index.types, strict=True)
+            if kind.endswith(ending)
+        ]
         return op
 
     enter(editor, (only(entered[0]), entered[1]))
@@ -176,7 +195,9 @@ def test_a_session_follows_in_calls_loops_and_conditionals(graph, tmp_path, outp
     ]
     enter(editor, (op, entered[1]))
     (relu,) = [
-        name for name, kind in zip(editor._core.index.names, editor._core.index.types, strict=True) if kind == "Relu"
+        name
+        for name, kind in zip(editor._core.index.names, editor._core.index.types, strict=True)
+        if kind == "Relu"
     ]
     editor.insert(relu, scaled(), into="more")
     editor.view.leave()
@@ -203,7 +224,9 @@ def test_a_session_follows_in_calls_loops_and_conditionals(graph, tmp_path, outp
         gradients = tf.gradients(live.get_tensor_by_name(f"{output}:0"), variables)
     tgw.renew(session)
     found = session.run(gradients, {"x:0": X})
-    at = {variable.op.name: value.tolist() for variable, value in zip(variables, found, strict=True)}
+    at = {
+        variable.op.name: value.tolist() for variable, value in zip(variables, found, strict=True)
+    }
     assert at["more/factor"] == (X[0] * times * np.array([10.0, 20.0]) ** (times - 1)).tolist()
 
 
@@ -219,7 +242,9 @@ def test_a_file_has_them_too(graph, tmp_path, output, entered, times):
     ]
     enter(editor, (op, entered[1]))
     (relu,) = [
-        name for name, kind in zip(editor._core.index.names, editor._core.index.types, strict=True) if kind == "Relu"
+        name
+        for name, kind in zip(editor._core.index.names, editor._core.index.types, strict=True)
+        if kind == "Relu"
     ]
     editor.insert(relu, scaled(), into="more")
     editor.view.leave()
@@ -267,7 +292,9 @@ def test_a_saved_function_that_is_entered_by_its_name_is_saved_with_its_new_vari
     module = Module()
     tf.saved_model.save(module, str(tmp_path / "saved"), signatures={"twice": module.twice})
     editor = tgw.edit(tmp_path / "saved")
-    editor.view.enter(editor.view.called_functions(editor.find("type:StatefulPartitionedCall").ops[0])[0].function)
+    editor.view.enter(
+        editor.view.called_functions(editor.find("type:StatefulPartitionedCall").ops[0])[0].function
+    )
     editor.insert("Relu:0", tripled)
     editor.view.leave(0)
     editor.save(tmp_path / "new/")

@@ -107,7 +107,9 @@ def test_everything_is_opened_and_closed_at_once(seen: GraphEditor) -> None:
     assert len(seen.view.scene()) < everything / 2
 
 
-@pytest.mark.parametrize(("suffix", "start"), [("svg", b"<?xml"), ("png", b"\x89PNG"), ("pdf", b"%PDF")])
+@pytest.mark.parametrize(
+    ("suffix", "start"), [("svg", b"<?xml"), ("png", b"\x89PNG"), ("pdf", b"%PDF")]
+)
 @pytest.mark.parametrize("colors", [(), ("#111111", "#eeeeee")])
 def test_the_panel_gets_a_picture_as_a_file(
     seen: GraphEditor, suffix: Any, start: bytes, colors: tuple[str, ...]
@@ -174,14 +176,20 @@ def test_views_are_told_of_it(seen: GraphEditor, change: Callable[[GraphEditor],
     change(seen)
     assert told == [1]
     state = RequestHandler(seen).handle(p.Open())[0].state  # type: ignore[union-attr]
-    assert (state.hidden > 0) + (state.pinned > 0) + (state.direction == "right") + (state.legend is not None) == 1
+    assert (state.hidden > 0) + (state.pinned > 0) + (state.direction == "right") + (
+        state.legend is not None
+    ) == 1
 
 
-def test_more_than_a_page_can_show_is_refused_with_the_count(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_more_than_a_page_can_show_is_refused_with_the_count(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     editor = tgw.edit(build_mlp(resource=True))
     editor.view.collapse()
     monkeypatch.setattr("tfgraphwidget.editor.graph_view.MOST_ITEMS", 20)
-    with pytest.raises(GraphEditError, match=r"open_all: \d+ ops and scopes would be drawn, and a page can show 20"):
+    with pytest.raises(
+        GraphEditError, match=r"open_all: \d+ ops and scopes would be drawn, and a page can show 20"
+    ):
         editor.view.expand()
     with pytest.raises(GraphEditError, match=r"open: \d+ ops and scopes would be drawn"):
         editor.view.expand("net", deep=True)
@@ -191,7 +199,9 @@ def test_more_than_a_page_can_show_is_refused_with_the_count(monkeypatch: pytest
     assert "net" in editor.view.expanded
 
 
-def test_what_is_open_at_first_is_chosen_when_it_is_looked_at(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_what_is_open_at_first_is_chosen_when_it_is_looked_at(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     def choose(index: object) -> frozenset[str]:
         raise AssertionError("nothing is drawn")
 
@@ -211,7 +221,9 @@ def test_what_is_open_at_first_is_chosen_when_it_is_looked_at(monkeypatch: pytes
     assert not editor.view.expanded
 
 
-def test_an_open_scope_that_is_renamed_or_moved_stays_open_and_so_does_what_is_made_around_it() -> None:
+def test_an_open_scope_that_is_renamed_or_moved_stays_open_and_so_does_what_is_made_around_it() -> (
+    None
+):
     editor = tgw.example()
     editor.view.collapse()
     for scope in ("net", "net/hidden", "net/hidden/w"):
@@ -220,7 +232,13 @@ def test_an_open_scope_that_is_renamed_or_moved_stays_open_and_so_does_what_is_m
     assert {"net/first", "net/first/w"} <= editor.view.expanded
     assert "net/first/b" not in editor.view.expanded
     editor.rename("net/first", "body/deep/first")
-    assert {"body", "body/deep", "body/deep/first", "body/deep/first/w", "net"} <= editor.view.expanded
+    assert {
+        "body",
+        "body/deep",
+        "body/deep/first",
+        "body/deep/first/w",
+        "net",
+    } <= editor.view.expanded
     editor.undo()
     editor.undo()
     assert editor.view.expanded == {"net", "net/hidden", "net/hidden/w"}

@@ -1,4 +1,6 @@
-"""A population is evaluated by the workers of concurrent.futures and of Dask; the same lines run on both."""
+"""A population is evaluated by the workers of concurrent.futures and of Dask; the same lines run on
+both.
+"""
 
 from __future__ import annotations
 
@@ -39,12 +41,19 @@ def process_pool() -> Iterator[Executor]:
 def dask_workers() -> Iterator[Executor]:
     from dask.distributed import Client, LocalCluster
 
-    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None, "host": "127.0.0.1"}
+    options = {
+        "n_workers": 2,
+        "threads_per_worker": 1,
+        "dashboard_address": None,
+        "host": "127.0.0.1",
+    }
     with LocalCluster(**options) as cluster, Client(cluster) as client:
         yield client.get_executor()
 
 
-def evaluated(population: list[GraphEditor], workers: Executor) -> list[tuple[list[list[float]], GraphEditor]]:
+def evaluated(
+    population: list[GraphEditor], workers: Executor
+) -> list[tuple[list[list[float]], GraphEditor]]:
     """The lines that are the same everywhere."""
     return list(workers.map(trained, population))
 

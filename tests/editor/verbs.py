@@ -31,7 +31,11 @@ PAGE = Path(__file__).parents[2] / "docs" / "verbs.md"
 
 
 def sequential() -> keras.Model:
-    layers = [keras.layers.Dense(8, activation="relu"), keras.layers.BatchNormalization(), keras.layers.Dense(3)]
+    layers = [
+        keras.layers.Dense(8, activation="relu"),
+        keras.layers.BatchNormalization(),
+        keras.layers.Dense(3),
+    ]
     return keras.Sequential([keras.Input((4,)), *layers])
 
 
@@ -55,7 +59,10 @@ class Module(tf.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        self.w, self.b = tf.Variable(tf.ones([4, 8]) / 4.0, name="w"), tf.Variable(tf.zeros([8]), name="b")
+        self.w, self.b = (
+            tf.Variable(tf.ones([4, 8]) / 4.0, name="w"),
+            tf.Variable(tf.zeros([8]), name="b"),
+        )
 
     @tf.function(input_signature=[tf.TensorSpec([None, 4], tf.float32)])
     def hidden(self, x: Any) -> Any:
@@ -71,7 +78,9 @@ def graph_with(build: Callable[[Any], Any]) -> tuple[tf.Graph, Any]:
     graph = tf.Graph()
     with graph.as_default():
         x = v1.placeholder(tf.float32, [None, 4], "x")
-        w = v1.get_variable("w", [4, 8], initializer=v1.initializers.random_uniform(seed=1), use_resource=True)
+        w = v1.get_variable(
+            "w", [4, 8], initializer=v1.initializers.random_uniform(seed=1), use_resource=True
+        )
         out = tf.identity(build(tf.nn.relu(tf.matmul(x, w))) * 2.0, "out")
         v1.train.GradientDescentOptimizer(0.1).minimize(tf.reduce_mean(out), name="train")
         session = v1.Session()
@@ -120,7 +129,9 @@ class Sources:
             "Keras Functional": lambda: tgw.edit(self.once("functional", functional)),
             "Keras subclass": lambda: tgw.edit(self.once("subclass", self.subclassed)),
             "Keras export": lambda: tgw.edit(self.once("export", self.export)),
-            "SavedModel of a module": lambda: tgw.edit(self.once("saved", self.save_module), signature="twice"),
+            "SavedModel of a module": lambda: tgw.edit(
+                self.once("saved", self.save_module), signature="twice"
+            ),
             "SavedModel of TF 1": lambda: tgw.edit(self.once("v1", self.save_v1)),
             "`.meta`, checkpoint": lambda: tgw.edit(
                 self.once("meta", self.save_meta), checkpoint=str(self.folder / "m.ckpt")
@@ -175,13 +186,17 @@ class Sources:
         path = self.folder / "frozen.pb"
         with functional_control_flow():
             graph, session = graph_with(lambda x: controlled(called(x)))
-        frozen = v1.graph_util.convert_variables_to_constants(session, graph.as_graph_def(), ["out"])
+        frozen = v1.graph_util.convert_variables_to_constants(
+            session, graph.as_graph_def(), ["out"]
+        )
         path.write_bytes(frozen.SerializeToString())
         return str(path)
 
 
 def first(editor: GraphEditor, op_type: str, holds: Callable[[Any], bool] = lambda _: True) -> str:
-    """The name of the first op of a type in the current graph, or in the functions that its ops call, then entered."""
+    """The name of the first op of a type in the current graph, or in the functions that its ops
+    call, then entered.
+    """
     depth = len(editor.view.breadcrumb) - 1
     for node in editor._core.index.nodes:
         if node.op == op_type and holds(node):
@@ -211,7 +226,9 @@ def consumer(editor: GraphEditor) -> tuple[str, int]:
     name = relu(editor)
     op = editor._core.index.op(name)
     reader = editor._core.index.nodes[editor._core.index.consumer_lists[op][0]]
-    return reader.name, next(k for k, text in enumerate(reader.input) if text.partition(":")[0] == name)
+    return reader.name, next(
+        k for k, text in enumerate(reader.input) if text.partition(":")[0] == name
+    )
 
 
 def one_of(names: Iterable[str]) -> str:
@@ -224,27 +241,35 @@ def one_of(names: Iterable[str]) -> str:
 
 def private_attribute(editor: GraphEditor) -> str:
     """An attribute that TensorFlow's Python has written to an op."""
-    return one_of(key for node in editor._core.index.nodes for key in node.attr if key.startswith("_"))
+    return one_of(
+        key for node in editor._core.index.nodes for key in node.attr if key.startswith("_")
+    )
 
 
 def control_input(editor: GraphEditor) -> tuple[str, str]:
     """An op that waits for another one, and that one."""
     editor.view.leave(0)
-    waiting = one_of(n.name for n in editor._core.index.nodes if any(text.startswith("^") for text in n.input))
+    waiting = one_of(
+        n.name for n in editor._core.index.nodes if any(text.startswith("^") for text in n.input)
+    )
     inputs = editor._core.index.nodes[editor._core.index.op(waiting)].input
     return waiting, one_of(text[1:] for text in inputs if text.startswith("^"))
 
 
 def with_signature(editor: GraphEditor) -> GraphEditor:
     """The editor, whose file or function has one more signature."""
-    editor.signatures.add("middle", inputs={"x": ends(editor)[0][0]}, outputs={"y": ends(editor)[1][0]})
+    editor.signatures.add(
+        "middle", inputs={"x": ends(editor)[0][0]}, outputs={"y": ends(editor)[1][0]}
+    )
     return editor
 
 
 def constant(editor: GraphEditor) -> str:
     """The constant 2.0."""
     editor.view.leave(0)
-    return f"{first(editor, 'Const', lambda node: node.attr['value'].tensor.float_val[:] == [2.0])}:0"
+    return (
+        f"{first(editor, 'Const', lambda node: node.attr['value'].tensor.float_val[:] == [2.0])}:0"
+    )
 
 
 def results(editor: GraphEditor) -> list[list[str]]:
@@ -323,7 +348,9 @@ EDITS: dict[str, Verb] = {
     "signatures.reorder": lambda e, _: with_signature(e).signatures.reorder("middle", ["x"], ["y"]),
     "remove": lambda e, _: e.remove(relu(e), consumers=True),
     "passes.remove_attr": lambda e, _: e.passes.remove_attr(private_attribute(e)),
-    "passes.remove_collection": lambda e, _: e.passes.remove_collection(one_of(e._core.index.collections)),
+    "passes.remove_collection": lambda e, _: e.passes.remove_collection(
+        one_of(e._core.index.collections)
+    ),
     "remove_control_inputs": lambda e, _: e.remove_control_inputs(*control_input(e)),
     "passes.remove_devices": lambda e, _: e.passes.remove_devices(),
     "passes.remove_functions": lambda e, _: e.view.leave(0) or e.passes.remove_functions(),
@@ -334,7 +361,9 @@ EDITS: dict[str, Verb] = {
     "passes.rename_type": lambda e, _: e.passes.rename_type("Relu", "Relu6"),
     "replace": lambda e, _: e.replace(relu(e), tf.nn.tanh),
     "replace_all": lambda e, _: relu(e) and e.replace_all("Relu(x)", "Elu(x)"),
-    "replace_all in functions": lambda e, _: e.view.leave(0) or e.replace_all("Relu(x)", tf.nn.tanh, functions=True),
+    "replace_all in functions": lambda e, _: (
+        e.view.leave(0) or e.replace_all("Relu(x)", tf.nn.tanh, functions=True)
+    ),
     "passes.set_input": lambda e, _: e.passes.set_input(next(iter(feeds(e))), shape=[2, 4]),
     "reroute": lambda e, _: e.reroute(ends(e)[1][0], ends(e)[0][0]),
     "passes.round_weights": lambda e, _: e.passes.round_weights(4, minimum=8),
@@ -371,15 +400,26 @@ def outcome(call: Callable[[], Any]) -> Outcome:
 
 # The sentences that say that there is nothing to do in this network.
 IDLE = (
-    *("There is no batch normali", "so there is nothing to strip", "no op of that kind", "leave it out."),
-    *("no op of type", "makes constants of the variables", "TensorFlow lists the ops of a live graph"),
+    *(
+        "There is no batch normali",
+        "so there is nothing to strip",
+        "no op of that kind",
+        "leave it out.",
+    ),
+    *(
+        "no op of type",
+        "makes constants of the variables",
+        "TensorFlow lists the ops of a live graph",
+    ),
 )
 
 
 def generic(sentence: str) -> str:
     """A refusal without the names of this process."""
     sentence = re.sub(r"(/[\w.-]+)+/(?=[\w.-]+)", "…/", sentence)
-    return re.sub(r"(_N)+\b", "", re.sub(r"\d+", "N", sentence))  # Keras and TensorFlow number what they name
+    return re.sub(
+        r"(_N)+\b", "", re.sub(r"\d+", "N", sentence)
+    )  # Keras and TensorFlow number what they name
 
 
 def outcomes(kinds: Iterable[str] = ()) -> dict[str, dict[str, Outcome]]:
@@ -395,9 +435,13 @@ def outcomes(kinds: Iterable[str] = ()) -> dict[str, dict[str, Outcome]]:
                 to = Path(tempfile.mkdtemp(dir=folder))
                 editor.view.leave(0)
                 relu(editor)
-                found[verb][kind] = outcome(lambda look=look, to=to, editor=editor: look(editor, to))
+                found[verb][kind] = outcome(
+                    lambda look=look, to=to, editor=editor: look(editor, to)
+                )
             for verb, edit in EDITS.items():
-                found[verb][kind] = outcome(lambda edit=edit, opened=opened: run_edit(opened(), edit, folder))
+                found[verb][kind] = outcome(
+                    lambda edit=edit, opened=opened: run_edit(opened(), edit, folder)
+                )
     finally:
         shutil.rmtree(folder)
     return found
@@ -444,8 +488,10 @@ def page(found: dict[str, dict[str, Outcome]]) -> str:
     notes = [f"{number}. {sentence}" for sentence, number in sentences.items()]
     head = (
         "# What works on which source\n\n"
-        "Every verb of the editor on every kind of source, on a network of a few layers. ✓ works, - has nothing to do\n"
-        "here; a number is the sentence of the refusal below, which says why TensorFlow forces it.\n"
+        "Every verb of the editor on every kind of source, on a network of a few layers. ✓ works, "
+        "- has nothing to do\n"
+        "here; a number is the sentence of the refusal below, which says why TensorFlow forces "
+        "it.\n"
         "`python -m tests.editor.verbs` writes this page.\n"
     )
     return "\n".join((head, *lines, "", *notes, ""))
@@ -466,7 +512,9 @@ def file_models(folder: Path) -> Path:
 def outcomes_without_tensorflow(
     models: Path | None = None, out: Path | None = None, kinds: Iterable[str] = file_verbs.KINDS
 ) -> file_verbs.Outcomes:
-    """What verbs do on files where TensorFlow is not installed, by kind; the edited graphs are saved in `out`."""
+    """What verbs do on files where TensorFlow is not installed, by kind; the edited graphs are
+    saved in `out`.
+    """
     with tempfile.TemporaryDirectory() as folder:
         for name in ("models", "out", "packages"):
             (Path(folder) / name).mkdir()
@@ -483,16 +531,28 @@ def without_tensorflow(done: Mapping[str, Mapping[str, file_verbs.Outcome]]) -> 
     lines = [
         "## Without TensorFlow",
         "",
-        "Verbs on files where TensorFlow is not installed: ✓ works, - has nothing to do here, TF needs TensorFlow and",
-        "says so: `pip install 'tfgraphwidget[tensorflow]'`. Static shapes of rarer op types are unknown then, and the",
-        "edit says so. Where TensorFlow is installed, what works here imports it only for these shapes, for the values",
+        (
+            "Verbs on files where TensorFlow is not installed: ✓ works, - has nothing to do here, TF "
+            "needs TensorFlow and"
+        ),
+        (
+            "says so: `pip install 'tfgraphwidget[tensorflow]'`. Static shapes of rarer op types are "
+            "unknown then, and the"
+        ),
+        (
+            "edit says so. Where TensorFlow is installed, what works here imports it only for these "
+            "shapes, for the values"
+        ),
         "of copied variables, and to check what `save` has written.",
         "",
         f"| | {' | '.join(done)} |",
         f"|---|{'---|' * len(done)}",
     ]
     columns = [column_without_tensorflow(by_verb) for by_verb in done.values()]
-    lines += [f"| `{verb}` | {' | '.join(cells)} |" for verb, *cells in zip(file_verbs.VERBS, *columns, strict=True)]
+    lines += [
+        f"| `{verb}` | {' | '.join(cells)} |"
+        for verb, *cells in zip(file_verbs.VERBS, *columns, strict=True)
+    ]
     return "\n".join((*lines, ""))
 
 
@@ -511,4 +571,6 @@ if __name__ == "__main__":
             if result.is_defect:
                 print(f"{verb} on {kind}: {result.text[:300]}")  # noqa: T201
     PAGE.parent.mkdir(exist_ok=True)
-    PAGE.write_text(f"{page(found)}\n{without_tensorflow(outcomes_without_tensorflow())}", encoding="utf-8")
+    PAGE.write_text(
+        f"{page(found)}\n{without_tensorflow(outcomes_without_tensorflow())}", encoding="utf-8"
+    )

@@ -23,7 +23,9 @@ def saved(editor: tgw.GraphEditor, folder: Path) -> bytes:
     return editor.save(folder / "saved.pb", verify=False).read_bytes()
 
 
-def ran(editor: tgw.GraphEditor, folder: Path, fetches: Any, feeds: dict[str, Any] | None = None) -> Any:
+def ran(
+    editor: tgw.GraphEditor, folder: Path, fetches: Any, feeds: dict[str, Any] | None = None
+) -> Any:
     """What the saved file gives in a graph of its own."""
     with tf.Graph().as_default() as graph:
         tf.import_graph_def(v1.GraphDef.FromString(saved(editor, folder)), name="")

@@ -38,7 +38,10 @@ def trained(folder: Path, name: str, seed: int, *, resource: bool = True, device
 def output(prefix: str, fed: np.ndarray) -> np.ndarray:
     """What the model of a checkpoint gives."""
     graph = tf.Graph()
-    with graph.as_default(), v1.Session(graph=graph, config=v1.ConfigProto(allow_soft_placement=True)) as session:
+    with (
+        graph.as_default(),
+        v1.Session(graph=graph, config=v1.ConfigProto(allow_soft_placement=True)) as session,
+    ):
         v1.train.import_meta_graph(f"{prefix}.meta", clear_devices=True).restore(session, prefix)
         found: np.ndarray = session.run("y:0", {"x:0": fed})
         return found
@@ -46,7 +49,9 @@ def output(prefix: str, fed: np.ndarray) -> np.ndarray:
 
 @pytest.mark.parametrize("resource", [True, False], ids=["resource", "ref"])
 @pytest.mark.parametrize("key", ["x:0", "g2/x:0", "g2/x"])
-def test_two_trained_graphs_are_joined_with_their_own_values(tmp_path: Path, resource: bool, key: str) -> None:
+def test_two_trained_graphs_are_joined_with_their_own_values(
+    tmp_path: Path, resource: bool, key: str
+) -> None:
     a, b = (trained(tmp_path, name, seed, resource=resource) for seed, name in enumerate("ab"))
     editor = tgw.edit(f"{a}.meta", checkpoint=a)
     added = editor.add(f"{b}.meta", "g2", {key: "y:0"}, checkpoint=b)
@@ -109,22 +114,31 @@ def test_two_saved_models_of_tensorflow_2_are_joined(tmp_path: Path) -> None:
         module = Layer(number)
         tf.saved_model.save(module, f"{tmp_path}/{name}", signatures=module.__call__)
     editor = tgw.edit(tmp_path / "a")
-    added = editor.add(tmp_path / "b", "second", {"serving_default_x:0": "StatefulPartitionedCall:0"})
+    added = editor.add(
+        tmp_path / "b", "second", {"serving_default_x:0": "StatefulPartitionedCall:0"}
+    )
     assert len(editor.view.breadcrumb) == 1
     result = editor.session.run(added["StatefulPartitionedCall:0"], {"serving_default_x:0": ONES})
     assert np.allclose(result, 10.0)
     assert [v.name for v in added.variables] == ["second/kernel:0"]
 
 
-def test_a_live_graph_is_joined_with_the_values_of_its_session(mlp: tf.Graph, tmp_path: Path) -> None:
+def test_a_live_graph_is_joined_with_the_values_of_its_session(
+    mlp: tf.Graph, tmp_path: Path
+) -> None:
     a = trained(tmp_path, "a", 0)
     editor = tgw.edit(f"{a}.meta", checkpoint=a)
     with initialised(mlp) as session:
         added = editor.add(mlp, "net2", {"x:0": "y:0"}, session=session)
         expected = session.run("net/logits:0", {"x:0": output(a, ONES)})
-    assert np.allclose(editor.session.run(added["net/logits:0"], {"x:0": ONES}), expected, rtol=1e-5)
+    assert np.allclose(
+        editor.session.run(added["net/logits:0"], {"x:0": ONES}), expected, rtol=1e-5
+    )
     assert editor.history.lines == (
-        'net2 = editor.add(source=source, into="net2", connect={"x:0": "y:0"}, session=other_session)',
+        (
+            'net2 = editor.add(source=source, into="net2", connect={"x:0": "y:0"}, '
+            "session=other_session)"
+        ),
     )
 
 
@@ -132,7 +146,9 @@ def test_undo_takes_what_was_added_away(tmp_path: Path) -> None:
     a, b = (trained(tmp_path, name, seed) for seed, name in enumerate("ab"))
     editor = tgw.edit(f"{a}.meta", checkpoint=a)
     before = editor._core.index.names
-    line = f'g2 = editor.add(source="{b}.meta", into="g2", connect={{"x:0": "y:0"}}, checkpoint="{b}")'
+    line = (
+        f'g2 = editor.add(source="{b}.meta", into="g2", connect={{"x:0": "y:0"}}, checkpoint="{b}")'
+    )
     editor.add(f"{b}.meta", "g2", {"x:0": "y:0"}, checkpoint=b)
     assert editor.undo() == line
     assert list(editor._core.index.names) == list(before)
@@ -185,4 +201,6 @@ def test_a_function_is_added_as_the_ops_that_it_runs(tmp_path: Path) -> None:
     editor = tgw.edit(f"{a}.meta", checkpoint=a)
     function = tf.function(lambda x: x * 2, input_signature=[tf.TensorSpec([None, 3], name="x")])
     added = editor.add(function, "g2")
-    assert editor.session.run(added["output_0"], {added["x:0"]: [[1, 2, 3]]}).tolist() == [[2, 4, 6]]
+    assert editor.session.run(added["output_0"], {added["x:0"]: [[1, 2, 3]]}).tolist() == [
+        [2, 4, 6]
+    ]

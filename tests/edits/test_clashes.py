@@ -1,4 +1,6 @@
-"""What a clone must not mistake: keys of state that are taken, options that are not there, editors of one graph."""
+"""What a clone must not mistake: keys of state that are taken, options that are not there, editors
+of one graph.
+"""
 
 from __future__ import annotations
 
@@ -20,13 +22,17 @@ def test_a_key_that_the_other_graph_has_taken_is_not_taken_twice() -> None:
         editor = tgw.edit(old, session=session)
         editor.clone("x:0", "net/logits:0", "copy")
         with other.as_default():
-            tf.import_graph_def(old.as_graph_def(), name="imported")  # its keys are still "copy/net/one/w" …
+            tf.import_graph_def(
+                old.as_graph_def(), name="imported"
+            )  # its keys are still "copy/net/one/w" …
         elsewhere.run([op for op in other.get_operations() if op.type == "AssignVariableOp"])
         before = elsewhere.run("imported/copy/net/logits:0", {"imported/x:0": ONES})
         for variable in old.get_collection("variables"):
             fill(variable, 7.0, session)
         copy = editor.clone("x:0", "net/logits:0", "copy", graph=other, session=elsewhere)
-        assert np.array_equal(elsewhere.run("imported/copy/net/logits:0", {"imported/x:0": ONES}), before)
+        assert np.array_equal(
+            elsewhere.run("imported/copy/net/logits:0", {"imported/x:0": ONES}), before
+        )
         assert (read(copy.variables[:1], elsewhere)[0] == 7).all()
 
 
@@ -34,7 +40,9 @@ def test_a_key_that_somebody_gave_to_another_variable_is_not_taken() -> None:
     graph = tf.Graph()
     with graph.as_default():
         x = v1.placeholder(tf.float32, [2], name="x")
-        handle = tf.raw_ops.VarHandleOp(dtype=tf.float32, shape=[2], shared_name="copy/w", name="taken")
+        handle = tf.raw_ops.VarHandleOp(
+            dtype=tf.float32, shape=[2], shared_name="copy/w", name="taken"
+        )
         fill_it = tf.raw_ops.AssignVariableOp(resource=handle, value=[1.0, 2.0])
         seen = tf.raw_ops.ReadVariableOp(resource=handle, dtype=tf.float32)
         w = v1.get_variable("w", [2], initializer=v1.ones_initializer(), use_resource=True)
@@ -92,7 +100,9 @@ def test_state_inside_a_function_is_owned_or_shared_as_asked(mode: str, seen: fl
         ({"init": ["current"]}, "give a string, a path or a dict"),
     ],
 )
-def test_options_that_nobody_knows_are_refused(editor: GraphEditor, options: dict[str, object], why: str) -> None:
+def test_options_that_nobody_knows_are_refused(
+    editor: GraphEditor, options: dict[str, object], why: str
+) -> None:
     before = editor.graph.version
     with pytest.raises(GraphEditError, match=why):
         editor.clone("x:0", "net/logits:0", "copy", **options)  # type: ignore[arg-type]
@@ -104,21 +114,27 @@ def test_one_device_is_no_list_of_letters(editor: GraphEditor) -> None:
     assert copy["net/logits:0"].device == "/device:CPU:0"
 
 
-def test_another_editor_of_the_same_graph_is_no_other_graph(editor: GraphEditor, session: v1.Session) -> None:
+def test_another_editor_of_the_same_graph_is_no_other_graph(
+    editor: GraphEditor, session: v1.Session
+) -> None:
     second = tgw.edit(editor.graph, session=session)
     copy = editor.clone("x:0", "net/logits:0", "copy", graph=second, variables="shared")
     assert "x:0" in copy.outside
     assert editor.clone("x:0", "net/logits:0", "again", graph=editor.graph).outside == ("x:0",)
 
 
-def test_none_for_one_variable_leaves_it_without_a_value(editor: GraphEditor, session: v1.Session) -> None:
+def test_none_for_one_variable_leaves_it_without_a_value(
+    editor: GraphEditor, session: v1.Session
+) -> None:
     copy = editor.clone("x:0", "net/logits:0", "copy", init={"net/one/w": "none"})
     with pytest.raises(tf.errors.FailedPreconditionError):
         read(copy.variables[:1], session)
     read(copy.variables[1:], session)
 
 
-def test_a_checkpoint_for_one_variable(editor: GraphEditor, session: v1.Session, tmp_path: object) -> None:
+def test_a_checkpoint_for_one_variable(
+    editor: GraphEditor, session: v1.Session, tmp_path: object
+) -> None:
     with editor.graph.as_default():
         path = v1.train.Saver().save(session, f"{tmp_path}/model")
     saved = read(editor.graph.get_collection("variables")[:1], session)[0]

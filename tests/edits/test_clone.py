@@ -21,7 +21,9 @@ from tfgraphwidget.graph.index import build
 VARIABLES = ["net/one/w", "net/one/b", "net/two/w", "net/two/b"]
 
 
-def test_the_copy_gives_the_same_numbers(editor: GraphEditor, session: v1.Session, batch: np.ndarray) -> None:
+def test_the_copy_gives_the_same_numbers(
+    editor: GraphEditor, session: v1.Session, batch: np.ndarray
+) -> None:
     copy = editor.clone("x:0", "net/logits:0", "copy")
     original, copied = session.run(["net/logits:0", copy["net/logits:0"]], {"x:0": batch})
     assert np.array_equal(original, copied)
@@ -40,7 +42,9 @@ def test_own_variables_leave_the_original_untouched(
     assert not np.array_equal(copied, before)
 
 
-def test_the_original_can_change_without_the_copy(editor: GraphEditor, session: v1.Session, batch: np.ndarray) -> None:
+def test_the_original_can_change_without_the_copy(
+    editor: GraphEditor, session: v1.Session, batch: np.ndarray
+) -> None:
     copy = editor.clone("x:0", "net/logits:0", "copy")
     before = session.run(copy["net/logits:0"], {"x:0": batch})
     for variable in editor.graph.get_collection("variables"):
@@ -51,7 +55,9 @@ def test_the_original_can_change_without_the_copy(editor: GraphEditor, session: 
     assert not original.any()
 
 
-def test_shared_variables_follow_the_original(editor: GraphEditor, session: v1.Session, batch: np.ndarray) -> None:
+def test_shared_variables_follow_the_original(
+    editor: GraphEditor, session: v1.Session, batch: np.ndarray
+) -> None:
     copy = editor.clone("x:0", "net/logits:0", "copy", variables="shared")
     assert copy.variables == ()
     for variable in editor.graph.get_collection("variables"):
@@ -60,7 +66,9 @@ def test_shared_variables_follow_the_original(editor: GraphEditor, session: v1.S
     assert np.array_equal(original, copied)
 
 
-def test_the_copies_are_real_variables_in_the_same_collections(mlp: tf.Graph, editor: GraphEditor) -> None:
+def test_the_copies_are_real_variables_in_the_same_collections(
+    mlp: tf.Graph, editor: GraphEditor
+) -> None:
     keys = ("variables", "trainable_variables")
     before = {key: [v.name for v in mlp.get_collection(key)] for key in keys}
     copy = editor.clone("x:0", "net/logits:0", "copy")
@@ -75,7 +83,9 @@ def test_the_copies_are_real_variables_in_the_same_collections(mlp: tf.Graph, ed
             assert variable.initial_value.name.startswith("copy/")
 
 
-def test_the_initial_values_of_the_copies_are_theirs(editor: GraphEditor, session: v1.Session) -> None:
+def test_the_initial_values_of_the_copies_are_theirs(
+    editor: GraphEditor, session: v1.Session
+) -> None:
     for variable in editor.graph.get_collection("variables"):
         fill(variable, 3.0, session)
     copy = editor.clone("x:0", "net/logits:0", "copy", init="initial")
@@ -84,7 +94,9 @@ def test_the_initial_values_of_the_copies_are_theirs(editor: GraphEditor, sessio
     assert 0 < np.abs(values["copy/net/one/w:0"]).max() < 3
 
 
-def test_init_none_leaves_the_copies_without_values(mlp: tf.Graph, editor: GraphEditor, session: v1.Session) -> None:
+def test_init_none_leaves_the_copies_without_values(
+    mlp: tf.Graph, editor: GraphEditor, session: v1.Session
+) -> None:
     copy = editor.clone("x:0", "net/logits:0", "copy", init="none")
     with pytest.raises(tf.errors.FailedPreconditionError):
         read(copy.variables, session)
@@ -117,7 +129,9 @@ def test_a_saver_saves_and_restores_the_copies(
         for variable in copy.variables:
             fill(variable, 0, session)
         saver.restore(session, path)
-    assert all(np.array_equal(a, b) for a, b in zip(read(copy.variables, session), values, strict=True))
+    assert all(
+        np.array_equal(a, b) for a, b in zip(read(copy.variables, session), values, strict=True)
+    )
     assert {"net/one/w", "copy/net/one/w"} <= {name for name, _ in tf.train.list_variables(path)}
 
 
@@ -137,9 +151,13 @@ def test_cut_in_the_middle_the_copy_reads_the_original(
     assert np.array_equal(*session.run(["net/logits:0", copy["net/logits:0"]], {"x:0": batch}))
 
 
-def test_a_variable_shared_by_towers_is_copied_once_with_its_regulariser(shared_weights: tf.Graph) -> None:
+def test_a_variable_shared_by_towers_is_copied_once_with_its_regulariser(
+    shared_weights: tf.Graph,
+) -> None:
     with initialised(shared_weights) as session:
-        copy = tgw.edit(shared_weights, session=session).clone(["a/x", "b/x"], ["a/y", "b/y"], "copy")
+        copy = tgw.edit(shared_weights, session=session).clone(
+            ["a/x", "b/x"], ["a/y", "b/y"], "copy"
+        )
         assert len(copy.variables) == 1
         losses = shared_weights.get_collection("regularization_losses")
         assert len(losses) == 2
@@ -155,7 +173,9 @@ def test_variables_that_no_collection_lists_are_found_and_registered() -> None:
     with v1.Session(graph=bare) as session:
         session.run([op for op in bare.get_operations() if op.type == "AssignVariableOp"])
         copy = tgw.edit(bare, session=session).clone("x:0", "net/logits:0", "copy")
-        assert [v.name for v in copy.variables] == [v.name for v in bare.get_collection("variables")]
+        assert [v.name for v in copy.variables] == [
+            v.name for v in bare.get_collection("variables")
+        ]
         feed = {"x:0": np.ones((1, 3), np.float32)}
         assert np.array_equal(*session.run(["net/logits:0", copy["net/logits:0"]], feed))
 
@@ -251,7 +271,10 @@ def test_devices_are_kept() -> None:
 def test_control_inputs_from_outside_are_kept_and_said() -> None:
     graph = tf.Graph()
     with graph.as_default():
-        x, other = v1.placeholder(tf.float32, [], name="x"), v1.placeholder(tf.float32, [], name="other")
+        x, other = (
+            v1.placeholder(tf.float32, [], name="x"),
+            v1.placeholder(tf.float32, [], name="other"),
+        )
         with tf.control_dependencies([tf.identity(other, name="first")]):
             tf.identity(x, name="y")
     with v1.Session(graph=graph) as opened:
@@ -293,7 +316,9 @@ def test_an_initial_value_guarded_by_a_conditional_is_the_copy_s_own() -> None:
         copy = tgw.edit(graph, session=opened).clone("x", "y", "copy", init="initial")
         first, second = read(copy.variables, opened)
         assert second.tolist() == (2 * first).tolist()
-        assert not np.array_equal(first, opened.run(graph.get_collection("variables")[0].initial_value))
+        assert not np.array_equal(
+            first, opened.run(graph.get_collection("variables")[0].initial_value)
+        )
 
 
 def test_gradients_through_a_copied_custom_gradient_fail_rather_than_be_the_original_s() -> None:
@@ -310,7 +335,10 @@ def test_gradients_through_a_copied_custom_gradient_fail_rather_than_be_the_orig
     with initialised(graph) as opened:
         copy = tgw.edit(graph, session=opened).clone("x", "y", "copy")
         assert opened.run(copy["y:0"], {"x:0": 3.0}) == 9
-        with graph.as_default(), pytest.raises(LookupError, match=r"No gradient defined for operation.*copy/IdentityN"):
+        with (
+            graph.as_default(),
+            pytest.raises(LookupError, match=r"No gradient defined for operation.*copy/IdentityN"),
+        ):
             v1.gradients(copy["y:0"], list(copy.variables))
 
 
@@ -355,7 +383,8 @@ def test_a_value_that_its_initialiser_cannot_hold_is_refused_before_anything_mov
 
 
 @pytest.mark.parametrize(
-    ("init", "way"), [("current", r"tgw\.renew\(session\) lets it run again"), ("initial", 'device=""')]
+    ("init", "way"),
+    [("current", r"tgw\.renew\(session\) lets it run again"), ("initial", 'device=""')],
 )
 def test_what_the_session_cannot_run_is_one_sentence_with_a_way_out(init: str, way: str) -> None:
     graph = tf.Graph()
@@ -397,7 +426,9 @@ def test_an_update_that_runs_before_each_read_updates_the_copy() -> None:
 
 
 @pytest.mark.parametrize("resource", [False, True], ids=["ref", "resource"])
-def test_a_net_under_control_dependencies_on_a_placeholder_is_the_copy_s_own(resource: bool) -> None:
+def test_a_net_under_control_dependencies_on_a_placeholder_is_the_copy_s_own(
+    resource: bool,
+) -> None:
     graph = tf.Graph()
     with graph.as_default():
         x = v1.placeholder(tf.float32, [None, 3], name="x")
@@ -415,7 +446,9 @@ def test_a_net_under_control_dependencies_on_a_placeholder_is_the_copy_s_own(res
         assert [v.op.name for v in copy.variables] == ["copy/one/w", "copy/one/b"]
         moved = editor.clone("x", "y", "moved", graph=other, session=elsewhere)
         assert [name for name, _ in moved.report.placeholders] == ["x:0"]
-        assert [name for name in moved.ops if other.get_operation_by_name(name).type == "Placeholder"] == ["moved/x"]
+        assert [
+            name for name in moved.ops if other.get_operation_by_name(name).type == "Placeholder"
+        ] == ["moved/x"]
         x_of_moved = moved["x:0"]
         assert np.array_equal(
             elsewhere.run(moved["y:0"], {x_of_moved: np.ones([2, 3])}),
@@ -424,7 +457,9 @@ def test_a_net_under_control_dependencies_on_a_placeholder_is_the_copy_s_own(res
 
 
 @pytest.mark.parametrize("resource", [False, True], ids=["ref", "resource"])
-def test_what_only_waits_for_a_placeholder_is_no_end_of_a_selection_and_is_passed_by(resource: bool) -> None:
+def test_what_only_waits_for_a_placeholder_is_no_end_of_a_selection_and_is_passed_by(
+    resource: bool,
+) -> None:
     graph = tf.Graph()
     with graph.as_default():
         x = v1.placeholder(tf.float32, [None, 4], name="x")
@@ -442,7 +477,9 @@ def test_a_moving_average_under_control_dependencies_on_a_placeholder_moves_with
     graph = tf.Graph()
     with graph.as_default():
         x, mode = v1.placeholder(tf.float32, [], name="x"), v1.placeholder(tf.bool, [], name="mode")
-        mean = v1.get_variable("mean", [], initializer=v1.zeros_initializer(), use_resource=True, trainable=False)
+        mean = v1.get_variable(
+            "mean", [], initializer=v1.zeros_initializer(), use_resource=True, trainable=False
+        )
         with tf.control_dependencies([mode]):
             y = tf.subtract(x, mean.read_value(), name="y")
             v1.add_to_collection(v1.GraphKeys.UPDATE_OPS, mean.assign_add(y * 0.5).op)
@@ -457,16 +494,27 @@ def test_a_moving_average_under_control_dependencies_on_a_placeholder_moves_with
 def test_a_write_of_what_is_fed_that_runs_before_the_part_writes_to_the_copy_s_variable() -> None:
     graph = tf.Graph()
     with graph.as_default():
-        x, step = v1.placeholder(tf.float32, [], name="x"), v1.placeholder(tf.float32, [], name="step")
+        x, step = (
+            v1.placeholder(tf.float32, [], name="x"),
+            v1.placeholder(tf.float32, [], name="step"),
+        )
         w = v1.get_variable("w", [], initializer=v1.ones_initializer(), use_resource=True)
-        seen = v1.get_variable("seen", [], initializer=v1.zeros_initializer(), use_resource=True, trainable=False)
-        with tf.control_dependencies([w.assign(w * step, read_value=False), seen.assign_add(step).op]):
+        seen = v1.get_variable(
+            "seen", [], initializer=v1.zeros_initializer(), use_resource=True, trainable=False
+        )
+        with tf.control_dependencies(
+            [w.assign(w * step, read_value=False), seen.assign_add(step).op]
+        ):
             y = tf.multiply(x, w.read_value(), name="y")
     for chosen in (False, True):
         with initialised(graph) as opened:
             editor = tgw.edit(graph, session=opened)
             into = f"copy_{chosen}"
-            copy = editor.clone(editor.ops(y.op.name), into=into) if chosen else editor.clone("x", "y", into)
+            copy = (
+                editor.clone(editor.ops(y.op.name), into=into)
+                if chosen
+                else editor.clone("x", "y", into)
+            )
             assert [opened.run(copy["y:0"], {x: 1.0, step: 0.5}) for _ in range(2)] == [0.5, 0.25]
             assert opened.run([w, seen]) == [1, 0]
             assert opened.run(list(copy.variables)) == [0.25, 1]
@@ -491,7 +539,9 @@ def test_a_net_that_waits_for_its_own_input_waits_for_what_stands_for_it(resourc
             assert [op.name for op in one["arrived"].control_inputs] == [f"{one.scope}/x"]
 
 
-def test_an_initial_value_that_waits_for_another_variable_s_initialiser_leaves_the_original_alone() -> None:
+def test_an_initial_value_that_waits_for_another_variable_s_initialiser_leaves_the_original_alone() -> (
+    None
+):
     graph = tf.Graph()
     with graph.as_default():
         x = v1.placeholder(tf.float32, [], name="x")
@@ -510,7 +560,10 @@ def test_an_initial_value_that_waits_for_another_variable_s_initialiser_leaves_t
 def test_who_reads_what_a_write_to_a_reference_variable_gives_reads_that_variable() -> None:
     graph = tf.Graph()
     with graph.as_default():
-        x, step = v1.placeholder(tf.float32, [], name="x"), v1.placeholder(tf.float32, [], name="step")
+        x, step = (
+            v1.placeholder(tf.float32, [], name="x"),
+            v1.placeholder(tf.float32, [], name="step"),
+        )
         w = v1.get_variable("w", [], initializer=v1.ones_initializer(), use_resource=False)
         tf.multiply(x, v1.assign_add(w, step), name="y")
     with initialised(graph) as opened:
@@ -519,7 +572,9 @@ def test_who_reads_what_a_write_to_a_reference_variable_gives_reads_that_variabl
         assert (opened.run(w), copy.shared) == (1, ())
 
 
-def test_variables_that_only_lie_upstream_of_the_part_are_not_shared(mlp: tf.Graph, editor: GraphEditor) -> None:
+def test_variables_that_only_lie_upstream_of_the_part_are_not_shared(
+    mlp: tf.Graph, editor: GraphEditor
+) -> None:
     for preview in (
         editor.preview(editor.clone, editor.ops(scope="net/two"), into="copy"),
         editor.preview(editor.clone, "net/one/out:0", "net/logits:0", into="copy"),
@@ -527,16 +582,27 @@ def test_variables_that_only_lie_upstream_of_the_part_are_not_shared(mlp: tf.Gra
     ):
         assert {state.name for state in preview.shared} <= {"net/two/w", "net/two/b"}
     with mlp.as_default():
-        skip = tf.add(mlp.get_tensor_by_name("net/one/out:0"), mlp.get_tensor_by_name("net/logits:0"), name="skip")
+        skip = tf.add(
+            mlp.get_tensor_by_name("net/one/out:0"),
+            mlp.get_tensor_by_name("net/logits:0"),
+            name="skip",
+        )
     assert editor.preview(editor.clone, "net/two/MatMul:0", skip.name, into="copy").shared == ()
-    assert editor.preview(editor.clone, "net/one/out:0", skip.name, into="copy", placeholders=True).shared == ()
+    assert (
+        editor.preview(
+            editor.clone, "net/one/out:0", skip.name, into="copy", placeholders=True
+        ).shared
+        == ()
+    )
 
 
 def test_of_chosen_ops_the_variables_behind_a_cast_or_of_slices_come_along() -> None:
     graph = tf.Graph()
     with graph.as_default():
         x = v1.placeholder(tf.float16, [None, 4], name="x")
-        parts = v1.get_variable("w", [4, 2], partitioner=v1.fixed_size_partitioner(2), use_resource=True)
+        parts = v1.get_variable(
+            "w", [4, 2], partitioner=v1.fixed_size_partitioner(2), use_resource=True
+        )
         tf.matmul(x, tf.cast(tf.convert_to_tensor(parts), tf.float16), name="y")
     editor = tgw.edit(graph)
     preview = editor.preview(editor.clone, editor.ops("y"), into="copy")
@@ -549,7 +615,10 @@ def test_of_chosen_ops_the_variables_behind_a_cast_or_of_slices_come_along() -> 
 def test_a_tensor_from_outside_is_listed_and_not_the_variables_behind_it() -> None:
     graph = tf.Graph()
     with graph.as_default():
-        x, mask = v1.placeholder(tf.float32, [2], name="x"), v1.placeholder(tf.float32, [2], name="mask")
+        x, mask = (
+            v1.placeholder(tf.float32, [2], name="x"),
+            v1.placeholder(tf.float32, [2], name="mask"),
+        )
         w = v1.get_variable("w", [2], initializer=v1.ones_initializer())
         tf.multiply(x, tf.multiply(w, mask, name="masked"), name="y")
     with initialised(graph) as opened:
@@ -572,7 +641,9 @@ def test_a_mutable_table_that_has_inputs_stays_shared() -> None:
     graph = tf.Graph()
     with graph.as_default():
         x = v1.placeholder(tf.int64, [None], name="x")
-        table = tf.lookup.experimental.DenseHashTable(tf.int64, tf.int64, -1, empty_key=-2, deleted_key=-3)
+        table = tf.lookup.experimental.DenseHashTable(
+            tf.int64, tf.int64, -1, empty_key=-2, deleted_key=-3
+        )
         insert = table.insert(tf.constant([1, 2], tf.int64), tf.constant([10, 20], tf.int64))
         tf.identity(table.lookup(x), name="y")
     with v1.Session(graph=graph) as opened:
@@ -585,7 +656,9 @@ def test_updates_of_resource_variables_in_a_collection_are_copied() -> None:
     graph = tf.Graph()
     with graph.as_default():
         x = v1.placeholder(tf.float32, [], name="x")
-        mean = v1.get_variable("mean", [], initializer=v1.zeros_initializer(), use_resource=True, trainable=False)
+        mean = v1.get_variable(
+            "mean", [], initializer=v1.zeros_initializer(), use_resource=True, trainable=False
+        )
         v1.add_to_collection(v1.GraphKeys.UPDATE_OPS, mean.assign_add(x, name="update"))
         tf.subtract(x, mean, name="y")
     with initialised(graph) as opened:
@@ -605,9 +678,15 @@ def batch_norm(x: tf.Tensor, name: str, *, resource: bool) -> tf.Tensor:
     """Batch norm as TF 1 code wrote it: batch statistics, and moving ones in UPDATE_OPS."""
     with v1.variable_scope(name):
         moving = v1.get_variable(
-            "moving_mean", [2], initializer=v1.zeros_initializer(), trainable=False, use_resource=resource
+            "moving_mean",
+            [2],
+            initializer=v1.zeros_initializer(),
+            trainable=False,
+            use_resource=resource,
         )
-        gamma = v1.get_variable("gamma", [2], initializer=v1.ones_initializer(), use_resource=resource)
+        gamma = v1.get_variable(
+            "gamma", [2], initializer=v1.ones_initializer(), use_resource=resource
+        )
         mean = tf.reduce_mean(x, 0)
         v1.add_to_collection(v1.GraphKeys.UPDATE_OPS, v1.assign_sub(moving, (moving - mean) * 0.5))
         return tf.multiply(x - mean, gamma, name="out")
@@ -624,12 +703,17 @@ def test_moving_averages_of_the_part_are_copied_with_their_updates(resource: boo
     with initialised(graph) as opened:
         editor = tgw.edit(graph, session=opened)
         copy = editor.clone("first/out", "second/out", "copy")
-        assert [v.name for v in copy.variables] == ["copy/second/moving_mean:0", "copy/second/gamma:0"]
+        assert [v.name for v in copy.variables] == [
+            "copy/second/moving_mean:0",
+            "copy/second/gamma:0",
+        ]
         updates = [item.op.name for item in graph.get_collection(v1.GraphKeys.UPDATE_OPS)[:2]]
         new = graph.get_collection(v1.GraphKeys.UPDATE_OPS)[2:]
         assert [getattr(item, "op", item).name for item in new] == [f"copy/{updates[1]}"]
         opened.run([getattr(item, "op", item) for item in new], feed)
-        original = [v for v in graph.get_collection("variables") if v.name == "second/moving_mean:0"]
+        original = [
+            v for v in graph.get_collection("variables") if v.name == "second/moving_mean:0"
+        ]
         assert read(original, opened)[0].tolist() == [0, 0]
         assert read(copy.variables, opened)[0].tolist() == [0.5, 0.5]
         editor.undo()
@@ -713,11 +797,19 @@ def test_cloning_inside_name_device_and_control_scopes_changes_nothing_of_it(
         ({"devices": [None]}, GraphEditError, "devices=[None] is not"),
         ({"replace": 3}, GraphEditError, "replace=3 is not what clone takes; give a dict"),
         ({"replace": ["x:0"]}, GraphEditError, "replace=['x:0'] is not"),
-        ({"src_scope": 5}, GraphEditError, "src_scope=5 is not what clone takes; give the name of a scope"),
+        (
+            {"src_scope": 5},
+            GraphEditError,
+            "src_scope=5 is not what clone takes; give the name of a scope",
+        ),
     ],
 )
 def test_a_refusal_is_one_sentence_and_changes_nothing(
-    mlp: tf.Graph, editor: GraphEditor, call: dict[str, object], error: type[Exception], sentence: str
+    mlp: tf.Graph,
+    editor: GraphEditor,
+    call: dict[str, object],
+    error: type[Exception],
+    sentence: str,
 ) -> None:
     before = mlp.as_graph_def().SerializeToString(deterministic=True)
     collections = {key: len(mlp.get_collection(key)) for key in mlp.get_all_collection_keys()}
@@ -727,12 +819,16 @@ def test_a_refusal_is_one_sentence_and_changes_nothing(
     assert sentence in str(refusal.value)
     assert "\n" not in str(refusal.value)
     assert mlp.as_graph_def().SerializeToString(deterministic=True) == before
-    assert {key: len(mlp.get_collection(key)) for key in mlp.get_all_collection_keys()} == collections
+    assert {
+        key: len(mlp.get_collection(key)) for key in mlp.get_all_collection_keys()
+    } == collections
     assert not editor.history.done
 
 
 def test_devices_may_come_one_by_one(editor: GraphEditor) -> None:
-    copies = editor.clone("x:0", "net/logits:0", "copy", devices=(f"/device:CPU:{k}" for k in range(2)))
+    copies = editor.clone(
+        "x:0", "net/logits:0", "copy", devices=(f"/device:CPU:{k}" for k in range(2))
+    )
     assert [copy["net/logits"].device for copy in copies] == ["/device:CPU:0", "/device:CPU:1"]
 
 
@@ -765,7 +861,9 @@ def test_a_variable_without_an_assign_gets_one() -> None:
 
 
 def raw_variable(*, guarded: bool) -> tf.Graph:
-    """A resource variable of raw ops, read only by the op that uses it; `guarded`: after an update that halves it."""
+    """A resource variable of raw ops, read only by the op that uses it; `guarded`: after an update
+    that halves it.
+    """
     graph = tf.Graph()
     with graph.as_default():
         x = v1.placeholder(tf.float32, [], name="x")
@@ -801,7 +899,9 @@ def test_a_value_that_cannot_be_read_without_an_update_is_not_read() -> None:
 
 def test_planning_touches_nothing(mlp: tf.Graph) -> None:
     before = mlp.as_graph_def().SerializeToString(deterministic=True)
-    patch = Clone(("x:0",), ("net/logits:0",), "copy").plan(IndexContext(build(mlp.as_graph_def().node)))
+    patch = Clone(("x:0",), ("net/logits:0",), "copy").plan(
+        IndexContext(build(mlp.as_graph_def().node))
+    )
     assert mlp.as_graph_def().SerializeToString(deterministic=True) == before
     assert patch.inverse().inverse() == patch
     assert all(node.name.startswith("copy/") for node in patch.add.nodes)
@@ -816,7 +916,9 @@ def test_chosen_ops_have_variables_of_their_own_though_nobody_chose_the_reads(
     preview = editor.preview(editor.clone, way, into="copy")
     assert ([state.name for state in preview.new], preview.shared) == (VARIABLES, ())
     copy = editor.clone(way, into="copy")
-    assert [variable.op.name for variable in copy.variables] == [f"copy/{name}" for name in VARIABLES]
+    assert [variable.op.name for variable in copy.variables] == [
+        f"copy/{name}" for name in VARIABLES
+    ]
     feeds = {"x:0": batch, copy["x:0"]: batch}
     assert np.array_equal(session.run(copy["net/logits:0"], feeds), before)
     for variable in copy.variables:
@@ -883,7 +985,10 @@ def test_identities_that_read_themselves_or_are_many_end() -> None:
         node = definition.node.add(name=name, op=kind, input=[before] if before else [])
         node.attr["dtype" if kind == "Placeholder" else "T"].type = tf.float32.as_datatype_enum
     editor = tgw.edit(definition)
-    assert editor.preview(editor.clone, editor.ops("reads", "last"), into="copy").ops == ("reads", "last")
+    assert editor.preview(editor.clone, editor.ops("reads", "last"), into="copy").ops == (
+        "reads",
+        "last",
+    )
 
 
 def test_a_read_between_a_chosen_variable_and_a_chosen_op_comes_along(editor: GraphEditor) -> None:
@@ -907,7 +1012,9 @@ def test_a_chosen_update_leaves_the_original_variable_alone(
     assert np.array_equal(read(copy.variables, session)[0], before + 1)
 
 
-def test_a_taken_name_offers_a_free_one(editor: GraphEditor, session: v1.Session, batch: np.ndarray) -> None:
+def test_a_taken_name_offers_a_free_one(
+    editor: GraphEditor, session: v1.Session, batch: np.ndarray
+) -> None:
     editor.clone("x:0", "net/logits:0", "copy")
     with pytest.raises(NameTaken, match="'copy_1' is free") as refused:
         editor.clone("x:0", "net/logits:0", "copy", init="initial")
@@ -939,7 +1046,9 @@ def test_a_clone_that_is_done_as_an_edit_has_its_values(
 def test_what_cannot_be_planned_names_the_call_that_does_it(editor: GraphEditor) -> None:
     grown = editor.call("net/logits", tf.nn.relu, into="grown")
     assert grown
-    with pytest.raises(GraphEditError, match=r"adds to a graph is known once it was called; call .*editor\.call\("):
+    with pytest.raises(
+        GraphEditError, match=r"adds to a graph is known once it was called; call .*editor\.call\("
+    ):
         editor.preview(editor.history.done[-1].command)
     with pytest.raises(GraphEditError, match=r"'clone' is not an edit; give error"):
         editor.apply("clone")

@@ -36,14 +36,18 @@ def head_of(units: int) -> Any:
     """Functions of one name that differ in what is around them."""
 
     def made(features: tf.Tensor, times: float = float(units)) -> tf.Tensor:
-        kernel = v1.get_variable("kernel", [features.shape[1], units], initializer=v1.ones_initializer())
+        kernel = v1.get_variable(
+            "kernel", [features.shape[1], units], initializer=v1.ones_initializer()
+        )
         return features @ kernel * times
 
     return made
 
 
 def replayed(text: str, graph: tf.Graph | None = None) -> dict[str, Any]:
-    """What a script leaves behind; `graph` is the default one, with a session if it has variables."""
+    """What a script leaves behind; `graph` is the default one, with a session if it has
+    variables.
+    """
     names: dict[str, Any] = {"__name__": "elsewhere"}
     if graph is None:
         exec(compile(text, "script", "exec"), names)
@@ -55,7 +59,9 @@ def replayed(text: str, graph: tf.Graph | None = None) -> dict[str, Any]:
 
 def again(editor: tgw.GraphEditor) -> tgw.GraphEditor:
     """The editor after its script has run on a new graph like the one that it was opened on."""
-    replay: tgw.GraphEditor = replayed(editor.history.to_script().text, build_mlp(resource=True))["editor"]
+    replay: tgw.GraphEditor = replayed(editor.history.to_script().text, build_mlp(resource=True))[
+        "editor"
+    ]
     assert not difference(editor._core.index, replay._core.index)
     return replay
 
@@ -119,14 +125,18 @@ def test_what_a_function_reads_and_nobody_can_write_down_is_to_be_given() -> Non
     weights = tf.Variable([1.0])
     said = expression_of(lambda x: x * weights, "function", {}, "values.npz")
     assert said.text == "lambda x: x * weights"
-    assert said.statements == {"weights": "weights = ...  # give here the tensorflow ResourceVariable"}
+    assert said.statements == {
+        "weights": "weights = ...  # give here the tensorflow ResourceVariable"
+    }
 
 
 def test_two_closures_of_one_name_are_not_mixed_up() -> None:
     two, three = head_of(2), head_of(3)
     said = expression_of(lambda x: (two(x), three(x)), "function", {}, "values.npz")
     assert said.text == "function"
-    assert said.statements["function"].startswith("function = ...  # give here the function 'test_two_closures")
+    assert said.statements["function"].startswith(
+        "function = ...  # give here the function 'test_two_closures"
+    )
 
 
 def test_arrays_are_written_in_the_line_or_above_it(live: tgw.GraphEditor) -> None:
@@ -140,7 +150,9 @@ def test_arrays_are_written_in_the_line_or_above_it(live: tgw.GraphEditor) -> No
     assert np.array_equal(kernel, small.astype(np.float32), equal_nan=True)
 
 
-def test_an_array_over_a_megabyte_is_read_from_a_file_beside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_array_over_a_megabyte_is_read_from_a_file_beside(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def wide() -> tf.Graph:
         with tf.Graph().as_default() as graph:
             dense(v1.placeholder(tf.float32, [None, 600], name="x"), 600, "one", resource=True)
@@ -149,7 +161,9 @@ def test_an_array_over_a_megabyte_is_read_from_a_file_beside(tmp_path: Path, mon
     graph = wide()
     editor = tgw.edit(graph, session=initialised(graph))
     value = np.random.default_rng(0).normal(size=(600, 600)).astype(np.float32)
-    editor.clone("x:0", "one/out:0", "copy", init={"one/w": value, "one/b": np.ones(600, np.float32)})
+    editor.clone(
+        "x:0", "one/out:0", "copy", init={"one/w": value, "one/b": np.ones(600, np.float32)}
+    )
     assert list(editor.history.to_script().arrays) == ["one/w"]
     assert "# editor.save writes values.npz beside the script" in editor.history.to_script().text
     assert len(editor.history.to_script().text) < 10_000
@@ -179,7 +193,11 @@ def test_an_array_of_any_dtype_is_the_same_again(array: np.ndarray[Any, Any]) ->
     exec("\n".join(said.statements.values()), names)
     back = eval(said.text, names)
     assert (back.dtype, back.shape) == (array.dtype, array.shape)
-    assert back.tobytes() == array.tobytes() if array.dtype != object else back.tolist() == array.tolist()
+    assert (
+        back.tobytes() == array.tobytes()
+        if array.dtype != object
+        else back.tolist() == array.tolist()
+    )
 
 
 def test_a_selection_is_printed_as_it_was_when_it_was_edited(live: tgw.GraphEditor) -> None:
@@ -244,7 +262,8 @@ def test_edits_in_rooms_lead_there_and_back(tmp_path: Path) -> None:
     editor.view.enter(loop, "body")
     product = next(iter(editor.ops(type="Mul")))
     editor.set_constant(
-        editor._core.index.names[editor._core.index.input_lists[editor._core.index.op(product)][1]], 3.0
+        editor._core.index.names[editor._core.index.input_lists[editor._core.index.op(product)][1]],
+        3.0,
     )
     inner = editor._core.index
     editor.view.leave(0)
@@ -263,9 +282,14 @@ def test_edits_in_rooms_lead_there_and_back(tmp_path: Path) -> None:
 def test_what_was_opened_from_memory_comes_along_when_it_is_small(line: tf.Graph) -> None:
     editor = tgw.edit(line.as_graph_def())
     editor.reroute("b:0", to="a:0")
-    assert not difference(editor._core.index, replayed(editor.history.to_script().text)["editor"]._core.index)
+    assert not difference(
+        editor._core.index, replayed(editor.history.to_script().text)["editor"]._core.index
+    )
     function = tgw.edit(looped)
-    assert "...,  # give here what was opened: tf.function 'looped'" in function.history.to_script().text
+    assert (
+        "...,  # give here what was opened: tf.function 'looped'"
+        in function.history.to_script().text
+    )
     compile(function.history.to_script().text, "script", "exec")
 
 

@@ -1,4 +1,6 @@
-"""Copies of v1 while loops and conditionals: they run beside their originals, and can be differentiated like them."""
+"""Copies of v1 while loops and conditionals: they run beside their originals, and can be
+differentiated like them.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +51,11 @@ def cond_in_cond(x: tf.Tensor, p: tf.Tensor) -> tf.Tensor:
 
 
 def cond_in_loop(x: tf.Tensor, p: tf.Tensor) -> tf.Tensor:
-    return times(3, lambda a: v1.cond(a > 1, lambda: v1.cond(p, lambda: a * x, lambda: a / x), lambda: a + 1.0), x)
+    return times(
+        3,
+        lambda a: v1.cond(a > 1, lambda: v1.cond(p, lambda: a * x, lambda: a / x), lambda: a + 1.0),
+        x,
+    )
 
 
 def loop_in_cond(x: tf.Tensor, p: tf.Tensor) -> tf.Tensor:
@@ -61,7 +67,9 @@ def loop_in_cond_in_loop(x: tf.Tensor, p: tf.Tensor) -> tf.Tensor:
 
 
 def case(x: tf.Tensor, _: tf.Tensor) -> tf.Tensor:
-    return v1.case([(x > 1, lambda: x * 2), (x > 0.3, lambda: x * x)], default=lambda: x - 1, exclusive=False)
+    return v1.case(
+        [(x > 1, lambda: x * 2), (x > 0.3, lambda: x * x)], default=lambda: x - 1, exclusive=False
+    )
 
 
 def array(x: tf.Tensor, _: tf.Tensor) -> tf.Tensor:
@@ -70,7 +78,9 @@ def array(x: tf.Tensor, _: tf.Tensor) -> tf.Tensor:
     def step(i: tf.Tensor, a: tf.Tensor, written: tf.TensorArray) -> tuple[Any, ...]:
         return i + 1, a * rows.read(i) + x, written.write(i, a)
 
-    return tf.reduce_sum(v1.while_loop(lambda i, *_: i < 4, step, [0, x, tf.TensorArray(tf.float32, 4)])[2].stack())
+    return tf.reduce_sum(
+        v1.while_loop(lambda i, *_: i < 4, step, [0, x, tf.TensorArray(tf.float32, 4)])[2].stack()
+    )
 
 
 def recurrent(x: tf.Tensor, _: tf.Tensor) -> tf.Tensor:
@@ -127,8 +137,13 @@ def contexts_held(graph: tf.Graph) -> dict[str, list[Any]]:
 
 def told(graph: tf.Graph) -> list[Any]:
     """All that the contexts of the ops in a graph say."""
-    contexts = dict.fromkeys(context for op in graph.get_operations() for context in contexts_of(op))
-    return [(c.to_proto(), dict(c._external_values), list(c._nested_contexts), c.outer_context) for c in contexts]
+    contexts = dict.fromkeys(
+        context for op in graph.get_operations() for context in contexts_of(op)
+    )
+    return [
+        (c.to_proto(), dict(c._external_values), list(c._nested_contexts), c.outer_context)
+        for c in contexts
+    ]
 
 
 @every_model
@@ -139,7 +154,10 @@ def test_a_copy_runs_beside_its_original_and_has_its_gradient(model: Model) -> N
     editor.clone("x:0", "y", into="copy")
     one, other = gradient(graph, "y:0"), gradient(graph, "copy/y:0")
     with graph.as_default():
-        both = tf.gradients([graph.get_tensor_by_name(y) for y in ("y:0", "copy/y:0")], graph.get_tensor_by_name("x:0"))
+        both = tf.gradients(
+            [graph.get_tensor_by_name(y) for y in ("y:0", "copy/y:0")],
+            graph.get_tensor_by_name("x:0"),
+        )
     for fed in FED:
         y, copied, dx, copied_dx, twice = session.run(["y:0", "copy/y:0", one, other, both[0]], fed)
         assert copied == pytest.approx(y)
@@ -157,7 +175,9 @@ def test_a_copy_of_a_differentiated_model_computes_its_gradient_too(model: Model
     editor.clone("x:0", ["y", "dx"], into="copy")
     again = gradient(graph, "copy/y:0")
     for fed in FED:
-        y, copied, dx, copied_dx, copied_again = session.run(["y:0", "copy/y:0", "dx:0", "copy/dx:0", again], fed)
+        y, copied, dx, copied_dx, copied_again = session.run(
+            ["y:0", "copy/y:0", "dx:0", "copy/dx:0", again], fed
+        )
         assert copied == pytest.approx(y)
         assert copied_dx == pytest.approx(dx)
         assert copied_again == pytest.approx(dx)
@@ -178,7 +198,9 @@ def test_copies_lie_in_contexts_like_those_of_their_originals(model: Model) -> N
         assert names_around(made) == [f"copy/{context}" for context in names_around(original)]
         assert graph.is_fetchable(made) == graph.is_fetchable(original)
         if names_around(made):
-            assert [*map(graph.is_feedable, made.outputs)] == [*map(graph.is_feedable, original.outputs)]
+            assert [*map(graph.is_feedable, made.outputs)] == [
+                *map(graph.is_feedable, original.outputs)
+            ]
     for key, held in contexts_held(graph).items():
         assert held[: len(before[key])] == before[key]
         assert [c.name for c in held[len(before[key]) :]] == [f"copy/{c.name}" for c in before[key]]
@@ -239,11 +261,17 @@ def outcome(graph: tf.Graph, y: str) -> str:
     except (TypeError, ValueError, AttributeError) as error:
         return type(error).__name__
     finally:
-        graph._set_control_flow_context(None)  # a gradient that fails leaves the graph in the middle of it
+        graph._set_control_flow_context(
+            None
+        )  # a gradient that fails leaves the graph in the middle of it
 
 
-@pytest.mark.parametrize(("model", "expected"), [(loop, "TypeError"), (array, "TypeError"), (cond, "False")])
-def test_a_second_gradient_of_a_copy_comes_to_what_that_of_the_original_comes_to(model: Model, expected: str) -> None:
+@pytest.mark.parametrize(
+    ("model", "expected"), [(loop, "TypeError"), (array, "TypeError"), (cond, "False")]
+)
+def test_a_second_gradient_of_a_copy_comes_to_what_that_of_the_original_comes_to(
+    model: Model, expected: str
+) -> None:
     graph = built(model)
     with graph.as_default():
         tf.identity(gradient(graph, "y:0"), name="dx")
@@ -256,7 +284,9 @@ def test_a_recurrent_training_step_trains_variables_of_its_own() -> None:
     with tf.Graph().as_default() as graph:
         rows = v1.placeholder(tf.float32, [2, 5, 3], name="rows")
         outputs, _ = v1.nn.dynamic_rnn(Cell("cell"), rows, sequence_length=[5, 3], dtype=tf.float32)
-        v1.train.MomentumOptimizer(0.1, 0.9).minimize(tf.reduce_sum(tf.square(outputs - 0.5)), name="train")
+        v1.train.MomentumOptimizer(0.1, 0.9).minimize(
+            tf.reduce_sum(tf.square(outputs - 0.5)), name="train"
+        )
     editor, session = opened(graph)
     copy = editor.clone("rows:0", "train", into="copy")
     originals = graph.get_collection("variables")[: len(copy.variables)]
@@ -315,7 +345,9 @@ def test_a_copy_in_a_body_joins_the_loop_that_it_is_made_in() -> None:
         tf.identity(times(3, lambda a: tf.multiply(a, w, name="scaled"), x), name="y")
     editor, _ = opened(graph)
     editor.clone(editor.ops("while/scaled"), into="copy")
-    made, original = (graph.get_operation_by_name(name) for name in ("copy/while/scaled", "while/scaled"))
+    made, original = (
+        graph.get_operation_by_name(name) for name in ("copy/while/scaled", "while/scaled")
+    )
     assert contexts_held(graph)["while_context"] == [made._control_flow_context]
     assert made._control_flow_context is original._control_flow_context
     made._update_input(0, original.outputs[0])
@@ -324,7 +356,10 @@ def test_a_copy_in_a_body_joins_the_loop_that_it_is_made_in() -> None:
     dx = gradient(graph, "y:0")
     with v1.Session(graph=graph) as session:
         session.run("w/Assign")
-        assert session.run(["y:0", dx], {"x:0": 1.5}) == [pytest.approx(1.5 * 4**3), pytest.approx(4.0**3)]
+        assert session.run(["y:0", dx], {"x:0": 1.5}) == [
+            pytest.approx(1.5 * 4**3),
+            pytest.approx(4.0**3),
+        ]
 
 
 def test_an_inner_loop_is_copied_in_the_body_of_the_outer_one() -> None:
@@ -335,17 +370,23 @@ def test_an_inner_loop_is_copied_in_the_body_of_the_outer_one() -> None:
     copy = editor.clone(inner, into="copy")
     assert contexts_held(graph) == before
     [outer] = before["while_context"]
-    [made] = {graph.get_operation_by_name(name)._control_flow_context for name in copy.ops} - {outer}
+    [made] = {graph.get_operation_by_name(name)._control_flow_context for name in copy.ops} - {
+        outer
+    }
     assert made.outer_context is outer
     assert made in outer._nested_contexts
     assert made.name == "copy/while/while_1/while_context"
-    results = [graph.get_tensor_by_name(f"{scope}while/while_1/Exit_1:0") for scope in ("", "copy/")]
+    results = [
+        graph.get_tensor_by_name(f"{scope}while/while_1/Exit_1:0") for scope in ("", "copy/")
+    ]
     for reader in [op for op in results[0].consumers() if op.type == "NextIteration"]:
         reader._update_input(0, results[1])
     plain = built(loop_in_loop)
     dx, expected = gradient(graph, "y:0"), gradient(plain, "y:0")
     with v1.Session(graph=graph) as session, v1.Session(graph=plain) as other:
-        assert session.run(["y:0", dx], FED[0]) == pytest.approx(other.run(["y:0", expected], FED[0]))
+        assert session.run(["y:0", dx], FED[0]) == pytest.approx(
+            other.run(["y:0", expected], FED[0])
+        )
     editor.undo()
     assert made not in outer._nested_contexts
 
@@ -379,10 +420,14 @@ def test_a_copy_in_another_graph_has_the_gradient_too(model: Model) -> None:
             placeholders = [op.name for op in other.get_operations() if op.type == "Placeholder"]
             theirs = {f"{name}:0": fed[f"{name}:0".removeprefix("copy/")] for name in placeholders}
             expected = session.run(["y:0", dx], fed)
-            assert elsewhere.run(["copy/y:0", copied_dx], theirs) == pytest.approx(expected, rel=1e-5)
+            assert elsewhere.run(["copy/y:0", copied_dx], theirs) == pytest.approx(
+                expected, rel=1e-5
+            )
 
 
-@pytest.mark.parametrize("model", [loop, loop_in_loop, cond_in_loop, loop_in_cond, array], ids=lambda m: m.__name__)
+@pytest.mark.parametrize(
+    "model", [loop, loop_in_loop, cond_in_loop, loop_in_cond, array], ids=lambda m: m.__name__
+)
 def test_what_was_imported_without_contexts_is_copied_and_runs(model: Model) -> None:
     definition = built(model).as_graph_def()
     with tf.Graph().as_default() as graph:
@@ -438,7 +483,10 @@ def test_a_copy_in_the_body_of_a_loop_has_a_variable_of_its_own(resource: bool) 
         v1.disable_control_flow_v2()
         x = v1.placeholder(tf.float32, [], name="x")
         w = v1.get_variable("w", [], initializer=v1.ones_initializer(), use_resource=resource)
-        tf.identity(v1.while_loop(lambda i, _: i < 3, lambda i, v: (i + 1, v * w.read_value()), [0, x])[1], name="y")
+        tf.identity(
+            v1.while_loop(lambda i, _: i < 3, lambda i, v: (i + 1, v * w.read_value()), [0, x])[1],
+            name="y",
+        )
     with v1.Session(graph=graph) as session:
         session.run(w.initializer)
         editor = tgw.edit(graph, session=session)
@@ -455,7 +503,11 @@ def test_a_copy_in_the_body_of_a_loop_has_a_variable_of_its_own(resource: bool) 
 @pytest.mark.parametrize(
     ("inputs", "output", "fed"),
     [
-        (["ocond/Switch:0", "ocond/Const:0", "ocond/switch_f:0"], "ocond/Const:0", {"ocond/Switch:0": True}),
+        (
+            ["ocond/Switch:0", "ocond/Const:0", "ocond/switch_f:0"],
+            "ocond/Const:0",
+            {"ocond/Switch:0": True},
+        ),
         (["ocond/Switch:0"], "ocond/switch_f:0", {"ocond/Switch:0": False}),
         (["ocond/icond/Switch:0"], "ocond/icond/sub/y:0", {"ocond/icond/Switch:0": True}),
     ],
@@ -476,7 +528,9 @@ def test_what_is_extracted_without_the_switch_of_its_conditional_lies_in_none_an
     assert np.array_equal(made.session.run(f"copy/{output}", fed), expected)
 
 
-def test_a_conditional_inside_of_one_that_is_copied_without_its_switch_comes_along_and_goes_with_undo() -> None:
+def test_a_conditional_inside_of_one_that_is_copied_without_its_switch_comes_along_and_goes_with_undo() -> (
+    None
+):
     path = CORPUS / "graphs" / "cond_v1.meta.pbtxt"
     with tf.Graph().as_default() as graph:
         v1.train.import_meta_graph(text_format.Parse(path.read_text(), v1.MetaGraphDef()))
@@ -487,8 +541,13 @@ def test_a_conditional_inside_of_one_that_is_copied_without_its_switch_comes_alo
         made = other.get_collection(v1.GraphKeys.COND_CONTEXT)
         assert {context.name.rpartition("/")[0] for context in made} == {"copy/ocond/icond"}
         assert [context.outer_context for context in made] == [None, None]
-        summed, feeds = "copy/ocond/Sum/Switch:0", {"copy/ocond/Switch:0": True, "copy/ocond/Sum/Switch:0": [1.0, 2, 3]}
-        (gradient,) = tf.gradients(other.get_tensor_by_name(f"copy/{merged}"), other.get_tensor_by_name(summed))
+        summed, feeds = (
+            "copy/ocond/Sum/Switch:0",
+            {"copy/ocond/Switch:0": True, "copy/ocond/Sum/Switch:0": [1.0, 2, 3]},
+        )
+        (gradient,) = tf.gradients(
+            other.get_tensor_by_name(f"copy/{merged}"), other.get_tensor_by_name(summed)
+        )
         assert session.run(gradient, feeds).tolist() == [1.0, 1.0, 1.0]
         editor.undo()
         assert other.get_collection(v1.GraphKeys.COND_CONTEXT) == []
@@ -497,7 +556,9 @@ def test_a_conditional_inside_of_one_that_is_copied_without_its_switch_comes_alo
 
 
 @pytest.mark.parametrize("live", [True, False])
-def test_what_lies_in_a_conditional_that_is_detached_from_its_predicate_is_copied(live: bool) -> None:
+def test_what_lies_in_a_conditional_that_is_detached_from_its_predicate_is_copied(
+    live: bool,
+) -> None:
     path = CORPUS / "graphs" / "cond_v1.meta.pbtxt"
     with tf.Graph().as_default() as graph:
         v1.train.import_meta_graph(text_format.Parse(path.read_text(), v1.MetaGraphDef()))
@@ -516,16 +577,28 @@ NESTED = [loop, loop_in_loop, cond, cond_in_cond, cond_in_loop, loop_in_cond, lo
 
 def named_ops(graph: tf.Graph) -> set[str]:
     """All ops that the control flow contexts of a graph name."""
-    protos = [context.to_proto() for key in ("while_context", "cond_context") for context in graph.get_collection(key)]
-    return {text.partition(":")[0] for text in re.findall(r': "([^"]*)"', "".join(map(str, protos)))}
+    protos = [
+        context.to_proto()
+        for key in ("while_context", "cond_context")
+        for context in graph.get_collection(key)
+    ]
+    return {
+        text.partition(":")[0] for text in re.findall(r': "([^"]*)"', "".join(map(str, protos)))
+    }
 
 
-# A Cast that is put into a loop of a file (that of `loop`) joins no context: a file's are read when it is imported.
+# A Cast that is put into a loop of a file (that of `loop`) joins no context: a file's are read when
+# it is imported.
 @pytest.mark.parametrize(
-    ("build", "kind"), [*((build, "live") for build in NESTED), *((build, "file") for build in NESTED[1:])]
+    ("build", "kind"),
+    [*((build, "live") for build in NESTED), *((build, "file") for build in NESTED[1:])],
 )
-def test_contexts_hold_the_ops_that_took_the_places_of_others(build: Callable[..., tf.Tensor], kind: str) -> None:
-    """A cast makes new ops for those of another dtype, also when TensorFlow imports a file that was cast before."""
+def test_contexts_hold_the_ops_that_took_the_places_of_others(
+    build: Callable[..., tf.Tensor], kind: str
+) -> None:
+    """A cast makes new ops for those of another dtype, also when TensorFlow imports a file that was
+    cast before.
+    """
 
     def made() -> tf.Graph:
         with tf.Graph().as_default() as graph:
@@ -535,7 +608,9 @@ def test_contexts_hold_the_ops_that_took_the_places_of_others(build: Callable[..
 
     def slopes(graph: tf.Graph, end: str) -> list[float]:
         with graph.as_default(), v1.Session() as session:
-            slope = tf.gradients(graph.get_tensor_by_name(f"{end}:0"), graph.get_tensor_by_name("x:0"))
+            slope = tf.gradients(
+                graph.get_tensor_by_name(f"{end}:0"), graph.get_tensor_by_name("x:0")
+            )
             return [session.run(slope, feed)[0] for feed in FED]
 
     graph = made()
@@ -552,7 +627,11 @@ def test_contexts_hold_the_ops_that_took_the_places_of_others(build: Callable[..
         assert named_ops(live) == named_ops(made())
     editor.redo()
     assert named_ops(live) == names
-    end = next(name for name in editor._core.index.names if name.partition("_")[0] == "y" and "/" not in name)
+    end = next(
+        name
+        for name in editor._core.index.names
+        if name.partition("_")[0] == "y" and "/" not in name
+    )
     assert np.allclose(slopes(live, end), slopes(made(), "y"), rtol=2e-2)
 
 
@@ -571,14 +650,26 @@ def live_names(graph: tf.Graph) -> set[str]:
             lambda e: e.passes.rename_type("NextIteration", "Identity"),
             "cannot become Identity: .* Identity ops have no",
         ),
-        (lambda e: e.replace("z", "Exit"), "of type Exit would be alone, and is a part of a while loop only"),
+        (
+            lambda e: e.replace("z", "Exit"),
+            "of type Exit would be alone, and is a part of a while loop only",
+        ),
         (lambda e: e.replace_all("Neg(x)", "Exit(x)"), "of type Exit would be alone"),
         (lambda e: e.insert("z:0", "NextIteration"), "of type NextIteration would be alone"),
-        (lambda e: e.insert("x:0", "Enter", attributes={"frame_name": "w/while_context"}), "of type Enter would be"),
-        (lambda e: e.insert("z:0", lambda t: tf.raw_ops.Exit(data=t)), "of type Exit would be alone"),
+        (
+            lambda e: e.insert("x:0", "Enter", attributes={"frame_name": "w/while_context"}),
+            "of type Enter would be",
+        ),
+        (
+            lambda e: e.insert("z:0", lambda t: tf.raw_ops.Exit(data=t)),
+            "of type Exit would be alone",
+        ),
         (
             lambda e: e.insert(
-                "z:0", lambda t: tf.raw_ops.Exit(data=tf.while_loop(lambda a: a < 9.0, lambda a: a * 2, [t]))
+                "z:0",
+                lambda t: tf.raw_ops.Exit(
+                    data=tf.while_loop(lambda a: a < 9.0, lambda a: a * 2, [t])
+                ),
             ),
             "of type Exit would be alone",
         ),
@@ -601,7 +692,9 @@ def test_an_op_that_holds_a_loop_together_is_not_made_alone(
     """TensorFlow's executor ends the process where an Exit runs outside of all loops."""
     with tf.Graph().as_default() as graph:
         x = v1.placeholder(tf.float32, [], name="x")
-        _, y = tf.while_loop(lambda i, _: i < 3, lambda i, a: (i + 1, a * x), [tf.constant(0), x], name="w")
+        _, y = tf.while_loop(
+            lambda i, _: i < 3, lambda i, a: (i + 1, a * x), [tf.constant(0), x], name="w"
+        )
         tf.negative(y, name="z")
     with v1.Session(graph=graph) as session:
         (tmp_path / "loop.pb").write_bytes(graph.as_graph_def().SerializeToString())
@@ -609,7 +702,9 @@ def test_an_op_that_holds_a_loop_together_is_not_made_alone(
         before = [node.SerializeToString(deterministic=True) for node in editor._core.index.nodes]
         with pytest.raises(GraphEditError, match=why):
             edit(editor)
-        assert [node.SerializeToString(deterministic=True) for node in editor._core.index.nodes] == before
+        assert [
+            node.SerializeToString(deterministic=True) for node in editor._core.index.nodes
+        ] == before
         # A whole loop can be added, also in the body of another one.
         editor.insert("w/mul:0", lambda t: tf.while_loop(lambda a: a < 9.0, lambda a: a * 2, [t]))
         assert editor.session.run("z:0", {"x:0": 2.0}) == -64.0  # 4 becomes 16; 32; 64

@@ -1,4 +1,6 @@
-"""Edits in place: on a live graph, on a file, in a function's body; taken back, done again, refused half way."""
+"""Edits in place: on a live graph, on a file, in a function's body; taken back, done again, refused
+half way.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ from tfgraphwidget.runtime.live import graph_import, in_place_changes, patch_app
 
 @dataclass(frozen=True)
 class Put(Command):
-    """Any change of ops, as a command: op name -> its inputs afterwards, and NodeDefs that come or go."""
+    """Any change of ops, as a command: op name -> its inputs afterwards, and NodeDefs that come or
+    go.
+    """
 
     inputs: tuple[tuple[str, tuple[str, ...]], ...] = ()
     add: tuple[Any, ...] = ()
@@ -106,7 +110,9 @@ def test_an_input_that_was_of_a_sharper_shape_takes_others_again() -> None:
         editor.apply(Put(inputs=(("y", (name,)),)))
         assert run(graph, "y:0", {}).shape == (rows, 2)
     assert set(shown(editor)) == {"x", "three", "five", "y"}
-    assert shown(tgw.edit(graph)) == shown(editor)  # another editor is not shown what lies between, either
+    assert shown(tgw.edit(graph)) == shown(
+        editor
+    )  # another editor is not shown what lies between, either
     for _ in range(4):
         editor.undo()
     assert shown(editor)["y"] == ("x",)
@@ -144,7 +150,8 @@ def test_tensors_say_the_shapes_that_an_edit_has_made_them_and_after_undo_those_
 
 
 @pytest.mark.parametrize(
-    "place", [(patch_application, "rewire"), (graph_import, "run_import"), (in_place_changes, "set_input")]
+    "place",
+    [(patch_application, "rewire"), (graph_import, "run_import"), (in_place_changes, "set_input")],
 )
 @pytest.mark.parametrize("error", [RuntimeError("injected"), KeyboardInterrupt()])
 def test_a_failure_half_way_leaves_the_graph_as_it_was(
@@ -160,7 +167,9 @@ def test_a_failure_half_way_leaves_the_graph_as_it_was(
             raise error
         return real(*given)
 
-    command = Put(add=(node("relu", "Relu", "a"),), inputs=(("b", ("relu", "b/y")), ("c", ("relu", "c/y"))))
+    command = Put(
+        add=(node("relu", "Relu", "a"),), inputs=(("b", ("relu", "b/y")), ("c", ("relu", "c/y")))
+    )
     with monkeypatch.context() as patched:
         patched.setattr(*place, failing)
         with pytest.raises(type(error)):
@@ -180,11 +189,15 @@ def test_a_finalized_graph_is_not_changed(line: tf.Graph) -> None:
     assert np.array_equal(run(line, "c:0", {"x:0": X}), 8 * X)
 
 
-def test_a_copy_of_a_finalized_graph_with_its_values_is_made_as_the_refusal_says(mlp: tf.Graph, tmp_path: Path) -> None:
+def test_a_copy_of_a_finalized_graph_with_its_values_is_made_as_the_refusal_says(
+    mlp: tf.Graph, tmp_path: Path
+) -> None:
     session = initialised(mlp)
     mlp.finalize()
     editor = tgw.edit(mlp, session=session)
-    with pytest.raises(GraphFinalized, match=r"editor.save\('copy.tgw'\) and tgw.edit\('copy.tgw'\)"):
+    with pytest.raises(
+        GraphFinalized, match=r"editor.save\('copy.tgw'\) and tgw.edit\('copy.tgw'\)"
+    ):
         editor.clone("x:0", "net/logits:0")
     editor.save(tmp_path / "copy.tgw")
     copy = tgw.edit(tmp_path / "copy.tgw")
@@ -198,11 +211,16 @@ def test_an_edit_of_an_op_that_is_not_as_it_was_planned_for_is_refused(line: tf.
     patch = Put(inputs=(("c", ("x", "c/y")),)).plan(IndexContext(editor._core.index))
     other.apply(Put(inputs=(("c", ("a", "c/y")),)))
     editor.source.reload()
-    with pytest.raises(GraphEditError, match="'c' was changed by another edit"), transaction() as steps:
+    with (
+        pytest.raises(GraphEditError, match="'c' was changed by another edit"),
+        transaction() as steps,
+    ):
         editor._core.target.apply(patch, steps)
 
 
-def test_a_file_is_edited_without_tensorflow_and_undone_byte_for_byte(line: tf.Graph, tmp_path: Path) -> None:
+def test_a_file_is_edited_without_tensorflow_and_undone_byte_for_byte(
+    line: tf.Graph, tmp_path: Path
+) -> None:
     (tmp_path / "line.pb").write_bytes(line.as_graph_def().SerializeToString(deterministic=True))
     editor = tgw.edit(tmp_path / "line.pb")
     original = editor.save(tmp_path / "a.pb").read_bytes()
@@ -217,14 +235,18 @@ def test_a_file_is_edited_without_tensorflow_and_undone_byte_for_byte(line: tf.G
     assert editor.save(tmp_path / "c.pb").read_bytes() == original
 
 
-def test_what_was_edited_in_a_file_is_so_in_tensorflow_when_it_is_imported(line: tf.Graph, tmp_path: Path) -> None:
+def test_what_was_edited_in_a_file_is_so_in_tensorflow_when_it_is_imported(
+    line: tf.Graph, tmp_path: Path
+) -> None:
     (tmp_path / "line.pb").write_bytes(line.as_graph_def().SerializeToString())
     editor = tgw.edit(tmp_path / "line.pb")
     editor.apply(Put(add=(node("relu", "Relu", "a"),), inputs=(("b", ("relu", "b/y")),)))
     edited = shown(editor)
     copy = editor.clone("x:0", "c:0", "copy")
     assert np.array_equal(editor.session.run(copy["c:0"], {"x:0": -X}), 0 * X)
-    assert {name: read for name, read in shown(editor).items() if not name.startswith("copy/")} == edited
+    assert {
+        name: read for name, read in shown(editor).items() if not name.startswith("copy/")
+    } == edited
     editor.undo()
     editor.undo()
     assert np.array_equal(run(editor.graph, "c:0", {"x:0": -X}), -8 * X)
@@ -252,7 +274,9 @@ def test_undo_goes_back_to_the_room_that_was_edited() -> None:
         tf.while_loop(lambda v: v < 9, lambda v: [v * 2], [x], name="loop")
     editor = tgw.edit(graph)
     loop = next(
-        name for name, kind in zip(editor._core.index.names, editor._core.index.types, strict=True) if "While" in kind
+        name
+        for name, kind in zip(editor._core.index.names, editor._core.index.types, strict=True)
+        if "While" in kind
     )
     editor.view.enter(loop, "body")
     inside = shown(editor)
@@ -290,9 +314,15 @@ def test_a_jump_that_fails_half_way_leaves_everything_as_it_was() -> None:
     editor.graph.finalize()
     revisions: list[int] = []
     editor._core.listeners.append(lambda: revisions.append(len(editor.history.done)))
-    before, lines, fresh = list(editor._core.index.nodes), editor.history.lines, editor._core.executor.latest_ops
+    before, lines, fresh = (
+        list(editor._core.index.nodes),
+        editor.history.lines,
+        editor._core.executor.latest_ops,
+    )
     seen = editor.inputs, editor.outputs, editor._core.view.pinned, editor.view.hidden
-    fed = {"x:0": np.ones((2, editor._core.index.shape(editor._core.index.op("x"), 0)[-1]), np.float32)}
+    fed = {
+        "x:0": np.ones((2, editor._core.index.shape(editor._core.index.op("x"), 0)[-1]), np.float32)
+    }
     result = editor.session.run("copy/net/logits:0", fed)
     for to in (0, 1):
         with pytest.raises(GraphFinalized):
@@ -325,7 +355,9 @@ def test_a_jump_forward_that_fails_leaves_everything_undone() -> None:
 
 
 def test_ops_come_in_the_same_order_when_an_edit_is_done_again() -> None:
-    """A copy of an op that was inserted is imported before those that read it, and was planned behind them."""
+    """A copy of an op that was inserted is imported before those that read it, and was planned
+    behind them.
+    """
     graph = tf.Graph()
     with graph.as_default():
         x = v1.placeholder(tf.float32, [], name="x")
@@ -399,7 +431,9 @@ def test_a_function_that_was_hidden_is_shown_when_another_cell_calls_it(
     assert calling._core.index.functions == functions, "what was imported still calls them"
 
 
-def test_an_undo_that_fails_leaves_the_functions(calling: tgw.GraphEditor, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_undo_that_fails_leaves_the_functions(
+    calling: tgw.GraphEditor, monkeypatch: pytest.MonkeyPatch
+) -> None:
     calling.clone("x:0", "y:0", into="copy")
     functions = calling._core.index.functions
 
@@ -407,7 +441,9 @@ def test_an_undo_that_fails_leaves_the_functions(calling: tgw.GraphEditor, monke
         raise MemoryError
 
     with monkeypatch.context() as patching:
-        patching.setattr(patch_application, "set_static_shapes", lambda *_: patching.undo() or fail())
+        patching.setattr(
+            patch_application, "set_static_shapes", lambda *_: patching.undo() or fail()
+        )
         with pytest.raises(MemoryError):
             calling.undo()
     assert calling._core.index.functions == functions

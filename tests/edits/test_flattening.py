@@ -1,4 +1,6 @@
-"""A frozen graph without calls: functions are inlined, and loops and conditionals lowered, with the same numbers."""
+"""A frozen graph without calls: functions are inlined, and loops and conditionals lowered, with the
+same numbers.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,11 @@ from tfgraphwidget import GraphEditError
 from tfgraphwidget.cli import main
 
 v1 = tf.compat.v1
-FEEDS = [np.array([[1, 2], [3, 4]], np.float32), -np.ones((1, 2), np.float32), np.array([[3, 5]], np.float32)]
+FEEDS = [
+    np.array([[1, 2], [3, 4]], np.float32),
+    -np.ones((1, 2), np.float32),
+    np.array([[3, 5]], np.float32),
+]
 CALLS = {"PartitionedCall", "StatefulPartitionedCall"}
 V2_CONTROL_FLOW = {"While", "StatelessWhile", "If", "StatelessIf", "Case", "StatelessCase"}
 
@@ -49,11 +55,18 @@ class Model(tf.Module):
     def loop(self, x: tf.Tensor) -> tf.Tensor:
         """A call in a loop's body, and a value that the loop only reads."""
         scale = self.inner(x)["a"]
-        return tf.while_loop(lambda i, _: i < 3, lambda i, y: (i + 1, self.inner(y)["b"] * scale + 1.0), (0, x))[1]
+        return tf.while_loop(
+            lambda i, _: i < 3, lambda i, y: (i + 1, self.inner(y)["b"] * scale + 1.0), (0, x)
+        )[1]
 
     def conditional(self, x: tf.Tensor) -> tf.Tensor:
         """A call in one branch, a constant in the other."""
-        return tf.cond(tf.reduce_sum(x) > 5, lambda: self.inner(x)["a"], lambda: tf.constant([[7.0, 8.0]])) + x
+        return (
+            tf.cond(
+                tf.reduce_sum(x) > 5, lambda: self.inner(x)["a"], lambda: tf.constant([[7.0, 8.0]])
+            )
+            + x
+        )
 
     def loops_in_conditionals_in_loops(self, x: tf.Tensor) -> tf.Tensor:
         """Control flow in control flow."""
@@ -70,14 +83,24 @@ class Model(tf.Module):
         """A Case; what no branch has the number of takes the last one."""
         which = tf.cast(tf.reduce_sum(x), tf.int32) % 5
         return tf.switch_case(
-            which, [lambda: x, lambda: self.inner(x)["a"], lambda: tf.ones_like(x) * tf.constant(9.0), lambda: x - 1]
+            which,
+            [
+                lambda: x,
+                lambda: self.inner(x)["a"],
+                lambda: tf.ones_like(x) * tf.constant(9.0),
+                lambda: x - 1,
+            ],
         )
 
     def lookups(self, x: tf.Tensor) -> tf.Tensor:
         """A table in a loop's body and in a branch."""
-        y = tf.while_loop(lambda i, _: i < 3, lambda i, y: (i + 1, y + self.table.lookup(i)), (0, x))[1]
+        y = tf.while_loop(
+            lambda i, _: i < 3, lambda i, y: (i + 1, y + self.table.lookup(i)), (0, x)
+        )[1]
         one, other = tf.constant(1), tf.constant(4)
-        return y + tf.cond(tf.reduce_sum(x) > 5, lambda: self.table.lookup(one), lambda: self.table.lookup(other))
+        return y + tf.cond(
+            tf.reduce_sum(x) > 5, lambda: self.table.lookup(one), lambda: self.table.lookup(other)
+        )
 
     def array(self, x: tf.Tensor) -> tf.Tensor:
         """A TensorArray that a loop writes."""
@@ -85,10 +108,14 @@ class Model(tf.Module):
         def body(i: tf.Tensor, array: tf.TensorArray) -> tuple[tf.Tensor, tf.TensorArray]:
             return i + 1, array.write(i, self.inner(x)["a"] * tf.cast(i, tf.float32))
 
-        return tf.while_loop(lambda i, _: i < 3, body, (0, tf.TensorArray(tf.float32, 3)))[1].stack()
+        return tf.while_loop(lambda i, _: i < 3, body, (0, tf.TensorArray(tf.float32, 3)))[
+            1
+        ].stack()
 
 
-KINDS = [name for name in vars(Model) if name not in ("inner", "constant") and not name.startswith("_")]
+KINDS = [
+    name for name in vars(Model) if name not in ("inner", "constant") and not name.startswith("_")
+]
 
 
 @pytest.fixture(scope="module")
@@ -118,7 +145,10 @@ def results(path: Path, feeds: list[np.ndarray]) -> list[np.ndarray]:
         tf.import_graph_def(graph_def, name="")
         if "LookupTableImportV2" in nodes:
             session.run(nodes["LookupTableImportV2"])
-        return [session.run("StatefulPartitionedCall:0", {f"{nodes['Placeholder']}:0": x}) for x in feeds]
+        return [
+            session.run("StatefulPartitionedCall:0", {f"{nodes['Placeholder']}:0": x})
+            for x in feeds
+        ]
 
 
 @pytest.mark.filterwarnings("ignore:The frozen graph keeps hash table")
@@ -145,7 +175,9 @@ def test_a_function_is_frozen_without_calls(model: Model, kind: str) -> None:
     assert CALLS.isdisjoint(editor._core.index.types)
     if types_before & V2_CONTROL_FLOW:
         assert set(editor._core.index.types) & V2_CONTROL_FLOW
-        with pytest.raises(GraphEditError, match=r"control flow of TensorFlow 1 in a function.*save\(path"):
+        with pytest.raises(
+            GraphEditError, match=r"control flow of TensorFlow 1 in a function.*save\(path"
+        ):
             tgw.edit(function).freeze(lower_control_flow=True)
     edited = editor.to_function()
     for x in FEEDS:
@@ -162,7 +194,9 @@ def test_an_export_is_frozen_to_one_graph_and_runs(model: Model, tmp_path: Path)
     tf.saved_model.save(module, str(tmp_path / "export"), signatures=function)
     editor = tgw.edit(tmp_path / "export")
     editor.view.leave(0)
-    (signature,) = [each for each in tuple(editor.signatures.values()) if each.name == "serving_default"]
+    (signature,) = [
+        each for each in tuple(editor.signatures.values()) if each.name == "serving_default"
+    ]
     editor.freeze(list(dict(signature.outputs).values()), lower_control_flow=True)
     assert (CALLS | V2_CONTROL_FLOW).isdisjoint(editor._core.index.types)
     editor.save(tmp_path / "f.pb")
@@ -212,9 +246,16 @@ def test_the_command_line_writes_one_graph(model: Model, tmp_path: Path) -> None
 def test_a_recurrent_layer_is_written_as_one_graph(layer: str, tmp_path: Path) -> None:
     keras.utils.set_random_seed(0)
     cell = getattr(keras.layers, layer)(4)
-    net = keras.Sequential([keras.Input((5, 3)), keras.layers.Bidirectional(cell), keras.layers.Dense(2)])
-    function = tf.function(lambda x: net(x), input_signature=[tf.TensorSpec([None, 5, 3], name="x")])  # noqa: PLW0108
+    net = keras.Sequential(
+        [keras.Input((5, 3)), keras.layers.Bidirectional(cell), keras.layers.Dense(2)]
+    )
+    function = tf.function(
+        lambda x: net(x),  # noqa: PLW0108
+        input_signature=[tf.TensorSpec([None, 5, 3], name="x")],
+    )
     tgw.edit(function).save(tmp_path / "f.pb", frozen=True, lower_control_flow=True)
     assert op_types(tmp_path / "f.pb").isdisjoint(CALLS | V2_CONTROL_FLOW)
     x = np.random.default_rng(0).normal(size=(2, 5, 3)).astype(np.float32)
-    np.testing.assert_allclose(results(tmp_path / "f.pb", [x])[0], function(tf.constant(x)), atol=1e-5)
+    np.testing.assert_allclose(
+        results(tmp_path / "f.pb", [x])[0], function(tf.constant(x)), atol=1e-5
+    )

@@ -68,15 +68,24 @@ def test_what_is_no_constant_yet_is_not_said_to_be_no_batch_normalization() -> N
     with graph.as_default():
         x = v1.placeholder(tf.float32, [None, 3], name="x")
         is_training = v1.placeholder_with_default(False, [], name="is_training")
-        ones = [v1.get_variable(name, [2], initializer=v1.ones_initializer()) for name in ("m", "v", "b", "g")]
+        ones = [
+            v1.get_variable(name, [2], initializer=v1.ones_initializer())
+            for name in ("m", "v", "b", "g")
+        ]
         y = tf.matmul(x, v1.get_variable("w", [3, 2], initializer=v1.ones_initializer()))
-        mean, variance = tf.cond(is_training, lambda: tuple(tf.nn.moments(y, [0])), lambda: (ones[0] + 0, ones[1] + 0))
+        mean, variance = tf.cond(
+            is_training, lambda: tuple(tf.nn.moments(y, [0])), lambda: (ones[0] + 0, ones[1] + 0)
+        )
         tf.nn.batch_normalization(y, mean, variance, *ones[2:], 1e-3)
     editor = tgw.edit(graph, session=initialised(graph))
-    says_nothing(editor.passes.fold_batch_norm(), "no batch normalization whose parameters are constants")
+    says_nothing(
+        editor.passes.fold_batch_norm(), "no batch normalization whose parameters are constants"
+    )
 
 
-def test_a_live_graph_is_frozen_and_thawed(trained: tuple[tf.Graph, v1.Session], tmp_path: Path) -> None:
+def test_a_live_graph_is_frozen_and_thawed(
+    trained: tuple[tf.Graph, v1.Session], tmp_path: Path
+) -> None:
     graph, session = trained
     before = session.run("net/logits:0", {"x:0": BATCH})
     editor = tgw.edit(graph, session=session)
@@ -86,7 +95,11 @@ def test_a_live_graph_is_frozen_and_thawed(trained: tuple[tf.Graph, v1.Session],
     assert len(report.removed) > len(editor._core.index)
     assert np.array_equal(session.run("net/logits:0", {"x:0": BATCH}), before)
     assert np.array_equal(run(saved(editor, tmp_path), "net/logits:0", {"x:0": BATCH}), before)
-    assert not any(member.kind == "variable" for held in editor._core.index.collections.values() for member in held)
+    assert not any(
+        member.kind == "variable"
+        for held in editor._core.index.collections.values()
+        for member in held
+    )
     editor.undo()
     assert list(editor._core.index.names) == names
     assert {k: sorted(v) for k, v in editor._core.index.collections.items() if v} == {
@@ -137,22 +150,30 @@ def test_what_is_wanted_is_found_when_nobody_says_it(trained: tuple[tf.Graph, v1
     editor.passes.strip_training()
     assert not any("Apply" in kind or kind in ("SaveV2", "RestoreV2") for kind in types(editor))
     assert {"loss", "net/logits"} <= set(editor._core.index.ids)
-    assert not [name for name in editor._core.index.names if "Adam" in name or name.startswith("gradients")]
+    assert not [
+        name for name in editor._core.index.names if "Adam" in name or name.startswith("gradients")
+    ]
 
 
-def test_an_updated_variable_and_the_counter_of_a_loop_are_not_taken_for_results(tmp_path: Path) -> None:
+def test_an_updated_variable_and_the_counter_of_a_loop_are_not_taken_for_results(
+    tmp_path: Path,
+) -> None:
     v1.enable_control_flow_v2()
     with tf.Graph().as_default() as graph:
         x = v1.placeholder(tf.float32, [None, 4], name="x")
         mean = v1.get_variable("mean", [4], use_resource=True)
         v1.assign(mean, tf.reduce_mean(x, 0), name="update")
-        y = tf.while_loop(lambda i, _: i < 3, lambda i, h: (i + 1, h * 2), [0, x - mean], name="loop")[1]
+        y = tf.while_loop(
+            lambda i, _: i < 3, lambda i, h: (i + 1, h * 2), [0, x - mean], name="loop"
+        )[1]
         tf.tanh(y, name="y")
     (tmp_path / "g.pb").write_bytes(graph.as_graph_def().SerializeToString())
     assert results(tgw.edit(tmp_path / "g.pb")._core.index) == ("loop/Identity_2", "y")
 
 
-def test_stripping_keeps_variables_and_what_initialises_them(trained: tuple[tf.Graph, v1.Session]) -> None:
+def test_stripping_keeps_variables_and_what_initialises_them(
+    trained: tuple[tf.Graph, v1.Session],
+) -> None:
     graph, session = trained
     before = session.run("net/logits:0", {"x:0": BATCH})
     editor = tgw.edit(graph, session=session)
@@ -177,7 +198,9 @@ def test_freezing_needs_values(mlp: tf.Graph) -> None:
     assert not editor.history.done
 
 
-@pytest.mark.parametrize(("outputs", "inputs"), [("x", ()), ("x:0", ()), ("net/one/out:0", "net/one/out:0")])
+@pytest.mark.parametrize(
+    ("outputs", "inputs"), [("x", ()), ("x:0", ()), ("net/one/out:0", "net/one/out:0")]
+)
 @pytest.mark.sample(3)
 def test_a_graph_that_would_compute_nothing_is_refused(
     mlp: tf.Graph, outputs: str, inputs: Any, tmp_path: Path
@@ -206,31 +229,51 @@ def test_nothing_to_strip_is_said(line: tf.Graph) -> None:
 # Batch normalisation
 
 
-def normalised(kind: str, *, between: bool = False, data_format: str = "NHWC") -> tuple[Any, np.ndarray]:
-    """A frozen convolution (or matrix product) and a batch normalisation behind it, and something to feed."""
+def normalised(
+    kind: str, *, between: bool = False, data_format: str = "NHWC"
+) -> tuple[Any, np.ndarray]:
+    """A frozen convolution (or matrix product) and a batch normalisation behind it, and something
+    to feed.
+    """
     c = 6
-    numbers = [tf.constant(rng.uniform(0.5, 2, c).astype(np.float32), name=n) for n in ("scale", "mean", "variance")]
+    numbers = [
+        tf.constant(rng.uniform(0.5, 2, c).astype(np.float32), name=n)
+        for n in ("scale", "mean", "variance")
+    ]
     with tf.Graph().as_default() as graph:
-        scale, mean, variance = (tf.constant(t.numpy(), name=n) for t, n in zip(numbers, ("g", "m", "v"), strict=True))
+        scale, mean, variance = (
+            tf.constant(t.numpy(), name=n) for t, n in zip(numbers, ("g", "m", "v"), strict=True)
+        )
         offset = tf.constant(rng.normal(size=c).astype(np.float32), name="o")
         if kind == "MatMul":
             x = v1.placeholder(tf.float32, [None, 3], name="x")
-            y = tf.matmul(x, tf.constant(rng.normal(size=(3, c)).astype(np.float32), name="w"), name="conv")
+            y = tf.matmul(
+                x, tf.constant(rng.normal(size=(3, c)).astype(np.float32), name="w"), name="conv"
+            )
             feed = rng.normal(size=(4, 3))
         elif kind == "Depthwise":
             x = v1.placeholder(tf.float32, [None, 8, 8, 3], name="x")
             w = tf.constant(rng.normal(size=(3, 3, 3, 2)).astype(np.float32), name="w")
-            y = tf.raw_ops.DepthwiseConv2dNative(input=x, filter=w, strides=[1, 1, 1, 1], padding="SAME", name="conv")
+            y = tf.raw_ops.DepthwiseConv2dNative(
+                input=x, filter=w, strides=[1, 1, 1, 1], padding="SAME", name="conv"
+            )
             feed = rng.normal(size=(2, 8, 8, 3))
         else:
             x = v1.placeholder(tf.float32, [None, 8, 8, 3], name="x")
-            w = tf.identity(tf.constant(rng.normal(size=(3, 3, 3, c)).astype(np.float32), name="w"), name="w/read")
+            w = tf.identity(
+                tf.constant(rng.normal(size=(3, 3, 3, c)).astype(np.float32), name="w"),
+                name="w/read",
+            )
             y = tf.nn.conv2d(x, w, 2, "SAME", name="conv", data_format=data_format)
             feed = rng.normal(size=(2, 8, 8, 3))
         if between:
-            y = tf.nn.bias_add(y, tf.constant(rng.normal(size=c).astype(np.float32), name="b"), name="bias")
+            y = tf.nn.bias_add(
+                y, tf.constant(rng.normal(size=c).astype(np.float32), name="b"), name="bias"
+            )
         if kind == "fused":
-            y = v1.nn.fused_batch_norm(y, scale, offset, mean, variance, epsilon=0.01, is_training=False, name="bn")[0]
+            y = v1.nn.fused_batch_norm(
+                y, scale, offset, mean, variance, epsilon=0.01, is_training=False, name="bn"
+            )[0]
         else:
             y = tf.nn.batch_normalization(y, mean, variance, offset, scale, 0.01, name="bn")
         tf.identity(y, name="y")
@@ -239,13 +282,17 @@ def normalised(kind: str, *, between: bool = False, data_format: str = "NHWC") -
 
 @pytest.mark.parametrize("kind", ["fused", "arithmetic", "Depthwise", "MatMul"])
 @pytest.mark.parametrize("between", [False, True], ids=["", "bias"])
-def test_a_batch_normalisation_goes_into_the_weights(kind: str, between: bool, tmp_path: Path) -> None:
+def test_a_batch_normalisation_goes_into_the_weights(
+    kind: str, between: bool, tmp_path: Path
+) -> None:
     graph_def, feed = normalised(kind, between=between)
     before = run(graph_def, "y:0", {"x:0": feed})
     editor = tgw.edit(graph_def)
     index = editor._core.index
     editor.passes.fold_batch_norm()
-    on_the_way = {editor._core.index.types[editor._core.index.op(name)] for name in editor.downstream("x").ops}
+    on_the_way = {
+        editor._core.index.types[editor._core.index.op(name)] for name in editor.downstream("x").ops
+    }
     assert not on_the_way & {"FusedBatchNormV3", "FusedBatchNorm", "Mul"}
     after = run(saved(editor, tmp_path), "y:0", {"x:0": feed})
     assert np.allclose(after, before, atol=1e-4)
@@ -275,7 +322,9 @@ def test_of_what_a_normalisation_leaves_out_the_defaults_are_meant(is_live: bool
     before = [node.SerializeToString(deterministic=True) for node in training._core.index.nodes]
     for _ in range(2):
         says_nothing(training.passes.fold_batch_norm(), "it is in training mode")
-    assert [node.SerializeToString(deterministic=True) for node in training._core.index.nodes] == before
+    assert [
+        node.SerializeToString(deterministic=True) for node in training._core.index.nodes
+    ] == before
 
 
 def test_folding_on_a_live_graph_is_seen_by_its_session() -> None:
@@ -295,7 +344,9 @@ def test_folding_on_a_live_graph_is_seen_by_its_session() -> None:
 def test_a_normalisation_that_cannot_be_folded_is_named() -> None:
     with tf.Graph().as_default() as graph:
         x = v1.placeholder(tf.float32, [None, 8, 8, 3], name="x")
-        v1.nn.fused_batch_norm(x, tf.ones(3), tf.zeros(3), tf.zeros(3), tf.ones(3), is_training=False, name="bn")
+        v1.nn.fused_batch_norm(
+            x, tf.ones(3), tf.zeros(3), tf.zeros(3), tf.ones(3), is_training=False, name="bn"
+        )
     says_nothing(tgw.edit(graph).passes.fold_batch_norm(), r"'bn' cannot be folded: 'x'")
     with tf.Graph().as_default() as graph:
         x = v1.placeholder(tf.float32, [None, 8, 8, 3], name="x")
@@ -317,7 +368,10 @@ def test_a_part_is_taken_out_with_its_values(trained: tuple[tf.Graph, v1.Session
     assert part.outputs == ("net/logits:0",)
     assert np.array_equal(part.session.run("net/logits:0", {"net/one/out:0": hidden}), after)
     assert "net/one/w" not in part._core.index.ids
-    assert [v.name for v in part.graph.get_collection("trainable_variables")] == ["net/two/w:0", "net/two/b:0"]
+    assert [v.name for v in part.graph.get_collection("trainable_variables")] == [
+        "net/two/w:0",
+        "net/two/b:0",
+    ]
     assert len(graph.get_operations()) == ops
     assert not editor.history.done
 
@@ -359,11 +413,15 @@ def test_an_extract_is_no_edit_of_the_graph_and_nobody_is_told_of_one() -> None:
 
 @pytest.mark.parametrize("cut", ["x:0", "net/one/out:0", "net/one/add"])
 @pytest.mark.sample(3)
-def test_a_live_graph_frozen_from_an_input_on_is_fed_there(mlp: tf.Graph, session: v1.Session, cut: str) -> None:
+def test_a_live_graph_frozen_from_an_input_on_is_fed_there(
+    mlp: tf.Graph, session: v1.Session, cut: str
+) -> None:
     editor = tgw.edit(mlp, session=session)
     names = editor._core.index.names
     first = np.float32(np.random.default_rng(0).normal(size=(2, 3)))
-    between, expected = session.run([cut if ":" in cut else f"{cut}:0", "net/logits:0"], {"x:0": first})
+    between, expected = session.run(
+        [cut if ":" in cut else f"{cut}:0", "net/logits:0"], {"x:0": first}
+    )
     report = editor.freeze("net/logits:0", cut)
     fed = editor.ops(type="Placeholder").ops
     assert len(fed) == 1
@@ -375,28 +433,36 @@ def test_a_live_graph_frozen_from_an_input_on_is_fed_there(mlp: tf.Graph, sessio
     assert np.array_equal(editor.session.run("net/logits:0", {"x:0": first}), expected)
 
 
-def test_a_file_frozen_from_an_input_on_has_a_placeholder_of_its_name(mlp: tf.Graph, tmp_path: Path) -> None:
+def test_a_file_frozen_from_an_input_on_has_a_placeholder_of_its_name(
+    mlp: tf.Graph, tmp_path: Path
+) -> None:
     with initialised(mlp) as session:
         tgw.edit(mlp, session=session).save(tmp_path / "m.meta")
     editor = tgw.edit(tmp_path / "m.meta", checkpoint=tmp_path / "m")
     editor.freeze("net/logits:0", "net/one/out:0")
     assert editor.ops(type="Placeholder").ops == ("net/one/out",)
     assert editor._core.index.shape(editor._core.index.op("net/one/out"), 0) == (None, 4)
-    assert not any(name.startswith("net/one/") for name in editor._core.index.names if name != "net/one/out")
+    assert not any(
+        name.startswith("net/one/") for name in editor._core.index.names if name != "net/one/out"
+    )
     with tf.Graph().as_default() as again:
         tf.import_graph_def(v1.GraphDef(node=editor._core.index.nodes), name="")
     with v1.Session(graph=again) as other:
         assert other.run("net/logits:0", {"net/one/out:0": np.ones((1, 4))}).shape == (1, 4)
 
 
-def test_an_input_that_is_needed_itself_is_read_from_a_placeholder_beside(mlp: tf.Graph, session: v1.Session) -> None:
+def test_an_input_that_is_needed_itself_is_read_from_a_placeholder_beside(
+    mlp: tf.Graph, session: v1.Session
+) -> None:
     editor = tgw.edit(mlp, session=session)
     report = editor.freeze(["net/logits", "net/one/out"], "net/one/out:0")
     assert "'net/one/out_placeholder' stands for 'net/one/out:0' now; feed it." in report.notes
     assert {"net/one/out", "net/one/out_placeholder", "x"} <= set(editor._core.index.names)
 
 
-def test_what_nobody_can_feed_is_no_input_of_a_frozen_graph(mlp: tf.Graph, session: v1.Session) -> None:
+def test_what_nobody_can_feed_is_no_input_of_a_frozen_graph(
+    mlp: tf.Graph, session: v1.Session
+) -> None:
     editor = tgw.edit(mlp, session=session)
     with pytest.raises(GraphEditError, match="leave it out of inputs="):
         editor.freeze("net/logits:0", "net/one/w")
@@ -409,7 +475,9 @@ def test_a_constant_that_was_undone_does_not_come_back_with_its_old_value() -> N
     with tf.Graph().as_default() as graph:
         w = v1.get_variable("w", [], initializer=v1.ones_initializer(), use_resource=True)
         x = v1.placeholder(tf.float32, [], name="x")
-        tf.identity(v1.while_loop(lambda i, _: i < 2, lambda i, v: (i + 1, v * w), [0, x])[1], name="y")
+        tf.identity(
+            v1.while_loop(lambda i, _: i < 2, lambda i, v: (i + 1, v * w), [0, x])[1], name="y"
+        )
     with initialised(graph) as session:
         editor = tgw.edit(graph, session=session)
         for value in (2.0, 3.0):
@@ -425,16 +493,25 @@ def test_a_variable_that_enters_a_loop_is_frozen_in_files_that_store_shapes(tmp_
     with tf.Graph().as_default() as graph:
         w = v1.get_variable("w", [3], initializer=v1.ones_initializer(), use_resource=True)
         x = v1.placeholder(tf.float32, [3], name="x")
-        looped = v1.while_loop(lambda i, _: i < 2, lambda i, v: (i + 1, v * w), [0, x], name="loop")[1]
+        looped = v1.while_loop(
+            lambda i, _: i < 2, lambda i, v: (i + 1, v * w), [0, x], name="loop"
+        )[1]
         tf.cond(tf.reduce_sum(x) > 0, lambda: looped * w, lambda: looped - w, name="y")
     with initialised(graph) as session, graph.as_default():
         v1.train.Saver().save(session, str(tmp_path / "m"))
         ends = {"x": x}, {"y": graph.get_tensor_by_name("y/Merge:0")}
         v1.saved_model.simple_save(session, str(tmp_path / "saved"), *ends)
-    for path, options in ((tmp_path / "m.meta", {"checkpoint": tmp_path / "m"}), (tmp_path / "saved", {})):
+    for path, options in (
+        (tmp_path / "m.meta", {"checkpoint": tmp_path / "m"}),
+        (tmp_path / "saved", {}),
+    ):
         editor = tgw.edit(path, **options)
         frozen = editor.save(tmp_path / "frozen.pb", "x:0", "y/Merge:0", frozen=True)
-        given = run(v1.GraphDef.FromString(frozen.read_bytes()), "y/Merge:0", {"x:0": np.full(3, 2.0, np.float32)})
+        given = run(
+            v1.GraphDef.FromString(frozen.read_bytes()),
+            "y/Merge:0",
+            {"x:0": np.full(3, 2.0, np.float32)},
+        )
         assert given.tolist() == [2.0] * 3
         editor.freeze("y/Merge")
         assert not any(kind == "VarHandleOp" for kind in editor._core.index.types)
@@ -443,21 +520,32 @@ def test_a_variable_that_enters_a_loop_is_frozen_in_files_that_store_shapes(tmp_
 
 
 def test_stripping_removes_regularization_losses_that_no_loss_reads(tmp_path: Path) -> None:
-    """98 of slim's Inception in a collection; in a GraphDef, which has none, they are known by their scope."""
+    """98 of slim's Inception in a collection; in a GraphDef, which has none, they are known by
+    their scope.
+    """
     editor = tgw.edit(INCEPTION)
     path = str(tmp_path / "inception.pb")
     editor.save(path)
     for each in (editor, tgw.edit(path)):
         each.passes.strip_training()
         assert not [name for name in each._core.index.names if "Regularizer/" in name]
-        assert {"net/predictions", "net/InceptionV3/AuxLogits/SpatialSqueeze"} <= each._core.index.ids.keys()
+        assert {
+            "net/predictions",
+            "net/InceptionV3/AuxLogits/SpatialSqueeze",
+        } <= each._core.index.ids.keys()
     asked = tgw.edit(path)
-    kept = next(name for name in asked._core.index.names if name.endswith("Regularizer/l2_regularizer"))
+    kept = next(
+        name for name in asked._core.index.names if name.endswith("Regularizer/l2_regularizer")
+    )
     asked.passes.strip_training(["net/predictions", kept])
-    assert [name for name in asked._core.index.names if name.endswith("Regularizer/l2_regularizer")] == [kept]
+    assert [
+        name for name in asked._core.index.names if name.endswith("Regularizer/l2_regularizer")
+    ] == [kept]
 
 
-def test_regularization_losses_stay_for_a_loss_that_reads_them_and_where_there_is_nothing_else() -> None:
+def test_regularization_losses_stay_for_a_loss_that_reads_them_and_where_there_is_nothing_else() -> (
+    None
+):
     with tf.Graph().as_default() as graph:
         w = v1.get_variable("w", [2], regularizer=lambda w: tf.nn.l2_loss(w, name="penalty"))
         assert tgw.edit(graph)._core.arguments.outputs(None) == ("penalty",)
@@ -483,7 +571,9 @@ def test_a_condition_is_no_result_unless_there_is_nothing_else(*, control_flow_v
 
     def checked(x: Any) -> None:
         tf.debugging.assert_non_negative(x)
-        with tf.control_dependencies([v1.assert_equal(tf.shape(x)[0], 2), v1.Assert(tf.reduce_all(x > 0.0), [x])]):
+        with tf.control_dependencies(
+            [v1.assert_equal(tf.shape(x)[0], 2), v1.Assert(tf.reduce_all(x > 0.0), [x])]
+        ):
             tf.identity(v1.cond(x[0, 0] > 1.0, lambda: x > 1.0, lambda: x > 2.0), "y")
 
     for graph_like in (graph_of(checked), graph_of(checked).as_graph_def()):
@@ -493,7 +583,9 @@ def test_a_condition_is_no_result_unless_there_is_nothing_else(*, control_flow_v
     assert all("assert_non_negative" in name for name in alone)
 
 
-def test_a_loop_whose_gradient_is_stripped_is_written_without_the_counter_of_the_gradient(tmp_path: Path) -> None:
+def test_a_loop_whose_gradient_is_stripped_is_written_without_the_counter_of_the_gradient(
+    tmp_path: Path,
+) -> None:
     v1.disable_control_flow_v2()
     try:
         with tf.Graph().as_default() as graph:
@@ -517,12 +609,16 @@ def test_a_loop_whose_gradient_is_stripped_is_written_without_the_counter_of_the
         assert v1.gradients(loaded.get_tensor_by_name("y:0"), loaded.get_tensor_by_name("x:0"))
 
 
-def test_a_conditional_whose_predicate_is_removed_is_no_context_of_a_meta_graph(tmp_path: Path) -> None:
+def test_a_conditional_whose_predicate_is_removed_is_no_context_of_a_meta_graph(
+    tmp_path: Path,
+) -> None:
     v1.disable_control_flow_v2()
     try:
         with tf.Graph().as_default() as graph:
             x = v1.placeholder(tf.float32, [3], "x")
-            with tf.control_dependencies([v1.debugging.Assert(tf.reduce_all(x > 0), [x], name="check")]):
+            with tf.control_dependencies(
+                [v1.debugging.Assert(tf.reduce_all(x > 0), [x], name="check")]
+            ):
                 tf.identity(x, "y")
     finally:
         v1.enable_control_flow_v2()

@@ -1,4 +1,6 @@
-"""Freezing as a plan: which ops, which constants, what is cut and what is kept; no session, no graph."""
+"""Freezing as a plan: which ops, which constants, what is cut and what is kept; no session, no
+graph.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ def ones(index: GraphIndex) -> object:
 
     def tensor(name: str) -> object:
         attr = index.nodes[index.ids[name]].attr
-        return tf.make_tensor_proto(np.ones([dim.size for dim in attr["shape"].shape.dim]), attr["dtype"].type)
+        return tf.make_tensor_proto(
+            np.ones([dim.size for dim in attr["shape"].shape.dim]), attr["dtype"].type
+        )
 
     return tensor
 
@@ -37,7 +41,9 @@ def test_the_handles_become_constants_under_their_own_names(resource: bool) -> N
     assert (made.cut, made.remaining_state, made.functions) == ((), (), ())
     held = {node.name: node for node in made.nodes}
     assert held["net/one/w"].op == "Const"
-    assert tf.make_ndarray(held["net/one/w"].attr["value"].tensor).tolist() == np.ones([3, 4]).tolist()
+    assert (
+        tf.make_ndarray(held["net/one/w"].attr["value"].tensor).tolist() == np.ones([3, 4]).tolist()
+    )
     assert not any("Assign" in name or "Initializer" in name for name in held)
     assert [node.SerializeToString(deterministic=True) for node in index.nodes] == before
 

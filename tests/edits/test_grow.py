@@ -1,4 +1,6 @@
-"""Growing: what a Python function makes at a tensor, initialised alone; and what an optimiser is to train."""
+"""Growing: what a Python function makes at a tensor, initialised alone; and what an optimiser is to
+train.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,9 @@ def test_a_head_grows_at_a_tensor_and_only_its_variables_are_initialised(
     assert (read([first], session)[0] == 0.5).all()
     assert session.run(grown.outputs, {"x:0": ONES}).sum() == pytest.approx(2)
     assert editor["head"] is grown
-    assert editor.history.lines == ('head = editor.call(at=["net/one/out:0"], function=head, into="head")',)
+    assert editor.history.lines == (
+        'head = editor.call(at=["net/one/out:0"], function=head, into="head")',
+    )
 
 
 def test_a_head_on_a_copy_trains_alone(editor: GraphEditor, session: v1.Session) -> None:
@@ -49,10 +53,14 @@ def test_a_head_on_a_copy_trains_alone(editor: GraphEditor, session: v1.Session)
     frozen = read(copy.variables, session)
     losses = [session.run([loss, step], {"x:0": ONES})[0] for _ in range(3)]
     assert losses[-1] < losses[0]
-    assert all(np.array_equal(*pair) for pair in zip(frozen, read(copy.variables, session), strict=True))
+    assert all(
+        np.array_equal(*pair) for pair in zip(frozen, read(copy.variables, session), strict=True)
+    )
 
 
-def test_undo_hides_what_grew_and_redo_brings_it_back(editor: GraphEditor, session: v1.Session) -> None:
+def test_undo_hides_what_grew_and_redo_brings_it_back(
+    editor: GraphEditor, session: v1.Session
+) -> None:
     before, held = list(editor._core.index.names), editor.graph.get_collection("variables")
     editor.call("net/one/out:0", head, into="head")
     editor.undo()
@@ -77,7 +85,9 @@ def not_initialisable(features: tf.Tensor) -> tf.Tensor:
 
 
 @pytest.mark.parametrize("function", [half, not_initialisable])
-def test_a_function_that_fails_leaves_nothing(editor: GraphEditor, session: v1.Session, function: object) -> None:
+def test_a_function_that_fails_leaves_nothing(
+    editor: GraphEditor, session: v1.Session, function: object
+) -> None:
     names = list(editor._core.index.names)
     held = {key: editor.graph.get_collection(key) for key in editor.graph.get_all_collection_keys()}
     with pytest.raises(GraphEditError):
@@ -109,7 +119,9 @@ def test_an_op_of_which_tensorflow_has_no_python_side_is_no_op_of_the_graph(
         with pytest.raises((error, GraphEditError)):
             editor.call("net/one/out:0", head, into="head")
     assert len(made) == number
-    editor.insert("net/one/out:0", "Identity", into="same")  # makes the Python sides of all that is new
+    editor.insert(
+        "net/one/out:0", "Identity", into="same"
+    )  # makes the Python sides of all that is new
     editor.undo()
     assert editor._core.index.names == names
     editor.call("net/one/out:0", head, into="head")
@@ -125,7 +137,9 @@ def test_an_op_of_which_tensorflow_has_no_python_side_is_no_op_of_the_graph(
         lambda editor: editor.call("net/one/out:0", head, into="other"),
         lambda editor: editor.set_trainable("net/one"),
         lambda editor: editor.undo(),
-        lambda editor: tgw.edit(editor.graph, session=editor.session).clone("x:0", "net/one/out:0", "copy"),
+        lambda editor: tgw.edit(editor.graph, session=editor.session).clone(
+            "x:0", "net/one/out:0", "copy"
+        ),
     ],
 )
 def test_the_function_cannot_edit_the_graph_by_an_editor_and_undo_goes_on(
@@ -139,7 +153,9 @@ def test_the_function_cannot_edit_the_graph_by_an_editor_and_undo_goes_on(
         nested(editor)
         return made
 
-    with pytest.raises(GraphEditError, match=r"A function is making 'head' .* before or after editor\.call"):
+    with pytest.raises(
+        GraphEditError, match=r"A function is making 'head' .* before or after editor\.call"
+    ):
         editor.call("net/one/out:0", function, into="head")
     assert list(editor._core.index.names) == names
     assert list(editor._core.executor.copies) == ["first"]
@@ -168,11 +184,17 @@ def test_what_cannot_grow_is_refused(editor: GraphEditor) -> None:
 
 
 @pytest.mark.parametrize("is_grown", [True, False])
-def test_of_what_a_function_raised_a_refusal_quotes_the_first_sentence(editor: GraphEditor, is_grown: bool) -> None:
+def test_of_what_a_function_raised_a_refusal_quotes_the_first_sentence(
+    editor: GraphEditor, is_grown: bool
+) -> None:
     def branches(x: tf.Tensor) -> tf.Tensor:
-        return x + 1 if tf.reduce_sum(x) > 0 else x  # TensorFlow says in many lines what to do instead
+        return (
+            x + 1 if tf.reduce_sum(x) > 0 else x
+        )  # TensorFlow says in many lines what to do instead
 
-    with pytest.raises(GraphEditError, match=r"OperatorNotAllowedInGraphError.* is not allowed; [^.]*\.$"):
+    with pytest.raises(
+        GraphEditError, match=r"OperatorNotAllowedInGraphError.* is not allowed; [^.]*\.$"
+    ):
         editor.call("x:0", branches, into="head") if is_grown else editor.insert("x:0", branches)
 
 
@@ -199,7 +221,9 @@ def test_nothing_that_is_no_variable_can_be_trained(editor: GraphEditor) -> None
         editor.set_trainable("net/logits")
 
 
-def test_a_function_that_failed_leaves_its_scope_s_name_free(editor: GraphEditor, session: v1.Session) -> None:
+def test_a_function_that_failed_leaves_its_scope_s_name_free(
+    editor: GraphEditor, session: v1.Session
+) -> None:
     def fails(features: tf.Tensor) -> tf.Tensor:
         with v1.variable_scope(None, default_name="inner"):
             head(features)
@@ -210,7 +234,11 @@ def test_a_function_that_failed_leaves_its_scope_s_name_free(editor: GraphEditor
         with pytest.raises(GraphEditError, match="no use"):
             editor.call("net/one/out:0", fails, into="head")
         with pytest.raises(GraphEditError):  # what cannot be initialised fails later
-            editor.call("net/one/out:0", lambda x: x + tf.Variable(v1.placeholder(tf.float32, [])), into="head")
+            editor.call(
+                "net/one/out:0",
+                lambda x: x + tf.Variable(v1.placeholder(tf.float32, [])),
+                into="head",
+            )
     assert list(editor._core.index.names) == names
     assert editor._core.executor.free_scope("head") == "head"
     grown = editor.call("net/one/out:0", head, into="head")
@@ -226,7 +254,9 @@ def test_a_function_that_failed_leaves_its_scope_s_name_free(editor: GraphEditor
     assert set(editor._core.index.names) == {*names, *grown.ops}
 
 
-def test_a_scope_that_somebody_only_entered_is_the_one_that_is_asked_for(editor: GraphEditor) -> None:
+def test_a_scope_that_somebody_only_entered_is_the_one_that_is_asked_for(
+    editor: GraphEditor,
+) -> None:
     with editor.graph.as_default(), tf.name_scope("head"):
         pass
     assert editor.call("net/one/out:0", tf.identity, into="head").ops == ("head/Identity",)
@@ -234,6 +264,8 @@ def test_a_scope_that_somebody_only_entered_is_the_one_that_is_asked_for(editor:
 
 def test_what_grew_says_that_it_follows_no_original(editor: GraphEditor) -> None:
     editor.call("net/one/out:0", head, into="head")
-    with pytest.raises(AttributeError, match="sync: 'head' was grown, and has no original to follow; clone ops"):
+    with pytest.raises(
+        AttributeError, match="sync: 'head' was grown, and has no original to follow; clone ops"
+    ):
         editor["head"].sync()
     assert not hasattr(editor["head"], "nothing")

@@ -21,7 +21,10 @@ from tfgraphwidget.runtime.session import variable_values
 def visible(editor: GraphEditor) -> tuple[list[str], dict[str, list[str]]]:
     """What a person sees: op names, and names in the collections."""
     graph = editor.graph
-    held = {key: [item.name for item in graph.get_collection(key)] for key in graph.get_all_collection_keys()}
+    held = {
+        key: [item.name for item in graph.get_collection(key)]
+        for key in graph.get_all_collection_keys()
+    }
     return list(editor._core.index.names), {key: names for key, names in held.items() if names}
 
 
@@ -47,7 +50,9 @@ def test_undo_and_redo_many_times(editor: GraphEditor) -> None:
         for state in states[-2::-1]:
             editor.undo()
             assert visible(editor)[0] == state[0]
-            assert {k: sorted(v) for k, v in visible(editor)[1].items()} == {k: sorted(v) for k, v in state[1].items()}
+            assert {k: sorted(v) for k, v in visible(editor)[1].items()} == {
+                k: sorted(v) for k, v in state[1].items()
+            }
         for state in states[1:]:
             editor.redo()
             assert visible(editor)[0] == state[0]
@@ -61,7 +66,9 @@ def test_an_undone_name_stays_taken(editor: GraphEditor) -> None:
         editor.clone("x:0", "net/logits:0", "copy")
 
 
-def test_undo_takes_along_what_later_cells_built_on_the_clone(mlp: tf.Graph, editor: GraphEditor) -> None:
+def test_undo_takes_along_what_later_cells_built_on_the_clone(
+    mlp: tf.Graph, editor: GraphEditor
+) -> None:
     before = visible(editor)
     copy = editor.clone("x:0", "net/logits:0", "copy")
     with mlp.as_default():
@@ -92,7 +99,9 @@ def test_nothing_to_undo_is_said(editor: GraphEditor) -> None:
         editor.undo()
 
 
-def test_the_printed_line_does_the_same(editor: GraphEditor, session: v1.Session, batch: np.ndarray) -> None:
+def test_the_printed_line_does_the_same(
+    editor: GraphEditor, session: v1.Session, batch: np.ndarray
+) -> None:
     editor.mark("x:0", "net/logits:0")
     editor.clone()
     (line,) = editor.history.lines
@@ -103,7 +112,9 @@ def test_the_printed_line_does_the_same(editor: GraphEditor, session: v1.Session
     exec(line.replace('into="copy"', 'into="again"'), scope)
     added = {n.removeprefix("again/") for n in set(again._core.index.names) - names}
     assert added == {n.removeprefix("copy/") for n in names if n.startswith("copy/")}
-    assert np.array_equal(*session.run(["net/logits:0", scope["copy"]["net/logits:0"]], {"x:0": batch}))  # type: ignore[index]
+    assert np.array_equal(
+        *session.run(["net/logits:0", scope["copy"]["net/logits:0"]], {"x:0": batch})
+    )  # type: ignore[index]
 
 
 def test_options_are_printed_when_they_are_not_the_default(editor: GraphEditor) -> None:
@@ -145,7 +156,9 @@ def test_a_finalized_graph_is_refused(mlp: tf.Graph, editor: GraphEditor) -> Non
     assert mlp.version == before
 
 
-def test_a_closed_session_is_refused(mlp: tf.Graph, editor: GraphEditor, session: v1.Session) -> None:
+def test_a_closed_session_is_refused(
+    mlp: tf.Graph, editor: GraphEditor, session: v1.Session
+) -> None:
     session.close()
     before = mlp.version
     with pytest.raises(SessionRefused, match="session is closed"):
@@ -154,7 +167,9 @@ def test_a_closed_session_is_refused(mlp: tf.Graph, editor: GraphEditor, session
 
 
 @pytest.mark.parametrize(
-    "without", [(), (0,), slow((69,)), slow((7, 33)), range(70)], ids=["none", "first", "last", "two", "all"]
+    "without",
+    [(), (0,), slow((69,)), slow((7, 33)), range(70)],
+    ids=["none", "first", "last", "two", "all"],
 )
 def test_of_many_variables_those_without_a_value_are_found_in_a_few_runs(
     without: Sequence[int], monkeypatch: pytest.MonkeyPatch
@@ -169,7 +184,9 @@ def test_of_many_variables_those_without_a_value_are_found_in_a_few_runs(
         session.run([v.initializer for k, v in enumerate(variables) if k not in without])
         editor, runs = tgw.edit(graph, session=session), []
         run = v1.Session.run
-        monkeypatch.setattr(v1.Session, "run", lambda *args, **kwargs: runs.append(1) or run(*args, **kwargs))
+        monkeypatch.setattr(
+            v1.Session, "run", lambda *args, **kwargs: runs.append(1) or run(*args, **kwargs)
+        )
         version = graph.version
         if not without:
             editor.clone("x:0", "y:0", "copy")
@@ -182,18 +199,27 @@ def test_of_many_variables_those_without_a_value_are_found_in_a_few_runs(
         assert set(named) <= {f"v{k}" for k in without}
         with_value = variable_values.variables_with_value(session, editor._core.index.variable_defs)
         assert {v.handle for v in with_value} == {f"v{k}" for k in range(70) if k not in without}
-        assert set(named) == {f"v{k}" for k in without} or "'v0', 'v1', 'v2' and others have" in refusal.value.why
+        assert (
+            set(named) == {f"v{k}" for k in without}
+            or "'v0', 'v1', 'v2' and others have" in refusal.value.why
+        )
 
 
-def test_a_file_without_values_refuses_a_clone_with_them_as_a_file(mlp: tf.Graph, tmp_path: Path) -> None:
+def test_a_file_without_values_refuses_a_clone_with_them_as_a_file(
+    mlp: tf.Graph, tmp_path: Path
+) -> None:
     with mlp.as_default():
         v1.train.export_meta_graph(str(tmp_path / "m.meta"))
     editor = tgw.edit(tmp_path / "m.meta")
-    with pytest.raises(SessionRefused, match=r"The file has no value for variable 'net/one/w'.*init=\"initial\""):
+    with pytest.raises(
+        SessionRefused, match=r"The file has no value for variable 'net/one/w'.*init=\"initial\""
+    ):
         editor.clone("x:0", "net/logits:0", "copy")
     assert editor._core.source.graph is None  # TensorFlow was not asked to import it
     value = np.full([4], 7.0, np.float32)
-    copy = editor.clone("x:0", "net/one/out:0", "copy", init={"net/one/w": "initial", "net/one/b": value})
+    copy = editor.clone(
+        "x:0", "net/one/out:0", "copy", init={"net/one/w": "initial", "net/one/b": value}
+    )
     assert len(copy.variables) == 2
 
 
@@ -202,7 +228,8 @@ def test_uninitialised_variables_are_named_and_can_be_initialised_instead(mlp: t
         fresh.run("net/one/w/Assign")
         editor, before = tgw.edit(mlp, session=fresh), mlp.version
         with pytest.raises(
-            SessionRefused, match=r"Variables 'net/one/b', 'net/two/w' and 'net/two/b' have no value.*init=\"initial\""
+            SessionRefused,
+            match=r"Variables 'net/one/b', 'net/two/w' and 'net/two/b' have no value.*init=\"initial\"",
         ):
             editor.clone("x:0", "net/logits:0", "copy")
         with pytest.raises(
@@ -242,7 +269,9 @@ def test_undo_takes_a_saver_along_whole(mlp: tf.Graph, editor: GraphEditor) -> N
     assert visible(editor) == before
 
 
-def test_redo_works_on_a_graph_that_was_finalized_meanwhile(mlp: tf.Graph, editor: GraphEditor) -> None:
+def test_redo_works_on_a_graph_that_was_finalized_meanwhile(
+    mlp: tf.Graph, editor: GraphEditor
+) -> None:
     editor.clone("x:0", "net/logits:0", "copy")
     after = visible(editor)
     mlp.finalize()
@@ -268,7 +297,9 @@ def test_undo_takes_an_optimiser_with_its_slots_along(
         tf.import_graph_def(written, name="")
 
 
-def test_what_was_built_while_it_was_undone_comes_back_with_redo(mlp: tf.Graph, editor: GraphEditor) -> None:
+def test_what_was_built_while_it_was_undone_comes_back_with_redo(
+    mlp: tf.Graph, editor: GraphEditor
+) -> None:
     editor.clone("x:0", "net/logits:0", "copy")
     editor.undo()
     with mlp.as_default():
@@ -287,7 +318,9 @@ def test_a_redo_that_what_was_built_meanwhile_stands_in_the_way_of_names_both_op
     with mlp.as_default():
         tf.identity(mlp.get_tensor_by_name("net/logits:0"), name="late")
     before = visible(editor)
-    with pytest.raises(UnknownName, match="'late' reads 'net/logits', which the edit removes") as refused:
+    with pytest.raises(
+        UnknownName, match="'late' reads 'net/logits', which the edit removes"
+    ) as refused:
         editor.redo()
     assert "connect 'late' to another op or remove it, and make the edit again" in refused.value.why
     assert visible(editor) == before
@@ -313,7 +346,9 @@ def test_an_edit_that_another_editor_took_back_is_not_taken_back_twice(
     assert "first/net/logits" in editor._core.index.ids
 
 
-def test_a_failed_import_hides_nothing(mlp: tf.Graph, editor: GraphEditor, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_import_hides_nothing(
+    mlp: tf.Graph, editor: GraphEditor, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def fail(*_: object) -> None:
         raise RuntimeError("injected")
 
@@ -328,7 +363,9 @@ def test_a_failed_import_hides_nothing(mlp: tf.Graph, editor: GraphEditor, monke
 
 
 @pytest.mark.parametrize(("scope", "name"), [("lambda", "lambda_"), ("editor", "editor_")])
-def test_a_printed_line_is_python_whatever_the_scope(editor: GraphEditor, scope: str, name: str) -> None:
+def test_a_printed_line_is_python_whatever_the_scope(
+    editor: GraphEditor, scope: str, name: str
+) -> None:
     editor.clone("x:0", "net/logits:0", scope)
     assert editor.history.lines[0].startswith(f"{name} = editor.clone(")
     compile(editor.history.to_script().text, "line", "exec")
@@ -370,13 +407,17 @@ def test_a_redo_does_not_mind_the_order_in_which_tensorflow_lists_control_inputs
         with tf.control_dependencies([gate, tf.constant(1.0, name="z")]):
             tf.add(tf.exp(x, name="exp"), x, name="sum")
     editor = tgw.edit(graph)
-    editor.clone([], ["sum:0"], into="copy")  # control inputs ^y and ^copy/z, which TensorFlow lists by their names
+    editor.clone(
+        [], ["sum:0"], into="copy"
+    )  # control inputs ^y and ^copy/z, which TensorFlow lists by their names
     editor.reroute("copy/exp:0", "x:0")
     after = [node.SerializeToString(deterministic=True) for node in graph.as_graph_def().node]
     for _ in range(2):
         editor.history.goto(0)
         editor.history.goto(2)
-        assert [node.SerializeToString(deterministic=True) for node in graph.as_graph_def().node] == after
+        assert [
+            node.SerializeToString(deterministic=True) for node in graph.as_graph_def().node
+        ] == after
 
 
 _EDITS_OF_MEMBERS: dict[str, Callable[[GraphEditor], object]] = {
@@ -389,7 +430,9 @@ _EDITS_OF_MEMBERS: dict[str, Callable[[GraphEditor], object]] = {
 
 
 @pytest.mark.parametrize("edit", _EDITS_OF_MEMBERS.values(), ids=_EDITS_OF_MEMBERS)
-def test_what_is_twice_in_a_collection_is_so_after_an_undo(edit: Callable[[GraphEditor], object]) -> None:
+def test_what_is_twice_in_a_collection_is_so_after_an_undo(
+    edit: Callable[[GraphEditor], object],
+) -> None:
     with tf.Graph().as_default() as graph:
         x = v1.placeholder(tf.float32, [2], name="x")
         w = v1.get_variable("w", [2], use_resource=False)
@@ -406,5 +449,8 @@ def test_what_is_twice_in_a_collection_is_so_after_an_undo(edit: Callable[[Graph
     for change, expected in ((editor.undo, before), (editor.redo, after), (editor.undo, before)):
         change()
         assert visible(editor) == expected
-        members = {key: [member.name for member in entries] for key, entries in editor._core.index.collections.items()}
+        members = {
+            key: [member.name for member in entries]
+            for key, entries in editor._core.index.collections.items()
+        }
         assert {key: names for key, names in members.items() if names} == expected[1]

@@ -39,7 +39,9 @@ def opened(line: tf.Graph) -> tuple[tgw.GraphEditor, v1.Session]:
     return tgw.edit(line, session=session), session
 
 
-def test_a_function_runs_in_the_session_that_ran_before(opened: tuple[tgw.GraphEditor, v1.Session]) -> None:
+def test_a_function_runs_in_the_session_that_ran_before(
+    opened: tuple[tgw.GraphEditor, v1.Session],
+) -> None:
     editor, session = opened
     done = editor.insert("a:0", add_one, "one")
     assert done.changed == ("b",)
@@ -65,7 +67,10 @@ def test_a_function_runs_in_the_session_that_ran_before(opened: tuple[tgw.GraphE
     ],
 )
 def test_an_op_type_does_for_a_function(
-    opened: tuple[tgw.GraphEditor, v1.Session], function: str, options: dict[str, Any], gives: list[Any]
+    opened: tuple[tgw.GraphEditor, v1.Session],
+    function: str,
+    options: dict[str, Any],
+    gives: list[Any],
 ) -> None:
     editor, session = opened
     editor.insert("a:0", function, **options)
@@ -75,7 +80,9 @@ def test_an_op_type_does_for_a_function(
 def test_a_cast_suits_readers_that_take_any_dtype(line: tf.Graph) -> None:
     with line.as_default():
         tf.cast(line.get_tensor_by_name("c:0"), tf.int32, name="whole")
-    with pytest.raises(GraphEditError, match=r"is float16, and op 'whole' reads 'c:0', which is float32"):
+    with pytest.raises(
+        GraphEditError, match=r"is float16, and op 'whole' reads 'c:0', which is float32"
+    ):
         tgw.edit(line).insert("c:0", "Cast", dtype=tf.float16)
 
 
@@ -110,7 +117,9 @@ def test_only_and_never_name_the_readers(diamond: tf.Graph) -> None:
         editor.insert("x:0", add_one, only=["join"])
 
 
-def test_new_variables_are_initialised_and_only_they(editor: tgw.GraphEditor, session: v1.Session) -> None:
+def test_new_variables_are_initialised_and_only_they(
+    editor: tgw.GraphEditor, session: v1.Session
+) -> None:
     old = editor.graph.get_collection("variables")[0]
     fill(old, 0.5, session)
 
@@ -141,7 +150,11 @@ def test_a_table_of_the_function_is_filled(opened: tuple[tgw.GraphEditor, v1.Ses
 
 def test_python_that_an_op_calls_is_kept_alive(opened: tuple[tgw.GraphEditor, v1.Session]) -> None:
     editor, session = opened
-    editor.insert("a:0", lambda tensor: tf.numpy_function(lambda array: array + 1, [tensor], tf.float32), "python")
+    editor.insert(
+        "a:0",
+        lambda tensor: tf.numpy_function(lambda array: array + 1, [tensor], tf.float32),
+        "python",
+    )
     editor.undo()
     editor.redo()
     history = editor._core.executor.history
@@ -150,7 +163,9 @@ def test_python_that_an_op_calls_is_kept_alive(opened: tuple[tgw.GraphEditor, v1
     assert session.run("c:0", X).tolist() == [[12, 12]]
 
 
-def test_a_v2_loop_brings_its_functions(opened: tuple[tgw.GraphEditor, v1.Session], tmp_path: Path) -> None:
+def test_a_v2_loop_brings_its_functions(
+    opened: tuple[tgw.GraphEditor, v1.Session], tmp_path: Path
+) -> None:
     editor, session = opened
 
     def five_times(tensor: tf.Tensor) -> tf.Tensor:
@@ -184,7 +199,9 @@ def decode(files: tf.Tensor) -> tf.Tensor:
     return tf.cast(tf.strings.length(files), tf.float32)[:, None] * tf.ones([1, 2])
 
 
-def test_a_decoder_goes_before_the_input_of_a_file_which_keeps_its_name(line: tf.Graph, tmp_path: Path) -> None:
+def test_a_decoder_goes_before_the_input_of_a_file_which_keeps_its_name(
+    line: tf.Graph, tmp_path: Path
+) -> None:
     editor = tgw.edit(written(line, tmp_path))
     before = saved(editor, tmp_path)
     editor.insert("x:0", decode, spec=tf.TensorSpec([None], tf.string))
@@ -193,7 +210,9 @@ def test_a_decoder_goes_before_the_input_of_a_file_which_keeps_its_name(line: tf
     assert saved(editor, tmp_path) == before
 
 
-def test_a_decoder_in_a_live_graph_reads_a_new_placeholder(opened: tuple[tgw.GraphEditor, v1.Session]) -> None:
+def test_a_decoder_in_a_live_graph_reads_a_new_placeholder(
+    opened: tuple[tgw.GraphEditor, v1.Session],
+) -> None:
     editor, session = opened
     done = editor.insert("x:0", decode, spec=tf.TensorSpec([None], tf.string))
     assert any("'x' is 'x_1' now" in note for note in done.notes)
@@ -202,15 +221,23 @@ def test_a_decoder_in_a_live_graph_reads_a_new_placeholder(opened: tuple[tgw.Gra
     assert session.run("c:0", X).tolist() == [[8, 8]]
 
 
-def test_what_comes_before_the_input_may_only_have_another_shape(opened: tuple[tgw.GraphEditor, v1.Session]) -> None:
+def test_what_comes_before_the_input_may_only_have_another_shape(
+    opened: tuple[tgw.GraphEditor, v1.Session],
+) -> None:
     editor, session = opened
-    editor.insert("x:0", lambda flat: tf.reshape(flat, [-1, 2]), spec=tf.TensorSpec([None], tf.float32))
+    editor.insert(
+        "x:0", lambda flat: tf.reshape(flat, [-1, 2]), spec=tf.TensorSpec([None], tf.float32)
+    )
     assert session.run("c:0", {"x:0": [1, 1, 2, 2]}).tolist() == [[8, 8], [16, 16]]
 
 
 def test_before_the_input_all_readers_go(diamond: tf.Graph) -> None:
-    with pytest.raises(GraphEditError, match=r"Op 'right' would go on reading 'x', which is to be string \(None,\)"):
-        tgw.edit(diamond).insert("x:0", tf.strings.to_number, spec=tf.TensorSpec([None], tf.string), only=["left"])
+    with pytest.raises(
+        GraphEditError, match=r"Op 'right' would go on reading 'x', which is to be string \(None,\)"
+    ):
+        tgw.edit(diamond).insert(
+            "x:0", tf.strings.to_number, spec=tf.TensorSpec([None], tf.string), only=["left"]
+        )
 
 
 @pytest.fixture
@@ -234,7 +261,10 @@ def test_a_function_body_is_edited_as_a_draft(function: Any) -> None:
     editor.undo()
     assert list(editor._core.index.nodes) == before
     editor.insert("scaled:0", lambda t: dense(t[:, None] * tf.ones([1, 2]))[:, 0], "dense")
-    assert [variable.name for variable in editor.to_module().trainable_variables] == ["scale:0", "kernel:0"]
+    assert [variable.name for variable in editor.to_module().trainable_variables] == [
+        "scale:0",
+        "kernel:0",
+    ]
 
 
 def test_what_a_function_body_returns_is_what_the_inserted_function_gives(function: Any) -> None:
@@ -252,7 +282,9 @@ def test_inside_a_while_loop_it_runs_each_time_and_has_a_gradient(while_loop: tf
         editor.insert(f"{body}:0", add_one, "one")
         assert session.run("y:0", {"x:0": 1.0}) == 63
         with while_loop.as_default():
-            slope = tf.gradients(while_loop.get_tensor_by_name("y:0"), while_loop.get_tensor_by_name("x:0"))
+            slope = tf.gradients(
+                while_loop.get_tensor_by_name("y:0"), while_loop.get_tensor_by_name("x:0")
+            )
         assert session.run(slope, {"x:0": 1.0}) == [32.0]
         editor.insert("while/Exit_1:0", add_one, "after")
         assert session.run("y:0", {"x:0": 1.0}) == 64
@@ -270,7 +302,9 @@ def test_inside_a_while_loop_it_runs_each_time_and_has_a_gradient(while_loop: tf
     ],
     ids=["call", "conditional", "loop"],
 )
-def test_functions_of_tensorflow_2_run_inside_a_while_loop(while_loop: tf.Graph, function: Any) -> None:
+def test_functions_of_tensorflow_2_run_inside_a_while_loop(
+    while_loop: tf.Graph, function: Any
+) -> None:
     v1.enable_control_flow_v2()
     body = next(op.name for op in while_loop.get_operations() if op.type == "Mul")
     with v1.Session(graph=while_loop) as session:
@@ -278,7 +312,9 @@ def test_functions_of_tensorflow_2_run_inside_a_while_loop(while_loop: tf.Graph,
         editor.insert(f"{body}:0", function)
         assert session.run("y:0", {"x:0": 1.0}) == 63
         with while_loop.as_default():
-            slope = tf.gradients(while_loop.get_tensor_by_name("y:0"), while_loop.get_tensor_by_name("x:0"))
+            slope = tf.gradients(
+                while_loop.get_tensor_by_name("y:0"), while_loop.get_tensor_by_name("x:0")
+            )
         assert session.run(slope, {"x:0": 1.0}) == [32.0]
 
 
@@ -300,7 +336,9 @@ def looked_up(tensor: tf.Tensor) -> tf.Tensor:
 
 VERBS = {
     "insert": lambda editor, op, function: editor.insert(f"{op}:0", function, "made"),
-    "replace": lambda editor, op, function: editor.replace(op, lambda *given: function(given[0]), "made"),
+    "replace": lambda editor, op, function: editor.replace(
+        op, lambda *given: function(given[0]), "made"
+    ),
 }
 
 
@@ -315,7 +353,10 @@ def test_state_inside_a_loop_or_branch_is_refused_and_nothing_is_made(
     before = graph.as_graph_def()
     with v1.Session(graph=graph) as session:
         editor = tgw.edit(graph, session=session)
-        with pytest.raises(GraphEditError, match=r"cannot be initialized inside of a loop or branch, where '.*' lies;"):
+        with pytest.raises(
+            GraphEditError,
+            match=r"cannot be initialized inside of a loop or branch, where '.*' lies;",
+        ):
             VERBS[verb](editor, inside, function)
         assert graph.as_graph_def() == before
         assert not graph.get_collection("variables")
@@ -348,7 +389,10 @@ def conditional() -> tf.Graph:
     with graph.as_default():
         v1.disable_control_flow_v2()
         x = v1.placeholder(tf.float32, [], name="x")
-        branches = (lambda: tf.multiply(x, 3.0, name="yes")), (lambda: tf.multiply(x, 5.0, name="no"))
+        branches = (
+            (lambda: tf.multiply(x, 3.0, name="yes")),
+            (lambda: tf.multiply(x, 5.0, name="no")),
+        )
         tf.identity(v1.cond(x > 0, *branches), name="y")
     return graph
 
@@ -370,7 +414,9 @@ def test_who_writes_to_a_variable_needs_the_variable() -> None:
     with graph.as_default():
         v1.get_variable("w", [2], initializer=v1.ones_initializer(), use_resource=False)
     editor = tgw.edit(graph, session=initialised(graph))
-    with pytest.raises(GraphEditError, match=r"Op 'w/Assign' writes to the variable 'w:0'.*never=\[\"w/Assign\"\]"):
+    with pytest.raises(
+        GraphEditError, match=r"Op 'w/Assign' writes to the variable 'w:0'.*never=\[\"w/Assign\"\]"
+    ):
         editor.insert("w:0", add_one)
     editor.insert("w:0", add_one, never=["w/Assign"])
     assert editor.session.run("w/read:0").tolist() == [2, 2]
@@ -380,13 +426,18 @@ def test_who_writes_to_a_variable_needs_the_variable() -> None:
     ("function", "why"),
     [
         (lambda t: (t, t), r"The function gives 2 tensors for 'a:0'; let it give one"),
-        (lambda t: t @ tf.ones([3, 3]), r"raised ValueError when it was called on float32 \[None, 2\]: Dimensions"),
+        (
+            lambda t: t @ tf.ones([3, 3]),
+            r"raised ValueError when it was called on float32 \[None, 2\]: Dimensions",
+        ),
         (lambda t: tf.cast(t, tf.int32), r"is int32, and op 'b' reads 'a:0', which is float32"),
         ("Idetity", r"'Idetity' is no op type that takes a tensor; did you mean 'Identity'"),
         (3, "'3' is no function"),
     ],
 )
-def test_what_cannot_be_is_refused_and_the_graph_is_as_it_was(line: tf.Graph, function: Any, why: str) -> None:
+def test_what_cannot_be_is_refused_and_the_graph_is_as_it_was(
+    line: tf.Graph, function: Any, why: str
+) -> None:
     editor, version = tgw.edit(line), line.version
     with pytest.raises(GraphEditError, match=why):
         editor.insert("a:0", function)
@@ -396,7 +447,9 @@ def test_what_cannot_be_is_refused_and_the_graph_is_as_it_was(line: tf.Graph, fu
 
 def test_a_shape_that_a_reader_cannot_take_is_refused(editor: tgw.GraphEditor) -> None:
     version = editor.graph.version
-    with pytest.raises(GraphEditError, match=r"Op 'net/two/MatMul' cannot take 'bad/.*of shape \(None, 5\)"):
+    with pytest.raises(
+        GraphEditError, match=r"Op 'net/two/MatMul' cannot take 'bad/.*of shape \(None, 5\)"
+    ):
         editor.insert("net/one/out:0", lambda t: tf.concat([t, t[:, :1]], 1), "bad")
     assert editor.graph.version == version
 
@@ -410,18 +463,24 @@ def test_an_op_that_gives_several_tensors_must_be_told_which() -> None:
     graph = tf.Graph()
     with graph.as_default():
         tf.identity(tf.split(tf.ones([2, 2]), 2, name="parts")[1], name="y")
-    with pytest.raises(GraphEditError, match=r"'parts' has 2 output tensors \('parts:0' and 'parts:1'\)"):
+    with pytest.raises(
+        GraphEditError, match=r"'parts' has 2 output tensors \('parts:0' and 'parts:1'\)"
+    ):
         tgw.edit(graph).insert("parts", add_one)
     tgw.edit(graph).insert("parts:1", add_one)
 
 
-def test_a_scope_stands_for_its_only_result(editor: tgw.GraphEditor, session: v1.Session, batch: np.ndarray) -> None:
+def test_a_scope_stands_for_its_only_result(
+    editor: tgw.GraphEditor, session: v1.Session, batch: np.ndarray
+) -> None:
     before = session.run("net/two/out:0", {"x:0": batch})
     editor.insert("net/two/", add_one)
     assert np.allclose(session.run("net/logits:0", {"x:0": batch}), before + 1)
 
 
-def test_finalized_graphs_and_closed_sessions_are_refused(opened: tuple[tgw.GraphEditor, v1.Session]) -> None:
+def test_finalized_graphs_and_closed_sessions_are_refused(
+    opened: tuple[tgw.GraphEditor, v1.Session],
+) -> None:
     editor, session = opened
     session.close()
     with pytest.raises(SessionRefused):
@@ -431,7 +490,9 @@ def test_finalized_graphs_and_closed_sessions_are_refused(opened: tuple[tgw.Grap
         tgw.edit(editor.graph).insert("a:0", add_one)
 
 
-def test_an_op_that_tensorflow_does_not_know_is_no_hindrance(line: tf.Graph, tmp_path: Path) -> None:
+def test_an_op_that_tensorflow_does_not_know_is_no_hindrance(
+    line: tf.Graph, tmp_path: Path
+) -> None:
     graph_def = line.as_graph_def()
     graph_def.node.add(name="custom", op="NobodyKnowsThis", input=["b"])
     (tmp_path / "custom.pb").write_bytes(graph_def.SerializeToString())
@@ -451,7 +512,9 @@ def test_the_printed_line_makes_an_equal_command(line: tf.Graph, tmp_path: Path)
     for call in editor.history.to_script().text.splitlines():
         if "insert(" in call:
             exec(call, {"editor": again, "add_one": add_one, "decode": decode})
-    assert [step.command for step in again.history.done] == [step.command for step in editor.history.done]
+    assert [step.command for step in again.history.done] == [
+        step.command for step in editor.history.done
+    ]
     assert saved(again, tmp_path) == saved(editor, tmp_path)
 
 
@@ -489,7 +552,9 @@ def test_an_edit_that_is_made_again_after_it_failed_gives_first_values_to_what_i
 
     editor = tgw.edit(mlp, session=session)
     batch = {"x:0": np.ones((2, 3))}
-    monkeypatch.setattr(traced_ops, "check_initializers", lambda *_: None)  # it initialises what is in another graph
+    monkeypatch.setattr(
+        traced_ops, "check_initializers", lambda *_: None
+    )  # it initialises what is in another graph
     with monkeypatch.context() as patched:
         patched.setattr(owner, step, fail)
         with pytest.raises(MemoryError):

@@ -1,4 +1,6 @@
-"""Copies kept up to date through what a clone gives: sync, sync_op, drift, savers; and `tgw.sync` between models."""
+"""Copies kept up to date through what a clone gives: sync, sync_op, drift, savers; and `tgw.sync`
+between models.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ from tfgraphwidget.errors import GraphEditError, NotAGraph, NothingTo, SessionRe
 ONES = np.ones((2, 3), np.float32)
 
 
-def test_a_target_network_follows_when_it_is_synced(editor: GraphEditor, session: v1.Session) -> None:
+def test_a_target_network_follows_when_it_is_synced(
+    editor: GraphEditor, session: v1.Session
+) -> None:
     copy = editor.clone("x:0", "net/logits:0", "target")
     w = editor.graph.get_collection("variables")[0]
     fill(w, 2.0, session)
@@ -51,7 +55,9 @@ def test_the_ops_of_a_sync_go_with_undo(editor: GraphEditor) -> None:
     assert list(editor._core.index.names) == before
 
 
-def test_a_copy_in_another_graph_is_synced_from_session_to_session(editor: GraphEditor, session: v1.Session) -> None:
+def test_a_copy_in_another_graph_is_synced_from_session_to_session(
+    editor: GraphEditor, session: v1.Session
+) -> None:
     other = tf.Graph()
     with v1.Session(graph=other) as elsewhere:
         copy = editor.clone("x:0", "net/logits:0", "copy", graph=other, session=elsewhere)
@@ -63,7 +69,9 @@ def test_a_copy_in_another_graph_is_synced_from_session_to_session(editor: Graph
             assert copy.sync_op
 
 
-def test_another_session_and_another_process(editor: GraphEditor, session: v1.Session, tmp_path: Path) -> None:
+def test_another_session_and_another_process(
+    editor: GraphEditor, session: v1.Session, tmp_path: Path
+) -> None:
     copy = editor.clone("x:0", "net/logits:0", "copy")
     fill(editor.graph.get_collection("variables")[0], 2.0, session)
     with v1.Session(graph=editor.graph) as second:
@@ -81,7 +89,9 @@ def test_a_saver_of_the_copy_writes_what_the_original_s_restores(
 ) -> None:
     copy = editor.clone("x:0", "net/logits:0", "copy")
     fill(copy.variables[0], 5.0, session)
-    originals = [v for v in editor.graph.get_collection("variables") if not v.name.startswith("copy/")]
+    originals = [
+        v for v in editor.graph.get_collection("variables") if not v.name.startswith("copy/")
+    ]
     with editor.graph.as_default():
         path = copy.saver().save(session, f"{tmp_path}/copy")
         v1.train.Saver(originals).restore(session, path)
@@ -96,13 +106,17 @@ def test_without_variables_there_is_nothing_to_sync(editor: GraphEditor) -> None
             act()
 
 
-def test_the_first_layers_are_brought_into_another_model(editor: GraphEditor, mlp: tf.Graph) -> None:
+def test_the_first_layers_are_brought_into_another_model(
+    editor: GraphEditor, mlp: tf.Graph
+) -> None:
     second = tf.Graph()
     with second.as_default():
         tf.import_graph_def(mlp.as_graph_def(), name="")
     with initialised(mlp) as ours, v1.Session(graph=second) as theirs:
         source = tgw.edit(mlp, session=ours)
-        theirs.run([op for op in second.get_operations() if op.type in {"Assign", "AssignVariableOp"}])
+        theirs.run(
+            [op for op in second.get_operations() if op.type in {"Assign", "AssignVariableOp"}]
+        )
         target = tgw.edit(second, session=theirs)
         fill(mlp.get_collection("variables")[0], 0.5, ours)
         before = theirs.run("net/logits:0", {"x:0": ONES})
@@ -133,4 +147,7 @@ def test_an_original_without_a_value_is_named(mlp: tf.Graph) -> None:
         before = read(copy.variables, session)
         with pytest.raises(SessionRefused, match="net/one/w"):
             copy.sync()
-        assert all(np.array_equal(*pair) for pair in zip(before, read(copy.variables, session), strict=True))
+        assert all(
+            np.array_equal(*pair)
+            for pair in zip(before, read(copy.variables, session), strict=True)
+        )

@@ -1,4 +1,6 @@
-"""The modes of a clone: which variables are its own, what they hold, what it reads, how many copies, and where."""
+"""The modes of a clone: which variables are its own, what they hold, what it reads, how many
+copies, and where.
+"""
 
 from __future__ import annotations
 
@@ -20,13 +22,25 @@ def values(copy: object, session: v1.Session) -> dict[str, np.ndarray]:
     """The copy's variables by their originals' names."""
     variables = copy.variables  # type: ignore[attr-defined]
     scope = copy.scope  # type: ignore[attr-defined]
-    return dict(zip([v.name.removeprefix(f"{scope}/") for v in variables], read(variables, session), strict=True))
+    return dict(
+        zip(
+            [v.name.removeprefix(f"{scope}/") for v in variables],
+            read(variables, session),
+            strict=True,
+        )
+    )
 
 
 @pytest.mark.parametrize("meant", ["net/one/w", "net/one/w:0"])
-def test_one_variable_can_be_shared_and_the_rest_owned(editor: GraphEditor, session: v1.Session, meant: str) -> None:
+def test_one_variable_can_be_shared_and_the_rest_owned(
+    editor: GraphEditor, session: v1.Session, meant: str
+) -> None:
     copy = editor.clone("x:0", "net/logits:0", "copy", variables={meant: "shared"})
-    assert [v.name for v in copy.variables] == ["copy/net/one/b:0", "copy/net/two/w:0", "copy/net/two/b:0"]
+    assert [v.name for v in copy.variables] == [
+        "copy/net/one/b:0",
+        "copy/net/two/w:0",
+        "copy/net/two/b:0",
+    ]
     assert copy.shared == ("net/one/w",)
     shared = next(v for v in editor.graph.get_collection("variables") if v.name == "net/one/w:0")
     fill(shared, 0.25, session)
@@ -35,7 +49,9 @@ def test_one_variable_can_be_shared_and_the_rest_owned(editor: GraphEditor, sess
 
 def test_a_scope_or_a_selection_says_which_variables_are_shared(editor: GraphEditor) -> None:
     by_scope = editor.clone("x:0", "net/logits:0", "a", variables={"net/one": "shared"})
-    by_selection = editor.clone("x:0", "net/logits:0", "b", variables={editor.ops(scope="net/one"): "shared"})
+    by_selection = editor.clone(
+        "x:0", "net/logits:0", "b", variables={editor.ops(scope="net/one"): "shared"}
+    )
     assert by_scope.shared == by_selection.shared == ("net/one/w", "net/one/b")
 
 
@@ -55,7 +71,9 @@ def test_values_from_a_checkpoint(editor: GraphEditor, session: v1.Session, tmp_
         assert np.array_equal(value, saved[name])
 
 
-def test_a_checkpoint_that_lacks_a_value_is_refused(editor: GraphEditor, session: v1.Session, tmp_path: Path) -> None:
+def test_a_checkpoint_that_lacks_a_value_is_refused(
+    editor: GraphEditor, session: v1.Session, tmp_path: Path
+) -> None:
     with editor.graph.as_default():
         some = [v for v in editor.graph.get_collection("variables") if v.name != "net/two/b:0"]
         path = v1.train.Saver(some).save(session, f"{tmp_path}/model")
@@ -71,11 +89,15 @@ def test_a_checkpoint_that_is_not_there_is_refused(editor: GraphEditor, path: st
         editor.clone("x:0", "net/logits:0", "copy", init=path)
 
 
-def test_given_values_and_words_for_single_variables(editor: GraphEditor, session: v1.Session) -> None:
+def test_given_values_and_words_for_single_variables(
+    editor: GraphEditor, session: v1.Session
+) -> None:
     for variable in editor.graph.get_collection("variables"):
         fill(variable, 3.0, session)
     given = np.full((3, 4), 0.5)
-    copy = editor.clone("x:0", "net/logits:0", "copy", init={"net/one/w:0": given, "net/one/b": "initial"})
+    copy = editor.clone(
+        "x:0", "net/logits:0", "copy", init={"net/one/w:0": given, "net/one/b": "initial"}
+    )
     found = values(copy, session)
     shape = found["net/one/w:0"].shape
     assert np.array_equal(found["net/one/w:0"], np.full(shape, 0.5))
@@ -92,14 +114,18 @@ def test_given_values_and_words_for_single_variables(editor: GraphEditor, sessio
         ({"net/one/nothing": 1.0}, "no op"),
     ],
 )
-def test_a_value_that_does_not_fit_is_refused(editor: GraphEditor, init: dict[str, object], why: str) -> None:
+def test_a_value_that_does_not_fit_is_refused(
+    editor: GraphEditor, init: dict[str, object], why: str
+) -> None:
     before = len(editor.graph.get_operations())
     with pytest.raises(GraphEditError, match=why):
         editor.clone("x:0", "net/logits:0", "copy", init=init)
     assert len(editor.graph.get_operations()) == before
 
 
-def test_the_values_of_initialisers_with_a_seed_are_the_original_s_and_reseed_draws_others() -> None:
+def test_the_values_of_initialisers_with_a_seed_are_the_original_s_and_reseed_draws_others() -> (
+    None
+):
     graph = tf.Graph()
     with graph.as_default():
         x = v1.placeholder(tf.float32, [None, 3], name="x")
@@ -117,7 +143,9 @@ def test_the_values_of_initialisers_with_a_seed_are_the_original_s_and_reseed_dr
         assert np.array_equal(read(same.variables, session)[0], original)
 
 
-def test_replaced_inputs_are_read_in_the_place_of_the_originals(editor: GraphEditor, session: v1.Session) -> None:
+def test_replaced_inputs_are_read_in_the_place_of_the_originals(
+    editor: GraphEditor, session: v1.Session
+) -> None:
     with editor.graph.as_default():
         other = v1.placeholder(tf.float32, [None, 3], name="other")
     copy = editor.clone("x:0", "net/logits:0", "copy", replace={"x:0": other})
@@ -132,7 +160,9 @@ def test_a_tensor_inside_can_be_replaced(editor: GraphEditor, session: v1.Sessio
         hidden = tf.zeros([2, shape[1]], name="hidden")
     copy = editor.clone(None, "net/logits:0", "copy", replace={"net/one/out:0": hidden})
     assert "net/one/w" not in copy
-    assert not np.array_equal(session.run(copy["net/logits:0"]), session.run("net/logits:0", {"x:0": ONES}))
+    assert not np.array_equal(
+        session.run(copy["net/logits:0"]), session.run("net/logits:0", {"x:0": ONES})
+    )
 
 
 @pytest.mark.parametrize(
@@ -143,7 +173,9 @@ def test_a_tensor_inside_can_be_replaced(editor: GraphEditor, session: v1.Sessio
         (lambda: tf.zeros([2], name="z"), "tf.reshape"),
     ],
 )
-def test_a_tensor_that_cannot_stand_for_another_is_refused(editor: GraphEditor, make: object, why: str) -> None:
+def test_a_tensor_that_cannot_stand_for_another_is_refused(
+    editor: GraphEditor, make: object, why: str
+) -> None:
     with editor.graph.as_default():
         z = make()  # type: ignore[operator]
     before = editor.graph.version
@@ -172,7 +204,8 @@ def test_no_placeholder_stands_for_a_shared_variable(
     copy = editor.clone("x:0", "net/logits:0", "copy", placeholders=True, variables=variables)  # type: ignore[arg-type]
     assert copy.report.placeholders == (("x:0", "x"),)
     assert np.array_equal(
-        session.run(copy["net/logits:0"], {copy["x:0"]: ONES}), session.run("net/logits:0", {"x:0": ONES})
+        session.run(copy["net/logits:0"], {copy["x:0"]: ONES}),
+        session.run("net/logits:0", {"x:0": ONES}),
     )
 
 
@@ -185,14 +218,18 @@ def test_a_placeholder_for_the_second_output_and_one_for_a_resource() -> None:
         read_it = tf.raw_ops.ReadVariableOp(resource=held, dtype=tf.float32)
         tf.multiply(parts[1] * parts[1], read_it, name="y")
     with initialised(graph) as session:
-        copy = tgw.edit(graph, session=session).clone(["parts:1", "held:0"], "y", "copy", placeholders=True)
+        copy = tgw.edit(graph, session=session).clone(
+            ["parts:1", "held:0"], "y", "copy", placeholders=True
+        )
         assert copy["parts:1"].op.type == copy["held:0"].op.type == "Placeholder"
         assert copy["y:0"].shape.as_list() == [2]
         with graph.as_default():
             assert tf.gradients(copy["y:0"], copy["parts:1"])[0] is not None
 
 
-def test_several_copies_are_independent_of_each_other(editor: GraphEditor, session: v1.Session) -> None:
+def test_several_copies_are_independent_of_each_other(
+    editor: GraphEditor, session: v1.Session
+) -> None:
     copies = editor.clone("x:0", "net/logits:0", "tower", times=3)
     assert [copy.scope for copy in copies] == ["tower_0", "tower_1", "tower_2"]
     fill(copies[1].variables[0], 0.0, session)
@@ -200,23 +237,32 @@ def test_several_copies_are_independent_of_each_other(editor: GraphEditor, sessi
     assert np.array_equal(outs[0], outs[2])
     assert not np.array_equal(outs[0], outs[1])
     assert len(editor.history.done) == 1
-    assert editor.undo() == 'tower = editor.clone(inputs=["x:0"], outputs=["net/logits:0"], into="tower", times=3)'
+    assert (
+        editor.undo()
+        == 'tower = editor.clone(inputs=["x:0"], outputs=["net/logits:0"], into="tower", times=3)'
+    )
     assert editor._core.executor.copies == {}
 
 
 def test_each_copy_stands_on_its_device(editor: GraphEditor) -> None:
-    copies = editor.clone("x:0", "net/logits:0", "tower", devices=["/device:CPU:0", "/device:CPU:1"])
+    copies = editor.clone(
+        "x:0", "net/logits:0", "tower", devices=["/device:CPU:0", "/device:CPU:1"]
+    )
     assert {copies[1]["net/logits:0"].op.device, copies[1].variables[0].device} == {"/device:CPU:1"}
     assert copies[0]["net/logits:0"].device == "/device:CPU:0"
 
 
 def test_one_device_for_all_or_by_scope_and_by_device(editor: GraphEditor) -> None:
     whole = editor.clone("x:0", "net/logits:0", "whole", device="/device:CPU:0")
-    assert {editor.graph.get_operation_by_name(name).device for name in whole.ops} == {"/device:CPU:0"}
+    assert {editor.graph.get_operation_by_name(name).device for name in whole.ops} == {
+        "/device:CPU:0"
+    }
     part = editor.clone("x:0", "net/logits:0", "part", device={"net/two": "/device:CPU:0"})
     assert part["net/two/w"].device == "/device:CPU:0"
     assert part["net/one/w"].device == ""
-    again = editor.clone("x:0", part["net/logits:0"], "again", device={"/device:CPU:0": "/device:CPU:1"})
+    again = editor.clone(
+        "x:0", part["net/logits:0"], "again", device={"/device:CPU:0": "/device:CPU:1"}
+    )
     assert again["part/net/two/w"].device == "/device:CPU:1"
 
 
@@ -227,7 +273,9 @@ def test_src_scope_is_replaced_by_into(editor: GraphEditor) -> None:
         editor.clone("x:0", "net/logits:0", "other", src_scope="net/two")
 
 
-def test_a_selection_is_copied_with_what_makes_it_whole(editor: GraphEditor, session: v1.Session) -> None:
+def test_a_selection_is_copied_with_what_makes_it_whole(
+    editor: GraphEditor, session: v1.Session
+) -> None:
     copy = editor.clone(editor.ops(scope="net"), into="copy")
     assert editor.history.lines == ("copy = editor.clone(editor.ops(scope='net'), into=\"copy\")",)
     assert copy.outside == ("x:0",)

@@ -1,4 +1,6 @@
-"""Ops of old graphs come into new graphs, functions and converted models as ops of today that give the same numbers."""
+"""Ops of old graphs come into new graphs, functions and converted models as ops of today that give
+the same numbers.
+"""
 
 from __future__ import annotations
 
@@ -27,8 +29,16 @@ def symmetric(*batch: int) -> np.ndarray:
 
 
 def batch_norm(*, is_scaled: bool) -> Callable[[tf.Tensor], tf.Tensor]:
-    rest = {"m": numbers(3), "v": numbers(3), "beta": numbers(3), "gamma": numbers(3), "variance_epsilon": 0.01}
-    return lambda x: raw.BatchNormWithGlobalNormalization(t=x, scale_after_normalization=is_scaled, **rest)
+    rest = {
+        "m": numbers(3),
+        "v": numbers(3),
+        "beta": numbers(3),
+        "gamma": numbers(3),
+        "variance_epsilon": 0.01,
+    }
+    return lambda x: raw.BatchNormWithGlobalNormalization(
+        t=x, scale_after_normalization=is_scaled, **rest
+    )
 
 
 def batch_norm_gradient(*, is_scaled: bool) -> Callable[[tf.Tensor], tuple[tf.Tensor, ...]]:
@@ -46,15 +56,22 @@ CASES: dict[str, tuple[Callable[[tf.Tensor], object], np.ndarray]] = {
         numbers(2, 4, 4, 3),
     ),
     "AdjustContrast of bytes": (
-        lambda x: raw.AdjustContrast(images=x, contrast_factor=2.0, min_value=10.0, max_value=200.0),
+        lambda x: raw.AdjustContrast(
+            images=x, contrast_factor=2.0, min_value=10.0, max_value=200.0
+        ),
         (numbers(2, 4, 4, 3) * 255).astype(np.uint8),
     ),
     "BatchNormWithGlobalNormalization": (batch_norm(is_scaled=True), numbers(2, 4, 4, 3)),
-    "BatchNormWithGlobalNormalization without gamma": (batch_norm(is_scaled=False), numbers(2, 4, 4, 3)),
+    "BatchNormWithGlobalNormalization without gamma": (
+        batch_norm(is_scaled=False),
+        numbers(2, 4, 4, 3),
+    ),
     "its gradient": (batch_norm_gradient(is_scaled=True), numbers(2, 4, 4, 3)),
     "its gradient without gamma": (batch_norm_gradient(is_scaled=False), numbers(2, 4, 4, 3)),
     "Conv3DBackpropFilter": (
-        lambda x: raw.Conv3DBackpropFilter(input=x, filter=FILTER, out_backprop=CUBE, strides=[1] * 5, padding="SAME"),
+        lambda x: raw.Conv3DBackpropFilter(
+            input=x, filter=FILTER, out_backprop=CUBE, strides=[1] * 5, padding="SAME"
+        ),
         numbers(1, 4, 4, 4, 3),
     ),
     "Conv3DBackpropInput": (
@@ -84,12 +101,20 @@ CASES: dict[str, tuple[Callable[[tf.Tensor], object], np.ndarray]] = {
     ),
     "BatchMatrixDiag": (lambda x: raw.BatchMatrixDiag(diagonal=x), numbers(2, 3)),
     "BatchMatrixDiagPart": (lambda x: raw.BatchMatrixDiagPart(input=x), numbers(2, 3, 3)),
-    "BatchMatrixSetDiag": (lambda x: raw.BatchMatrixSetDiag(input=x, diagonal=DIAGONAL), numbers(2, 3, 3)),
+    "BatchMatrixSetDiag": (
+        lambda x: raw.BatchMatrixSetDiag(input=x, diagonal=DIAGONAL),
+        numbers(2, 3, 3),
+    ),
     "QuantizeAndDequantize": (
-        lambda x: raw.QuantizeAndDequantize(input=x, num_bits=4, range_given=True, input_min=-0.5, input_max=0.5),
+        lambda x: raw.QuantizeAndDequantize(
+            input=x, num_bits=4, range_given=True, input_min=-0.5, input_max=0.5
+        ),
         numbers(5, 5) - 0.5,
     ),
-    "RandomPoisson": (lambda x: raw.RandomPoisson(shape=[5], rate=x, seed=1, seed2=2), numbers(2) * 5),
+    "RandomPoisson": (
+        lambda x: raw.RandomPoisson(shape=[5], rate=x, seed=1, seed2=2),
+        numbers(2) * 5,
+    ),
     "Sum over a matrix of axes": (lambda x: raw.Sum(input=x, axis=[[0]]), numbers(3, 2)),
     "Mean over axes that are computed": (
         lambda x: raw.Mean(input=x, axis=tf.reshape(tf.range(2), [1, 2]), keep_dims=True),
@@ -98,7 +123,9 @@ CASES: dict[str, tuple[Callable[[tf.Tensor], object], np.ndarray]] = {
 }
 
 
-def graph_of(compute: Callable[[tf.Tensor], object], value: np.ndarray) -> tuple[v1.GraphDef, list[str]]:
+def graph_of(
+    compute: Callable[[tf.Tensor], object], value: np.ndarray
+) -> tuple[v1.GraphDef, list[str]]:
     """A graph of version 1 that computes something of "x", and the names of the results."""
 
     def build() -> list[str]:
@@ -108,7 +135,9 @@ def graph_of(compute: Callable[[tf.Tensor], object], value: np.ndarray) -> tuple
     return old_graph(1, build)
 
 
-def run(graph_def: v1.GraphDef, fetches: list[str], feeds: dict[str, np.ndarray]) -> list[np.ndarray]:
+def run(
+    graph_def: v1.GraphDef, fetches: list[str], feeds: dict[str, np.ndarray]
+) -> list[np.ndarray]:
     """What plain TensorFlow computes."""
     with tf.Graph().as_default() as graph:
         tf.import_graph_def(graph_def, name="")
@@ -140,9 +169,17 @@ def test_an_old_op_gives_the_same_numbers_in_a_new_graph(case: str, tmp_path) ->
 @pytest.mark.parametrize(
     ("compute", "value", "wanted"),
     [
-        (lambda x: raw.TopK(input=x, k=2), [[1, 3, 2], [6, 4, 5]], [[[3, 2], [6, 5]], [[1, 2], [0, 2]]]),
+        (
+            lambda x: raw.TopK(input=x, k=2),
+            [[1, 3, 2], [6, 4, 5]],
+            [[[3, 2], [6, 5]], [[1, 2], [0, 2]]],
+        ),
         (lambda x: raw.TileGrad(input=x, multiples=[2, 3]), np.ones((4, 6)), [np.full((2, 2), 6)]),
-        (lambda x: raw.BatchFFT(input=tf.cast(x, tf.complex64)), [[1, 2, 3, 4]], [np.fft.fft([[1, 2, 3, 4]])]),
+        (
+            lambda x: raw.BatchFFT(input=tf.cast(x, tf.complex64)),
+            [[1, 2, 3, 4]],
+            [np.fft.fft([[1, 2, 3, 4]])],
+        ),
     ],
     ids=["TopK", "TileGrad", "BatchFFT"],
 )
@@ -163,7 +200,9 @@ def test_an_old_op_in_a_loop_stays_in_it() -> None:
         normalize = batch_norm(is_scaled=True)
         with v1.variable_scope("loop"):
             x = v1.placeholder(tf.float32, [None, 4, 4, 3], name="x")
-            _, result = v1.while_loop(lambda k, _: k < 3, lambda k, y: (k + 1, normalize(y)), [0, x])
+            _, result = v1.while_loop(
+                lambda k, _: k < 3, lambda k, y: (k + 1, normalize(y)), [0, x]
+            )
         return [result.name]
 
     v1.disable_control_flow_v2()
@@ -187,16 +226,22 @@ def test_a_placeholder_of_unknown_shape_stays_one_in_a_new_graph() -> None:
 
 
 def test_an_op_without_a_successor_is_refused_by_its_name() -> None:
-    old, _ = graph_of(lambda x: raw.RandomCrop(image=x, size=tf.constant([2, 2], tf.int64)), numbers(4, 4, 3))
+    old, _ = graph_of(
+        lambda x: raw.RandomCrop(image=x, size=tf.constant([2, 2], tf.int64)), numbers(4, 4, 3)
+    )
     editor = tgw.edit(new_graph_def())
-    with pytest.raises(NotClonable, match=r"Op 'RandomCrop' is of type 'RandomCrop', which TensorFlow ended at"):
+    with pytest.raises(
+        NotClonable, match=r"Op 'RandomCrop' is of type 'RandomCrop', which TensorFlow ended at"
+    ):
         editor.add(old, into="old")
     assert "old/x" not in editor._core.index.ids
 
 
 def test_an_old_op_runs_in_a_function() -> None:
     old, results = graph_of(batch_norm(is_scaled=True), numbers(1, 2, 2, 3))
-    function = tf.function(lambda a: a * 2).get_concrete_function(tf.TensorSpec([None, 2, 2, 3], name="a"))
+    function = tf.function(lambda a: a * 2).get_concrete_function(
+        tf.TensorSpec([None, 2, 2, 3], name="a")
+    )
     editor = tgw.edit(function)
     editor.add(old, into="old", connect={"x:0": "mul:0"})
     value = numbers(1, 2, 2, 3)

@@ -1,4 +1,6 @@
-"""Clones into another graph: with a session of their own, functions, collections and values carried along."""
+"""Clones into another graph: with a session of their own, functions, collections and values carried
+along.
+"""
 
 from __future__ import annotations
 
@@ -15,13 +17,17 @@ from tfgraphwidget.errors import NameTaken, NotClonable
 ONES = np.ones((2, 3), np.float32)
 
 
-def test_the_copy_runs_in_the_other_session_with_the_trained_values(editor: GraphEditor, session: v1.Session) -> None:
+def test_the_copy_runs_in_the_other_session_with_the_trained_values(
+    editor: GraphEditor, session: v1.Session
+) -> None:
     fill(editor.graph.get_collection("variables")[0], 0.5, session)
     other = tf.Graph()
     with v1.Session(graph=other) as elsewhere:
         copy = editor.clone("x:0", "net/logits:0", "copy", graph=other, session=elsewhere)
         assert copy["x:0"].graph is other
-        assert [v.name for v in other.get_collection("trainable_variables")] == [v.name for v in copy.variables]
+        assert [v.name for v in other.get_collection("trainable_variables")] == [
+            v.name for v in copy.variables
+        ]
         there = elsewhere.run(copy["net/logits:0"], {copy["x:0"]: ONES})
         assert np.array_equal(there, session.run("net/logits:0", {"x:0": ONES}))
 
@@ -31,7 +37,9 @@ def test_without_a_scope_the_names_stay(editor: GraphEditor, session: v1.Session
     with v1.Session(graph=other) as elsewhere:
         copy = editor.clone("x:0", "net/logits:0", "", graph=other, session=elsewhere)
         assert copy["net/logits:0"].name == "net/logits:0"
-        assert [v.name for v in copy.variables] == [v.name for v in editor.graph.get_collection("variables")]
+        assert [v.name for v in copy.variables] == [
+            v.name for v in editor.graph.get_collection("variables")
+        ]
         with pytest.raises(NameTaken, match="already"):
             editor.clone("x:0", "net/logits:0", "", graph=other, session=elsewhere)
 
@@ -70,7 +78,9 @@ def test_control_inputs_and_colocation_that_stay_behind_are_told(editor: GraphEd
             tf.negative(x, name="y")
     other = tf.Graph()
     with v1.Session(graph=graph) as session, v1.Session(graph=other) as elsewhere:
-        copy = tgw.edit(graph, session=session).clone("x:0", "y:0", "copy", graph=other, session=elsewhere)
+        copy = tgw.edit(graph, session=session).clone(
+            "x:0", "y:0", "copy", graph=other, session=elsewhere
+        )
         assert any("'step'" in sentence for sentence in copy.report.dropped)
         assert any("'anchor'" in sentence for sentence in copy.report.dropped)
         assert elsewhere.run(copy["y:0"], {copy["x:0"]: [1, 2]}).tolist() == [-1, -2]
@@ -97,7 +107,9 @@ def doubled(x: tf.Tensor) -> tf.Tensor:
 def test_functions_go_along_with_those_that_they_call() -> None:
     graph, other = calling(doubled), tf.Graph()
     with v1.Session(graph=graph) as session, v1.Session(graph=other) as elsewhere:
-        copy = tgw.edit(graph, session=session).clone("x:0", "y:0", "copy", graph=other, session=elsewhere)
+        copy = tgw.edit(graph, session=session).clone(
+            "x:0", "y:0", "copy", graph=other, session=elsewhere
+        )
         expected = session.run("y:0", {"x:0": [1, 2]})
         assert np.array_equal(elsewhere.run(copy["y:0"], {copy["x:0"]: [1, 2]}), expected)
 
@@ -125,7 +137,9 @@ def test_a_function_of_the_same_name_and_another_body_gets_a_new_name() -> None:
         with graphs[-1].as_default():
             tf.import_graph_def(graph_def, name="")
     with v1.Session(graph=graphs[0]) as session, v1.Session(graph=graphs[1]) as elsewhere:
-        copy = tgw.edit(graphs[0], session=session).clone("x:0", "y:0", "copy", graph=graphs[1], session=elsewhere)
+        copy = tgw.edit(graphs[0], session=session).clone(
+            "x:0", "y:0", "copy", graph=graphs[1], session=elsewhere
+        )
         outs = elsewhere.run([copy["y:0"], "y:0"], {copy["x:0"]: [1, 1], "x:0": [1, 1]})
         assert [out.tolist() for out in outs] == [[2, 2], [3, 3]]
         assert any(names[0] in sentence for sentence in copy.report.dropped)
@@ -133,8 +147,13 @@ def test_a_function_of_the_same_name_and_another_body_gets_a_new_name() -> None:
 
 def test_shared_variables_cannot_cross(editor: GraphEditor) -> None:
     other = tf.Graph()
-    with v1.Session(graph=other) as elsewhere, pytest.raises(NotClonable, match="cannot be shared with another graph"):
-        editor.clone("x:0", "net/logits:0", "copy", graph=other, session=elsewhere, variables="shared")
+    with (
+        v1.Session(graph=other) as elsewhere,
+        pytest.raises(NotClonable, match="cannot be shared with another graph"),
+    ):
+        editor.clone(
+            "x:0", "net/logits:0", "copy", graph=other, session=elsewhere, variables="shared"
+        )
     assert other.get_operations() == []
 
 

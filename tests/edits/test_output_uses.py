@@ -1,4 +1,6 @@
-"""An op keeps the outputs that are read or named: another type or attribute that takes one away is refused."""
+"""An op keeps the outputs that are read or named: another type or attribute that takes one away is
+refused.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +50,10 @@ CASES: dict[str, tuple[Callable[[tgw.GraphEditor], Any], str]] = {
     ),
     "a type of another dtype": (
         lambda editor: editor.passes.rename_type("AddV2", "Equal"),
-        "rename_type.*('inner:0' is float32 and would be bool, and op 'outer' reads it|input 0 of 'outer' is)",
+        (
+            "rename_type.*('inner:0' is float32 and would be bool, and op 'outer' reads it|input 0 of "
+            "'outer' is)"
+        ),
     ),
     "a type with more inputs": (
         lambda editor: editor.passes.rename_type("Neg", "AddV2"),
@@ -58,7 +63,10 @@ CASES: dict[str, tuple[Callable[[tgw.GraphEditor], Any], str]] = {
         lambda editor: editor.set_attr("split", "num_split", 1),
         "set_attr.*'split:1' is float32 and would be gone, and op 'read' reads it",
     ),
-    "more inputs": (lambda editor: editor.set_attr("stack", "N", 3), "would take 3 tensors, and reads 2"),
+    "more inputs": (
+        lambda editor: editor.set_attr("stack", "N", 3),
+        "would take 3 tensors, and reads 2",
+    ),
     "other outputs": (
         lambda editor: editor.set_attr("dequeue", "component_types", ["int32"]),
         "'dequeue:0' is float32 and would be int32, and op 'y' reads it",
@@ -68,26 +76,40 @@ CASES: dict[str, tuple[Callable[[tgw.GraphEditor], Any], str]] = {
 
 @pytest.mark.parametrize("kind", ["live", ".pb", ".meta"])
 @pytest.mark.parametrize("case", CASES)
-def test_an_output_that_is_read_stays(several: tf.Graph, tmp_path: Path, kind: str, case: str) -> None:
+def test_an_output_that_is_read_stays(
+    several: tf.Graph, tmp_path: Path, kind: str, case: str
+) -> None:
     editor = opened(several, kind, tmp_path)
     call, sentence = CASES[case]
     before = [node.SerializeToString(deterministic=True) for node in editor._core.index.nodes]
     for _ in range(2):
         with pytest.raises(GraphEditError, match=sentence):
             call(editor)
-    assert [node.SerializeToString(deterministic=True) for node in editor._core.index.nodes] == before
+    assert [
+        node.SerializeToString(deterministic=True) for node in editor._core.index.nodes
+    ] == before
     assert not editor.history.done
 
 
 @pytest.mark.parametrize("kind", ["live", ".meta"])
-def test_an_output_that_a_collection_or_signature_names_stays(several: tf.Graph, tmp_path: Path, kind: str) -> None:
+def test_an_output_that_a_collection_or_signature_names_stays(
+    several: tf.Graph, tmp_path: Path, kind: str
+) -> None:
     editor = opened(several, kind, tmp_path)
-    with pytest.raises(GraphEditError, match="'unstack' would have 1 output, and collection 'ends' names 'unstack:3'"):
+    with pytest.raises(
+        GraphEditError,
+        match="'unstack' would have 1 output, and collection 'ends' names 'unstack:3'",
+    ):
         editor.set_attr("unstack", "num", 1)
     editor.signatures.add("rows", ["x:0"], {"y": "unread:1"})
-    with pytest.raises(GraphEditError, match=r"signature 'rows' names 'unread:1'; editor.signatures.remove\('rows'\)"):
+    with pytest.raises(
+        GraphEditError,
+        match=r"signature 'rows' names 'unread:1'; editor.signatures.remove\('rows'\)",
+    ):
         editor.set_attr("unread", "num", 1)
-    with pytest.raises(UnknownName, match="There is no tensor 'unread:7': op 'unread' has 4 outputs"):
+    with pytest.raises(
+        UnknownName, match="There is no tensor 'unread:7': op 'unread' has 4 outputs"
+    ):
         editor.clone([], ["unread:7"])
 
 
@@ -97,7 +119,9 @@ def test_an_output_of_a_function_stays() -> None:
         return tf.split(x, 2, name="split")[1]
 
     editor = tgw.edit(halves)
-    with pytest.raises(GraphEditError, match="'split:1' is float32 and would be gone, and op 'Identity' reads it"):
+    with pytest.raises(
+        GraphEditError, match="'split:1' is float32 and would be gone, and op 'Identity' reads it"
+    ):
         editor.set_attr("split", "num_split", 1)
     assert editor.to_function()(tf.zeros([4, 2])).shape == (2, 2)
 

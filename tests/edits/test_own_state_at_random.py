@@ -1,4 +1,6 @@
-"""Clones of random networks with random control inputs: the copy's state is its own, whatever runs before its ops."""
+"""Clones of random networks with random control inputs: the copy's state is its own, whatever runs
+before its ops.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ FEEDS = {"x:0": [1.0, 2.0], "fed:0": [0.5, 0.25], "number:0": 3}
 
 
 class RandomNet:
-    """x -> y, with variables, updates, loops and conditionals; each op may wait for some that were made before it."""
+    """x -> y, with variables, updates, loops and conditionals; each op may wait for some that were
+    made before it.
+    """
 
     def __init__(self, seed: int) -> None:
         self.random, self.graph = random.Random(seed), tf.Graph()
@@ -33,15 +37,21 @@ class RandomNet:
             for _ in range(self.random.randint(4, 14)):
                 with ExitStack() as nested:
                     for _ in range(self.random.randint(0, 2)):
-                        some = self.random.sample(self.waited, min(len(self.waited), self.random.randint(1, 2)))
+                        some = self.random.sample(
+                            self.waited, min(len(self.waited), self.random.randint(1, 2))
+                        )
                         nested.enter_context(tf.control_dependencies(some))
-                    self.random.choice((self.layer, self.layer, self.constant, self.update, self.loop, self.choose))()
+                    self.random.choice(
+                        (self.layer, self.layer, self.constant, self.update, self.loop, self.choose)
+                    )()
             tf.reduce_sum(self.hidden, name="y")
             v1.enable_control_flow_v2()
 
     def variable(self, name: str) -> tf.Variable:
         start = (
-            tf.random.uniform([2], 0.5, 1.5, seed=self.random.randrange(100)) if self.random.random() < 0.5 else None
+            tf.random.uniform([2], 0.5, 1.5, seed=self.random.randrange(100))
+            if self.random.random() < 0.5
+            else None
         )
         value = tf.constant([0.5, 1.5]) if start is None else start
         return v1.Variable(value, name=name, use_resource=self.resource)
@@ -60,13 +70,17 @@ class RandomNet:
         self.hidden = self.hidden + tf.square(tf.constant([0.3, 0.1]))
 
     def update(self) -> None:
-        """A write that later ops may wait for: of a constant, of what is fed, of what the network computes."""
+        """A write that later ops may wait for: of a constant, of what is fed, of what the network
+        computes.
+        """
         variable = self.random.choice(self.variables)
         value = self.random.choice(
             (tf.constant([0.01, 0.01]), self.fed * 0.01, variable * self.fed, self.hidden * 0.01)
         )
         write = self.random.choice((v1.assign_add, v1.assign_sub, v1.assign))(variable, value)
-        self.waited.append(tf.group(write) if self.random.random() < 0.5 else getattr(write, "op", write))
+        self.waited.append(
+            tf.group(write) if self.random.random() < 0.5 else getattr(write, "op", write)
+        )
         if self.random.random() < 0.3:
             v1.add_to_collection(v1.GraphKeys.UPDATE_OPS, self.waited[-1])
 
@@ -74,7 +88,9 @@ class RandomNet:
         """A loop over what is fed, for others to wait for, or over what the network computes."""
         over = self.random.choice((self.fed, self.hidden))
         with tf.control_dependencies(None):
-            found = v1.while_loop(lambda i, _: i < self.number, lambda i, v: (i + 1, v * 0.5 + 0.1), [0, over])[1]
+            found = v1.while_loop(
+                lambda i, _: i < self.number, lambda i, v: (i + 1, v * 0.5 + 0.1), [0, over]
+            )[1]
         if over is self.hidden:
             self.hidden = found
         self.waited.append(tf.identity(found).op)
@@ -96,17 +112,25 @@ def read_by(tensor: tf.Tensor, stop: Iterable[str]) -> set[str]:
             stack += at.op.inputs
     graph = tensor.graph
     kinds = {"VarHandleOp", "VariableV2", "Variable"}
-    return {name.partition(":")[0] for name in seen if graph.get_tensor_by_name(name).op.type in kinds}
+    return {
+        name.partition(":")[0] for name in seen if graph.get_tensor_by_name(name).op.type in kinds
+    }
 
 
-def check_own(editor: tgw.GraphEditor, copy: Copy, originals: list[tf.Variable], stop: Iterable[str]) -> None:
-    """The copy has the originals' values in variables of its own, and training it changes no other variable."""
+def check_own(
+    editor: tgw.GraphEditor, copy: Copy, originals: list[tf.Variable], stop: Iterable[str]
+) -> None:
+    """The copy has the originals' values in variables of its own, and training it changes no other
+    variable.
+    """
     session, before = editor.session, editor.session.run(originals)
     read = read_by(copy["y:0"], stop)
     assert read <= {v.op.name for v in copy.variables}
     known = dict(zip((v.op.name for v in originals), before, strict=True))
     for variable in copy.variables:
-        assert np.array_equal(session.run(variable), known[variable.op.name.removeprefix(f"{copy.scope}/")])
+        assert np.array_equal(
+            session.run(variable), known[variable.op.name.removeprefix(f"{copy.scope}/")]
+        )
     with editor.graph.as_default():
         descent = v1.train.GradientDescentOptimizer(0.1)
         own = list(copy.variables)
@@ -118,7 +142,9 @@ def check_own(editor: tgw.GraphEditor, copy: Copy, originals: list[tf.Variable],
 
 
 def opened(net: RandomNet) -> v1.Session:
-    """A session in which every variable has a value; fed, since an initial value may wait for what nobody runs yet."""
+    """A session in which every variable has a value; fed, since an initial value may wait for what
+    nobody runs yet.
+    """
     session = v1.Session(graph=net.graph)
     for k, variable in enumerate(net.variables):
         session.run(variable.initializer, {variable.initializer.inputs[1]: [0.5 + k, 1.5 + k]})
@@ -127,14 +153,18 @@ def opened(net: RandomNet) -> v1.Session:
 
 @pytest.mark.parametrize("seed", range(30))
 @pytest.mark.sample(8)
-def test_what_a_copy_reads_is_its_own_and_training_it_leaves_every_original_variable_alone(seed: int) -> None:
+def test_what_a_copy_reads_is_its_own_and_training_it_leaves_every_original_variable_alone(
+    seed: int,
+) -> None:
     net = RandomNet(seed)
     with opened(net) as session:
         editor = tgw.edit(net.graph, session=session)
         preview = editor.preview(editor.clone, "x:0", "y:0", into="copy")
         copy = editor.clone("x:0", "y:0", into="copy")
         assert (preview.shared, copy.shared) == ((), ())
-        assert {state.name for state in preview.new} == {v.op.name.removeprefix("copy/") for v in copy.variables}
+        assert {state.name for state in preview.new} == {
+            v.op.name.removeprefix("copy/") for v in copy.variables
+        }
         check_own(editor, copy, net.variables, ["x:0"])
 
 

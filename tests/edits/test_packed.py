@@ -92,7 +92,8 @@ def test_a_selection_is_its_names() -> None:
 
 
 @pytest.mark.parametrize(
-    "value", [len, lambda x: x, object(), {"a": 1}, {1}, np.array([object()]), np.array("2020", "M8[Y]")]
+    "value",
+    [len, lambda x: x, object(), {"a": 1}, {1}, np.array([object()]), np.array("2020", "M8[Y]")],
 )
 def test_what_json_cannot_hold_is_said(value: Any) -> None:
     with pytest.raises(NotEncodable):
@@ -125,7 +126,9 @@ def test_what_no_value_can_be_is_refused(held: Any) -> None:
     with pytest.raises(NotDecodable):
         decode(held)
     with pytest.raises(GraphEditError, match=r"^Edit 1 \(set_attr\) cannot be read: .*[^.]\.$"):
-        records_from([{"command": "set_attr", "arguments": {"op": "a", "name": "n", "value": held}}])
+        records_from(
+            [{"command": "set_attr", "arguments": {"op": "a", "name": "n", "value": held}}]
+        )
 
 
 def test_the_last_character_that_there_is_comes_back() -> None:
@@ -137,7 +140,10 @@ anything = st.recursive(
     lambda inner: (
         st.lists(inner)
         | st.dictionaries(
-            st.sampled_from(["float", "complex", "bytes", "array", "dtype", "shape", "ops", "tensors", "x"]), inner
+            st.sampled_from(
+                ["float", "complex", "bytes", "array", "dtype", "shape", "ops", "tensors", "x"]
+            ),
+            inner,
         )
     ),
 )
@@ -160,6 +166,7 @@ def test_any_json_is_a_value_or_is_refused(held: Any) -> None:
         value = decode(held)
     except NotDecodable:
         return
-    # What it is can be written, and is the same when it is read again: NaN is not equal to itself, but its JSON is.
+    # What it is can be written, and is the same when it is read again: NaN is not equal to itself,
+    # but its JSON is.
     if not isinstance(value, OpNames):
         assert encode(decode(encode(value))) == encode(value)

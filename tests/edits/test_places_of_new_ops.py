@@ -1,4 +1,6 @@
-"""What an edit inserts lies in the scope of the op that it follows, under a name that can be typed."""
+"""What an edit inserts lies in the scope of the op that it follows, under a name that can be
+typed.
+"""
 
 from __future__ import annotations
 
@@ -29,9 +31,15 @@ def scopes_of(names: tuple[str, ...]) -> set[str]:
 
 def test_an_inserted_function_lies_beside_the_op_that_it_follows(mlp: tf.Graph) -> None:
     editor = tgw.edit(mlp)
-    assert scopes_of(editor.insert("net/one/out", doubled).added) == {"net/one/doubled", "net/one/doubled/mul"}
+    assert scopes_of(editor.insert("net/one/out", doubled).added) == {
+        "net/one/doubled",
+        "net/one/doubled/mul",
+    }
     assert editor.insert("net/one/out", "Identity").added == ("net/one/Identity",)
-    assert editor.insert("net/one/out", lambda x: tf.nn.relu(x) + 1.0).added[0] == "net/one/inserted/Relu"
+    assert (
+        editor.insert("net/one/out", lambda x: tf.nn.relu(x) + 1.0).added[0]
+        == "net/one/inserted/Relu"
+    )
     assert editor.insert("x", doubled).added[-1] == "doubled/mul"
 
 
@@ -47,8 +55,12 @@ def stand_in(*tensors: tf.Tensor) -> tf.Tensor:
     return tf.zeros([1, 4]) + tf.reduce_sum(tensors[0])
 
 
-@pytest.mark.parametrize(("what", "scope"), [("net/one/out", "net/one"), ("net/one", "net"), ("net", "")])
-def test_what_takes_the_place_of_a_part_lies_beside_it(mlp: tf.Graph, what: str, scope: str) -> None:
+@pytest.mark.parametrize(
+    ("what", "scope"), [("net/one/out", "net/one"), ("net/one", "net"), ("net", "")]
+)
+def test_what_takes_the_place_of_a_part_lies_beside_it(
+    mlp: tf.Graph, what: str, scope: str
+) -> None:
     """What replaces a whole scope lies next to the scope, not in it."""
     with mlp.as_default():
         tf.nn.relu(mlp.get_tensor_by_name("net/logits:0"), name="probabilities")
@@ -71,7 +83,9 @@ def test_a_scope_that_is_too_long_to_go_on_is_left_for_the_root() -> None:
     assert tgw.edit(graph).insert(f"{'a' * 600}/first", "Identity").added == ("Identity",)
 
 
-def test_the_line_of_python_names_the_scope_and_does_the_same_again(mlp: tf.Graph, tmp_path: Path) -> None:
+def test_the_line_of_python_names_the_scope_and_does_the_same_again(
+    mlp: tf.Graph, tmp_path: Path
+) -> None:
     mlp_again = tgw.edit(mlp.as_graph_def())
     editor = tgw.edit(mlp)
     editor.insert("net/one/out", "Identity")
@@ -90,7 +104,10 @@ def test_a_function_of_one_op_names_the_op_and_one_of_several_a_scope(mlp: tf.Gr
     assert editor.insert("net/one/out", elu).added == ("net/one/elu",)
     assert editor.replace("net/two/out", elu, remove=True).added == ("net/two/elu",)
     assert editor.replace("net/two/elu", "Tanh", remove=True).added == ("net/two/Tanh",)
-    assert all(name.startswith("net/one/elu_1/") for name in editor.insert("x", doubled, name="net/one/elu_1").added)
+    assert all(
+        name.startswith("net/one/elu_1/")
+        for name in editor.insert("x", doubled, name="net/one/elu_1").added
+    )
     assert mlp.get_operation_by_name("net/two/Tanh").type == "Tanh"
 
 
@@ -109,11 +126,15 @@ def test_a_name_that_is_given_is_the_ops_name_also_after_undo_and_redo(mlp: tf.G
     assert editor.history.lines[-1].endswith('remove=True, name="two")')
 
 
-def test_later_ops_of_tensorflow_and_the_inserted_one_have_names_of_their_own(mlp: tf.Graph) -> None:
+def test_later_ops_of_tensorflow_and_the_inserted_one_have_names_of_their_own(
+    mlp: tf.Graph,
+) -> None:
     editor = tgw.edit(mlp)
     editor.insert("net/one/out", "Elu")
     with mlp.as_default():
-        assert tf.nn.elu(mlp.get_tensor_by_name("x:0"), name="net/one/Elu").op.name == "net/one/Elu_1"
+        assert (
+            tf.nn.elu(mlp.get_tensor_by_name("x:0"), name="net/one/Elu").op.name == "net/one/Elu_1"
+        )
 
 
 def test_an_inserted_op_of_a_loop_has_its_name_and_runs_there() -> None:
@@ -121,7 +142,9 @@ def test_an_inserted_op_of_a_loop_has_its_name_and_runs_there() -> None:
         v1.disable_control_flow_v2()
         try:
             with tf.name_scope("outer"):
-                end = v1.while_loop(lambda i: i < 3.0, lambda i: tf.add(i, 1.0, name="step"), [tf.constant(0.0)])
+                end = v1.while_loop(
+                    lambda i: i < 3.0, lambda i: tf.add(i, 1.0, name="step"), [tf.constant(0.0)]
+                )
         finally:
             v1.enable_control_flow_v2()
     editor = tgw.edit(graph)

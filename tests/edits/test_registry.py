@@ -1,4 +1,6 @@
-"""The registry: a command that is defined here has undo, code, JSON, replay, a method and a message without more."""
+"""The registry: a command that is defined here has undo, code, JSON, replay, a method and a message
+without more.
+"""
 
 from __future__ import annotations
 
@@ -52,11 +54,15 @@ class TurnOver(Command):
         index = context.index
         before = index.nodes[index.op(self.op)]
         if len(before.input) != 2:
-            raise GraphEditError(f"turn_over: {self.op!r} has {len(before.input)} inputs; name an op of two.")
+            raise GraphEditError(
+                f"turn_over: {self.op!r} has {len(before.input)} inputs; name an op of two."
+            )
         after = type(before)()
         after.CopyFrom(before)
         after.input[:] = reversed(before.input)
-        return Patch(changed=(NodeChange(before, after),), report=Report((self.note,) if self.note else ()))
+        return Patch(
+            changed=(NodeChange(before, after),), report=Report((self.note,) if self.note else ())
+        )
 
 
 @pytest.fixture(autouse=True)
@@ -80,7 +86,10 @@ def less(editor: tgw.GraphEditor) -> float:
 
 
 def test_a_toy_command_is_planned_done_undone_and_done_again(editor: tgw.GraphEditor) -> None:
-    assert TurnOver("less").plan(IndexContext(editor._core.index)).changed[0].after.input == ["two", "three"]
+    assert TurnOver("less").plan(IndexContext(editor._core.index)).changed[0].after.input == [
+        "two",
+        "three",
+    ]
     assert less(editor) == 1.0
     assert editor.apply(TurnOver("less", note="upside down")).notes == ("upside down",)
     assert less(editor) == -1.0
@@ -91,7 +100,9 @@ def test_a_toy_command_is_planned_done_undone_and_done_again(editor: tgw.GraphEd
     assert less(editor) == -1.0
 
 
-def test_a_toy_command_has_a_method_and_its_code_is_run(editor: tgw.GraphEditor, tmp_path: Path) -> None:
+def test_a_toy_command_has_a_method_and_its_code_is_run(
+    editor: tgw.GraphEditor, tmp_path: Path
+) -> None:
     file = tmp_path / "graph.pb"
     file.write_bytes(editor.graph.as_graph_def().SerializeToString(deterministic=True))
     opened = tgw.edit(file)
@@ -116,14 +127,25 @@ def test_a_toy_command_is_json_and_is_replayed(editor: tgw.GraphEditor) -> None:
     editor.undo()
     assert editor.history.replay(edits) == 1
     assert less(editor) == -1.0
-    with pytest.raises(GraphEditError, match=r"Edit 1 \(turn_over\) cannot be read: 'op' cannot be 5"):
+    with pytest.raises(
+        GraphEditError, match=r"Edit 1 \(turn_over\) cannot be read: 'op' cannot be 5"
+    ):
         editor.history.replay([{"command": "turn_over", "arguments": {"op": 5}}])
-    with pytest.raises(GraphEditError, match=r"Edit 1 \(turn_over\) cannot be done: turn_over: 'two' has 0 inputs"):
+    with pytest.raises(
+        GraphEditError, match=r"Edit 1 \(turn_over\) cannot be done: turn_over: 'two' has 0 inputs"
+    ):
         editor.history.replay([{"command": "turn_over", "arguments": {"op": "two"}}])
 
 
 def test_a_toy_command_is_asked_for_by_a_message_of_the_browser(editor: tgw.GraphEditor) -> None:
-    message = {"id": 1, "type": "change", "verb": "turn_over", "what": ["less"], "keys": ["note"], "values": ["'hm'"]}
+    message = {
+        "id": 1,
+        "type": "change",
+        "verb": "turn_over",
+        "what": ["less"],
+        "keys": ["note"],
+        "values": ["'hm'"],
+    }
     answers = RequestHandler(editor)
     answers.handle(codec.decode({"id": 0, "type": "refresh"})[1])
     reply, _ = answers.handle(codec.decode(message)[1])
@@ -141,12 +163,16 @@ def test_buttons_stand_in_their_order_and_ask_for_what_a_page_may_ask_for() -> N
     verbs = [verb for verb, _ in buttons()]
     assert verbs.index("bypass") < verbs.index("rename") < verbs.index("insert")
     assert '{"verb": "rename", "name": "Rename"' in to_typescript()
-    assert set(verbs) <= set(registry.requested_verbs()), "what a button asks for is a message of the browser"
+    assert set(verbs) <= set(registry.requested_verbs()), (
+        "what a button asks for is a message of the browser"
+    )
 
 
 def test_each_field_of_a_form_is_an_argument_of_the_editor_s_method() -> None:
     for verb, button in buttons():
-        known = inspect.signature(getattr(tgw.GraphEditor, verb, None) or registry.commands()[verb]).parameters
+        known = inspect.signature(
+            getattr(tgw.GraphEditor, verb, None) or registry.commands()[verb]
+        ).parameters
         assert {field.key for field in button.fields} <= known.keys(), verb
 
 
@@ -178,7 +204,9 @@ def test_what_type_checkers_see_of_the_methods_is_up_to_date() -> None:
     assert written == edit_method_types.text(), "run python -m tests.editor.edit_method_types"
 
 
-def test_a_verb_that_nobody_has_registered_is_no_message_no_json_and_no_method(editor: tgw.GraphEditor) -> None:
+def test_a_verb_that_nobody_has_registered_is_no_message_no_json_and_no_method(
+    editor: tgw.GraphEditor,
+) -> None:
     registry.unregister("turn_over")
     try:
         with pytest.raises(GraphEditError, match="'verb' of a request cannot be 'turn_over'"):
@@ -205,7 +233,11 @@ def test_a_verb_is_of_one_class_and_the_same_class_may_be_defined_again() -> Non
 
     with pytest.raises(ValueError, match="the verb 'reroute' is taken by tfgraphwidget"):
         registry.register(Reroute)
-    again = type("TurnOver", (TurnOver,), {"__module__": TurnOver.__module__, "__qualname__": TurnOver.__qualname__})
+    again = type(
+        "TurnOver",
+        (TurnOver,),
+        {"__module__": TurnOver.__module__, "__qualname__": TurnOver.__qualname__},
+    )
     assert registry.register(again) is registry.commands()["turn_over"]
 
 
@@ -215,7 +247,8 @@ def test_a_command_is_found_by_its_verb_before_its_module_is_imported() -> None:
         node.name
         for path in (PACKAGE / "edits").rglob("*.py")
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if isinstance(node, ast.ClassDef) and "register" in {name_of(each) for each in node.decorator_list}
+        if isinstance(node, ast.ClassDef)
+        and "register" in {name_of(each) for each in node.decorator_list}
     }
     assert len(registered) > 35
     for name in registered:
@@ -224,7 +257,8 @@ def test_a_command_is_found_by_its_verb_before_its_module_is_imported() -> None:
         assert registry.registration_of(kind.verb()).kind is kind
     code = (
         "import sys; from tfgraphwidget.edits import registry\n"
-        "print(registry.is_requested('rename'), registry.registration_of('patch'), registry.registration_of(''))\n"
+        "print(registry.is_requested('rename'), registry.registration_of('patch'), "
+        "registry.registration_of(''))\n"
         "print(*(name for name in sys.modules if name.startswith('tfgraphwidget.edits.re')))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -247,7 +281,11 @@ def test_options_of_a_method_have_the_defaults_of_the_command() -> None:
         parameters = inspect.signature(getattr(tgw.GraphEditor, verb, kind)).parameters
         for field in dataclasses.fields(kind):
             usual = parameters[field.name].default if field.name in parameters else None
-            if usual not in (None, inspect.Parameter.empty, field.default):  # None: the method finds it out
+            if usual not in (
+                None,
+                inspect.Parameter.empty,
+                field.default,
+            ):  # None: the method finds it out
                 differing[verb, field.name] = usual, field.default
     assert differing == {}
 
@@ -265,7 +303,9 @@ def test_no_field_hides_what_a_command_is() -> None:
 
 
 def test_every_field_of_a_command_is_said_by_who_makes_it() -> None:
-    """No field is filled in by somebody else: each is compared, printed, and written in code and JSON."""
+    """No field is filled in by somebody else: each is compared, printed, and written in code and
+    JSON.
+    """
     for verb, kind in registry.commands().items():
         for field in dataclasses.fields(kind):
             assert field.compare, verb
@@ -285,7 +325,9 @@ def test_a_patch_names_the_function_that_it_is_for() -> None:
         return tf.while_loop(lambda i, _: i < 5, lambda i, v: (i + 1, v * 2.0), [0, rows])[1]
 
     editor = tgw.edit(outer)
-    assert editor.apply(Rename("rows_0", "row") if "rows_0" in editor._core.index.ids else Rename("while", "loop"))
+    assert editor.apply(
+        Rename("rows_0", "row") if "rows_0" in editor._core.index.ids else Rename("while", "loop")
+    )
     assert editor.history.done[-1].patch.function == ""
     loop = next(
         name
@@ -304,7 +346,8 @@ def test_planning_asks_the_context_for_what_tensorflow_knows(editor: tgw.GraphEd
     ]
     for command in commands:
         with pytest.raises(
-            GraphEditError, match=r"cannot be planned without TensorFlow.*call editor\.apply\(command\)"
+            GraphEditError,
+            match=r"cannot be planned without TensorFlow.*call editor\.apply\(command\)",
         ):
             command.plan(IndexContext(editor._core.index))
         context = SourceContext(editor._core.executor)
@@ -331,21 +374,30 @@ def test_a_refusal_suggests_only_fixes_that_work(editor: tgw.GraphEditor) -> Non
     assert less(editor) == -1.0
 
 
-def test_selections_and_arrays_of_a_toy_command_are_carried_by_code_and_json(editor: tgw.GraphEditor) -> None:
+def test_selections_and_arrays_of_a_toy_command_are_carried_by_code_and_json(
+    editor: tgw.GraphEditor,
+) -> None:
     @dataclass(frozen=True)
     class Annotate(Command):
         part: Selection
         numbers: tuple[float, ...] = ()
 
         def plan(self, context: PlanContext) -> Patch:
-            return Patch(report=Report(tuple(f"{op}: {self.numbers}" for op in self.part.on(context.index).ops)))
+            return Patch(
+                report=Report(
+                    tuple(f"{op}: {self.numbers}" for op in self.part.on(context.index).ops)
+                )
+            )
 
-    Annotate.__annotations__["part"] = Selection  # the hints of a class in a function see no names around it
+    # the hints of a class in a function see no names around it
+    Annotate.__annotations__["part"] = Selection
     registry.register(Annotate)
     try:
         report = editor.annotate(editor.ops("two"), numbers=np.array([1.0, 2.0]))
         assert report.notes == ("two: (1.0, 2.0)",)
-        assert editor.history.lines == ("editor.annotate(part=editor.ops('two'), numbers=[1.0, 2.0])",)
+        assert editor.history.lines == (
+            "editor.annotate(part=editor.ops('two'), numbers=[1.0, 2.0])",
+        )
         edits = json.loads(json.dumps(editor.history.records()))
         assert editor.history.replay(edits) == 1
         assert editor.history.records() == edits * 2
@@ -358,11 +410,17 @@ def classes_of_commands() -> set[str]:
 
 
 def test_no_module_asks_which_command_a_command_is() -> None:
-    """A ladder of isinstance would have to be extended for each new command; a method of the command is not."""
+    """A ladder of isinstance would have to be extended for each new command; a method of the
+    command is not.
+    """
     names, found = classes_of_commands() - {"Command"}, []
     for path in sorted(PACKAGE.rglob("*.py")):
         for node in ast.walk(parsed(path)):
-            called = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "isinstance"
+            called = (
+                isinstance(node, ast.Call)
+                and isinstance(node.func, ast.Name)
+                and node.func.id == "isinstance"
+            )
             if called and {n.id for n in ast.walk(node.args[1]) if isinstance(n, ast.Name)} & names:
                 found.append(f"{path.name}:{node.lineno}")
     assert found == []
@@ -372,7 +430,10 @@ def test_the_command_in_the_guide_for_contributors_is_a_whole_one(editor: tgw.Gr
     text = (PACKAGE.parent / "docs" / "contributing.md").read_text(encoding="utf-8")
     (block,) = re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
     registry.unregister("turn_over")
-    exec(compile(block, "contributing.md", "exec"), globals() | {"register": registry.register, "kinds": kinds})
+    exec(
+        compile(block, "contributing.md", "exec"),
+        globals() | {"register": registry.register, "kinds": kinds},
+    )
     assert editor.turn_over("less").changed == ("less",)
     assert less(editor) == -1.0
     assert editor.undo() == 'editor.turn_over(op="less")'

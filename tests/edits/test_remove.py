@@ -18,7 +18,9 @@ X = {"x:0": np.ones((1, 2), np.float32)}
 
 def test_what_is_still_read_is_refused_and_its_readers_can_go_too(line: tf.Graph) -> None:
     editor = tgw.edit(line)
-    with pytest.raises(GraphEditError, match=r"Op 'c' stays and reads 'b'.*consumers=True") as refused:
+    with pytest.raises(
+        GraphEditError, match=r"Op 'c' stays and reads 'b'.*consumers=True"
+    ) as refused:
         editor.remove("b")
     assert refused.value.ops == ("c", "b")
     done = editor.apply(refused.value.fixes[0])
@@ -38,7 +40,9 @@ def test_the_way_from_an_input_stays_and_what_is_computed_from_nothing_goes(line
 
 def test_a_branch_that_only_they_needed_goes_too(diamond: tf.Graph) -> None:
     with diamond.as_default():
-        mean = tf.reduce_mean(tf.square(diamond.get_tensor_by_name("left:0"), name="squares"), name="mean")
+        mean = tf.reduce_mean(
+            tf.square(diamond.get_tensor_by_name("left:0"), name="squares"), name="mean"
+        )
         tf.identity(mean, name="shown")
     editor = tgw.edit(diamond)
     editor.remove("shown")
@@ -58,11 +62,17 @@ def test_a_session_goes_on_without_them(line: tf.Graph) -> None:
         assert session.run("c:0", X).tolist() == [[8, 8]]
 
 
-def test_a_file_has_them_no_longer_and_undo_gives_its_bytes_back(line: tf.Graph, tmp_path: Path) -> None:
+def test_a_file_has_them_no_longer_and_undo_gives_its_bytes_back(
+    line: tf.Graph, tmp_path: Path
+) -> None:
     editor = tgw.edit(written(line, tmp_path))
     before = saved(editor, tmp_path)
     editor.remove(["c", "b"])
-    assert [n.name for n in v1.GraphDef.FromString(saved(editor, tmp_path)).node] == ["x", "a/y", "a"]
+    assert [n.name for n in v1.GraphDef.FromString(saved(editor, tmp_path)).node] == [
+        "x",
+        "a/y",
+        "a",
+    ]
     editor.undo()
     assert saved(editor, tmp_path) == before
 
@@ -76,7 +86,8 @@ def test_variables_and_what_has_effects_stay_unless_they_are_named(mlp: tf.Graph
     assert {name for name in names - kept if "ReadVariableOp" in name and "/Read/" not in name} == {
         name
         for name in names
-        if name.startswith("net/two/") and name.endswith(("MatMul/ReadVariableOp", "add/ReadVariableOp"))
+        if name.startswith("net/two/")
+        and name.endswith(("MatMul/ReadVariableOp", "add/ReadVariableOp"))
     }
 
 
@@ -92,7 +103,9 @@ def test_variables_leave_their_collections_with_their_ops(mlp: tf.Graph) -> None
 
 def test_half_a_variable_does_not_go(mlp: tf.Graph) -> None:
     editor = tgw.edit(mlp)
-    with pytest.raises(GraphEditError, match=r"'net/one/w/Assign' is a part of variable 'net/one/w', which stays"):
+    with pytest.raises(
+        GraphEditError, match=r"'net/one/w/Assign' is a part of variable 'net/one/w', which stays"
+    ):
         editor.remove("net/one/w/Assign")
 
 
@@ -109,7 +122,9 @@ def test_who_waited_waits_for_what_they_waited_for() -> None:
     editor = tgw.edit(graph)
     editor.remove(["second", "third"], prune=False)
     assert list(editor._core.index.nodes[editor._core.index.op("last")].input) == ["^first"]
-    assert graph.get_operation_by_name("last").control_inputs == [graph.get_operation_by_name("first")]
+    assert graph.get_operation_by_name("last").control_inputs == [
+        graph.get_operation_by_name("first")
+    ]
     editor.undo()
     assert list(editor._core.index.nodes[editor._core.index.op("last")].input) == ["^third"]
 
@@ -132,13 +147,20 @@ def test_who_stood_beside_them_stands_alone(tmp_path: Path) -> None:
 def test_an_op_that_only_a_wait_keeps_in_its_loop_needs_it(while_loop: tf.Graph) -> None:
     with while_loop.as_default():
         v1.disable_control_flow_v2()
-        found = v1.while_loop(lambda i: i < 3, lambda i: i + tf.identity(tf.constant(1, name="one")), [0], name="other")
+        found = v1.while_loop(
+            lambda i: i < 3,
+            lambda i: i + tf.identity(tf.constant(1, name="one")),
+            [0],
+            name="other",
+        )
         tf.identity(found, name="count")
     editor = tgw.edit(while_loop)
     with pytest.raises(GraphEditError, match=r"stays and reads"):
         editor.remove("other/Identity")
     editor.reroute("other/Identity:0", to="other/Switch:1")
-    with pytest.raises(GraphEditError, match=r"runs in its loop or conditional only because it waits for"):
+    with pytest.raises(
+        GraphEditError, match=r"runs in its loop or conditional only because it waits for"
+    ):
         editor.remove("other/Identity")
 
 
@@ -151,7 +173,9 @@ def test_a_whole_loop_goes_and_comes_back_with_its_gradient(while_loop: tf.Graph
         editor.undo()
         assert session.run("y:0", {"x:0": 1.0}) == 32
         with while_loop.as_default():
-            slope = tf.gradients(while_loop.get_tensor_by_name("y:0"), while_loop.get_tensor_by_name("x:0"))
+            slope = tf.gradients(
+                while_loop.get_tensor_by_name("y:0"), while_loop.get_tensor_by_name("x:0")
+            )
         assert session.run(slope, {"x:0": 1.0}) == [32.0]
 
 
@@ -164,12 +188,16 @@ def test_a_queue_takes_its_runner_along_and_a_runner_does_without_an_op() -> Non
         queue.dequeue(name="take")
     editor = tgw.edit(graph)
     editor.remove("put_1")
-    assert [op.name for runner in graph.get_collection("queue_runners") for op in runner.enqueue_ops] == ["put_0"]
+    assert [
+        op.name for runner in graph.get_collection("queue_runners") for op in runner.enqueue_ops
+    ] == ["put_0"]
     editor.remove("queue", consumers=True)
     assert not graph.get_collection("queue_runners")
     editor.undo()
     editor.undo()
-    assert [op.name for runner in graph.get_collection("queue_runners") for op in runner.enqueue_ops] == [
+    assert [
+        op.name for runner in graph.get_collection("queue_runners") for op in runner.enqueue_ops
+    ] == [
         "put_0",
         "put_1",
     ]
@@ -182,7 +210,10 @@ def test_ends_of_signatures_are_kept_and_lost_only_by_name(signed: Path) -> None
     editor.remove("shown")
     assert "net/logits" in editor._core.index.ids
     done = editor.remove("net/logits")
-    assert any(note.startswith("'net/logits:0' is no longer an input or output of a signature") for note in done.notes)
+    assert any(
+        note.startswith("'net/logits:0' is no longer an input or output of a signature")
+        for note in done.notes
+    )
     assert tuple(editor.signatures.values()) == ()
     editor.undo()
     assert next(iter(editor.signatures.values())).outputs == (("logits", "net/logits:0"),)
@@ -195,7 +226,9 @@ def test_the_result_of_a_function_stays(tmp_path: Path) -> None:
 
     editor = tgw.edit(called)
     result = editor._core.view.body.returns["output_0"].partition(":")[0]
-    with pytest.raises(GraphEditError, match=f"'{result}' is the result 'output_0' of the function"):
+    with pytest.raises(
+        GraphEditError, match=f"'{result}' is the result 'output_0' of the function"
+    ):
         editor.remove(result)
     with pytest.raises(GraphEditError, match="'x' is an argument of the function"):
         editor.remove("x", consumers=True)

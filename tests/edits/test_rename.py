@@ -32,7 +32,9 @@ def test_an_op_has_another_name_for_all_who_name_it(line: tf.Graph) -> None:
         assert session.run("c:0", X).tolist() == [[8, 8]]
 
 
-def test_in_a_file_it_keeps_its_place_and_undo_gives_the_bytes_back(line: tf.Graph, tmp_path: Path) -> None:
+def test_in_a_file_it_keeps_its_place_and_undo_gives_the_bytes_back(
+    line: tf.Graph, tmp_path: Path
+) -> None:
     editor = tgw.edit(written(line, tmp_path))
     before = saved(editor, tmp_path)
     editor.rename("b", "middle/b")
@@ -65,10 +67,17 @@ def test_a_variable_keeps_its_value_and_its_place_in_the_collections(
     assert read(editor.graph.get_collection("variables")[:1], session)[0].ravel()[0] == 0.5
 
 
-def test_a_renamed_variable_is_initialised_under_its_new_name(editor: tgw.GraphEditor, session: v1.Session) -> None:
+def test_a_renamed_variable_is_initialised_under_its_new_name(
+    editor: tgw.GraphEditor, session: v1.Session
+) -> None:
     editor.rename("net/", "model/")
     variables = editor.graph.get_collection("variables")
-    assert [v.name for v in variables] == ["model/one/w:0", "model/one/b:0", "model/two/w:0", "model/two/b:0"]
+    assert [v.name for v in variables] == [
+        "model/one/w:0",
+        "model/one/b:0",
+        "model/two/w:0",
+        "model/two/b:0",
+    ]
     fill(variables[1], 3.0, session)
     session.run(variables[1].initializer)
     assert read(variables[1:2], session)[0].tolist() == [0, 0, 0, 0]
@@ -76,7 +85,9 @@ def test_a_renamed_variable_is_initialised_under_its_new_name(editor: tgw.GraphE
     assert len(copy.variables) == 4
 
 
-def test_a_scope_of_a_file_has_another_name_and_runs(mlp: tf.Graph, tmp_path: Path, batch: np.ndarray) -> None:
+def test_a_scope_of_a_file_has_another_name_and_runs(
+    mlp: tf.Graph, tmp_path: Path, batch: np.ndarray
+) -> None:
     with initialised(mlp) as session:
         values = session.run("net/logits:0", {"x:0": batch})
     editor = tgw.edit(written(mlp, tmp_path))
@@ -107,12 +118,16 @@ def test_a_queue_keeps_what_it_holds_if_it_has_a_key(key: str) -> None:
 @pytest.mark.parametrize("with_session", [False, True])
 @pytest.mark.parametrize("holder", ["table", "queue", "IteratorV2", "w", "named"])
 def test_what_a_session_loses_by_a_new_name_is_said_once(holder: str, with_session: bool) -> None:
-    """Without a session, that of a user may hold something; with one, what can be read is handed over."""
+    """Without a session, that of a user may hold something; with one, what can be read is handed
+    over.
+    """
     graph = tf.Graph()
     with graph.as_default():
         tf.raw_ops.MutableHashTableV2(key_dtype=tf.string, value_dtype=tf.int64, name="table")
         tf.raw_ops.FIFOQueueV2(component_types=[tf.int32], name="queue")
-        tf.raw_ops.MutableHashTableV2(key_dtype=tf.string, value_dtype=tf.int64, name="named", shared_name="kept")
+        tf.raw_ops.MutableHashTableV2(
+            key_dtype=tf.string, value_dtype=tf.int64, name="named", shared_name="kept"
+        )
         v1.data.make_initializable_iterator(tf.data.Dataset.range(9))
         v1.get_variable("w", [2])
     is_kept = holder in ("w", "named") or (with_session and holder != "queue")
@@ -132,15 +147,21 @@ def test_obfuscated_names_say_once_what_is_lost() -> None:
     with graph.as_default():
         tf.raw_ops.FIFOQueueV2(component_types=[tf.int32], name="queue")
     done = tgw.edit(graph).passes.obfuscate_names()
-    assert sum("holds nothing of what 'queue' held" in note for note in (*done.notes, *done.lost)) == 1
+    assert (
+        sum("holds nothing of what 'queue' held" in note for note in (*done.notes, *done.lost)) == 1
+    )
 
 
 def test_a_table_and_an_iterator_without_keys_keep_what_they_hold() -> None:
     """TensorFlow finds them by the op, so that their contents are loaded for the new one."""
     graph = tf.Graph()
     with graph.as_default():
-        table = tf.raw_ops.MutableHashTableV2(key_dtype=tf.string, value_dtype=tf.int64, name="table")
-        tf.raw_ops.LookupTableInsertV2(table_handle=table, keys=["a"], values=tf.constant([7], tf.int64), name="insert")
+        table = tf.raw_ops.MutableHashTableV2(
+            key_dtype=tf.string, value_dtype=tf.int64, name="table"
+        )
+        tf.raw_ops.LookupTableInsertV2(
+            table_handle=table, keys=["a"], values=tf.constant([7], tf.int64), name="insert"
+        )
         tf.raw_ops.LookupTableSizeV2(table_handle=table, name="size")
         iterator = v1.data.make_initializable_iterator(tf.data.Dataset.range(9))
         tf.identity(iterator.get_next(), name="next")
@@ -180,14 +201,20 @@ def test_a_queue_runner_follows() -> None:
         v1.train.add_queue_runner(v1.train.QueueRunner(queue, [queue.enqueue(1, name="put")]))
     editor = tgw.edit(graph)
     editor.rename("put", "again")
-    assert [op.name for runner in graph.get_collection("queue_runners") for op in runner.enqueue_ops] == ["again"]
+    assert [
+        op.name for runner in graph.get_collection("queue_runners") for op in runner.enqueue_ops
+    ] == ["again"]
     editor.undo()
-    assert [op.name for runner in graph.get_collection("queue_runners") for op in runner.enqueue_ops] == ["put"]
+    assert [
+        op.name for runner in graph.get_collection("queue_runners") for op in runner.enqueue_ops
+    ] == ["put"]
 
 
 @pytest.mark.parametrize("is_live", [False, True], ids=["file", "session"])
 @pytest.mark.parametrize("name", ["queue", "put", "queue_Close", "queue_Close_1"])
-def test_a_queue_runner_of_a_file_follows_and_is_saved(name: str, is_live: bool, tmp_path: Path) -> None:
+def test_a_queue_runner_of_a_file_follows_and_is_saved(
+    name: str, is_live: bool, tmp_path: Path
+) -> None:
     with tf.Graph().as_default():
         queue = v1.FIFOQueue(10, [tf.int32], name="queue")
         v1.train.add_queue_runner(v1.train.QueueRunner(queue, [queue.enqueue(1, name="put")]))
@@ -211,15 +238,21 @@ def test_a_queue_runner_of_a_file_follows_and_is_saved(name: str, is_live: bool,
             coordinator.request_stop()
 
 
-def test_an_op_in_a_loop_keeps_its_context_and_a_loop_is_renamed_whole(while_loop: tf.Graph) -> None:
+def test_an_op_in_a_loop_keeps_its_context_and_a_loop_is_renamed_whole(
+    while_loop: tf.Graph,
+) -> None:
     def slope() -> Any:
         with while_loop.as_default():
-            return tf.gradients(while_loop.get_tensor_by_name("y:0"), while_loop.get_tensor_by_name("x:0"))
+            return tf.gradients(
+                while_loop.get_tensor_by_name("y:0"), while_loop.get_tensor_by_name("x:0")
+            )
 
     with v1.Session(graph=while_loop) as session:
         editor = tgw.edit(while_loop, session=session)
         body = next(op.name for op in while_loop.get_operations() if op.type == "Mul")
-        with pytest.raises(GraphEditError, match=r"'while/LoopCond' holds 'while/while_context' together"):
+        with pytest.raises(
+            GraphEditError, match=r"'while/LoopCond' holds 'while/while_context' together"
+        ):
             editor.rename("while/LoopCond", "condition")
         editor.rename(body, "while/doubled")
         assert session.run("y:0", {"x:0": 1.0}) == 32
@@ -234,7 +267,9 @@ def test_a_loop_comes_back_under_its_old_name(while_loop: tf.Graph) -> None:
         editor.rename("while/", "loop/")
         editor.undo()
         with while_loop.as_default():
-            slope = tf.gradients(while_loop.get_tensor_by_name("y:0"), while_loop.get_tensor_by_name("x:0"))
+            slope = tf.gradients(
+                while_loop.get_tensor_by_name("y:0"), while_loop.get_tensor_by_name("x:0")
+            )
         assert session.run(slope, {"x:0": 1.0}) == [32.0]
 
 
@@ -258,7 +293,9 @@ def test_names_that_are_taken_or_unknown_are_refused(line: tf.Graph) -> None:
         editor.rename("input", "x")
 
 
-def test_a_name_that_is_taken_is_refused_with_a_free_one_for_all_that_is_renamed(line: tf.Graph) -> None:
+def test_a_name_that_is_taken_is_refused_with_a_free_one_for_all_that_is_renamed(
+    line: tf.Graph,
+) -> None:
     editor = tgw.edit(line)
     with pytest.raises(NameTaken) as taken:
         editor.rename("b", "c")
@@ -270,7 +307,9 @@ def test_a_name_that_is_taken_is_refused_with_a_free_one_for_all_that_is_renamed
         for scope in ("one", "two"):
             tf.zeros([1], name=f"{scope}/zeros")
     editor = tgw.edit(graph)
-    with pytest.raises(NameTaken, match="'two/zeros' is taken in this graph; 'two_1' is free for 'one'") as scope_taken:
+    with pytest.raises(
+        NameTaken, match="'two/zeros' is taken in this graph; 'two_1' is free for 'one'"
+    ) as scope_taken:
         editor.rename("one/", "two/")
     editor.apply(scope_taken.value.fixes[0])
     assert sorted(editor._core.index.names) == ["two/zeros", "two_1/zeros"]
@@ -278,14 +317,18 @@ def test_a_name_that_is_taken_is_refused_with_a_free_one_for_all_that_is_renamed
 
 
 @pytest.mark.parametrize("path", ["before", "after"])
-def test_a_file_in_which_an_op_has_the_name_that_another_had_is_imported_as_it_is(path: str) -> None:
+def test_a_file_in_which_an_op_has_the_name_that_another_had_is_imported_as_it_is(
+    path: str,
+) -> None:
     """TensorFlow never has the old 'a/b/c', so that the new one can have its name."""
     with tf.Graph().as_default() as graph:
         doubled = tf.add(*[tf.constant(2.0, name="x")] * 2, name="a/c")
         tf.identity(tf.negative(doubled, name="a/b/c"), name="y")
     editor = tgw.edit(graph.as_graph_def())
     editor.rename("a/", "a/b")
-    assert [editor._core.index.types[editor._core.index.op(name)] for name in ("a/b/c", "a/b/b/c")] == ["AddV2", "Neg"]
+    assert [
+        editor._core.index.types[editor._core.index.op(name)] for name in ("a/b/c", "a/b/b/c")
+    ] == ["AddV2", "Neg"]
     if path == "before":
         editor.bypass("a/b/b/c")
         assert editor.session.run("y:0") == 4
@@ -306,23 +349,32 @@ def test_in_a_live_graph_no_op_is_given_the_name_that_another_had() -> None:
     with tf.Graph().as_default() as graph:
         tf.identity(tf.constant(2.0, name="a/c"), name="a/b/c")
     editor = tgw.edit(graph)
-    with pytest.raises(NameTaken, match=r"TensorFlow keeps the op that is 'a/b/c' now.*makes it 'a/b/c_1'"):
+    with pytest.raises(
+        NameTaken, match=r"TensorFlow keeps the op that is 'a/b/c' now.*makes it 'a/b/c_1'"
+    ):
         editor.rename("a/", "a/b")
     assert sorted(editor._core.index.names) == ["a/b/c", "a/c"]
 
 
 def test_a_part_of_a_variable_is_renamed_with_it(mlp: tf.Graph) -> None:
-    with pytest.raises(GraphEditError, match="'net/one/w/Assign' is a part of variable 'net/one/w'"):
+    with pytest.raises(
+        GraphEditError, match="'net/one/w/Assign' is a part of variable 'net/one/w'"
+    ):
         tgw.edit(mlp).rename("net/one/w/Assign", "assign")
 
 
-def test_ends_of_a_signature_have_other_names(signed: Path, tmp_path: Path, batch: np.ndarray) -> None:
+def test_ends_of_a_signature_have_other_names(
+    signed: Path, tmp_path: Path, batch: np.ndarray
+) -> None:
     editor = tgw.edit(signed)
     editor.rename("predict:logits", "scores")
     assert next(iter(editor.signatures.values())).outputs == (("scores", "net/logits:0"),)
     editor.rename("net/logits", "net/scores")
     assert next(iter(editor.signatures.values())).outputs == (("scores", "net/scores:0"),)
-    with pytest.raises(GraphEditError, match="Signature 'predict' has no input or output 'y'; it has 'x' and 'scores'"):
+    with pytest.raises(
+        GraphEditError,
+        match="Signature 'predict' has no input or output 'y'; it has 'x' and 'scores'",
+    ):
         editor.rename("predict:y", "z")
     with pytest.raises(GraphEditError, match="has 'x' already"):
         editor.rename("predict:x", "x")
@@ -343,7 +395,9 @@ def test_a_signature_is_renamed_from_within_the_function_that_does_its_work(tmp_
             return x * 2.0
 
     module = Module()
-    tf.saved_model.save(module, str(tmp_path / "saved"), signatures={"serving_default": module.__call__})
+    tf.saved_model.save(
+        module, str(tmp_path / "saved"), signatures={"serving_default": module.__call__}
+    )
     editor = tgw.edit(tmp_path / "saved")
     assert len(editor.view.breadcrumb) > 1
     editor.rename("serving_default:output_0", "scores")
@@ -365,14 +419,18 @@ def test_in_a_function_a_result_may_have_another_name_and_state_may_not() -> Non
     result = editor._core.view.body.returns["output_0"].partition(":")[0]
     editor.rename(result, "result")
     assert editor._core.executor.ends == (("x:0",), {"output_0": "result:0"})
-    with pytest.raises(GraphEditError, match="'w' stands for state that the function shares with its callers"):
+    with pytest.raises(
+        GraphEditError, match="'w' stands for state that the function shares with its callers"
+    ):
         editor.rename("w", "v")
     editor.undo()
     assert result in editor._core.index.ids
 
 
 @pytest.mark.parametrize("live", [True, False], ids=["live", "file"])
-def test_a_marked_boundary_follows_a_rename_there_and_back(line: tf.Graph, tmp_path: Path, *, live: bool) -> None:
+def test_a_marked_boundary_follows_a_rename_there_and_back(
+    line: tf.Graph, tmp_path: Path, *, live: bool
+) -> None:
     editor = tgw.edit(line if live else written(line, tmp_path))
     editor.mark("a", "c:0")
     report = editor.rename("c", "end")
@@ -420,7 +478,9 @@ def test_a_scope_with_queues_and_their_runners_is_renamed_whole() -> None:
     assert not [name for name in editor._core.index.names if name.startswith("b/")]
 
 
-def test_a_rename_that_fails_leaves_no_runner_of_its_queues(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_rename_that_fails_leaves_no_runner_of_its_queues(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     with tf.Graph().as_default() as graph:
         v1.train.batch([tf.constant(1.0)], 2, name="batch")
     editor, runners = tgw.edit(graph), graph.get_collection("queue_runners")
@@ -452,6 +512,8 @@ def test_a_queue_runner_names_the_op_that_takes_the_place_of_another() -> None:
     other = type(node).FromString(node.SerializeToString())
     other.op = "QueueEnqueue"
     patch = edits.replace_fixed_ops(index, edits.Patch(changed=(edits.NodeChange(node, other),)))
-    (before,), (after,) = ([runner for _, runner in change.runners] for change in (patch.remove, patch.add))
+    (before,), (after,) = (
+        [runner for _, runner in change.runners] for change in (patch.remove, patch.add)
+    )
     assert (list(before.enqueue_op_name), list(after.enqueue_op_name)) == (["put"], ["put_1"])
     assert (before.queue_name, before.close_op_name) == (after.queue_name, after.close_op_name)

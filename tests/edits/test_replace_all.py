@@ -45,7 +45,9 @@ def test_all_matches_are_replaced_in_one_step_on_a_live_graph_with_a_session() -
     with v1.Session(graph=graph) as session:
         before = session.run("y:0", X)
         editor = tgw.edit(graph, session=session)
-        report = editor.replace_all("Mul(x, Sigmoid(x))", lambda x: x * tf.sigmoid(x) * 2.0, into="swish2")
+        report = editor.replace_all(
+            "Mul(x, Sigmoid(x))", lambda x: x * tf.sigmoid(x) * 2.0, into="swish2"
+        )
         assert len(report.replaced) == 3
         assert report.replaced[0].ops == ("block0/Sigmoid", "block0/Mul")
         assert report.replaced[0].outputs == (("block0/Mul:0", "block0/swish2/mul_1:0"),)
@@ -73,7 +75,11 @@ def test_text_to_text_is_saved_in_json_replayed_and_undone(tmp_path: Path) -> No
     edits = editor.save(tmp_path / "edits.json")
     given = json.loads(edits.read_text())["edits"][0]
     assert given["command"] == "replace_all"
-    assert given["arguments"] == {"pattern": "Mul(x, Sigmoid(x))", "by": "Mul(Sigmoid(x), x)", "into": "turned"}
+    assert given["arguments"] == {
+        "pattern": "Mul(x, Sigmoid(x))",
+        "by": "Mul(Sigmoid(x), x)",
+        "into": "turned",
+    }
     other = tgw.edit(path)
     other.history.replay(edits)
     assert saved(other, tmp_path) == saved(editor, tmp_path)
@@ -99,13 +105,18 @@ def test_a_match_is_replaced_by_one_of_its_tensors(tmp_path: Path) -> None:
 
 # semantics 14
 def test_a_result_that_nothing_reads_is_not_replaced_by_its_input(tmp_path: Path) -> None:
-    editor = tgw.edit(written(graph_of(lambda x: tf.identity(tf.identity(x, "one"), "y")), tmp_path))
+    editor = tgw.edit(
+        written(graph_of(lambda x: tf.identity(tf.identity(x, "one"), "y")), tmp_path)
+    )
     report = editor.replace_all("Identity(x)", "x")
     assert editor._core.index.names == ["x", "y"]
     assert report.skipped[0].ops == ("y",)
     assert str(report).splitlines()[:2] == [
         "replaced 1 of 2 matches",
-        "not replaced: 'y:0': nothing reads 'y:0', so it may be a result; give it a consumer, or keep it.",
+        (
+            "not replaced: 'y:0': nothing reads 'y:0', so it may be a result; give it a consumer, or "
+            "keep it."
+        ),
     ]
 
 
@@ -118,11 +129,15 @@ def test_constants_and_variables_that_others_read_stay_and_others_go() -> None:
         tf.identity(tf.nn.relu(a * w + shared, "b"), "y")
 
     editor = tgw.edit(graph_of(build))
-    report = editor.replace_all("Relu(AddV2(Mul(x, m=Const|Variable), b=Const))", lambda x, m, b: tf.nn.elu(x * m - b))
+    report = editor.replace_all(
+        "Relu(AddV2(Mul(x, m=Const|Variable), b=Const))", lambda x, m, b: tf.nn.elu(x * m - b)
+    )
     assert len(report.replaced) == 2
     assert {"shared", "w"} <= set(editor._core.index.names)
     assert not {"a", "b", "mul", "add"} & set(editor._core.index.names)
-    assert {tuple(n.input) for n in editor._core.index.nodes if n.op == "Sub"} >= {("replaced/mul", "own")}
+    assert {tuple(n.input) for n in editor._core.index.nodes if n.op == "Sub"} >= {
+        ("replaced/mul", "own")
+    }
 
 
 def test_a_function_takes_the_tensors_of_its_parameters_names() -> None:
@@ -147,10 +162,15 @@ def test_attributes_that_the_pattern_names_go_into_the_replacement(tmp_path: Pat
     editor = tgw.edit(written(graph_of(build), tmp_path))
     before = ran(editor, tmp_path, "y:0", X)
     report = editor.replace_all(
-        "Conv2D(x, w, padding=$p, strides=$s)", "Neg(Conv2D(Neg(x), w, padding=$p, strides=$s))", into="minus"
+        "Conv2D(x, w, padding=$p, strides=$s)",
+        "Neg(Conv2D(Neg(x), w, padding=$p, strides=$s))",
+        into="minus",
     )
     assert len(report.replaced) == 2
-    assert [n.attr["padding"].s for n in editor._core.index.nodes if n.op == "Conv2D"] == [b"SAME", b"VALID"]
+    assert [n.attr["padding"].s for n in editor._core.index.nodes if n.op == "Conv2D"] == [
+        b"SAME",
+        b"VALID",
+    ]
     np.testing.assert_array_equal(ran(editor, tmp_path, "y:0", X), before)
 
 
@@ -240,11 +260,17 @@ def test_the_parts_of_a_variable_stay_and_the_other_matches_are_replaced() -> No
     report = editor.replace_all("Identity(x)", "x")
     assert "passed" not in editor._core.index.ids
     assert "w/read" in editor._core.index.ids
-    assert [why for match in report.skipped if "'w/read' is a part of variable 'w'" in (why := match.why)]
+    assert [
+        why
+        for match in report.skipped
+        if "'w/read' is a part of variable 'w'" in (why := match.why)
+    ]
 
 
 # semantics 4
-def test_a_match_whose_inside_is_read_waited_for_or_returned_is_left_and_says_why(signed: Path) -> None:
+def test_a_match_whose_inside_is_read_waited_for_or_returned_is_left_and_says_why(
+    signed: Path,
+) -> None:
     def build(x: tf.Tensor) -> None:
         for name in ("free", "read", "waited"):
             with v1.name_scope(name):
@@ -264,7 +290,9 @@ def test_a_match_whose_inside_is_read_waited_for_or_returned_is_left_and_says_wh
     model = tgw.edit(signed)
     last = str(model.match("Identity(Relu(x))")[0].outputs[0])
     assert last == "net/logits:0"
-    assert not model.match("Identity(Relu(x))")[0].why, "an output of the pattern can be one of the model"
+    assert not model.match("Identity(Relu(x))")[0].why, (
+        "an output of the pattern can be one of the model"
+    )
     model.replace_all("Identity(Relu(x))", "Elu(x)", into="last")
     assert dict(model._core.executor.signatures[0].outputs)["logits"] == "net/last/Elu:0"
 
@@ -272,7 +300,10 @@ def test_a_match_whose_inside_is_read_waited_for_or_returned_is_left_and_says_wh
 def test_a_match_whose_inside_a_signature_gives_is_left_and_says_so() -> None:
     editor = tgw.edit(graph_of(silu_as_y).as_graph_def())
     editor.signatures.add("inner", {"x": "x:0"}, {"gate": "Sigmoid:0"})
-    says_nothing(editor.replace_all("Mul(x, Sigmoid(x))", "Relu(x)"), "'Sigmoid:0' inside is an output of the model")
+    says_nothing(
+        editor.replace_all("Mul(x, Sigmoid(x))", "Relu(x)"),
+        "'Sigmoid:0' inside is an output of the model",
+    )
     editor.signatures.remove("inner")
     assert len(editor.replace_all("Mul(x, Sigmoid(x))", "Relu(x)").replaced) == 1
 
@@ -301,7 +332,12 @@ def test_a_builder_with_a_condition_on_a_dtype_replaces_what_has_it(tmp_path: Pa
 def test_the_bodies_of_loops_and_branches_are_edited_too(tmp_path: Path) -> None:
     def build(x: tf.Tensor) -> None:
         branch = tf.cond(tf.reduce_sum(x) > 0, lambda: tf.nn.relu(x) + 1.0, lambda: tf.nn.relu(-x))
-        tf.identity(tf.while_loop(lambda i, _: i < 3, lambda i, y: (i + 1, tf.nn.relu(y) - 0.1), [0, branch])[1], "y")
+        tf.identity(
+            tf.while_loop(
+                lambda i, _: i < 3, lambda i, y: (i + 1, tf.nn.relu(y) - 0.1), [0, branch]
+            )[1],
+            "y",
+        )
 
     v1.enable_control_flow_v2()
     editor = tgw.edit(written(graph_of(build), tmp_path))
@@ -321,7 +357,9 @@ def test_overlapping_matches_are_replaced_from_the_first_on_and_the_rest_is_repo
     for _ in range(2):
         report = tgw.edit(graph_of(build)).replace_all("Relu(Relu(x))", "Relu(x)")
         assert [each.ops for each in report.replaced] == [("r0", "r1"), ("r2", "r3")]
-        assert [each.why for each in report.skipped] == ["'r2:0': overlaps the match that ends at 'r1:0'."]
+        assert [each.why for each in report.skipped] == [
+            "'r2:0': overlaps the match that ends at 'r1:0'."
+        ]
 
 
 # semantics 12
@@ -349,7 +387,10 @@ def test_until_fixed_stops_at_a_graph_that_was_there_before_and_after_a_hundred_
         tf.identity(tf.subtract(x, tf.tanh(x)), "y")
 
     report = tgw.edit(graph_of(build)).replace_all("Sub(a, b)", "Sub(b, a)", until="fixed")
-    assert report.notes[0] == "Stopped after 1 round: the next one leads to a graph that was there before."
+    assert (
+        report.notes[0]
+        == "Stopped after 1 round: the next one leads to a graph that was there before."
+    )
     monkeypatch.setattr("tfgraphwidget.edits.rewrite.replace_all._MOST_ROUNDS", 3)
     editor = tgw.edit(graph_of(build))
     report = editor.replace_all("Tanh(x)", "Tanh(Exp(x))", until="fixed")
@@ -360,7 +401,9 @@ def test_until_fixed_stops_at_a_graph_that_was_there_before_and_after_a_hundred_
 def test_where_chooses_matches_and_an_error_in_it_is_a_refusal() -> None:
     graph = graph_of(three_blocks)
     editor = tgw.edit(graph)
-    report = editor.replace_all("Sigmoid(x)", tf.tanh, where=lambda m: m.x.op.name.startswith("block1"))
+    report = editor.replace_all(
+        "Sigmoid(x)", tf.tanh, where=lambda m: m.x.op.name.startswith("block1")
+    )
     assert [each.ops for each in report.replaced] == [("block1/Sigmoid",)]
     with pytest.raises(GraphEditError, match="where= raised AttributeError at 'block0/Sigmoid:0'"):
         editor.replace_all("Sigmoid(x)", tf.tanh, where=lambda m: m.z)
@@ -373,7 +416,9 @@ def test_where_chooses_matches_and_an_error_in_it_is_a_refusal() -> None:
 def test_ops_with_side_effects_are_replaced_only_if_asked() -> None:
     graph = graph_of(lambda x: tf.identity(x + v1.random_uniform([2], seed=1), "y"))
     editor = tgw.edit(graph)
-    says_nothing(editor.replace_all("RandomUniform(x)", tf.zeros), "has side effects; effects=True replaces")
+    says_nothing(
+        editor.replace_all("RandomUniform(x)", tf.zeros), "has side effects; effects=True replaces"
+    )
     assert editor.replace_all("RandomUniform(x)", tf.zeros, effects=True).replaced
 
 
@@ -383,7 +428,10 @@ def test_a_match_in_a_loop_is_replaced_in_that_loop() -> None:
         v1.disable_control_flow_v2()
         try:
             tf.identity(
-                v1.while_loop(lambda i, _: i < 3, lambda i, v: (i + 1, v + silu(v) + silu(v + 2.0)), [0, x])[1], "y"
+                v1.while_loop(
+                    lambda i, _: i < 3, lambda i, v: (i + 1, v + silu(v) + silu(v + 2.0)), [0, x]
+                )[1],
+                "y",
             )
         finally:
             v1.enable_control_flow_v2()
@@ -392,7 +440,10 @@ def test_a_match_in_a_loop_is_replaced_in_that_loop() -> None:
     with v1.Session(graph=graph) as session:
         before = session.run("y:0", X)
         editor = tgw.edit(graph, session=session)
-        assert len(editor.replace_all("Mul(x, Sigmoid(x))", lambda x: x / (1.0 + tf.exp(-x))).replaced) == 2
+        assert (
+            len(editor.replace_all("Mul(x, Sigmoid(x))", lambda x: x / (1.0 + tf.exp(-x))).replaced)
+            == 2
+        )
         np.testing.assert_allclose(session.run("y:0", X), before, rtol=1e-5)
         editor.undo()
         np.testing.assert_array_equal(session.run("y:0", X), before)
@@ -407,7 +458,9 @@ def test_functions_edits_the_bodies_of_called_functions_too(tmp_path: Path) -> N
 
     editor = tgw.edit(written(graph_of(build), tmp_path))
     before, expected = saved(editor, tmp_path), ran(editor, tmp_path, "y:0", X)
-    report = editor.replace_all("Mul(x, Sigmoid(x))", "RealDiv(x, AddV2(1.0, Exp(Neg(x))))", functions=True)
+    report = editor.replace_all(
+        "Mul(x, Sigmoid(x))", "RealDiv(x, AddV2(1.0, Exp(Neg(x))))", functions=True
+    )
     assert [bool(each.function) for each in report.replaced] == [False, True, True]
     assert not editor.match("Sigmoid(x)", functions=True)
     np.testing.assert_allclose(ran(editor, tmp_path, "y:0", X), expected, rtol=1e-5)
@@ -415,17 +468,23 @@ def test_functions_edits_the_bodies_of_called_functions_too(tmp_path: Path) -> N
     assert saved(editor, tmp_path) == before
 
 
-def test_a_function_that_several_calls_share_is_edited_once_and_stays_shared(tmp_path: Path) -> None:
+def test_a_function_that_several_calls_share_is_edited_once_and_stays_shared(
+    tmp_path: Path,
+) -> None:
     def build(x: tf.Tensor) -> None:
         function: Any = tf.function(lambda t: tf.tanh(silu(t)), autograph=False)
         for _ in range(5):  # there are 63 calls in calls
-            function = tf.function(lambda t, inner=function: inner(t) + inner(t * 2.0), autograph=False)
+            function = tf.function(
+                lambda t, inner=function: inner(t) + inner(t * 2.0), autograph=False
+            )
         tf.identity(function(x), "y")
 
     editor = tgw.edit(written(graph_of(build), tmp_path))
     expected = ran(editor, tmp_path, "y:0", X)
     functions = editor._core.index.functions
-    report = editor.replace_all("Mul(x, Sigmoid(x))", "RealDiv(x, AddV2(1.0, Exp(Neg(x))))", functions=True)
+    report = editor.replace_all(
+        "Mul(x, Sigmoid(x))", "RealDiv(x, AddV2(1.0, Exp(Neg(x))))", functions=True
+    )
     assert len(report.replaced) == 1
     assert len(editor._core.index.functions - functions) == len(functions) == 6
     np.testing.assert_allclose(ran(editor, tmp_path, "y:0", X), expected, rtol=1e-5)
@@ -479,11 +538,21 @@ def test_a_replacement_that_cannot_be_right_is_refused_and_changes_nothing(
 @pytest.mark.parametrize(
     ("pattern", "by", "why"),
     [
-        ("Mul(x, Tanh(x))", "x", "Nothing matches 'Mul.x, Tanh.x..'. The closest: 'block0/Sigmoid' is Sigmoid where"),
-        ("Mul(x, Sigmoid(x))", "Cast(x, DstT='int32')", "int32, and op 'block1/Add' reads 'block0/Mul:0', which is"),
+        (
+            "Mul(x, Tanh(x))",
+            "x",
+            "Nothing matches 'Mul.x, Tanh.x..'. The closest: 'block0/Sigmoid' is Sigmoid where",
+        ),
+        (
+            "Mul(x, Sigmoid(x))",
+            "Cast(x, DstT='int32')",
+            "int32, and op 'block1/Add' reads 'block0/Mul:0', which is",
+        ),
     ],
 )
-def test_where_nothing_fits_nothing_is_done(blocks: tgw.GraphEditor, pattern: str, by: str, why: str) -> None:
+def test_where_nothing_fits_nothing_is_done(
+    blocks: tgw.GraphEditor, pattern: str, by: str, why: str
+) -> None:
     names = list(blocks._core.index.names)
     says_nothing(blocks.replace_all(pattern, by), why)
     assert blocks._core.index.names == names
@@ -519,7 +588,10 @@ def test_the_replacement_is_traced_once_for_matches_of_one_signature() -> None:
 
 def test_several_outputs_are_replaced_by_several_tensors(tmp_path: Path) -> None:
     def build(x: tf.Tensor) -> None:
-        q, k = (tf.matmul(x, tf.constant(w), name=n) for n, w in (("q", [[1.0], [2.0]]), ("k", [[3.0], [4.0]])))
+        q, k = (
+            tf.matmul(x, tf.constant(w), name=n)
+            for n, w in (("q", [[1.0], [2.0]]), ("k", [[3.0], [4.0]]))
+        )
         tf.concat([q, k], 1, "y")
 
     editor = tgw.edit(written(graph_of(build), tmp_path))
@@ -536,7 +608,9 @@ def test_several_outputs_are_replaced_by_several_tensors(tmp_path: Path) -> None
 
 # semantics 3
 @pytest.mark.parametrize("is_file", [False, True], ids=["graph", "file"])
-def test_of_several_outputs_one_may_go_into_the_other_from_outside_unless_that_is_a_cycle(is_file: bool) -> None:
+def test_of_several_outputs_one_may_go_into_the_other_from_outside_unless_that_is_a_cycle(
+    is_file: bool,
+) -> None:
     def build(x: tf.Tensor) -> None:
         q = tf.matmul(x, tf.ones([2, 2]), name="q")
         tf.identity(tf.add(tf.matmul(x, tf.exp(q)), 1.0), "y")
@@ -572,7 +646,9 @@ def test_a_cycle_through_control_inputs_is_refused(is_file: bool) -> None:
     editor = tgw.edit(graph.as_graph_def() if is_file else graph)
     nodes = editor._core.index.nodes
     says_nothing(
-        editor.replace_all("Exp(x); Tanh(x)", lambda x: tf.unstack(tf.stack([tf.sin(x), tf.cos(x)]))),
+        editor.replace_all(
+            "Exp(x); Tanh(x)", lambda x: tf.unstack(tf.stack([tf.sin(x), tf.cos(x)]))
+        ),
         r"'wait' cannot come after .* would be a cycle",
     )
     assert (editor._core.index.nodes, editor.history.done) == (nodes, ())
@@ -584,7 +660,9 @@ def test_of_two_matches_that_are_a_cycle_together_one_is_replaced() -> None:
         tf.add(w, tf.add(x, y), "sum")
         tf.multiply(x, tf.multiply(w, v), "product")
     editor = tgw.edit(graph.as_graph_def())
-    report = editor.replace_all("AddV2(x, y); Mul(x, z)", lambda x, y, z: tf.unstack(tf.stack([x + y, x * z])))
+    report = editor.replace_all(
+        "AddV2(x, y); Mul(x, z)", lambda x, y, z: tf.unstack(tf.stack([x + y, x * z]))
+    )
     assert (len(report.replaced), len(report.skipped)) == (1, 1)
     assert "would be a cycle" in report.skipped[0].why
     feeds = {"x:0": [1, 2], "y:0": [3, 4], "v:0": [5, 6], "w:0": [7, 8]}
@@ -595,8 +673,9 @@ def test_of_two_matches_that_are_a_cycle_together_one_is_replaced() -> None:
 def test_gradients_that_stay_behind_are_said() -> None:
     editor = tgw.example()
     report = editor.replace_all("Relu(x)", "Elu(x)")
-    assert "The gradients of what was replaced ('gradients/net/hidden/Relu_grad/ReluGrad') stay as they were" in str(
-        report
+    assert (
+        "The gradients of what was replaced ('gradients/net/hidden/Relu_grad/ReluGrad') stay as "
+        "they were" in str(report)
     )
     editor.undo()
     editor.passes.strip_training(["net/logits"])
@@ -630,12 +709,16 @@ def test_a_match_whose_replacement_has_a_wrong_shape_stays_and_the_others_are_re
     pattern: str, by: Any, until: Any, *, live: bool
 ) -> None:
     graph = four_layers()
-    editor = tgw.edit(graph, session=v1.Session(graph=graph)) if live else tgw.edit(graph.as_graph_def())
+    editor = (
+        tgw.edit(graph, session=v1.Session(graph=graph)) if live else tgw.edit(graph.as_graph_def())
+    )
     before = editor._core.index.names
     report = editor.replace_all(pattern, by, until=until)
     assert [each.ops[-1] for each in report.replaced] == ["relu0", "relu2"]
     assert [each.ops[-1] for each in report.skipped] == ["relu1", "relu3"]
-    assert all("cannot take" in each.why and each.why.startswith("'relu") for each in report.skipped)
+    assert all(
+        "cannot take" in each.why and each.why.startswith("'relu") for each in report.skipped
+    )
     assert "replaced 2 of 4 matches" in str(report)
     feeds = {"x:0": np.ones((2, 4), np.float32)}
     assert np.shape(editor.session.run("y1:0", feeds)) == (2, 1)
@@ -650,7 +733,9 @@ def test_a_wrong_shape_at_every_match_is_refused_and_nothing_changes() -> None:
     editor = tgw.edit(four_layers().as_graph_def())
     before = [node.SerializeToString() for node in editor._core.index.nodes]
     says_nothing(
-        editor.replace_all("Relu(x)", "L2Loss(x)", where=lambda match: match.outputs[0] in ("relu1:0", "relu3:0")),
+        editor.replace_all(
+            "Relu(x)", "L2Loss(x)", where=lambda match: match.outputs[0] in ("relu1:0", "relu3:0")
+        ),
         r"No match is replaced\.\nnot replaced: 'relu1:0': Op .* cannot take ",
     )
     assert [node.SerializeToString() for node in editor._core.index.nodes] == before

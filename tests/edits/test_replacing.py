@@ -61,7 +61,9 @@ def test_an_op_type_takes_the_place_of_an_op_and_a_name_of_the_graph_goes_before
     editor = tgw.edit(blocks)
     editor.replace("block/double", "Sub", remove=True)
     assert ran(editor, tmp_path, "y:0", X).tolist() == [[0, 0]]
-    assert editor.history.lines == ('editor.replace(what="block/double", by="Sub", remove=True, name="block/Sub")',)
+    assert editor.history.lines == (
+        'editor.replace(what="block/double", by="Sub", remove=True, name="block/Sub")',
+    )
     assert "block/double" not in editor._core.index.ids
     with pytest.raises(GraphEditError, match="'Subb' is no op type"):
         editor.replace("block/sum", "Subb")
@@ -76,7 +78,11 @@ def test_gradients_of_what_is_replaced_are_named() -> None:
         tf.gradients(tf.identity(tf.nn.relu(x, name="f"), name="y"), x)
     editor = tgw.edit(graph)
     done = editor.replace("f", "Elu", remove=True)
-    said = "The gradients of f ('gradients/f_grad/ReluGrad') stay as they were; compute them again before you train."
+    said = (
+        "The gradients of f ('gradients/f_grad/ReluGrad') stay as they were; compute them "
+        "again "
+        "before you train."
+    )
     assert done.notes[0] == said
 
 
@@ -90,7 +96,9 @@ def test_another_part_takes_its_place_by_its_ends(blocks: tf.Graph, tmp_path: Pa
     assert ran(editor, tmp_path, "y:0", X).tolist() == [[0, 0]]
 
 
-def test_inputs_of_the_other_part_become_those_of_the_old_one(line: tf.Graph, tmp_path: Path) -> None:
+def test_inputs_of_the_other_part_become_those_of_the_old_one(
+    line: tf.Graph, tmp_path: Path
+) -> None:
     with line.as_default():
         other = v1.placeholder(tf.float32, [None, 2], name="other")
         tf.negative(other, name="negative")
@@ -99,12 +107,16 @@ def test_inputs_of_the_other_part_become_those_of_the_old_one(line: tf.Graph, tm
     assert ran(editor, tmp_path, "c:0", X).tolist() == [[-4, -4]]
 
 
-def test_an_op_with_several_inputs_is_replaced_by_a_function_of_them(mlp: tf.Graph, tmp_path: Path) -> None:
+def test_an_op_with_several_inputs_is_replaced_by_a_function_of_them(
+    mlp: tf.Graph, tmp_path: Path
+) -> None:
     editor = tgw.edit(mlp)
     inputs = editor.ops("net/one/MatMul").inputs
     editor.replace("net/one/MatMul", lambda x, w: tf.einsum("ij,jk->ik", x, w))
     made = editor.history.done[-1].patch.add.nodes
-    assert {text for node in made for text in node.input} >= {name.removesuffix(":0") for name in inputs}
+    assert {text for node in made for text in node.input} >= {
+        name.removesuffix(":0") for name in inputs
+    }
 
 
 def test_of_several_outputs_those_that_are_read_are_enough() -> None:
@@ -119,12 +131,15 @@ def test_of_several_outputs_those_that_are_read_are_enough() -> None:
         assert session.run("y:0", {"x:0": np.zeros((2, 2, 2, 1))}).max() == 1
         editor.undo()
         with pytest.raises(
-            GraphEditError, match=r"2 tensors cannot take the place of the 1 that come out \('norm:0'\)"
+            GraphEditError,
+            match=r"2 tensors cannot take the place of the 1 that come out \('norm:0'\)",
         ):
             editor.replace("norm", lambda x, *_: (x, x))
 
 
-def test_a_new_head_has_variables_that_train(editor: tgw.GraphEditor, session: v1.Session, batch: np.ndarray) -> None:
+def test_a_new_head_has_variables_that_train(
+    editor: tgw.GraphEditor, session: v1.Session, batch: np.ndarray
+) -> None:
     def head(features: tf.Tensor) -> tf.Tensor:
         kernel = v1.get_variable("kernel", [4, 4], initializer=v1.ones_initializer())
         return features @ kernel
@@ -145,7 +160,9 @@ def test_in_a_loop_what_replaces_an_op_runs_each_time(while_loop: tf.Graph) -> N
         editor.replace(body, lambda v, *_: v * 3.0, remove=True)
         assert session.run("y:0", {"x:0": 1.0}) == 243
         with while_loop.as_default():
-            slope = tf.gradients(while_loop.get_tensor_by_name("y:0"), while_loop.get_tensor_by_name("x:0"))
+            slope = tf.gradients(
+                while_loop.get_tensor_by_name("y:0"), while_loop.get_tensor_by_name("x:0")
+            )
         assert session.run(slope, {"x:0": 1.0}) == [243.0]
 
 
@@ -173,10 +190,18 @@ def test_the_end_of_a_signature_follows(signed: Path) -> None:
 @pytest.mark.parametrize(
     ("what", "by", "why"),
     [
-        ("block/", lambda x: tf.cast(x, tf.int32), r"is int32, and op 'y' reads 'block/sum:0', which is float32"),
+        (
+            "block/",
+            lambda x: tf.cast(x, tf.int32),
+            r"is int32, and op 'y' reads 'block/sum:0', which is float32",
+        ),
         ("block/", lambda x, _: x, "raised TypeError"),
         ("block/", "block/double", "share some"),
-        ("block/sum", "other/", r"2 inputs \('block/double:0' and 'x:0'\) and 1 to take their place \('x:0'\)"),
+        (
+            "block/sum",
+            "other/",
+            r"2 inputs \('block/double:0' and 'x:0'\) and 1 to take their place \('x:0'\)",
+        ),
         ("nothing/", lambda x: x, "nothing"),
     ],
 )
@@ -189,7 +214,9 @@ def test_what_does_not_fit_is_refused(blocks: tf.Graph, what: str, by: Any, why:
 
 def test_a_part_that_is_left_and_entered_again_is_refused(line: tf.Graph) -> None:
     editor = tgw.edit(line)
-    with pytest.raises(GraphEditError, match=r"'b:0' goes into the selection and depends on what comes out of it"):
+    with pytest.raises(
+        GraphEditError, match=r"'b:0' goes into the selection and depends on what comes out of it"
+    ):
         editor.replace(editor.ops("a", "a/y", "c", "c/y"), lambda x, b: (x, b))
 
 

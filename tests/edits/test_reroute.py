@@ -80,7 +80,14 @@ def test_only_and_never_name_ops_scopes_and_selections(shared_weights: tf.Graph)
         v1.placeholder(tf.float32, [2, 2], name="other")
     editor = tgw.edit(shared_weights)
     a, b = editor.ops(scope="a"), editor.ops(scope="b")
-    for given in ({"only": "a/y"}, {"only": "a"}, {"only": ["a/", "b/x"]}, {"never": b}, {"only": a}, {"only": [a]}):
+    for given in (
+        {"only": "a/y"},
+        {"only": "a"},
+        {"only": ["a/", "b/x"]},
+        {"never": b},
+        {"only": a},
+        {"only": [a]},
+    ):
         read = f"{reads(editor)['a/y'][0]}:0"
         assert editor.reroute(read, to="other:0", **given).changed == ("a/y",)
         editor.undo()
@@ -100,7 +107,9 @@ def test_several_pairs_are_rerouted_at_once_or_not_at_all(diamond: tf.Graph) -> 
     with pytest.raises(GraphEditError, match="cycle"):
         editor.reroute(["left:0", "other:0"], to=["right:0", "join:0"])
     assert reads(editor) == before
-    with pytest.raises(GraphEditError, match="is 2 tensors and 'right:0' is 1 tensor, so they make no pairs"):
+    with pytest.raises(
+        GraphEditError, match="is 2 tensors and 'right:0' is 1 tensor, so they make no pairs"
+    ):
         editor.reroute(["left:0", "x:0"], to="right:0")
     with pytest.raises(GraphEditError, match="'left' is named twice"):
         editor.reroute(["left:0", "left:0"], to=["x:0", "right:0"])
@@ -151,7 +160,9 @@ def test_what_changes_nothing_is_refused(editor: tgw.GraphEditor) -> None:
     assert editor.history.done == ()
 
 
-def test_the_usual_way_to_put_an_op_behind_a_tensor_is_offered(line: tf.Graph, editor: tgw.GraphEditor) -> None:
+def test_the_usual_way_to_put_an_op_behind_a_tensor_is_offered(
+    line: tf.Graph, editor: tgw.GraphEditor
+) -> None:
     with line.as_default():
         tf.negative(line.get_tensor_by_name("a:0"), name="new")
     error = refused(lambda: editor.reroute("a:0", to="new:0"))
@@ -201,7 +212,11 @@ def test_two_edges_that_make_no_cycle_together_are_moved_at_once(diamond: tf.Gra
         tf.negative(diamond.get_tensor_by_name("right:0"), name="r2")
     before = reads(editor)
     editor.swap("left:0", "right:0")
-    assert (reads(editor)["join"], reads(editor)["l2"], reads(editor)["r2"]) == (["right", "left"], ["right"], ["left"])
+    assert (reads(editor)["join"], reads(editor)["l2"], reads(editor)["r2"]) == (
+        ["right", "left"],
+        ["right"],
+        ["left"],
+    )
     editor.undo()
     assert reads(editor) == before
 
@@ -228,20 +243,26 @@ def unlike() -> tgw.GraphEditor:
 def test_a_dtype_that_differs_is_refused_and_a_cast_is_offered(unlike: tgw.GraphEditor) -> None:
     error = refused(lambda: unlike.reroute("x:0", to="whole:0"))
     assert error.why == (
-        "'whole:0' is int32 (2, 3) and cannot stand for 'x:0', which is float32 (2, 3), at input 0 of 'layer/y'; give "
-        'a tensor of float32, or insert a Cast: editor.reroute(old="x:0", to="whole:0", adapter="Cast").'
+        "'whole:0' is int32 (2, 3) and cannot stand for 'x:0', which is float32 (2, 3), at input 0 "
+        "of 'layer/y'; give "
+        'a tensor of float32, or insert a Cast: editor.reroute(old="x:0", to="whole:0", '
+        'adapter="Cast").'
     )
     assert error.ops == ("layer/y", "whole")
     told = unlike.apply(error.fixes[0])
     assert (told.added, told.changed) == (("layer/Cast",), ("layer/y",))
     assert reads(unlike)["layer/y"] == ["layer/Cast", "layer/ones"]
-    assert np.array_equal(run(unlike.graph, "layer/y:0", {"whole:0": np.ones((2, 3))}), np.full((2, 4), 3))
+    assert np.array_equal(
+        run(unlike.graph, "layer/y:0", {"whole:0": np.ones((2, 3))}), np.full((2, 4), 3)
+    )
     unlike.undo()
     assert "layer/Cast" not in reads(unlike)
     assert refused(lambda: unlike.reroute("x:0", to="text:0")).fixes == ()
 
 
-@pytest.mark.parametrize(("to", "fixes"), [("turned", ["Transpose", "Reshape"]), ("flat", ["Reshape"]), ("seven", [])])
+@pytest.mark.parametrize(
+    ("to", "fixes"), [("turned", ["Transpose", "Reshape"]), ("flat", ["Reshape"]), ("seven", [])]
+)
 def test_a_shape_that_does_not_do_is_refused_and_what_fixes_it_is_offered(
     unlike: tgw.GraphEditor, to: str, fixes: list[str]
 ) -> None:
@@ -263,7 +284,9 @@ def test_a_shape_that_does_not_do_is_refused_and_what_fixes_it_is_offered(
     assert reads(unlike) == before
 
 
-def test_another_shape_that_the_reader_takes_is_no_reason_to_refuse(unlike: tgw.GraphEditor) -> None:
+def test_another_shape_that_the_reader_takes_is_no_reason_to_refuse(
+    unlike: tgw.GraphEditor,
+) -> None:
     with unlike.graph.as_default():
         v1.placeholder(tf.float32, [5, 3], name="five")
     told = unlike.reroute("x:0", to="five:0")
@@ -278,13 +301,18 @@ def test_one_fix_serves_all_that_need_the_same(unlike: tgw.GraphEditor) -> None:
         x = unlike.graph.get_tensor_by_name("x:0")
         tf.add(x, x, name="twice")
     assert unlike.reroute("x:0", to="whole:0", adapter="Cast").added == ("layer/Cast",)
-    assert (reads(unlike)["twice"], reads(unlike)["layer/y"][0]) == (["layer/Cast", "layer/Cast"], "layer/Cast")
+    assert (reads(unlike)["twice"], reads(unlike)["layer/y"][0]) == (
+        ["layer/Cast", "layer/Cast"],
+        "layer/Cast",
+    )
 
 
 def test_a_fix_that_fixes_nothing_is_refused(unlike: tgw.GraphEditor) -> None:
     with pytest.raises(GraphEditError, match="A Cast fixes nothing here"):
         unlike.reroute("x:0", to="unknown:0", adapter="Cast")
-    with pytest.raises(GraphEditError, match="adapter='Turn' is not what reroute takes; give '', 'Cast'"):
+    with pytest.raises(
+        GraphEditError, match="adapter='Turn' is not what reroute takes; give '', 'Cast'"
+    ):
         unlike.reroute("x:0", to="turned:0", adapter="Turn")
 
 
@@ -294,7 +322,8 @@ def test_new_ops_are_named_as_asked_and_in_code_where_it_matters(unlike: tgw.Gra
     unlike.undo()
     unlike.reroute("x:0", to="whole:0", adapter="Cast")
     unlike.undo()
-    # A graph without the hidden layer/Cast would call it so: the line says the name that this graph gave.
+    # A graph without the hidden layer/Cast would call it so: the line says the name that this graph
+    # gave.
     unlike.reroute("x:0", to="whole:0", adapter="Cast")
     assert 'adapter="Cast", names=["layer/Cast_1"])' in unlike.history.to_script().text
     with pytest.raises(NameTaken, match="'layer/Y' is taken in this graph; 'layer/Y_1' is free"):
@@ -304,15 +333,22 @@ def test_new_ops_are_named_as_asked_and_in_code_where_it_matters(unlike: tgw.Gra
 @pytest.mark.parametrize("resource", [False, True], ids=["ref", "resource"])
 def test_who_changes_a_variable_goes_on_changing_one(resource: bool) -> None:
     with tf.Graph().as_default() as graph:
-        v, w = (v1.get_variable(n, [2], initializer=v1.zeros_initializer(), use_resource=resource) for n in "vw")
+        v, w = (
+            v1.get_variable(n, [2], initializer=v1.zeros_initializer(), use_resource=resource)
+            for n in "vw"
+        )
         v1.assign(v, [1.0, 2.0], name="put")
         tf.identity(w + 0.0, name="shown")
         tf.constant([3.0, 4.0], name="plain")
     editor = tgw.edit(graph)
     put = next(
-        n.name for n in editor._core.index.nodes if n.op in {"Assign", "AssignVariableOp"} and n.name.startswith("put")
+        n.name
+        for n in editor._core.index.nodes
+        if n.op in {"Assign", "AssignVariableOp"} and n.name.startswith("put")
     )
-    with pytest.raises(GraphEditError, match="changes the variable" if not resource else "is float32 .* resource"):
+    with pytest.raises(
+        GraphEditError, match="changes the variable" if not resource else "is float32 .* resource"
+    ):
         editor.connect("plain:0", put, 0)
     editor.connect("w:0", put, 0)
     with v1.Session(graph=graph) as session:
@@ -351,7 +387,9 @@ def two_towers() -> tgw.GraphEditor:
         for name, given in (("one", "p"), ("two", "q")):
             x = v1.placeholder(tf.float32, [], name=given)
             with v1.name_scope(name):
-                out = tf.negative(tf.multiply(x, 2.0 if name == "one" else 3.0, name="mul"), name="out")
+                out = tf.negative(
+                    tf.multiply(x, 2.0 if name == "one" else 3.0, name="mul"), name="out"
+                )
             tf.identity(out, name=f"after_{name}")
     return tgw.edit(graph)
 
@@ -368,7 +406,9 @@ def test_two_parts_exchange_inputs_outputs_or_both(towers: tgw.GraphEditor, kind
             return f"{name}/out"
         return name if kind == "scope" else towers.ops(scope=name)
 
-    inner = {"op": ("one/out", "two/out", "one/mul", "two/mul")}.get(kind, ("one/mul", "two/mul", "p", "q"))
+    inner = {"op": ("one/out", "two/out", "one/mul", "two/mul")}.get(
+        kind, ("one/mul", "two/mul", "p", "q")
+    )
     before = reads(towers)
     towers.swap(part("one"), part("two"), "inputs")
     assert (reads(towers)[inner[0]][0], reads(towers)[inner[1]][0]) == (inner[3], inner[2])
@@ -389,7 +429,10 @@ def test_swaps_that_cannot_be_are_refused(towers: tgw.GraphEditor) -> None:
         (("one", "one/out"), "Op 'one/out' is in 'one' and in 'one/out'"),
         (("one/out:0", "two/out"), "a tensor has readers only"),
         (("one/mul", "two/out", "inputs"), "'one/mul' has 2 inputs and 'two/out' has 1 input"),
-        (("one", "two", "in"), "what='in' is not what swap takes; give 'inputs', 'outputs' or 'both'"),
+        (
+            ("one", "two", "in"),
+            "what='in' is not what swap takes; give 'inputs', 'outputs' or 'both'",
+        ),
         (("after_one", "after_two"), "Nobody reads 'after_one' and 'after_two'"),
     ):
         with pytest.raises(GraphEditError) as error:
@@ -401,7 +444,9 @@ def test_swaps_that_cannot_be_are_refused(towers: tgw.GraphEditor) -> None:
 # Connect
 
 
-def test_a_tensor_goes_to_an_input_by_number_or_to_the_only_one_that_fits(unlike: tgw.GraphEditor) -> None:
+def test_a_tensor_goes_to_an_input_by_number_or_to_the_only_one_that_fits(
+    unlike: tgw.GraphEditor,
+) -> None:
     with unlike.graph.as_default():
         tf.gather(unlike.graph.get_tensor_by_name("x:0"), 0, name="row")
         v1.placeholder(tf.int32, [], name="which")
@@ -443,13 +488,17 @@ def test_what_a_part_gives_goes_to_the_inputs_of_another(towers: tgw.GraphEditor
 def test_control_inputs_are_added_and_removed(towers: tgw.GraphEditor) -> None:
     assert towers.add_control_inputs("after_two", ["one/out", "p"]).changed == ("after_two",)
     assert reads(towers)["after_two"] == ["two/out", "^one/out", "^p"]
-    with pytest.raises(GraphEditError, match="'after_two' waits for 'p' already; it waits for 'one/out' and 'p'"):
+    with pytest.raises(
+        GraphEditError, match="'after_two' waits for 'p' already; it waits for 'one/out' and 'p'"
+    ):
         towers.add_control_inputs("after_two", "p")
     towers.remove_control_inputs("after_two", "p")
     with pytest.raises(GraphEditError, match="'after_two' does not wait for 'p'"):
         towers.remove_control_inputs("after_two", ["one/out", "p"])
     assert reads(towers)["after_two"] == ["two/out", "^one/out"]
-    with pytest.raises(tf.errors.InvalidArgumentError, match="feed a value for placeholder tensor 'p'"):
+    with pytest.raises(
+        tf.errors.InvalidArgumentError, match="feed a value for placeholder tensor 'p'"
+    ):
         run(towers.graph, "after_two:0", {"q:0": 1.0})
     towers.undo()
     towers.undo()

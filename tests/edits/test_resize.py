@@ -1,4 +1,6 @@
-"""SetInput: a placeholder of another shape or dtype, and the constants that still hold the old size."""
+"""SetInput: a placeholder of another shape or dtype, and the constants that still hold the old
+size.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,10 @@ def zero_state(x: tf.Tensor, n: int) -> tf.Tensor:
 # Each as people write it with a batch of n.
 CASES: dict[str, tuple[Callable[[tf.Tensor, int], tf.Tensor], list[int]]] = {
     "reshape": (lambda x, n: tf.reshape(x, [n, 1, 2]), [2]),
-    "reshape, two after each other": (lambda x, n: tf.reshape(tf.reshape(x, [n, 6]), [n, 2, 3]), [3, 2]),
+    "reshape, two after each other": (
+        lambda x, n: tf.reshape(tf.reshape(x, [n, 6]), [n, 2, 3]),
+        [3, 2],
+    ),
     "reshape, merged": (lambda x, n: tf.reshape(x, [n * 3, 2]), [3, 2]),
     "reshape with -1 elsewhere": (lambda x, n: tf.reshape(x, [n, -1]), [3, 2]),
     "reshape, put together": (lambda x, n: tf.reshape(x, tf.stack([n, tf.shape(x)[1]])), [2]),
@@ -55,24 +60,40 @@ CASES: dict[str, tuple[Callable[[tf.Tensor, int], tf.Tensor], list[int]]] = {
         [2],
     ),
     "reshape to a part of the shape": (lambda x, _: tf.reshape(x, [tf.shape(x)[0], -1]), [2, 3]),
-    "reshape to parts of the shape": (lambda x, _: tf.reshape(x, tf.stack([tf.shape(x)[0], 6])), [2, 3]),
+    "reshape to parts of the shape": (
+        lambda x, _: tf.reshape(x, tf.stack([tf.shape(x)[0], 6])),
+        [2, 3],
+    ),
     "tile": (lambda x, n: x + tf.tile(tf.ones([1, 2]), [n, 1]), [2]),
     "gather": (lambda x, n: tf.gather(x, tf.range(n)), [2]),
-    "cond": (lambda x, n: tf.cond(tf.reduce_sum(x) > 0, lambda: tf.reshape(x, [n, 1, 2]), lambda: x[:, None]), [2]),
-    "loop": (
-        lambda x, n: tf.while_loop(
-            lambda _: True, lambda y: tf.reshape(tf.reshape(y, [-1]), [n, 2]), [x], maximum_iterations=3
+    "cond": (
+        lambda x, n: tf.cond(
+            tf.reduce_sum(x) > 0, lambda: tf.reshape(x, [n, 1, 2]), lambda: x[:, None]
         ),
         [2],
     ),
-    "scan": (lambda x, n: tf.scan(lambda a, r: a + tf.reshape(r, [n, 2]), tf.transpose(x, [1, 0, 2])), [3, 2]),
+    "loop": (
+        lambda x, n: tf.while_loop(
+            lambda _: True,
+            lambda y: tf.reshape(tf.reshape(y, [-1]), [n, 2]),
+            [x],
+            maximum_iterations=3,
+        ),
+        [2],
+    ),
+    "scan": (
+        lambda x, n: tf.scan(lambda a, r: a + tf.reshape(r, [n, 2]), tf.transpose(x, [1, 0, 2])),
+        [3, 2],
+    ),
 }
 
 
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize("size", [None, 6])
 @pytest.mark.sample(15)
-def test_constants_that_hold_the_old_size_are_found_and_rewritten(name: str, size: int | None, tmp_path: Path) -> None:
+def test_constants_that_hold_the_old_size_are_found_and_rewritten(
+    name: str, size: int | None, tmp_path: Path
+) -> None:
     build, rest = CASES[name]
     editor = tgw.edit(written(graph_of(lambda x: build(x, 4), [4, *rest]), tmp_path))
     before = saved(editor, tmp_path)
@@ -137,7 +158,9 @@ def test_functions_of_saved_models_that_call_each_other_take_the_new_size(
 
 
 def calls_by_type() -> tf.Graph:
-    """x -> functions of TensorFlow 1, called as op types, which say no shape of their arguments -> y."""
+    """x -> functions of TensorFlow 1, called as op types, which say no shape of their arguments ->
+    y.
+    """
     with tf.Graph().as_default() as graph:
 
         @Defun(tf.float32, tf.float32, func_name="back")
@@ -162,15 +185,28 @@ def test_functions_that_say_no_shape_of_their_arguments_take_the_new_size(
     is_file: bool, size: int | None, tmp_path: Path
 ) -> None:
     graph = calls_by_type()
-    editor = tgw.edit(written(graph, tmp_path)) if is_file else tgw.edit(graph, session=v1.Session(graph=graph))
-    before = {name: editor._core.index.extras.function(name) for name in editor._core.index.functions}
+    editor = (
+        tgw.edit(written(graph, tmp_path))
+        if is_file
+        else tgw.edit(graph, session=v1.Session(graph=graph))
+    )
+    before = {
+        name: editor._core.index.extras.function(name) for name in editor._core.index.functions
+    }
     done = editor.passes.change_batch_size(size)
     assert {one.function for one in done.constants} == {"outer", "inner"}
-    assert "In function 'inner': its gradient function 'back', made for the old size, stays as it is; " in str(done)
-    assert ran(editor, tmp_path, "y:0", {"x:0": np.ones((3, 2), np.float32)}).tolist() == [[4, 4]] * 3
+    assert (
+        "In function 'inner': its gradient function 'back', made for the old size, stays as it is; "
+        in str(done)
+    )
+    assert (
+        ran(editor, tmp_path, "y:0", {"x:0": np.ones((3, 2), np.float32)}).tolist() == [[4, 4]] * 3
+    )
     editor.undo()
     assert {name: editor._core.index.extras.function(name) for name in before} == before
-    assert ran(editor, tmp_path, "y:0", {"x:0": np.ones((4, 2), np.float32)}).tolist() == [[4, 4]] * 4
+    assert (
+        ran(editor, tmp_path, "y:0", {"x:0": np.ones((4, 2), np.float32)}).tolist() == [[4, 4]] * 4
+    )
 
 
 @pytest.mark.parametrize("size", [None, 3])
@@ -188,12 +224,18 @@ def test_a_constant_behind_an_op_whose_type_is_a_function_takes_the_new_size(
     def outer(x: tf.Tensor) -> tf.Tensor:
         return tf.reshape(tf.raw_ops.LRN(input=inner(x)[..., None, None]), [4, 1, 2])
 
-    graph = graph_of(lambda x: tf.reshape(tf.raw_ops.LRN(input=outer(x)[..., None]), [4, 2, 1]), [4, 2])
+    graph = graph_of(
+        lambda x: tf.reshape(tf.raw_ops.LRN(input=outer(x)[..., None]), [4, 2, 1]), [4, 2]
+    )
     editor = tgw.edit(written(graph, tmp_path) if is_file else graph)
     assert editor._core.index.shape(editor._core.index.op("LRN"), 0) == (None,) * 4
     editor.passes.change_batch_size(size)
     assert editor._core.index.shape(editor._core.index.op("y"), 0) == (size, 2, 1)
-    (call,) = (op for op, kind in enumerate(editor._core.index.types) if kind in editor._core.index.functions)
+    (call,) = (
+        op
+        for op, kind in enumerate(editor._core.index.types)
+        if kind in editor._core.index.functions
+    )
     assert editor._core.index.dtypes(call) == ("float32",)
     assert editor._core.index.shape(call, 0) == (size, 1, 2)
     assert ran(editor, tmp_path, "y:0", {"x:0": np.ones((3, 2), np.float32)}).shape == (3, 2, 1)
@@ -203,12 +245,17 @@ def test_a_constant_behind_an_op_whose_type_is_a_function_takes_the_new_size(
 def test_a_constant_behind_an_op_of_no_known_shape_is_told(is_file: bool, tmp_path: Path) -> None:
     def build(x: tf.Tensor) -> tf.Tensor:
         unknown = tf.numpy_function(lambda rows: rows, [x], tf.float32)
-        return tf.reduce_sum(tf.reshape(unknown, [2, -1])) + tf.reshape(unknown, [4, 1], name="rows")
+        return tf.reduce_sum(tf.reshape(unknown, [2, -1])) + tf.reshape(
+            unknown, [4, 1], name="rows"
+        )
 
     graph = graph_of(build, [4, 1])
     editor = tgw.edit(written(graph, tmp_path) if is_file else graph)
     done = editor.passes.change_batch_size(8)
-    told = "'rows/shape' still holds the old size, [4, 1], for 'rows'; it is not known what it should hold."
+    told = (
+        "'rows/shape' still holds the old size, [4, 1], for 'rows'; it is not known what it "
+        "should hold."
+    )
     assert [note for note in done.notes if "old size" in note] == [told]
 
 
@@ -217,16 +264,23 @@ def test_a_tf_function_and_its_callees_take_the_new_size() -> None:
     editor = tgw.edit(module.scores)
     editor.passes.change_batch_size(None)
     x = tf.random.stateless_normal([6, 8], [1, 2])
-    np.testing.assert_allclose(editor.to_function()(x)["y"], tf.nn.relu(x) @ tf.ones([8, 3]) + 1.0, rtol=1e-6)
+    np.testing.assert_allclose(
+        editor.to_function()(x)["y"], tf.nn.relu(x) @ tf.ones([8, 3]) + 1.0, rtol=1e-6
+    )
 
 
 @pytest.mark.parametrize("source", ["live", "pb"])
-def test_functions_that_a_graph_calls_take_the_new_size_outside_of_the_graph(source: str, tmp_path: Path) -> None:
+def test_functions_that_a_graph_calls_take_the_new_size_outside_of_the_graph(
+    source: str, tmp_path: Path
+) -> None:
     graph = graph_of(nested(lambda x: tf.reshape(x, [4, 1, 2])), [4, 2])
     session = v1.Session(graph=graph)
-    editor = tgw.edit(graph, session=session) if source == "live" else tgw.edit(written(graph, tmp_path))
+    editor = (
+        tgw.edit(graph, session=session) if source == "live" else tgw.edit(written(graph, tmp_path))
+    )
     with pytest.raises(
-        GraphEditError, match=r"Function '.*', which 'PartitionedCall' calls: .*'Reshape/shape' still hold"
+        GraphEditError,
+        match=r"Function '.*', which 'PartitionedCall' calls: .*'Reshape/shape' still hold",
     ):
         editor.passes.set_input("x:0", [6, 2])
     assert not editor.history.done
@@ -242,7 +296,9 @@ def test_a_function_that_cannot_take_the_size_is_named_and_nothing_changes(tmp_p
     graph = graph_of(nested(lambda x: tf.eye(4) @ tf.reshape(x, [4, 2])), [4, 2])
     editor = tgw.edit(written(graph, tmp_path))
     before = saved(editor, tmp_path)
-    with pytest.raises(GraphEditError, match=r"which 'PartitionedCall' calls: Op 'matmul' cannot take"):
+    with pytest.raises(
+        GraphEditError, match=r"which 'PartitionedCall' calls: Op 'matmul' cannot take"
+    ):
         editor.passes.change_batch_size(6)
     assert saved(editor, tmp_path) == before
 
@@ -265,11 +321,15 @@ def test_a_number_of_rows_that_a_loop_or_an_op_has_fixed_is_told(
 
 
 def recurrent_network(folder: Path) -> Path:
-    """A recurrent network over three steps of batches of two, in a while loop of TensorFlow 1, with its values."""
+    """A recurrent network over three steps of batches of two, in a while loop of TensorFlow 1, with
+    its values.
+    """
     v1.disable_control_flow_v2()
     with tf.Graph().as_default(), v1.Session() as session:
         x = v1.placeholder(tf.float32, [2, 3, 5], name="x")
-        steps = tf.TensorArray(tf.float32, 3, element_shape=[2, 5]).unstack(tf.transpose(x, [1, 0, 2]))
+        steps = tf.TensorArray(tf.float32, 3, element_shape=[2, 5]).unstack(
+            tf.transpose(x, [1, 0, 2])
+        )
         w = v1.get_variable("w", [5, 4], initializer=v1.glorot_uniform_initializer(seed=1))
         states = tf.TensorArray(tf.float32, 3, element_shape=[2, 4])
 
@@ -287,7 +347,9 @@ def recurrent_network(folder: Path) -> Path:
 
 @pytest.mark.parametrize("is_imported", [False, True], ids=["file", "session"])
 @pytest.mark.parametrize("size", [1, 4, None])
-def test_tensor_arrays_take_the_elements_of_the_new_size(size: int | None, is_imported: bool, tmp_path: Path) -> None:
+def test_tensor_arrays_take_the_elements_of_the_new_size(
+    size: int | None, is_imported: bool, tmp_path: Path
+) -> None:
     path = recurrent_network(tmp_path)
     values = np.random.default_rng(0).normal(size=[2, 3, 5]).astype(np.float32)
     original = tgw.edit(path, checkpoint=path.with_suffix(""))
@@ -297,25 +359,36 @@ def test_tensor_arrays_take_the_elements_of_the_new_size(size: int | None, is_im
     if is_imported:
         assert editor.session is not None
     editor.passes.change_batch_size(size)
-    shapes = [node.attr["element_shape"].shape for node in editor._core.index.nodes if "element_shape" in node.attr]
+    shapes = [
+        node.attr["element_shape"].shape
+        for node in editor._core.index.nodes
+        if "element_shape" in node.attr
+    ]
     assert len(shapes) == 3
     assert 2 not in [shape.dim[0].size for shape in shapes]
     rows = np.repeat(values[:1], size or 3, axis=0)
     saved = editor.save(f"{tmp_path}/saved/", "x:0", {"y": "y:0"})
-    (found,) = tf.saved_model.load(saved).signatures["serving_default"](x=tf.constant(rows)).values()
+    (found,) = (
+        tf.saved_model.load(saved).signatures["serving_default"](x=tf.constant(rows)).values()
+    )
     np.testing.assert_allclose(found, np.repeat(expected, size or 3, axis=1), rtol=1e-5)
 
 
 def test_attributes_that_a_file_leaves_out_stay_out(tmp_path: Path) -> None:
     graph = graph_of(lambda x: tf.reshape(x[1:, 0], [3, 1]), [4, 2]).as_graph_def()
     for node in graph.node:  # as SavedModels do, with masks that are 0
-        for key in [key for key, value in node.attr.items() if key.endswith("_mask") and not value.i]:
+        for key in [
+            key for key, value in node.attr.items() if key.endswith("_mask") and not value.i
+        ]:
             del node.attr[key]
     (tmp_path / "g.pb").write_bytes(graph.SerializeToString())
     editor = tgw.edit(tmp_path / "g.pb")
     editor.passes.set_input("x:0", [None, 2], fix=True)
     assert not [
-        key for node in editor._core.index.nodes for key, value in node.attr.items() if not value.WhichOneof("value")
+        key
+        for node in editor._core.index.nodes
+        for key, value in node.attr.items()
+        if not value.WhichOneof("value")
     ]
 
 
@@ -324,8 +397,16 @@ def test_without_fix_they_are_told(tmp_path: Path) -> None:
     editor = tgw.edit(written(graph, tmp_path))
     done = editor.passes.set_input("x:0", tf.TensorSpec([None, 2]))
     (found,) = done.constants
-    assert (found.op, found.value, found.proposed, found.reader) == ("r/shape", (4, 1, 2), (-1, 1, 2), "r")
-    assert done.notes[0] == "'r/shape' still holds the old size, [4, 1, 2], for 'r'; make it [-1, 1, 2]."
+    assert (found.op, found.value, found.proposed, found.reader) == (
+        "r/shape",
+        (4, 1, 2),
+        (-1, 1, 2),
+        "r",
+    )
+    assert (
+        done.notes[0]
+        == "'r/shape' still holds the old size, [4, 1, 2], for 'r'; make it [-1, 1, 2]."
+    )
     with pytest.raises(tf.errors.InvalidArgumentError, match="requested shape has 8"):
         ran(editor, tmp_path, "y:0", {"x:0": np.ones((6, 2))})
 
@@ -334,7 +415,9 @@ def test_a_shape_that_does_not_go_through_is_refused_and_the_fix_offered(tmp_pat
     graph = graph_of(lambda x: tf.reshape(x, [4, 1, 2], name="r"), [4, 2])
     editor = tgw.edit(written(graph, tmp_path))
     before = saved(editor, tmp_path)
-    with pytest.raises(GraphEditError, match=r"Op 'r' cannot take.*'r/shape' still holds the old size") as refused:
+    with pytest.raises(
+        GraphEditError, match=r"Op 'r' cannot take.*'r/shape' still holds the old size"
+    ) as refused:
         editor.passes.set_input("x:0", [6, 2])
     assert saved(editor, tmp_path) == before
     editor.apply(refused.value.fixes[0])
@@ -363,7 +446,9 @@ def test_other_numbers_that_are_the_same_are_left_alone(
 def test_a_constant_that_others_read_too_is_left_for_them(tmp_path: Path) -> None:
     def build(x: tf.Tensor) -> tf.Tensor:
         shape = tf.constant([4, 2], name="shape")
-        return tf.reshape(x, shape, name="r") + tf.cast(tf.reduce_sum(shape, name="sum"), tf.float32)
+        return tf.reshape(x, shape, name="r") + tf.cast(
+            tf.reduce_sum(shape, name="sum"), tf.float32
+        )
 
     editor = tgw.edit(written(graph_of(build, [4, 2]), tmp_path))
     editor.passes.set_input("x:0", [None, 2], fix=True)
@@ -371,9 +456,15 @@ def test_a_constant_that_others_read_too_is_left_for_them(tmp_path: Path) -> Non
 
 
 def test_a_constant_as_large_as_the_input_is_told(tmp_path: Path) -> None:
-    editor = tgw.edit(written(graph_of(lambda x: x + tf.ones([4, 2], name="ones"), [4, 2]), tmp_path))
+    editor = tgw.edit(
+        written(graph_of(lambda x: x + tf.ones([4, 2], name="ones"), [4, 2]), tmp_path)
+    )
     done = editor.passes.set_input("x:0", [None, 2], fix=True)
-    assert done.notes[0] == "'ones' still holds the old size, [4, 2], for 'add'; it is not known what it should hold."
+    assert (
+        done.notes[0]
+        == "'ones' still holds the old size, [4, 2], for 'add'; it is not known what it should "
+        "hold."
+    )
 
 
 def test_the_session_takes_the_new_size_under_the_old_name() -> None:
@@ -391,12 +482,17 @@ def test_the_session_takes_the_new_size_under_the_old_name() -> None:
 
 def test_another_dtype_is_cast_back_for_the_readers(line: tf.Graph, tmp_path: Path) -> None:
     editor = tgw.edit(written(line, tmp_path))
-    with pytest.raises(GraphEditError, match=r"Op 'a' reads 'x' as float32, and it is to be uint8") as refused:
+    with pytest.raises(
+        GraphEditError, match=r"Op 'a' reads 'x' as float32, and it is to be uint8"
+    ) as refused:
         editor.passes.set_input("x:0", tf.uint8)
     editor.apply(refused.value.fixes[0])
     given = ran(editor, tmp_path, "c:0", {"x:0": np.ones((1, 2), np.uint8)})
     assert (given.tolist(), given.dtype) == ([[8, 8]], np.float32)
-    assert 'editor.passes.set_input(tensor="x:0", dtype="uint8", adapter="Cast")' in editor.history.to_script().text
+    assert (
+        'editor.passes.set_input(tensor="x:0", dtype="uint8", adapter="Cast")'
+        in editor.history.to_script().text
+    )
 
 
 def test_in_a_live_graph_another_dtype_takes_a_new_placeholder(line: tf.Graph) -> None:
@@ -425,7 +521,9 @@ def test_the_ends_of_signatures_stay(signed: Path, tmp_path: Path) -> None:
         ("x:0", object(), "is neither a shape, a dtype nor a tf.TensorSpec"),
     ],
 )
-def test_what_is_no_input_or_no_spec_is_refused(line: tf.Graph, tensor: str, spec: Any, why: str) -> None:
+def test_what_is_no_input_or_no_spec_is_refused(
+    line: tf.Graph, tensor: str, spec: Any, why: str
+) -> None:
     editor = tgw.edit(line)
     with pytest.raises(GraphEditError, match=why):
         editor.passes.set_input(tensor, spec)
@@ -441,4 +539,8 @@ def test_a_real_frozen_model_takes_any_batch(tmp_path: Path) -> None:
     editor = tgw.edit(written(graph_of(model, [2, 8, 8, 1]), tmp_path))
     editor.passes.set_input("x:0", [None, 8, 8, 1], fix=True)
     for batch in (1, 3):
-        assert ran(editor, tmp_path, "y:0", {"x:0": np.ones((batch, 8, 8, 1))}).shape == (batch, 5, 2)
+        assert ran(editor, tmp_path, "y:0", {"x:0": np.ones((batch, 8, 8, 1))}).shape == (
+            batch,
+            5,
+            2,
+        )

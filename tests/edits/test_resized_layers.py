@@ -1,4 +1,6 @@
-"""Keras models of one layer, resized by replace_input, against the same model that Keras builds for the new size."""
+"""Keras models of one layer, resized by replace_input, against the same model that Keras builds for
+the new size.
+"""
 
 # ruff: noqa: PLW0108 - each model needs a layer of its own, so the layer is made when the model is
 
@@ -19,7 +21,8 @@ L = keras.layers
 Build = Callable[[Any], Any]
 Shape = tuple[int, ...]
 
-# The size that a model was traced for, and those that it is to take: one larger, one with smaller dimensions.
+# The size that a model was traced for, and those that it is to take: one larger, one with smaller
+# dimensions.
 SEQUENCES: tuple[Shape, ...] = (6, 8), (9, 8), (4, 8)
 IMAGES: tuple[Shape, ...] = (8, 8, 4), (12, 16, 4), (10, 6, 4)
 PICTURES: tuple[Shape, ...] = (16, 16, 3), (24, 32, 3), (8, 12, 3)
@@ -36,7 +39,9 @@ def u_net(x: Any) -> Any:
 
 def vision_transformer(x: Any) -> Any:
     patches = L.Reshape((-1, 8))(L.Conv2D(8, 4, strides=4)(x))
-    return L.Dense(3)(L.GlobalAveragePooling1D()(patches + L.MultiHeadAttention(2, 4)(patches, patches)))
+    return L.Dense(3)(
+        L.GlobalAveragePooling1D()(patches + L.MultiHeadAttention(2, 4)(patches, patches))
+    )
 
 
 def segmenter(x: Any) -> Any:
@@ -68,7 +73,10 @@ EQUAL: dict[str, tuple[Build, tuple[Shape, ...]]] = {
     "SeparableConv1D": (lambda x: L.SeparableConv1D(3, 3)(x), SEQUENCES),
     "U-Net": (u_net, PICTURES),
     "MultiHeadAttention": (lambda x: L.MultiHeadAttention(2, 4)(x, x), SEQUENCES),
-    "MultiHeadAttention, causal": (lambda x: L.MultiHeadAttention(2, 4)(x, x, use_causal_mask=True), SEQUENCES),
+    "MultiHeadAttention, causal": (
+        lambda x: L.MultiHeadAttention(2, 4)(x, x, use_causal_mask=True),
+        SEQUENCES,
+    ),
     "MultiHeadAttention of an image": (
         lambda x: L.MultiHeadAttention(2, 4, attention_axes=(1, 2))(x, x),
         IMAGES,
@@ -77,7 +85,10 @@ EQUAL: dict[str, tuple[Build, tuple[Shape, ...]]] = {
     "Attention, causal": (lambda x: L.Attention()([x, x], use_causal_mask=True), SEQUENCES),
     "AdditiveAttention": (lambda x: L.AdditiveAttention()([x, x]), SEQUENCES),
     "Dot": (lambda x: L.Dot(axes=2)([x, x]), SEQUENCES),
-    "EinsumDense": (lambda x: L.EinsumDense("abc,cde->abde", output_shape=(None, 2, 3))(x), SEQUENCES),
+    "EinsumDense": (
+        lambda x: L.EinsumDense("abc,cde->abde", output_shape=(None, 2, 3))(x),
+        SEQUENCES,
+    ),
     "GroupNormalization": (lambda x: L.GroupNormalization(2)(x), IMAGES),
     "LayerNormalization": (lambda x: L.LayerNormalization()(x), SEQUENCES),
     "BatchNormalization": (lambda x: L.BatchNormalization()(x), IMAGES),
@@ -90,7 +101,10 @@ EQUAL: dict[str, tuple[Build, tuple[Shape, ...]]] = {
     "Resizing": (lambda x: L.Resizing(5, 7)(x), IMAGES),
     "MaxPooling2D": (lambda x: L.MaxPooling2D(3, 2)(x), IMAGES),
     "AveragePooling3D": (lambda x: L.AveragePooling3D(2, padding="same")(x), VOLUMES),
-    "Conv3DTranspose, padded": (lambda x: L.Conv3DTranspose(3, 3, strides=2, output_padding=1)(x), VOLUMES),
+    "Conv3DTranspose, padded": (
+        lambda x: L.Conv3DTranspose(3, 3, strides=2, output_padding=1)(x),
+        VOLUMES,
+    ),
     "Conv1DTranspose, padded": (
         lambda x: L.Conv1DTranspose(3, 3, strides=2, padding="same", output_padding=1)(x),
         SEQUENCES,
@@ -111,8 +125,14 @@ EQUAL: dict[str, tuple[Build, tuple[Shape, ...]]] = {
     ),
     "RMSNormalization": (lambda x: L.RMSNormalization()(x), SEQUENCES),
     "UnitNormalization over time": (lambda x: L.UnitNormalization(axis=1)(x), SEQUENCES),
-    "GroupQueryAttention, causal": (lambda x: L.GroupQueryAttention(4, 4, 2)(x, x, use_causal_mask=True), SEQUENCES),
-    "AdditiveAttention, causal": (lambda x: L.AdditiveAttention()([x, x], use_causal_mask=True), SEQUENCES),
+    "GroupQueryAttention, causal": (
+        lambda x: L.GroupQueryAttention(4, 4, 2)(x, x, use_causal_mask=True),
+        SEQUENCES,
+    ),
+    "AdditiveAttention, causal": (
+        lambda x: L.AdditiveAttention()([x, x], use_causal_mask=True),
+        SEQUENCES,
+    ),
     "Masking": (lambda x: L.Masking()(x), SEQUENCES),
     "PReLU of each channel": (lambda x: L.PReLU(shared_axes=[1])(x), SEQUENCES),
     "mean of the length at run time": (
@@ -124,7 +144,8 @@ EQUAL: dict[str, tuple[Build, tuple[Shape, ...]]] = {
     "vision transformer": (vision_transformer, PICTURES),
     "segmenter": (segmenter, PICTURES),
 }
-# Layers whose sizes replace_input cannot prove: it refuses them, or lists the constants that hold an old size.
+# Layers whose sizes replace_input cannot prove: it refuses them, or lists the constants that hold
+# an old size.
 TOLD: dict[str, tuple[Build, tuple[Shape, ...]]] = {
     "LSTM": (lambda x: L.LSTM(4, return_sequences=True)(x), SEQUENCES),
     "GRU": (lambda x: L.GRU(4)(x), SEQUENCES),
@@ -132,28 +153,47 @@ TOLD: dict[str, tuple[Build, tuple[Shape, ...]]] = {
     "Dense of all places": (lambda x: L.Dense(2)(L.Flatten()(x)), IMAGES),
     "PReLU of each place": (lambda x: L.PReLU()(x), SEQUENCES),
     "TimeDistributed": (lambda x: L.TimeDistributed(L.Conv2D(3, 2))(x), VOLUMES),
-    "RepeatVector": (lambda x: L.RepeatVector(x.shape[1])(L.GlobalMaxPooling1D()(x)) + x, SEQUENCES),
+    "RepeatVector": (
+        lambda x: L.RepeatVector(x.shape[1])(L.GlobalMaxPooling1D()(x)) + x,
+        SEQUENCES,
+    ),
     "UpSampling2D, bilinear": (lambda x: L.UpSampling2D(2, interpolation="bilinear")(x), IMAGES),
-    "Embedding of places": (lambda x: x + L.Embedding(64, 8)(keras.ops.arange(x.shape[1])), SEQUENCES),
+    "Embedding of places": (
+        lambda x: x + L.Embedding(64, 8)(keras.ops.arange(x.shape[1])),
+        SEQUENCES,
+    ),
     "AdaptiveAveragePooling1D": (lambda x: L.AdaptiveAveragePooling1D(2)(x), SEQUENCES),
     "AdaptiveMaxPooling2D": (lambda x: L.AdaptiveMaxPooling2D((2, 2))(x), IMAGES),
     "AdaptiveAveragePooling3D": (lambda x: L.AdaptiveAveragePooling3D((2, 2, 2))(x), VOLUMES),
-    "RepeatVector alone": (lambda x: L.RepeatVector(x.shape[1])(L.GlobalMaxPooling1D()(x)), SEQUENCES),
+    "RepeatVector alone": (
+        lambda x: L.RepeatVector(x.shape[1])(L.GlobalMaxPooling1D()(x)),
+        SEQUENCES,
+    ),
     "UpSampling2D, lanczos": (lambda x: L.UpSampling2D(2, interpolation="lanczos3")(x), IMAGES),
-    "mean by division": (lambda x: L.Lambda(lambda t: tf.reduce_sum(t, 1) / t.shape[1])(x), SEQUENCES),
-    "mean by multiplication": (lambda x: L.Lambda(lambda t: tf.reduce_sum(t, 1) * (1 / t.shape[1]))(x), SEQUENCES),
+    "mean by division": (
+        lambda x: L.Lambda(lambda t: tf.reduce_sum(t, 1) / t.shape[1])(x),
+        SEQUENCES,
+    ),
+    "mean by multiplication": (
+        lambda x: L.Lambda(lambda t: tf.reduce_sum(t, 1) * (1 / t.shape[1]))(x),
+        SEQUENCES,
+    ),
     "mean of an image": (
         lambda x: L.Lambda(lambda t: tf.reduce_sum(t, [1, 2]) / float(t.shape[1] * t.shape[2]))(x),
         IMAGES,
     ),
     "variance without bias": (
-        lambda x: L.Lambda(lambda t: tf.reduce_sum(t**2, [1, 2]) / (t.shape[1] * t.shape[2] - 1.0))(x),
+        lambda x: L.Lambda(lambda t: tf.reduce_sum(t**2, [1, 2]) / (t.shape[1] * t.shape[2] - 1.0))(
+            x
+        ),
         IMAGES,
     ),
     "Gram matrix": (
-        lambda x: L.Lambda(lambda t: tf.einsum("bijc,bijd->bcd", t, t) / tf.cast(t.shape[1] * t.shape[2], tf.float32))(
-            x
-        ),
+        lambda x: L.Lambda(
+            lambda t: (
+                tf.einsum("bijc,bijd->bcd", t, t) / tf.cast(t.shape[1] * t.shape[2], tf.float32)
+            )
+        )(x),
         IMAGES,
     ),
     "product over time, scaled": (
@@ -163,27 +203,46 @@ TOLD: dict[str, tuple[Build, tuple[Shape, ...]]] = {
     "last step": (lambda x: L.Lambda(lambda t: t[:, t.shape[1] - 1])(x), SEQUENCES),
     "roll by half": (lambda x: L.Lambda(lambda t: tf.roll(t, t.shape[1] // 2, 1))(x), SEQUENCES),
     "half of the largest": (
-        lambda x: L.Lambda(lambda t: tf.math.top_k(tf.transpose(t, [0, 2, 1]), t.shape[1] // 2)[0])(x),
+        lambda x: L.Lambda(lambda t: tf.math.top_k(tf.transpose(t, [0, 2, 1]), t.shape[1] // 2)[0])(
+            x
+        ),
         SEQUENCES,
     ),
     "copies": (
-        lambda x: L.Lambda(lambda t: tf.tile(tf.reduce_mean(t, 1, keepdims=True), [1, t.shape[1], 1]))(x),
+        lambda x: L.Lambda(
+            lambda t: tf.tile(tf.reduce_mean(t, 1, keepdims=True), [1, t.shape[1], 1])
+        )(x),
         SEQUENCES,
     ),
-    "filled up": (lambda x: L.Lambda(lambda t: tf.pad(t, [[0, 0], [0, 12 - t.shape[1]], [0, 0]]))(x), SEQUENCES),
-    "one-hot places": (lambda x: L.Lambda(lambda t: tf.one_hot(tf.argmax(t, 1), t.shape[1]))(x), SEQUENCES),
+    "filled up": (
+        lambda x: L.Lambda(lambda t: tf.pad(t, [[0, 0], [0, 12 - t.shape[1]], [0, 0]]))(x),
+        SEQUENCES,
+    ),
+    "one-hot places": (
+        lambda x: L.Lambda(lambda t: tf.one_hot(tf.argmax(t, 1), t.shape[1]))(x),
+        SEQUENCES,
+    ),
     "reversed sequences": (
-        lambda x: L.Lambda(lambda t: tf.reverse_sequence(t, tf.fill([tf.shape(t)[0]], t.shape[1]), 1))(x),
+        lambda x: L.Lambda(
+            lambda t: tf.reverse_sequence(t, tf.fill([tf.shape(t)[0]], t.shape[1]), 1)
+        )(x),
         SEQUENCES,
     ),
     "central crop": (lambda x: L.Lambda(lambda t: tf.image.central_crop(t, 0.5))(x), IMAGES),
-    "steps, one by one": (lambda x: keras.ops.stack([x[:, k] * k for k in range(x.shape[1])], 1), SEQUENCES),
+    "steps, one by one": (
+        lambda x: keras.ops.stack([x[:, k] * k for k in range(x.shape[1])], 1),
+        SEQUENCES,
+    ),
     "mask of a fixed length": (
-        lambda x: L.MultiHeadAttention(2, 4)(x, x, attention_mask=np.tri(x.shape[1], dtype=bool)[None]),
+        lambda x: L.MultiHeadAttention(2, 4)(
+            x, x, attention_mask=np.tri(x.shape[1], dtype=bool)[None]
+        ),
         SEQUENCES,
     ),
     "sines of places": (
-        lambda x: L.Lambda(lambda t: t + np.sin(np.arange(t.shape[1], dtype=np.float32))[:, None])(x),
+        lambda x: L.Lambda(lambda t: t + np.sin(np.arange(t.shape[1], dtype=np.float32))[:, None])(
+            x
+        ),
         SEQUENCES,
     ),
     "Bidirectional, unrolled": (lambda x: L.Bidirectional(L.GRU(3, unroll=True))(x), SEQUENCES),
@@ -196,7 +255,10 @@ TOLD: dict[str, tuple[Build, tuple[Shape, ...]]] = {
     ),
     "CenterCrop": (lambda x: L.CenterCrop(4, 4)(x), IMAGES),
     "half of a sequence": (lambda x: x[:, : x.shape[1] // 2], SEQUENCES),
-    "Reshape to windows": (lambda x: L.Reshape((x.shape[1] // 2, 2, x.shape[2] // 2, 2, 4))(x), IMAGES),
+    "Reshape to windows": (
+        lambda x: L.Reshape((x.shape[1] // 2, 2, x.shape[2] // 2, 2, 4))(x),
+        IMAGES,
+    ),
     "Reshape to a fixed number": (lambda x: L.Reshape((16, -1))(x), IMAGES),
 }
 
@@ -245,7 +307,9 @@ def test_a_resized_model_has_the_shapes_and_numbers_of_one_that_keras_builds(
 
 @pytest.mark.sample(7)
 @pytest.mark.parametrize(("build", "old", "new"), pairs(TOLD))
-def test_a_size_that_cannot_be_shown_right_is_told_or_refused(build: Build, old: Shape, new: Shape) -> None:
+def test_a_size_that_cannot_be_shown_right_is_told_or_refused(
+    build: Build, old: Shape, new: Shape
+) -> None:
     editor = tgw.edit(model(build, old))
     try:
         told = editor.passes.set_input("x:0", [None, *new], fix=True).constants

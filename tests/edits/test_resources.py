@@ -1,4 +1,6 @@
-"""Copies of tables, queues, iterators and their like: each a state of its own, filled by what was copied with it."""
+"""Copies of tables, queues, iterators and their like: each a state of its own, filled by what was
+copied with it.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,11 @@ def copied(graph: tf.Graph, *outputs: str, into: str = "copy", fresh: bool = Fal
 def first_content(graph: tf.Graph, into: str = "copy") -> list[str]:
     """The ops to run for the copied state to have its first content."""
     index = tgw.edit(graph)._core.index
-    return [index.names[i] for i in first_contents(index, range(len(index))) if index.names[i].startswith(f"{into}/")]
+    return [
+        index.names[i]
+        for i in first_contents(index, range(len(index)))
+        if index.names[i].startswith(f"{into}/")
+    ]
 
 
 def lines_of(path: Path, batches: tf.Tensor) -> tf.Tensor:
@@ -100,7 +106,9 @@ def test_threads_are_taken_back_and_come_again(graph: tf.Graph, tmp_path: Path) 
     assert graph.get_collection(v1.GraphKeys.QUEUE_RUNNERS) == before
     editor.redo()
     again = graph.get_collection(v1.GraphKeys.QUEUE_RUNNERS)[len(before) :]
-    assert [runner.queue.name for runner in again] == [f"copy/{runner.queue.name}" for runner in before]
+    assert [runner.queue.name for runner in again] == [
+        f"copy/{runner.queue.name}" for runner in before
+    ]
 
 
 def test_a_runner_stands_in_the_collection_of_its_original(graph: tf.Graph) -> None:
@@ -127,7 +135,9 @@ def test_a_copied_table_is_its_own(graph: tf.Graph, shared_name: str | None) -> 
     )
     fill = {"keys": ["a", "b"], "values": tf.constant([1, 2], tf.int64)}
     tf.raw_ops.InitializeTableV2(table_handle=table, **fill, name="fill")
-    tf.raw_ops.LookupTableFindV2(table_handle=table, keys=x, default_value=tf.constant(-1, tf.int64), name="y")
+    tf.raw_ops.LookupTableFindV2(
+        table_handle=table, keys=x, default_value=tf.constant(-1, tf.int64), name="y"
+    )
     copied(graph, "y")
     with v1.Session(graph=graph) as session:
         session.run("fill")
@@ -140,7 +150,9 @@ def test_a_copied_table_is_its_own(graph: tf.Graph, shared_name: str | None) -> 
 
 def test_tables_initializer_initialises_the_copy_too(graph: tf.Graph) -> None:
     init = tf.lookup.KeyValueTensorInitializer(["a", "b"], [1, 2])
-    tf.identity(tf.lookup.StaticHashTable(init, -1, name="table").lookup(tf.constant(["b"])), name="y")
+    tf.identity(
+        tf.lookup.StaticHashTable(init, -1, name="table").lookup(tf.constant(["b"])), name="y"
+    )
     copied(graph, "y")
     with v1.Session(graph=graph) as session:
         session.run(v1.tables_initializer())
@@ -153,14 +165,18 @@ def test_a_copied_queue_has_elements_of_its_own(graph: tf.Graph) -> None:
         queue.enqueue([1.0], name=f"{name}/put")
         queue.dequeue(name=f"{name}/take")
         queue.size(name=f"{name}/size")
-    copied(graph, *(f"{name}/{what}" for name in ("one", "two", "three") for what in ("size", "take")))
+    copied(
+        graph, *(f"{name}/{what}" for name in ("one", "two", "three") for what in ("size", "take"))
+    )
     with v1.Session(graph=graph) as session:
         session.run(["one/put", "three/put"])
         names = ("one", "two", "three")
         assert session.run([f"{name}/size:0" for name in names]) == [1, 1, 1]
         assert session.run([f"copy/{name}/size:0" for name in names]) == [0, 0, 0]
         session.run(["copy/two/put", "copy/one/put"])
-        assert session.run([f"copy/{name}/size:0" for name in names]) == [2, 2, 0], "aliases stay aliases"
+        assert session.run([f"copy/{name}/size:0" for name in names]) == [2, 2, 0], (
+            "aliases stay aliases"
+        )
         assert session.run([f"{name}/size:0" for name in names]) == [1, 1, 1]
 
 
@@ -228,7 +244,10 @@ def test_a_critical_section_has_a_mutex_of_its_own(graph: tf.Graph) -> None:
     with v1.Session(graph=graph) as session:
         session.run(v1.global_variables_initializer())
         copy = tgw.edit(graph, session=session).clone("x", "y", into="copy")
-        assert [(state.kind, state.name) for state in copy.report.new] == [("variable", "total"), ("MutexV2", "mutex")]
+        assert [(state.kind, state.name) for state in copy.report.new] == [
+            ("variable", "total"),
+            ("MutexV2", "mutex"),
+        ]
         assert (copy.shared, copy.outside) == ((), ("x:0", "^x"))
         assert [session.run(copy["y:0"], {x: 2.0}) for _ in range(2)] == [2, 4]
         assert session.run(["y:0", copy["y:0"]], {x: 1.0}) == [1, 5]
@@ -239,7 +258,9 @@ def test_a_copied_accumulator_and_barrier_hold_their_own(graph: tf.Graph) -> Non
     apply = gradients.apply_grad(tf.constant(4.0))
     tf.identity(gradients.take_grad(1), name="y")
     barrier = tf.raw_ops.Barrier(component_types=[tf.float32], shapes=[()], name="barrier")
-    tf.raw_ops.BarrierInsertMany(handle=barrier, keys=["k"], values=[1.0], component_index=0, name="insert")
+    tf.raw_ops.BarrierInsertMany(
+        handle=barrier, keys=["k"], values=[1.0], component_index=0, name="insert"
+    )
     tf.raw_ops.BarrierReadySize(handle=barrier, name="ready")
     count = gradients.num_accumulated()
     copied(graph, "y", "ready", count.op.name)
@@ -255,7 +276,9 @@ def test_chained_moving_averages_are_copied_and_move_on_their_own(graph: tf.Grap
     y = tf.square(x, name="y")
     last: list[tf.Operation] = []
     for k in range(30):
-        mean = v1.get_variable(f"mean_{k}", [], initializer=v1.zeros_initializer(), use_resource=True, trainable=False)
+        mean = v1.get_variable(
+            f"mean_{k}", [], initializer=v1.zeros_initializer(), use_resource=True, trainable=False
+        )
         with tf.control_dependencies(last):
             last = [mean.assign_add(y + k, name=f"update_{k}").op]
         v1.add_to_collection(v1.GraphKeys.UPDATE_OPS, last[0])
@@ -263,11 +286,15 @@ def test_chained_moving_averages_are_copied_and_move_on_their_own(graph: tf.Grap
     v1.add_to_collection(v1.GraphKeys.UPDATE_OPS, mean.assign_sub(y * fed, name="fed_update").op)
     tgw.edit(graph).clone("x", "y", "copy", init="none")
     updates = [op.name for op in graph.get_collection(v1.GraphKeys.UPDATE_OPS)]
-    assert updates[31:] == [f"copy/update_{k}" for k in range(30)], "an update that is fed stays the original's"
+    assert updates[31:] == [f"copy/update_{k}" for k in range(30)], (
+        "an update that is fed stays the original's"
+    )
     with v1.Session(graph=graph) as session:
         session.run(v1.global_variables_initializer())
         session.run("copy/update_29", {x: 2.0})
-        means = session.run([f"{scope}mean_{k}/Read/ReadVariableOp:0" for scope in ("", "copy/") for k in range(30)])
+        means = session.run(
+            [f"{scope}mean_{k}/Read/ReadVariableOp:0" for scope in ("", "copy/") for k in range(30)]
+        )
     assert means == [0.0] * 30 + [4.0 + k for k in range(30)]
 
 
@@ -288,7 +315,9 @@ def test_a_hundred_tables_are_copied_and_filled(graph: tf.Graph) -> None:
 
 
 def test_temporary_variables_of_original_and_copy_live_side_by_side(graph: tf.Graph) -> None:
-    temporary = tf.raw_ops.TemporaryVariable(shape=[], dtype=tf.float32, var_name="sum", name="temporary")
+    temporary = tf.raw_ops.TemporaryVariable(
+        shape=[], dtype=tf.float32, var_name="sum", name="temporary"
+    )
     total = tf.raw_ops.Assign(ref=temporary, value=tf.constant(3.0))
     with tf.control_dependencies([tf.py_function(lambda: None, [], [])]):
         tf.raw_ops.DestroyTemporaryVariable(ref=total, var_name="sum", name="y")
@@ -315,11 +344,17 @@ def test_batches_of_sparse_tensors_keep_a_map_of_their_own(graph: tf.Graph) -> N
         coordinator.join(threads)
 
 
-def test_a_clone_s_tables_and_iterators_are_ready_and_one_that_is_fed_waits(graph: tf.Graph) -> None:
-    init = tf.lookup.KeyValueTensorInitializer(tf.range(3, dtype=tf.int64), tf.constant([5, 6, 7], tf.int64))
+def test_a_clone_s_tables_and_iterators_are_ready_and_one_that_is_fed_waits(
+    graph: tf.Graph,
+) -> None:
+    init = tf.lookup.KeyValueTensorInitializer(
+        tf.range(3, dtype=tf.int64), tf.constant([5, 6, 7], tf.int64)
+    )
     table = tf.lookup.StaticHashTable(init, -1, name="table")
     ready = v1.data.make_initializable_iterator(tf.data.Dataset.range(3).map(table.lookup))
-    fed = v1.data.make_initializable_iterator(tf.data.Dataset.from_tensor_slices(v1.placeholder(tf.int64, [None], "x")))
+    fed = v1.data.make_initializable_iterator(
+        tf.data.Dataset.from_tensor_slices(v1.placeholder(tf.int64, [None], "x"))
+    )
     tf.identity(ready.get_next(), name="y")
     tf.identity(fed.get_next(), name="z")
     with v1.Session(graph=graph) as session:
@@ -331,7 +366,9 @@ def test_a_clone_s_tables_and_iterators_are_ready_and_one_that_is_fed_waits(grap
             session.run("y:0")
 
 
-def test_state_that_is_shared_stays_the_original_s_and_what_lives_for_a_step_is_never_shared(graph: tf.Graph) -> None:
+def test_state_that_is_shared_stays_the_original_s_and_what_lives_for_a_step_is_never_shared(
+    graph: tf.Graph,
+) -> None:
     v1.disable_control_flow_v2()
     queue = tf.queue.FIFOQueue(9, [tf.float32], [()], name="queue")
     put = queue.enqueue_many([tf.range(5.0)])
@@ -348,7 +385,9 @@ def test_state_that_is_shared_stays_the_original_s_and_what_lives_for_a_step_is_
 
 
 def initial_values(*, fresh: bool, seed: int | None = 1) -> tuple[np.ndarray, ...]:
-    """What the initialisers of an original and two copies give, one of a stateful op and one of a stateless."""
+    """What the initialisers of an original and two copies give, one of a stateful op and one of a
+    stateless.
+    """
     with tf.Graph().as_default() as graph:
         w = tf.random.normal([4], seed=seed)
         v = tf.random.stateless_normal([4], seed=[0, 0] if seed == 0 else [seed or 0, 5])
@@ -360,8 +399,12 @@ def initial_values(*, fresh: bool, seed: int | None = 1) -> tuple[np.ndarray, ..
         for into in ("one", "two"):
             copied(graph, "y", into=into, fresh=fresh)
         with v1.Session(graph=graph) as session:
-            session.run([iterator.initializer, *first_content(graph, "one"), *first_content(graph, "two")])
-            return tuple(np.split(value, [4, 8, 48]) for value in session.run(["y:0", "one/y:0", "two/y:0"]))
+            session.run(
+                [iterator.initializer, *first_content(graph, "one"), *first_content(graph, "two")]
+            )
+            return tuple(
+                np.split(value, [4, 8, 48]) for value in session.run(["y:0", "one/y:0", "two/y:0"])
+            )
 
 
 def test_seeds_are_kept_unless_new_ones_are_asked_for() -> None:
@@ -377,7 +420,9 @@ def test_new_seeds_differ_from_the_original_s_and_from_copy_to_copy(seed: int) -
         assert not (original == two).all(), k
         assert not (one == two).all(), k
     again = initial_values(fresh=True, seed=seed)
-    assert [[part.tolist() for part in value] for value in again] == [[p.tolist() for p in v] for v in values]
+    assert [[part.tolist() for part in value] for value in again] == [
+        [p.tolist() for p in v] for v in values
+    ]
 
 
 def test_a_constant_that_is_more_than_a_seed_stays_as_it_is(graph: tf.Graph) -> None:
@@ -417,7 +462,10 @@ def queue_in_a_scope() -> tf.Graph:
 
 def queues_filled(graph: tf.Graph) -> list[str]:
     """The queues that the graph's runners fill."""
-    return [runner.close_op.inputs[0].op.name for runner in graph.get_collection(v1.GraphKeys.QUEUE_RUNNERS)]
+    return [
+        runner.close_op.inputs[0].op.name
+        for runner in graph.get_collection(v1.GraphKeys.QUEUE_RUNNERS)
+    ]
 
 
 def test_threads_of_a_queue_in_a_scope_are_copied_wherever_the_call_is_made() -> None:
@@ -425,7 +473,10 @@ def test_threads_of_a_queue_in_a_scope_are_copied_wherever_the_call_is_made() ->
     editor = tgw.edit(graph)
     editor.clone([], "pipe/y", into="copy", init="none")
     editor.clone([], "pipe/y", into="moved", init="none", graph=other)
-    assert (queues_filled(graph), queues_filled(other)) == (["pipe/queue", "copy/pipe/queue"], ["moved/pipe/queue"])
+    assert (queues_filled(graph), queues_filled(other)) == (
+        ["pipe/queue", "copy/pipe/queue"],
+        ["moved/pipe/queue"],
+    )
     editor.undo()
     editor.undo()
     assert queues_filled(graph) == ["pipe/queue"]
@@ -434,14 +485,18 @@ def test_threads_of_a_queue_in_a_scope_are_copied_wherever_the_call_is_made() ->
     assert queues_filled(editor.extract([], ["pipe/y:0"]).graph) == ["pipe/queue"]
     with v1.Session(graph=graph) as session:
         coordinator = v1.train.Coordinator()
-        threads = graph.get_collection(v1.GraphKeys.QUEUE_RUNNERS)[1].create_threads(session, coordinator, start=True)
+        threads = graph.get_collection(v1.GraphKeys.QUEUE_RUNNERS)[1].create_threads(
+            session, coordinator, start=True
+        )
         assert session.run("copy/pipe/y:0") == 1
         coordinator.request_stop()
         session.run("copy/pipe/queue_Close_1")
         coordinator.join(threads)
 
 
-@pytest.mark.parametrize("verb", ["copy", "copy_into_another_graph", "copy_to_graph", "rename", "save"])
+@pytest.mark.parametrize(
+    "verb", ["copy", "copy_into_another_graph", "copy_to_graph", "rename", "save"]
+)
 def test_other_verbs_keep_the_threads_too(verb: str, tmp_path: Path) -> None:
     graph, other = queue_in_a_scope(), tf.Graph()
     if verb == "copy":
@@ -464,11 +519,16 @@ def test_other_verbs_keep_the_threads_too(verb: str, tmp_path: Path) -> None:
 
 
 def looked_up(kind: str) -> tf.Graph:
-    """x -> y, looked up in a table that is empty at first; the op "insert" takes "keys" and "values"."""
+    """x -> y, looked up in a table that is empty at first; the op "insert" takes "keys" and
+    "values".
+    """
     graph = tf.Graph()
     with graph.as_default():
         x = v1.placeholder(tf.int64, [None], name="x")
-        keys, found = v1.placeholder(tf.int64, [None], name="keys"), v1.placeholder(tf.float32, name="values")
+        keys, found = (
+            v1.placeholder(tf.int64, [None], name="keys"),
+            v1.placeholder(tf.float32, name="values"),
+        )
         made = {"key_dtype": tf.int64, "value_dtype": tf.float32, "name": "table"}
         if kind == "ref":
             table = tf.raw_ops.MutableHashTable(**made, shared_name="words")
@@ -509,7 +569,11 @@ def test_a_table_that_a_person_fills_is_the_copy_s_own_and_has_the_same_contents
         session.run("insert", {"keys:0": [1, 2], "values:0": values(5, 6)})
         editor = tgw.edit(graph, session=session)
         preview = editor.preview(editor.clone, "x:0", "y:0", into="copy")
-        assert ([state.kind for state in preview.new], preview.shared, preview.dropped) == (["hash table"], (), ())
+        assert ([state.kind for state in preview.new], preview.shared, preview.dropped) == (
+            ["hash table"],
+            (),
+            (),
+        )
         copies = [editor.clone("x:0", "y:0", into="copy"), editor.clone([], "y:0", into="all")]
         copies.append(editor.clone(editor.ops("y").upstream(), into="chosen"))
         moved = editor.clone("x:0", "y:0", into="moved", graph=other, session=elsewhere)
@@ -517,7 +581,11 @@ def test_a_table_that_a_person_fills_is_the_copy_s_own_and_has_the_same_contents
             session.run("insert", {"keys:0": [1, 3], "values:0": values(7, 8)})
             assert session.run("y:0", {"x:0": [1, 2, 3]}).tolist() == values(7, 6, 8)
             with graph.as_default():
-                insert = tf.raw_ops.LookupTableInsert if kind == "ref" else tf.raw_ops.LookupTableInsertV2
+                insert = (
+                    tf.raw_ops.LookupTableInsert
+                    if kind == "ref"
+                    else tf.raw_ops.LookupTableInsertV2
+                )
                 written = insert(
                     table_handle=copies[0]["table:0"],
                     keys=tf.constant([4], tf.int64),
@@ -527,7 +595,9 @@ def test_a_table_that_a_person_fills_is_the_copy_s_own_and_has_the_same_contents
             assert session.run("y:0", {"x:0": [4]}).tolist() == values(-1)
             assert session.run(copies[0]["y:0"], {"x:0": [4]}).tolist() == values(9)
         for copy in copies:
-            feeds = {name: [1, 2, 3] for name in {"x:0", copy["x:0"].name if "x" in copy else "x:0"}}
+            feeds = {
+                name: [1, 2, 3] for name in {"x:0", copy["x:0"].name if "x" in copy else "x:0"}
+            }
             assert session.run(copy["y:0"], feeds).tolist() == values(5, 6, -1)
         assert elsewhere.run(moved["y:0"], {moved["x:0"]: [1, 2, 3]}).tolist() == values(5, 6, -1)
 
@@ -538,7 +608,9 @@ def test_that_a_table_which_a_person_fills_starts_empty_is_told(kind: str, init:
     graph = looked_up(kind)
     with v1.Session(graph=graph) as session:
         copy = tgw.edit(graph, session=session).clone("x:0", "y:0", into="copy", init=init)
-        assert copy.report.dropped == ("What hash table 'table' holds is not copied: the copy starts empty.",)
+        assert copy.report.dropped == (
+            "What hash table 'table' holds is not copied: the copy starts empty.",
+        )
 
 
 def test_a_refused_clone_leaves_no_op_though_a_table_is_to_be_read() -> None:
@@ -578,7 +650,9 @@ def test_a_clone_that_fails_after_its_tables_were_filled_shows_nothing_and_works
         assert list(editor._core.index.names) == [*before, *copy.ops]
 
 
-def test_a_table_whose_initialiser_waits_for_a_placeholder_has_the_contents_of_the_original(graph: tf.Graph) -> None:
+def test_a_table_whose_initialiser_waits_for_a_placeholder_has_the_contents_of_the_original(
+    graph: tf.Graph,
+) -> None:
     x, mode = v1.placeholder(tf.string, [None], name="x"), v1.placeholder(tf.bool, [], name="mode")
     with tf.control_dependencies([mode]):
         init = tf.lookup.KeyValueTensorInitializer(["a", "b"], [1, 2])
@@ -590,7 +664,9 @@ def test_a_table_whose_initialiser_waits_for_a_placeholder_has_the_contents_of_t
         copy = editor.clone("x", "y", into="copy")
         assert (copy.shared, copy.report.dropped) == ((), ())
         assert session.run(copy["y:0"], {x: ["b", "z"], mode: True}).tolist() == [2, -1]
-        assert "starts empty" in editor.clone("x", "y", into="anew", init="initial").report.dropped[0]
+        assert (
+            "starts empty" in editor.clone("x", "y", into="anew", init="initial").report.dropped[0]
+        )
 
 
 def test_every_op_type_that_keeps_state_under_a_name_is_copied_under_another() -> None:
@@ -609,7 +685,9 @@ def test_every_op_type_that_keeps_state_under_a_name_is_copied_under_another() -
         wanted.append(name)
     index = build(nodes)
     made = (
-        Clone(selection=Selection.of(index, range(len(index)), "all"), into="copy").plan(IndexContext(index)).add.nodes
+        Clone(selection=Selection.of(index, range(len(index)), "all"), into="copy")
+        .plan(IndexContext(index))
+        .add.nodes
     )
     kept = [node for node in made if "shared_name" in node.attr]
     assert [node.op for node in kept] == wanted

@@ -1,4 +1,6 @@
-"""Bypass and detach; and that rewiring takes effect wherever the graph is: in a session, a file, a function's body."""
+"""Bypass and detach; and that rewiring takes effect wherever the graph is: in a session, a file, a
+function's body.
+"""
 
 from __future__ import annotations
 
@@ -70,7 +72,9 @@ def test_an_op_is_bypassed_by_the_only_input_of_its_dtype_and_shape() -> None:
     editor.bypass("layer/BiasAdd")
     assert reads(editor)["layer/Reshape"][0] == "x"
     editor = built(lambda x: tf.multiply(x, tf.zeros([1, 4]), name="scaled"))
-    editor.bypass("layer/scaled")  # zeros of (1, 4) could stand for (None, 4) too, but is a constant of the layer
+    editor.bypass(
+        "layer/scaled"
+    )  # zeros of (1, 4) could stand for (None, 4) too, but is a constant of the layer
     assert reads(editor)["y"] == ["x"]
 
 
@@ -87,19 +91,24 @@ def test_what_is_left_out_is_said() -> None:
 def test_several_outputs_that_are_left_out_are_said_in_the_plural() -> None:
     def layer(x: tf.Tensor) -> tf.Tensor:
         four = tf.reshape(x, [-1, 1, 1, 4])
-        out = v1.nn.fused_batch_norm(four, tf.ones([4]), tf.zeros([4]), is_training=True, name="fused")
+        out = v1.nn.fused_batch_norm(
+            four, tf.ones([4]), tf.zeros([4]), is_training=True, name="fused"
+        )
         tf.add(out[1], out[2], name="sum")
         return tf.reshape(out[0], [-1, 4])
 
     told = built(layer).bypass("layer/fused", by={"layer/fused:0": "layer/Reshape:0"})
-    assert told.notes[0] == "'layer/fused:1' and 'layer/fused:2' of 'layer/fused' are read as before."
+    assert (
+        told.notes[0] == "'layer/fused:1' and 'layer/fused:2' of 'layer/fused' are read as before."
+    )
 
 
 def test_where_several_inputs_fit_each_is_offered() -> None:
     editor = built(lambda x: tf.add(x, tf.square(x), name="sum"))
     error = refused(lambda: editor.bypass("layer/sum"))
     assert error.why == (
-        "'layer/sum' reads 'x:0' and 'layer/Square:0', and each would fit those that read 'layer/sum:0' (float32 "
+        "'layer/sum' reads 'x:0' and 'layer/Square:0', and each would fit those that read "
+        "'layer/sum:0' (float32 "
         '(None, 4)); choose one of them, such as editor.bypass(what="layer/sum", by="x:0").'
     )
     assert [fix.by for fix in error.fixes] == ["x:0", "layer/Square:0"]
@@ -118,7 +127,8 @@ def test_a_fix_goes_between_where_the_ends_do_not_fit() -> None:
 def test_a_bypass_that_cannot_be_is_refused() -> None:
     editor = built(lambda x: tf.reduce_sum(x, name="sum"))
     assert refused(lambda: editor.bypass("layer/sum")).why == (
-        "'layer/sum' reads 'x:0' (float32 (None, 4)), 'layer/Const:0' (int32 (2,)), and none of it fits those that "
+        "'layer/sum' reads 'x:0' (float32 (None, 4)), 'layer/Const:0' (int32 (2,)), and none of it "
+        "fits those that "
         "read 'layer/sum:0' (float32 ()); connect each of them to another tensor instead."
     )
     assert "'y' has no consumers" in refused(lambda: editor.bypass("y")).why
@@ -131,11 +141,15 @@ def trained(rate: float | None, *, gradient_of: str = "") -> tf.Graph:
     """x -> relu -> dropout -> y -> loss, with a training step; without a rate no dropout."""
     with tf.Graph().as_default() as graph:
         x = v1.placeholder(tf.float32, [None, 4], name="x")
-        w = v1.get_variable("w", initializer=np.float32(np.arange(16).reshape(4, 4) / 8), use_resource=True)
+        w = v1.get_variable(
+            "w", initializer=np.float32(np.arange(16).reshape(4, 4) / 8), use_resource=True
+        )
         h = tf.nn.relu(tf.matmul(x, w), name="relu")
         if rate is not None:
             h = v1.nn.dropout(h, rate=rate, seed=1, name="net/dropout")
-        v = v1.get_variable("v", initializer=np.float32([[1, 2], [3, 4], [5, 6], [7, 8]]), use_resource=True)
+        v = v1.get_variable(
+            "v", initializer=np.float32([[1, 2], [3, 4], [5, 6], [7, 8]]), use_resource=True
+        )
         loss = tf.reduce_mean(tf.square(tf.matmul(h, v, name="y")), name="loss")
         v1.train.GradientDescentOptimizer(0.01).minimize(loss, name="step")
         if gradient_of:
@@ -163,21 +177,33 @@ def test_a_dropout_in_a_training_graph_is_bypassed_with_its_gradients() -> None:
         for pair in zip(weights_after_a_step(session), wanted, strict=True):
             np.testing.assert_allclose(*pair, rtol=1e-6)
         editor.undo()
-        assert not all(np.array_equal(*pair) for pair in zip(wanted, weights_after_a_step(session), strict=True))
+        assert not all(
+            np.array_equal(*pair)
+            for pair in zip(wanted, weights_after_a_step(session), strict=True)
+        )
 
 
 @pytest.mark.parametrize("as_file", [False, True], ids=["live", "file"])
 def test_gradients_of_what_was_renamed_are_bypassed_with_it(as_file: bool) -> None:
     graph = trained(0.5)
-    editor = tgw.edit(graph.as_graph_def()) if as_file else tgw.edit(graph, session=v1.Session(graph=graph))
+    editor = (
+        tgw.edit(graph.as_graph_def())
+        if as_file
+        else tgw.edit(graph, session=v1.Session(graph=graph))
+    )
     editor.rename("net/dropout", "net/noise")
     editor.rename("net", "model")
     told = editor.bypass("model/noise", gradients=True)
     assert "Its gradients are bypassed" in str(told)
-    assert set(editor._core.executor.unused_ops()) >= {"model/noise/Mul", "gradients/net/dropout/Mul_grad/Mul"}
+    assert set(editor._core.executor.unused_ops()) >= {
+        "model/noise/Mul",
+        "gradients/net/dropout/Mul_grad/Mul",
+    }
     if not as_file:
         with v1.Session(graph=trained(None)) as plain:
-            for pair in zip(weights_after_a_step(editor.session), weights_after_a_step(plain), strict=True):
+            for pair in zip(
+                weights_after_a_step(editor.session), weights_after_a_step(plain), strict=True
+            ):
                 np.testing.assert_allclose(*pair, rtol=1e-6)
     editor.undo()
     editor.rename("relu", "activation")
@@ -194,11 +220,16 @@ def test_gradients_of_what_another_editor_has_renamed_are_bypassed_with_it() -> 
     for editor in (tgw.edit(graph, session=session), first):
         told = editor.bypass("model/noise", gradients=True)
         assert "Its gradients are bypassed" in str(told)
-        assert set(editor._core.executor.unused_ops()) >= {"model/noise/Mul", "gradients/net/dropout/Mul_grad/Mul"}
+        assert set(editor._core.executor.unused_ops()) >= {
+            "model/noise/Mul",
+            "gradients/net/dropout/Mul_grad/Mul",
+        }
         editor.undo()
     second.undo()
     first.undo()
-    assert "Its gradients are bypassed" in str(tgw.edit(graph, session=session).bypass("net/dropout", gradients=True))
+    assert "Its gradients are bypassed" in str(
+        tgw.edit(graph, session=session).bypass("net/dropout", gradients=True)
+    )
 
 
 def test_gradients_of_what_was_renamed_before_the_file_was_saved_are_said(tmp_path: Path) -> None:
@@ -212,7 +243,9 @@ def test_gradients_of_what_was_renamed_before_the_file_was_saved_are_said(tmp_pa
     assert "'gradients/net/dropout/SelectV2_grad/SelectV2'" in str(done)
     assert f"{said}net/noise, compute the gradients again before you train" in str(done)
     opened.undo()
-    assert f"{said}activation, compute the gradients again" in str(opened.replace("activation", tf.tanh))
+    assert f"{said}activation, compute the gradients again" in str(
+        opened.replace("activation", tf.tanh)
+    )
     opened.undo()
     # Not where no such op is near, and not where all ops have their names.
     assert "of no op" not in str(opened.replace("loss", lambda t, _: tf.reduce_sum(t)))
@@ -246,7 +279,9 @@ def test_gradients_of_a_tape_in_a_function_are_bypassed_with_the_scope(renamed: 
         editor.rename("net", renamed)
     editor.bypass(renamed, gradients=True)
     dead = (f"{renamed}/", "gradient_tape/net/")
-    inputs = [text for name, read in reads(editor).items() if not name.startswith(dead) for text in read]
+    inputs = [
+        text for name, read in reads(editor).items() if not name.startswith(dead) for text in read
+    ]
     assert not [text for text in inputs if text.removeprefix("^").startswith(dead)]
 
 
@@ -287,8 +322,15 @@ def test_a_part_is_cut_off_by_placeholders() -> None:
     before = reads(editor)
     told = editor.detach("one")
     assert told.added == ("p_placeholder", "one/out_placeholder")
-    assert (reads(editor)["one/mul"][0], reads(editor)["after_one"]) == ("p_placeholder", ["one/out_placeholder"])
-    assert run(editor.graph, ["one/out:0", "after_one:0"], {"p_placeholder:0": 2.0, "one/out_placeholder:0": 7.0}) == [
+    assert (reads(editor)["one/mul"][0], reads(editor)["after_one"]) == (
+        "p_placeholder",
+        ["one/out_placeholder"],
+    )
+    assert run(
+        editor.graph,
+        ["one/out:0", "after_one:0"],
+        {"p_placeholder:0": 2.0, "one/out_placeholder:0": 7.0},
+    ) == [
         -4,
         7,
     ]
@@ -310,7 +352,11 @@ def test_one_placeholder_stands_for_one_tensor_with_its_dtype_and_shape() -> Non
     told = editor.detach("part")
     assert told.added == ("halves_1_placeholder", "halves_placeholder")
     first, second = (graph.get_tensor_by_name(f"{name}:0") for name in told.added)
-    assert (first.dtype, first.shape.as_list(), second.shape.as_list()) == (tf.int32, [None, 1], [None, 1])
+    assert (first.dtype, first.shape.as_list(), second.shape.as_list()) == (
+        tf.int32,
+        [None, 1],
+        [None, 1],
+    )
     assert run(graph, "part/out:0", {first: [[3]], second: [[1]]}).tolist() == [[8]]
 
 
@@ -358,7 +404,9 @@ def controlled() -> tgw.GraphEditor:
         x, z = (v1.placeholder(tf.float32, [], name=name) for name in "xz")
 
         def body(i: tf.Tensor, v: tf.Tensor) -> Any:
-            return i + 1, tf.negative(tf.add(tf.multiply(v, x, name="mul"), 1.0, name="plus"), name="neg")
+            return i + 1, tf.negative(
+                tf.add(tf.multiply(v, x, name="mul"), 1.0, name="plus"), name="neg"
+            )
 
         tf.identity(v1.while_loop(lambda i, _: i < 3, body, [0, x], name="loop")[1], name="y")
         taken = v1.placeholder(tf.bool, [], name="taken")
@@ -366,14 +414,20 @@ def controlled() -> tgw.GraphEditor:
         def true() -> tf.Tensor:
             return tf.multiply(tf.square(z, name="square"), 2.0, name="twice")
 
-        tf.identity(v1.cond(taken, true, lambda: tf.negative(z, name="minus"), name="cond"), name="r")
+        tf.identity(
+            v1.cond(taken, true, lambda: tf.negative(z, name="minus"), name="cond"), name="r"
+        )
     return tgw.edit(graph)
 
 
 @pytest.mark.parametrize(
     ("source", "op", "why"),
     [
-        ("loop/mul:0", "y", "lies inside while loop 'loop/while_context', and 'y' outside; read the loop's result"),
+        (
+            "loop/mul:0",
+            "y",
+            "lies inside while loop 'loop/while_context', and 'y' outside; read the loop's result",
+        ),
         ("z:0", "loop/neg", "lies outside while loop 'loop/while_context', and 'loop/neg' inside"),
         ("x:0", "loop/neg", "read 'loop/mul/Enter:0' instead"),
         ("loop/Enter_1:0", "loop/neg", "is there in the loop's first iteration only"),
@@ -382,8 +436,16 @@ def controlled() -> tgw.GraphEditor:
         ("loop/Identity_1:0", "loop/Exit_1", "takes what is there when the loop is done only"),
         ("loop/Merge_1:0", "loop/neg", "would run with its condition too, once more than the body"),
         ("loop/neg:0", "loop/mul", "loop/mul → loop/plus → loop/neg → loop/mul would be a cycle"),
-        ("cond/twice:0", "r", "is there only if 'taken:0' is true, and 'r' runs elsewhere; read the conditional's"),
-        ("cond/minus:0", "cond/twice", "only if 'taken:0' is false, and 'cond/twice' runs only if 'taken:0' is true"),
+        (
+            "cond/twice:0",
+            "r",
+            "is there only if 'taken:0' is true, and 'r' runs elsewhere; read the conditional's",
+        ),
+        (
+            "cond/minus:0",
+            "cond/twice",
+            "only if 'taken:0' is false, and 'cond/twice' runs only if 'taken:0' is true",
+        ),
         ("z:0", "cond/square", "nothing else that it reads or waits for would keep it there"),
         ("z:0", "cond/Merge", "is there whatever branch is taken"),
     ],
@@ -402,7 +464,8 @@ def test_within_a_loop_and_a_branch_edges_move_as_anywhere(controlled: tgw.Graph
     assert run(graph, "y:0", {"x:0": 2.0}) == -16
     controlled.connect("loop/mul:0", "loop/NextIteration_1", 0)
     assert run(graph, "y:0", {"x:0": 2.0}) == 16
-    # What comes whatever branch is taken may be read in one, by an op that something else keeps there.
+    # What comes whatever branch is taken may be read in one, by an op that something else keeps
+    # there.
     controlled.connect("z:0", "cond/twice", 0)
     assert [run(graph, "r:0", {"z:0": 3.0, "taken:0": taken}) for taken in (True, False)] == [6, -3]
 
@@ -457,7 +520,9 @@ def test_a_session_that_has_run_sees_the_edit_and_keeps_its_values(
     passed = session.run("net/logits:0", {"x:0": batch})
     assert np.array_equal(passed, session.run("net/two/add:0", {"x:0": batch}))
     editor.reroute("net/two/add:0", to="net/one/out:0")
-    assert np.array_equal(session.run("net/logits:0", {"x:0": batch}), session.run("net/one/out:0", {"x:0": batch}))
+    assert np.array_equal(
+        session.run("net/logits:0", {"x:0": batch}), session.run("net/one/out:0", {"x:0": batch})
+    )
     editor.history.goto(0)
     assert np.array_equal(session.run("net/logits:0", {"x:0": batch}), whole)
     assert all(np.array_equal(a, b) for a, b in zip(kept, read(variables, session), strict=True))
@@ -516,7 +581,11 @@ def test_of_many_states_of_a_file_a_few_are_kept_and_undo_makes_the_others_again
         states.append(reads(editor))
         editor.connect("xab"[k % 3] + ":0", "c", k % 2)
     gc.collect()
-    kept = [thing for thing in gc.get_objects() if isinstance(thing, GraphIndex) and thing.origin is opened.origin]
+    kept = [
+        thing
+        for thing in gc.get_objects()
+        if isinstance(thing, GraphIndex) and thing.origin is opened.origin
+    ]
     assert len(kept) < 80
     for state in reversed(states):
         editor.undo()
@@ -526,7 +595,11 @@ def test_of_many_states_of_a_file_a_few_are_kept_and_undo_makes_the_others_again
 
 def test_a_file_with_ops_that_tensorflow_does_not_know_is_rewired(tmp_path: Path) -> None:
     graph_def = v1.GraphDef()
-    for name, op, inputs in (("x", "Placeholder", ()), ("odd", "NobodyKnows", ("x",)), ("y", "Foreign", ("odd:3",))):
+    for name, op, inputs in (
+        ("x", "Placeholder", ()),
+        ("odd", "NobodyKnows", ("x",)),
+        ("y", "Foreign", ("odd:3",)),
+    ):
         graph_def.node.add(name=name, op=op, input=inputs)
     graph_def.node[0].attr["dtype"].type = tf.float32.as_datatype_enum
     file = tmp_path / "odd.pb"
@@ -560,7 +633,9 @@ def test_a_v2_loop_is_rewired_outside_and_inside() -> None:
     with tf.Graph().as_default() as graph:
         x = v1.placeholder(tf.float32, [], name="x")
         v1.placeholder(tf.float32, [], name="other")
-        tf.identity(tf.while_loop(lambda i, _: i < 3, lambda i, v: (i + 1, v * x), [0, x])[1], name="y")
+        tf.identity(
+            tf.while_loop(lambda i, _: i < 3, lambda i, v: (i + 1, v * x), [0, x])[1], name="y"
+        )
     editor = tgw.edit(graph)
     assert editor.reroute("x:0", to="other:0").changed
     assert run(graph, "y:0", {"other:0": 2.0}) == 16
@@ -599,24 +674,32 @@ def test_a_failure_half_way_leaves_graph_and_history_as_they_were(
 
 
 def graph_of_handles() -> Any:
-    """Readers of handles of several kinds, all of dtype resource or variant, and of references to texts."""
+    """Readers of handles of several kinds, all of dtype resource or variant, and of references to
+    texts.
+    """
     with tf.Graph().as_default() as graph:
         variable = v1.get_variable("variable", [], use_resource=True)
         tf.identity(variable.handle, name="same_variable")
         queue = tf.raw_ops.FIFOQueueV2(component_types=[tf.float32], name="queue")
         tf.raw_ops.QueueSizeV2(handle=queue, name="size")
-        table = tf.raw_ops.MutableHashTableV2(key_dtype=tf.int64, value_dtype=tf.int64, name="table")
+        table = tf.raw_ops.MutableHashTableV2(
+            key_dtype=tf.int64, value_dtype=tf.int64, name="table"
+        )
         tf.raw_ops.LookupTableSizeV2(table_handle=table, name="entries")
         array = tf.raw_ops.TensorArrayV3(size=1, dtype=tf.float32, name="array")
         tf.raw_ops.TensorArraySizeV3(handle=array.handle, flow_in=array.flow, name="length")
         data = tf.data.Dataset.range(3)._variant_tensor
-        tf.raw_ops.DatasetCardinality(input_dataset=tf.identity(data, name="same_data"), name="cardinality")
+        tf.raw_ops.DatasetCardinality(
+            input_dataset=tf.identity(data, name="same_data"), name="cardinality"
+        )
         elements = tf.raw_ops.TensorListReserve(
             element_shape=[1], num_elements=2, element_dtype=tf.float32, name="elements"
         )
         tf.raw_ops.TensorListLength(input_handle=elements, name="count")
         tf.raw_ops.TensorListSetItem(input_handle=elements, index=0, item=tf.ones([1]), name="set")
-        tf.raw_ops.TensorListReserve(element_shape=[2], num_elements=2, element_dtype=tf.float32, name="pairs")
+        tf.raw_ops.TensorListReserve(
+            element_shape=[2], num_elements=2, element_dtype=tf.float32, name="pairs"
+        )
         tf.raw_ops.MutableHashTableV2(key_dtype=tf.string, value_dtype=tf.int64, name="words")
         one = tf.constant(1, tf.int64)
         tf.raw_ops.LookupTableFindV2(table_handle=table, keys=one, default_value=one, name="find")
@@ -636,7 +719,11 @@ def graph_of_handles() -> Any:
         ("same_variable", "entries", "of a variable, and 'entries' takes that of a hash table"),
         ("table", "variable/Read/ReadVariableOp", "takes that of a variable, as 'variable:0' is"),
         ("queue", "length", "of a queue, and 'length' takes that of a TensorArray"),
-        ("elements", "cardinality", "of a list of tensors, and 'cardinality' takes that of a dataset"),
+        (
+            "elements",
+            "cardinality",
+            "of a list of tensors, and 'cardinality' takes that of a dataset",
+        ),
         ("same_data", "count", "of a dataset, and 'count' takes that of a list of tensors"),
         ("text", "old_size", "of a variable, and 'old_size' takes that of a queue"),
     ],
@@ -647,7 +734,9 @@ def test_a_handle_of_another_kind_is_refused(handle: str, reader: str, kinds: st
         editor.connect(f"{handle}:0", reader, k=0)
     index = editor._core.index
     assert kinds in validation.why_not(index, (index.ids[handle], 0), index.ids[reader], 0)
-    assert index.ids[reader] in validation.refusals(index, (index.ids[handle], 0), [index.ids[reader]])
+    assert index.ids[reader] in validation.refusals(
+        index, (index.ids[handle], 0), [index.ids[reader]]
+    )
 
 
 def hash_table(*_: tf.Tensor) -> Any:
@@ -660,7 +749,10 @@ def test_a_new_op_gives_no_handle_of_another_kind(is_file: bool, tmp_path: Path)
     (tmp_path / "graph.pb").write_bytes(graph.as_graph_def().SerializeToString())
     editor = tgw.edit(tmp_path / "graph.pb" if is_file else graph)
     why = "is the handle of a hash table, and 'size' takes that of a queue, as 'queue:0' is"
-    for edit in (lambda: editor.replace("queue", hash_table), lambda: editor.insert("queue:0", hash_table)):
+    for edit in (
+        lambda: editor.replace("queue", hash_table),
+        lambda: editor.insert("queue:0", hash_table),
+    ):
         with pytest.raises(GraphEditError, match=why):
             edit()
     editor.replace("queue", lambda: tf.raw_ops.FIFOQueueV2(component_types=[tf.float32]))
@@ -670,20 +762,38 @@ def test_a_new_op_gives_no_handle_of_another_kind(is_file: bool, tmp_path: Path)
 @pytest.mark.parametrize(
     ("handle", "reader", "cannot"),
     [
-        ("pairs", "set", "Op 'set' cannot take the handle 'pairs:0' in place of 'elements:0', beside 'set/index:0'"),
-        ("words", "find", "Op 'find' cannot take the handle 'words:0' in place of 'table:0', beside 'Const"),
+        (
+            "pairs",
+            "set",
+            (
+                "Op 'set' cannot take the handle 'pairs:0' in place of 'elements:0', beside "
+                "'set/index:0'"
+            ),
+        ),
+        (
+            "words",
+            "find",
+            "Op 'find' cannot take the handle 'words:0' in place of 'table:0', beside 'Const",
+        ),
     ],
 )
-def test_a_handle_of_what_holds_other_tensors_is_refused(handle: str, reader: str, cannot: str) -> None:
+def test_a_handle_of_what_holds_other_tensors_is_refused(
+    handle: str, reader: str, cannot: str
+) -> None:
     editor = tgw.edit(graph_of_handles())
-    with pytest.raises(GraphEditError, match=rf"{cannot}.*; choose a handle of what holds the same dtype and shape"):
+    with pytest.raises(
+        GraphEditError, match=rf"{cannot}.*; choose a handle of what holds the same dtype and shape"
+    ):
         editor.connect(f"{handle}:0", reader, k=0)
 
 
 @pytest.mark.parametrize(
-    ("handle", "reader"), [("queue", "destroy"), ("elements", "optional"), ("elements", "stack"), ("pairs", "count")]
+    ("handle", "reader"),
+    [("queue", "destroy"), ("elements", "optional"), ("elements", "stack"), ("pairs", "count")],
 )
-def test_what_takes_any_handle_takes_one_of_another_kind(handle: str, reader: str, tmp_path: Path) -> None:
+def test_what_takes_any_handle_takes_one_of_another_kind(
+    handle: str, reader: str, tmp_path: Path
+) -> None:
     editor = tgw.edit(graph_of_handles())
     editor.connect(f"{handle}:0", reader, k=0)
     assert editor.inspect(reader).inputs[0].name == f"{handle}:0"

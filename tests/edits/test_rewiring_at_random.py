@@ -1,4 +1,6 @@
-"""Random rewiring of the corpus graphs: whatever is done, undo gives back the graph, and no refusal changes it."""
+"""Random rewiring of the corpus graphs: whatever is done, undo gives back the graph, and no refusal
+changes it.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ from tfgraphwidget.graph import traversal
 from tfgraphwidget.graph.control_flow_contexts import NEXT
 from tfgraphwidget.runtime.live.in_place_changes import without_veils
 
-FILES = sorted(f"graphs/{path.name}" for path in (CORPUS / "graphs").iterdir() if "large" not in path.name)
+FILES = sorted(
+    f"graphs/{path.name}" for path in (CORPUS / "graphs").iterdir() if "large" not in path.name
+)
 EDITS = 12
 
 
@@ -40,8 +44,13 @@ class Random:
         index, some = self.editor._core.index, []
         for _ in range(40):
             i = self.random.randrange(len(index))
-            some += [(f"{index.names[i]}:{k}", told) for k, told in enumerate(index.typing.dtypes(index.nodes[i]))]
-        alike = [name for name, told in some if told.removesuffix("_ref") == dtype.removesuffix("_ref")]
+            some += [
+                (f"{index.names[i]}:{k}", told)
+                for k, told in enumerate(index.typing.dtypes(index.nodes[i]))
+            ]
+        alike = [
+            name for name, told in some if told.removesuffix("_ref") == dtype.removesuffix("_ref")
+        ]
         return self.random.choice(alike or [name for name, _ in some] or [f"{self.op()}:0"])
 
     def dtype(self, tensor: str) -> str:
@@ -54,10 +63,14 @@ class Random:
         editor, old = self.editor, self.tensor()
         new = self.tensor(self.dtype(old))
         kinds: list[Callable[[], Any]] = [
-            lambda: editor.reroute(old, to=new, adapter=self.random.choice(["", "", "", "Cast", "Reshape"])),
+            lambda: editor.reroute(
+                old, to=new, adapter=self.random.choice(["", "", "", "Cast", "Reshape"])
+            ),
             lambda: editor.reroute(old, to=new, never=[self.op()]),
             lambda: editor.swap(old, new),
-            lambda: editor.swap(self.op(), self.op(), self.random.choice(["inputs", "outputs", "both"])),
+            lambda: editor.swap(
+                self.op(), self.op(), self.random.choice(["inputs", "outputs", "both"])
+            ),
             lambda: editor.connect(new, self.op(), self.random.choice([None, 0, 1])),
             lambda: editor.bypass(self.op()),
             lambda: editor.detach(self.op(), control=True),
@@ -76,7 +89,9 @@ class Random:
 
     def control_edge(self) -> tuple[str, str]:
         index = self.editor._core.index
-        edges = list(zip(index.controls.owner.tolist(), index.controls.values.tolist(), strict=True))
+        edges = list(
+            zip(index.controls.owner.tolist(), index.controls.values.tolist(), strict=True)
+        )
         op, waited = self.random.choice(edges or [(0, 0)])
         return index.names[op], index.names[waited]
 
@@ -87,8 +102,13 @@ def seen(editor: tgw.GraphEditor) -> list[bytes]:
 
 def written(editor: tgw.GraphEditor) -> dict[str, bytes]:
     """TensorFlow's own NodeDefs of what the editor shows, read past veils."""
-    nodes = {node.name: node for node in without_veils(editor.graph, list(editor.graph.as_graph_def().node))}
-    return {name: nodes[name].SerializeToString(deterministic=True) for name in editor._core.index.names}
+    nodes = {
+        node.name: node
+        for node in without_veils(editor.graph, list(editor.graph.as_graph_def().node))
+    }
+    return {
+        name: nodes[name].SerializeToString(deterministic=True) for name in editor._core.index.names
+    }
 
 
 def cyclic(editor: tgw.GraphEditor) -> bool:
@@ -96,7 +116,12 @@ def cyclic(editor: tgw.GraphEditor) -> bool:
     index = editor._core.index
     left = dict(enumerate(np.diff(index.sources.start).tolist()))
     todo = [op for op, count in left.items() if not count]
-    gone = [(op, to) for op in range(len(index)) if index.types[op] in NEXT for to in _readers(index, op)]
+    gone = [
+        (op, to)
+        for op in range(len(index))
+        if index.types[op] in NEXT
+        for to in _readers(index, op)
+    ]
     for _, merge in gone:
         left[merge] -= 1
         todo += [merge] if not left[merge] else []
@@ -129,7 +154,9 @@ def test_undo_of_random_edits_gives_back_the_graph(file: str) -> None:
             assert not cyclic(editor)
     after = seen(editor)
     assert states
-    assert {n.name: n.SerializeToString(deterministic=True) for n in editor._core.index.nodes} == written(editor)
+    assert {
+        n.name: n.SerializeToString(deterministic=True) for n in editor._core.index.nodes
+    } == written(editor)
     for state in reversed(states):
         editor.undo()
         assert seen(editor) == state
@@ -162,12 +189,16 @@ def test_hundreds_of_edits_back_and_forth_end_where_they_began() -> None:
             editor.undo()
         elif editor.history.undone:
             editor.redo()
-    assert {n.name: n.SerializeToString(deterministic=True) for n in editor._core.index.nodes} == written(editor)
+    assert {
+        n.name: n.SerializeToString(deterministic=True) for n in editor._core.index.nodes
+    } == written(editor)
     editor.history.goto(0)
     assert seen(editor) == before
 
 
-@pytest.mark.parametrize("file", [*FILES[::5], "graphs/while_grad.meta.pb", "graphs/cond_v1.meta.pbtxt"])
+@pytest.mark.parametrize(
+    "file", [*FILES[::5], "graphs/while_grad.meta.pb", "graphs/cond_v1.meta.pbtxt"]
+)
 def test_what_all_targets_are_told_is_what_each_would_be_refused_for(file: str) -> None:
     index = tgw.edit(fresh_graph(file, []))._core.index
     at_random = random.Random(3)
@@ -178,7 +209,12 @@ def test_what_all_targets_are_told_is_what_each_would_be_refused_for(file: str) 
         for reader in range(len(index)):
             counted = range(int(index.inputs.start[reader + 1] - index.inputs.start[reader]))
             each = [validation.why_not(index, source, reader, k) for k in counted]
-            assert (reader in found) == all(each), (index.names[op], index.names[reader], each, found.get(reader))
+            assert (reader in found) == all(each), (
+                index.names[op],
+                index.names[reader],
+                each,
+                found.get(reader),
+            )
         assert validation.refusals(index, source, [op]).keys() <= {op}
 
 
@@ -188,7 +224,9 @@ def test_a_target_is_refused_by_name_and_number_too(line: tf.Graph) -> None:
     assert validation.why_not(index, (x, 0), c, 0) == ""
     assert validation.why_not(index, (x, 0), a, 0) == "'a' reads 'x:0' there already."
     assert validation.why_not(index, (x, 0), c, 2) == "There is no input 2 of 'c': it has 2 inputs."
-    assert validation.why_not(index, (x, 0), x, 0) == "There is no input 0 of 'x': it reads nothing."
+    assert (
+        validation.why_not(index, (x, 0), x, 0) == "There is no input 0 of 'x': it reads nothing."
+    )
     assert validation.refusals(index, (c, 0)) == {
         x: "'x' reads nothing.",
         **{index.op(f"{name}/y"): f"'{name}/y' reads nothing." for name in "abc"},
@@ -198,12 +236,16 @@ def test_a_target_is_refused_by_name_and_number_too(line: tf.Graph) -> None:
 
 
 def test_edges_of_v1_loops_of_a_real_model_stay_within_their_frames() -> None:
-    """Whatever connect lets through in seq2seq, TensorFlow's own Exit, Enter and NextIteration still bound."""
+    """Whatever connect lets through in seq2seq, TensorFlow's own Exit, Enter and NextIteration
+    still bound.
+    """
     meta = v1.MetaGraphDef.FromString((MODELS / "seq2seq_v1.meta").read_bytes())
     with tf.Graph().as_default() as graph:
         v1.train.import_meta_graph(meta)
     index = tgw.edit(graph)._core.index
-    inside = np.flatnonzero(traversal.mask_of(index, [i for i, t in enumerate(index.types) if t in NEXT]))
+    inside = np.flatnonzero(
+        traversal.mask_of(index, [i for i, t in enumerate(index.types) if t in NEXT])
+    )
     outside = [i for i, name in enumerate(index.names) if index.types[i] == "Placeholder"]
     for op, source in product(inside[:4].tolist(), outside[:2]):
         told = index.typing.dtypes(index.nodes[source])

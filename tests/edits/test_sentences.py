@@ -37,7 +37,10 @@ def test_sentences_name_what_was_edited(editor: GraphEditor) -> None:
         "Inserted Identity after net/one/out:0",
         "Set x:0 to a list of 5",
     ]
-    assert sentences[7:] == ["Added control dependency of net/scores on net/one/out", "Removed net/scores"]
+    assert sentences[7:] == [
+        "Added control dependency of net/scores on net/one/out",
+        "Removed net/scores",
+    ]
     assert all(len(sentence) < 120 for sentence in sentences)
 
 
@@ -52,7 +55,9 @@ def test_a_rename_into_another_scope_is_a_move(editor: GraphEditor) -> None:
     ]
 
 
-def test_the_status_says_in_words_what_an_edit_did_and_counts_what_nobody_would(editor: GraphEditor) -> None:
+def test_the_status_says_in_words_what_an_edit_did_and_counts_what_nobody_would(
+    editor: GraphEditor,
+) -> None:
     handler = RequestHandler(editor)
     handler.handle(p.Refresh())
 
@@ -64,7 +69,10 @@ def test_the_status_says_in_words_what_an_edit_did_and_counts_what_nobody_would(
 
     tanh = p.Change("insert", ("net/one/out:0",), ("function",), ('"Tanh"',))
     assert told(tanh) == "Inserted Tanh after net/one/out:0."
-    assert told(p.Change("rename", ("net/two",), ("new",), ('"two"',))) == "Moved net/two to the top level."
+    assert (
+        told(p.Change("rename", ("net/two",), ("new",), ('"two"',)))
+        == "Moved net/two to the top level."
+    )
     assert told(p.Change("bypass", ("two/out",))).startswith("Bypassed two/out. ")
     removed = told(p.Change("remove", ("net/",), ("consumers",), ("True",)))
     assert removed.startswith("Removed net (")

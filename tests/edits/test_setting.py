@@ -40,7 +40,12 @@ def test_what_must_stand_beside_moves_along(tmp_path: Path) -> None:
     editor = tgw.edit(written(graph, tmp_path))
     before = saved(editor, tmp_path)
     done = editor.set_device("w", "/job:worker/task:1")
-    assert {n.name for n in editor._core.index.nodes if n.device} >= {"w", "w/Assign", "w/read", "slot"}
+    assert {n.name for n in editor._core.index.nodes if n.device} >= {
+        "w",
+        "w/Assign",
+        "w/read",
+        "slot",
+    }
     assert "else" not in done.changed
     assert done.notes[0].endswith("must stand beside them and move along.")
     editor.undo()
@@ -97,20 +102,40 @@ def test_an_attribute_changes_what_the_session_runs_and_the_shapes(convolution: 
 @pytest.mark.parametrize(
     ("op", "name", "value", "why"),
     [
-        ("convolved", "pading", "SAME", r"Conv2D 'convolved' has no attribute 'pading'; did you mean 'padding'"),
-        ("convolved", "note", "a", r"Conv2D 'convolved' has no attribute 'note'; it has 'T', .* and \d+ more\."),
+        (
+            "convolved",
+            "pading",
+            "SAME",
+            r"Conv2D 'convolved' has no attribute 'pading'; did you mean 'padding'",
+        ),
+        (
+            "convolved",
+            "note",
+            "a",
+            r"Conv2D 'convolved' has no attribute 'note'; it has 'T', .* and \d+ more\.",
+        ),
         (
             "convolved",
             "padding",
             "ROUND",
             r"'ROUND' is not allowed for attribute 'padding'.*'SAME', 'VALID', 'EXPLICIT'",
         ),
-        ("convolved", "padding", 3, r"3 does not suit attribute 'padding' of op 'convolved', which is a text"),
+        (
+            "convolved",
+            "padding",
+            3,
+            r"3 does not suit attribute 'padding' of op 'convolved', which is a text",
+        ),
         ("convolved", "strides", "1", r"which is a list, each entry a int"),
         ("convolved", "use_cudnn_on_gpu", 1, "which is a bool"),
         ("convolved", "T", "float33", r"which is a dtype"),
         ("convolved", "T", tf.int8, r"'int8' is not allowed for attribute 'T'"),
-        ("convolved", "T", tf.float64, r"reads 'x:0', which is float32, and would take another dtype"),
+        (
+            "convolved",
+            "T",
+            tf.float64,
+            r"reads 'x:0', which is float32, and would take another dtype",
+        ),
         ("whole", "DstT", "float99", "which is a dtype"),
         ("pooled", "ksize", [1, 1], r"needs 4 at entries"),
         ("convolved", "strides", [1, 1], r"Op 'convolved' cannot take|TensorFlow"),
@@ -119,7 +144,9 @@ def test_an_attribute_changes_what_the_session_runs_and_the_shapes(convolution: 
         ("convolved", "strides", [1, 2**63, 1, 1], r"which is a list, each entry a int"),
     ],
 )
-def test_what_an_op_cannot_take_is_refused(convolution: tf.Graph, op: str, name: str, value: Any, why: str) -> None:
+def test_what_an_op_cannot_take_is_refused(
+    convolution: tf.Graph, op: str, name: str, value: Any, why: str
+) -> None:
     editor, before = tgw.edit(convolution), convolution.as_graph_def()
     with pytest.raises(GraphEditError, match=why):
         editor.set_attr(op, name, value)
@@ -130,7 +157,9 @@ def test_another_dtype_must_suit_the_readers(convolution: tf.Graph, tmp_path: Pa
     with convolution.as_default():
         tf.add(convolution.get_tensor_by_name("whole:0"), 1, name="more")
     editor = tgw.edit(written(convolution, tmp_path))
-    with pytest.raises(GraphEditError, match=r"'whole:0' is int32 and would be int64, and op 'more' reads it"):
+    with pytest.raises(
+        GraphEditError, match=r"'whole:0' is int32 and would be int64, and op 'more' reads it"
+    ):
         editor.set_attr("whole", "DstT", tf.int64)
     editor.remove("more")
     editor.set_attr("whole", "DstT", tf.int64)
@@ -145,7 +174,9 @@ def test_an_op_whose_number_of_tensors_would_change_is_refused() -> None:
     editor = tgw.edit(graph)
     with pytest.raises(GraphEditError, match="would take 3 tensors, and reads 2"):
         editor.set_attr("sum", "N", 3)
-    with pytest.raises(GraphEditError, match="'parts:1' is float32 and would be gone, and op 'sum' reads it"):
+    with pytest.raises(
+        GraphEditError, match="'parts:1' is float32 and would be gone, and op 'sum' reads it"
+    ):
         editor.set_attr("parts", "num_split", 1)
     with pytest.raises(GraphEditError, match="needs 1 at least, and 0 was given"):
         editor.set_attr("sum", "N", 0)
@@ -153,10 +184,18 @@ def test_an_op_whose_number_of_tensors_would_change_is_refused() -> None:
 
 @pytest.fixture
 def custom(line: tf.Graph) -> tgw.GraphEditor:
-    """A file with an op that TensorFlow does not know, and one with an attribute that it does not know of."""
+    """A file with an op that TensorFlow does not know, and one with an attribute that it does not
+    know of.
+    """
     graph_def = line.as_graph_def()
     held = graph_def.node.add(name="custom", op="NobodyKnowsThis", input=["b"]).attr
-    held["mode"].s, held["k"].i, held["rate"].f, held["on"].b, held["T"].type = b"fast", 3, 0.5, False, 1
+    held["mode"].s, held["k"].i, held["rate"].f, held["on"].b, held["T"].type = (
+        b"fast",
+        3,
+        0.5,
+        False,
+        1,
+    )
     held["ks"].list.i.extend([1, 2])
     held["shape"].shape.dim.add(size=3)
     held["none"].list.SetInParent()
@@ -169,7 +208,15 @@ def custom(line: tf.Graph) -> tgw.GraphEditor:
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("mode", "slow"), ("k", 4), ("rate", 0.25), ("on", True), ("T", "float64"), ("ks", (3,)), ("shape", (None, 2))],
+    [
+        ("mode", "slow"),
+        ("k", 4),
+        ("rate", 0.25),
+        ("on", True),
+        ("T", "float64"),
+        ("ks", (3,)),
+        ("shape", (None, 2)),
+    ],
 )
 def test_an_op_that_tensorflow_does_not_know_takes_other_values_of_the_attributes_it_has(
     custom: tgw.GraphEditor, name: str, value: Any
@@ -182,13 +229,23 @@ def test_an_op_that_tensorflow_does_not_know_takes_other_values_of_the_attribute
     assert before.WhichOneof("value") == after.WhichOneof("value")
     assert "it is not checked" in report.notes[0]
     again = tgw.edit(first)
-    again.history.replay([{"command": "set_attr", "arguments": {"op": "custom", "name": name, "value": encode(value)}}])
+    again.history.replay(
+        [
+            {
+                "command": "set_attr",
+                "arguments": {"op": "custom", "name": name, "value": encode(value)},
+            }
+        ]
+    )
     assert again._core.index.nodes[again._core.index.op("custom")].attr[name] == after
 
 
 def test_an_empty_list_of_an_unknown_op_takes_what_is_given(custom: tgw.GraphEditor) -> None:
     custom.set_attr("custom", "none", [1, 2])
-    assert list(custom._core.index.nodes[custom._core.index.op("custom")].attr["none"].list.i) == [1, 2]
+    assert list(custom._core.index.nodes[custom._core.index.op("custom")].attr["none"].list.i) == [
+        1,
+        2,
+    ]
 
 
 @pytest.mark.parametrize(
@@ -211,7 +268,9 @@ def test_what_an_unknown_op_has_not_or_cannot_hold_is_refused(
     assert not custom.history.done
 
 
-def test_an_attribute_that_only_the_op_has_can_be_set_in_a_file_and_in_a_live_graph(custom: tgw.GraphEditor) -> None:
+def test_an_attribute_that_only_the_op_has_can_be_set_in_a_file_and_in_a_live_graph(
+    custom: tgw.GraphEditor,
+) -> None:
     custom.set_attr("reader", "_mine", "new")
     assert custom._core.index.nodes[custom._core.index.op("reader")].attr["_mine"].s == b"new"
     with tf.Graph().as_default() as graph, graph._attr_scope({"_mine": v1.AttrValue(s=b"old")}):
@@ -274,8 +333,13 @@ def test_a_placeholder_that_nothing_names_any_more_goes_and_comes_back(tmp_path:
 
 def test_a_placeholder_that_a_signature_names_stays(tmp_path: Path) -> None:
     with tf.Graph().as_default() as graph, v1.Session(graph=graph) as session:
-        x, keep = v1.placeholder(tf.float32, [None], name="x"), v1.placeholder(tf.float32, [], name="keep")
-        v1.saved_model.simple_save(session, str(tmp_path / "sm"), {"x": x, "keep": keep}, {"y": tf.multiply(x, keep)})
+        x, keep = (
+            v1.placeholder(tf.float32, [None], name="x"),
+            v1.placeholder(tf.float32, [], name="keep"),
+        )
+        v1.saved_model.simple_save(
+            session, str(tmp_path / "sm"), {"x": x, "keep": keep}, {"y": tf.multiply(x, keep)}
+        )
     editor = tgw.edit(tmp_path / "sm")
     editor.set_constant("keep:0", 0.5)
     assert "keep" in editor._core.index.names
@@ -299,7 +363,11 @@ def test_a_value_must_suit_the_tensor(line: tf.Graph, tensor: str, value: Any, w
 
 def test_values_of_every_kind() -> None:
     graph = tf.Graph()
-    kinds = {"text": tf.constant(["a", "b"]), "whole": tf.constant([1, 2], tf.int64), "no": tf.constant(False)}
+    kinds = {
+        "text": tf.constant(["a", "b"]),
+        "whole": tf.constant([1, 2], tf.int64),
+        "no": tf.constant(False),
+    }
     with graph.as_default():
         for name, value in kinds.items():
             tf.identity(tf.constant(value.numpy(), name=name), name=f"{name}_read")
@@ -320,7 +388,9 @@ def test_a_constant_says_the_dtype_that_its_value_has(is_file: bool) -> None:
         tf.constant([1.0, 2.0], name="c")
     editor = tgw.edit(graph.as_graph_def() if is_file else graph)
     for _ in range(2):
-        with pytest.raises(GraphEditError, match="The value of constant 'c' is float32 and stays it; cast it"):
+        with pytest.raises(
+            GraphEditError, match="The value of constant 'c' is float32 and stays it; cast it"
+        ):
             editor.set_attr("c", "dtype", "int32")
     assert not editor.history.done
     assert editor._core.index.dtypes(0) == ("float32",)

@@ -1,4 +1,6 @@
-"""Signatures as things: they are added, renamed, ordered and removed like ops, and files have them."""
+"""Signatures as things: they are added, renamed, ordered and removed like ops, and files have
+them.
+"""
 
 from __future__ import annotations
 
@@ -46,8 +48,10 @@ def called(folder: Path, name: str) -> dict[str, np.ndarray[Any, Any]]:
 
 
 KINDS = [
-    "graph and session", "graph with While, If, Case", "`tf.function`", "nested `tf.function`", "Keras Functional",
-    "Keras export", "SavedModel of a module", "SavedModel of TF 1", "`.meta`, checkpoint", "frozen `.pb`",
+    "graph and session", "graph with While, If, Case", "`tf.function`", "nested `tf.function`",
+    "Keras Functional",
+    "Keras export", "SavedModel of a module", "SavedModel of TF 1", "`.meta`, checkpoint", ("frozen "
+                                                                                           "`.pb`"),
 ]  # fmt: skip
 
 
@@ -63,7 +67,9 @@ def test_a_signature_that_is_added_is_in_the_saved_model_with_its_keys_and_value
     editor.signatures.add("features", outputs={"hidden": tensor})
     assert names(editor) == [*before, "features"]
     editor.save(tmp_path / "model")
-    np.testing.assert_allclose(called(tmp_path / "model", "features")["hidden"], expected, rtol=1e-5)
+    np.testing.assert_allclose(
+        called(tmp_path / "model", "features")["hidden"], expected, rtol=1e-5
+    )
     again = tgw.edit(str(tmp_path / "model"), signature="features")
     assert set(names(again)) >= {*before, "features"}
     editor.undo()
@@ -77,24 +83,32 @@ def test_a_signature_that_is_added_is_in_the_saved_model_with_its_keys_and_value
 
 
 @pytest.mark.parametrize("kind", ["graph and session", "SavedModel of a module", "`tf.function`"])
-def test_edits_of_signatures_are_replayed_from_json(kind: str, sources: Sources, tmp_path: Path) -> None:
+def test_edits_of_signatures_are_replayed_from_json(
+    kind: str, sources: Sources, tmp_path: Path
+) -> None:
     editor = sources.kinds()[kind]()
     editor.signatures.add("features", outputs={"hidden": relu(editor)})
     editor.signatures.rename("features", "embedding")
     editor.save(tmp_path / "edits.json")
     other = sources.kinds()[kind]()
     other.history.replay(tmp_path / "edits.json")
-    assert [s.name for s in tuple(other.signatures.values())] == [s.name for s in tuple(editor.signatures.values())]
+    assert [s.name for s in tuple(other.signatures.values())] == [
+        s.name for s in tuple(editor.signatures.values())
+    ]
     assert 'editor.signatures.add(name="features", inputs={' in editor.history.to_script().text
 
 
-def test_the_signatures_of_a_file_are_renamed_and_removed_in_its_saved_model(sources: Sources, tmp_path: Path) -> None:
+def test_the_signatures_of_a_file_are_renamed_and_removed_in_its_saved_model(
+    sources: Sources, tmp_path: Path
+) -> None:
     editor = sources.kinds()["SavedModel of a module"]()
     assert names(editor) == ["hidden", "twice"]
     editor.signatures.rename("twice", "serving_default")
     editor.signatures.remove("hidden")
     editor.save(tmp_path / "model")
-    assert not any("was not written" in notice for notice in editor.source.notices)  # both were asked for
+    assert not any(
+        "was not written" in notice for notice in editor.source.notices
+    )  # both were asked for
     loaded = tf.saved_model.load(str(tmp_path / "model"))
     assert list(loaded.signatures) == ["serving_default"]
     assert set(called(tmp_path / "model", "serving_default")) == {"x", "y"}
@@ -116,7 +130,8 @@ def test_a_difference_has_the_signatures_of_both_models(sources: Sources, tmp_pa
         assert found
         assert found.signatures == ((), ("hidden",), (), (("twice", "serving_default"),))
         assert repr(found).splitlines()[1:] == [
-            "1 signature removed", "    hidden", "1 signature renamed", "    twice → serving_default",
+            "1 signature removed", "    hidden", "1 signature renamed", ("    twice → "
+                                                                        "serving_default"),
         ]  # fmt: skip
         assert [(row["change"], row["op"]) for row in found.rows()] == [
             ("removed", "hidden"), ("renamed", "serving_default"),
@@ -154,7 +169,9 @@ def test_without_ends_a_signature_has_the_marked_ones_or_what_the_graph_seems_to
     assert tuple(editor.signatures.values())[1].outputs == (("Relu", "net/hidden/Relu:0"),)
 
 
-def test_a_graph_is_saved_with_all_of_its_signatures_while_the_ends_of_one_are_marked(tmp_path: Path) -> None:
+def test_a_graph_is_saved_with_all_of_its_signatures_while_the_ends_of_one_are_marked(
+    tmp_path: Path,
+) -> None:
     editor = tgw.example()
     editor.mark("x", "net/hidden/Relu")
     editor.signatures.add("features")
@@ -176,18 +193,36 @@ def test_the_order_of_ends_is_that_of_the_arguments_of_the_module() -> None:
 @pytest.mark.parametrize(
     ("call", "error", "sentence"),
     [
-        (lambda e: e.signatures.add("", outputs="loss"), GraphEditError, "no pair|name of a signature"),
-        (lambda e: e.signatures.add("__saved_model_init_op", outputs="loss"), GraphEditError, "keeps such names"),
+        (
+            lambda e: e.signatures.add("", outputs="loss"),
+            GraphEditError,
+            "no pair|name of a signature",
+        ),
+        (
+            lambda e: e.signatures.add("__saved_model_init_op", outputs="loss"),
+            GraphEditError,
+            "keeps such names",
+        ),
         (lambda e: e.signatures.add("net", outputs="loss"), NameTaken, "'net_1' is free"),
         (lambda e: e.signatures.add("other", outputs="nothing"), UnknownName, "nothing"),
         (lambda e: e.signatures.add("other", inputs="x", outputs={}), GraphEditError, "no outputs"),
-        (lambda e: e.signatures.rename("nett", "b"), UnknownName, "did you mean 'net'|it has 'net'"),
+        (
+            lambda e: e.signatures.rename("nett", "b"),
+            UnknownName,
+            "did you mean 'net'|it has 'net'",
+        ),
         (lambda e: e.signatures.rename("net", "net"), NameTaken, "free"),
         (lambda e: e.signatures.remove("x"), UnknownName, "no signature 'x'"),
-        (lambda e: e.signatures.reorder("net", inputs=["y"]), GraphEditError, "give each of them once"),
+        (
+            lambda e: e.signatures.reorder("net", inputs=["y"]),
+            GraphEditError,
+            "give each of them once",
+        ),
     ],
 )
-def test_what_cannot_be_is_refused_and_nothing_has_changed(call: Any, error: type[Exception], sentence: str) -> None:
+def test_what_cannot_be_is_refused_and_nothing_has_changed(
+    call: Any, error: type[Exception], sentence: str
+) -> None:
     editor = tgw.example()
     editor.signatures.add("net", outputs={"y": "net/logits"})
     before = tuple(editor.signatures.values()), editor.history, editor._core.index
@@ -196,7 +231,9 @@ def test_what_cannot_be_is_refused_and_nothing_has_changed(call: Any, error: typ
     assert (tuple(editor.signatures.values()), editor.history, editor._core.index) == before
 
 
-def test_a_signature_inside_a_function_that_needs_what_only_a_call_knows_is_refused_by_name(sources: Sources) -> None:
+def test_a_signature_inside_a_function_that_needs_what_only_a_call_knows_is_refused_by_name(
+    sources: Sources,
+) -> None:
     editor = sources.kinds()["SavedModel of a module"]()
     with pytest.raises(GraphEditError, match=r"'x(:0)?'"):
         editor.signatures.add("part", inputs={"a": "mul/y"}, outputs={"y": "mul"})
@@ -205,10 +242,14 @@ def test_a_signature_inside_a_function_that_needs_what_only_a_call_knows_is_refu
 
 def test_a_signature_takes_no_tensor_twice_and_may_give_it_twice(tmp_path: Path) -> None:
     editor = tgw.example()
-    with pytest.raises(GraphEditError, match="takes 'x:0' as 'a' and 'b', and TensorFlow loads no signature that"):
+    with pytest.raises(
+        GraphEditError, match="takes 'x:0' as 'a' and 'b', and TensorFlow loads no signature that"
+    ):
         editor.signatures.add("twice", inputs={"a": "x:0", "b": "x:0"}, outputs=["net/logits"])
     assert names(editor) == []
-    editor.signatures.add("twice", inputs=["x"], outputs={"a": "net/logits:0", "b": "net/logits:0", "c": "x:0"})
+    editor.signatures.add(
+        "twice", inputs=["x"], outputs={"a": "net/logits:0", "b": "net/logits:0", "c": "x:0"}
+    )
     editor.save(tmp_path / "model")
     values = called(tmp_path / "model", "twice")
     assert values["a"].tolist() == values["b"].tolist()

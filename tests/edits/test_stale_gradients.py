@@ -1,4 +1,6 @@
-"""Every verb that changes the forward path says that gradients are stale exactly where TensorFlow's own are others."""
+"""Every verb that changes the forward path says that gradients are stale exactly where TensorFlow's
+own are others.
+"""
 
 from __future__ import annotations
 
@@ -18,17 +20,23 @@ CARRIES = "The gradients go through it, too."
 
 
 def trained(*, resource: bool = True) -> tf.Graph:
-    """x -> scaled -> dense one -> act -> dense two -> loss, with a branch that skips, and a step of training."""
+    """x -> scaled -> dense one -> act -> dense two -> loss, with a branch that skips, and a step of
+    training.
+    """
     rng = np.random.default_rng(1)
     with tf.Graph().as_default() as graph:
         x = v1.placeholder(tf.float32, [None, 4], name="x")
         scaled = tf.multiply(x, 0.5, name="scaled")
         shapes = {"one/w": (4, 4), "one/b": (4,), "two/w": (4, 4), "skip/w": (4, 4)}
         w = {
-            name: v1.get_variable(name, initializer=rng.normal(size=shape).astype(np.float32), use_resource=resource)
+            name: v1.get_variable(
+                name, initializer=rng.normal(size=shape).astype(np.float32), use_resource=resource
+            )
             for name, shape in shapes.items()
         }
-        one = tf.nn.bias_add(tf.matmul(scaled, w["one/w"], name="one/MatMul"), w["one/b"], name="one/BiasAdd")
+        one = tf.nn.bias_add(
+            tf.matmul(scaled, w["one/w"], name="one/MatMul"), w["one/b"], name="one/BiasAdd"
+        )
         act = tf.nn.leaky_relu(one, alpha=0.2, name="act")
         tf.nn.sigmoid(tf.stop_gradient(one), name="other")
         same = tf.identity(act, name="same")
@@ -92,7 +100,9 @@ VERBS: dict[str, Callable[[tgw.GraphEditor], Any]] = {
     "reroute to another activation": lambda e: e.reroute("act:0", "other:0"),
     "reroute past an identity": lambda e: e.reroute("same:0", "act:0"),
     "reroute the input": lambda e: e.reroute("scaled:0", "x:0"),
-    "reroute the input of the forward path alone": lambda e: e.reroute("scaled:0", "x:0", only=["one/MatMul"]),
+    "reroute the input of the forward path alone": lambda e: e.reroute(
+        "scaled:0", "x:0", only=["one/MatMul"]
+    ),
     "reroute the scores": lambda e: e.reroute("y:0", "two/MatMul:0", only=["scores"]),
     "swap the layers": lambda e: e.swap("two/MatMul:0", "skip/MatMul:0"),
     "swap activations": lambda e: e.swap("act:0", "other:0", only=["same", "skip/MatMul"]),
@@ -129,7 +139,9 @@ VERBS: dict[str, Callable[[tgw.GraphEditor], Any]] = {
 
 @pytest.mark.parametrize("resource", [True, False], ids=["resource", "ref"])
 @pytest.mark.parametrize("verb", VERBS)
-def test_stale_gradients_are_said_where_they_are_others_and_only_there(verb: str, resource: bool) -> None:
+def test_stale_gradients_are_said_where_they_are_others_and_only_there(
+    verb: str, resource: bool
+) -> None:
     graph = trained(resource=resource)
     assert same_gradients(graph)
     editor = tgw.edit(graph, session=v1.Session(graph=graph))
@@ -140,7 +152,9 @@ def test_stale_gradients_are_said_where_they_are_others_and_only_there(verb: str
 
 
 def sliced(kind: str) -> tf.Graph:
-    """x -> h -> y, where the gradient of y is taken by x, by h, or by a variable inside of a called function."""
+    """x -> h -> y, where the gradient of y is taken by x, by h, or by a variable inside of a called
+    function.
+    """
     with tf.Graph().as_default() as graph:
         x = v1.placeholder(tf.float32, [None, 4], name="x")
         before = tf.sin(x, name="before")
@@ -161,7 +175,9 @@ def test_gradients_by_a_tensor_are_stale_behind_it_only(by: str, at: str) -> Non
     told = str(editor.insert(f"{at}:0", halve))
     with graph.as_default(), v1.Session(graph=graph) as session:
         tensor = graph.get_tensor_by_name
-        one, other = session.run([tensor("slope:0"), tf.gradients(tensor("y:0"), tensor(f"{by}:0"))[0]], {"x:0": X})
+        one, other = session.run(
+            [tensor("slope:0"), tf.gradients(tensor("y:0"), tensor(f"{by}:0"))[0]], {"x:0": X}
+        )
     assert np.allclose(one, other, atol=1e-6) != (SAYS in told), told
 
 
@@ -178,7 +194,9 @@ FUNCTIONS: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("resource", [True, False], ids=["resource", "ref"])
-@pytest.mark.parametrize("at", ["act", "one/MatMul", "one/BiasAdd", "two/MatMul", "y", "square", "of two/w"])
+@pytest.mark.parametrize(
+    "at", ["act", "one/MatMul", "one/BiasAdd", "two/MatMul", "y", "square", "of two/w"]
+)
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_gradients_go_through_what_is_inserted(function: str, at: str, resource: bool) -> None:
     graph = trained(resource=resource)
@@ -191,7 +209,9 @@ def test_gradients_go_through_what_is_inserted(function: str, at: str, resource:
     assert CARRIES in told
     assert same_gradients(graph)
     editor.undo()
-    assert {node.name: list(node.input) for node in editor._core.index.nodes if node.name in before} == before
+    assert {
+        node.name: list(node.input) for node in editor._core.index.nodes if node.name in before
+    } == before
     assert same_gradients(graph)
 
 
@@ -212,9 +232,18 @@ def test_gradients_go_through_what_is_inserted_in_a_file() -> None:
     with tf.Graph().as_default() as graph:
         tf.import_graph_def(editor.graph.as_graph_def(), name="")
     gradients, handles = gradients_that_train(graph)
-    tensors = [graph.get_tensor_by_name("loss:0"), *(graph.get_tensor_by_name(f"{name}:0") for name in handles)]
+    tensors = [
+        graph.get_tensor_by_name("loss:0"),
+        *(graph.get_tensor_by_name(f"{name}:0") for name in handles),
+    ]
     with graph.as_default(), v1.Session(graph=graph) as session:
-        session.run([op for op in graph.get_operations() if op.type == "AssignVariableOp" and "Assign" in op.name])
+        session.run(
+            [
+                op
+                for op in graph.get_operations()
+                if op.type == "AssignVariableOp" and "Assign" in op.name
+            ]
+        )
         new = tf.gradients(tensors[0], tensors[1:])
         for one, other in session.run(list(zip(gradients, new, strict=True)), {"x:0": X}):
             np.testing.assert_allclose(one, other, atol=1e-6)
@@ -233,6 +262,8 @@ def test_gradients_go_through_what_is_inserted_in_a_file() -> None:
 )
 def test_where_gradients_cannot_go_through_it_is_said(function: Any, only: Any) -> None:
     graph = trained()
-    told = str(tgw.edit(graph, session=v1.Session(graph=graph)).insert("act:0", function, only=only))
+    told = str(
+        tgw.edit(graph, session=v1.Session(graph=graph)).insert("act:0", function, only=only)
+    )
     assert SAYS in told
     assert CARRIES not in told

@@ -1,4 +1,6 @@
-"""Verbs that take away: a level of scope, attributes, functions, collections; and what edits must not take away."""
+"""Verbs that take away: a level of scope, attributes, functions, collections; and what edits must
+not take away.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,9 @@ def test_a_level_of_scope_is_left_out_of_names(old: str, new: str) -> None:
     editor.rename(old, new)
     assert not [name for name in editor._core.index.names if "clone_0" in name]
     assert {"product", "act"} <= {name.split("/")[-1] for name in editor._core.index.names}
-    assert "clone_0" not in str([node.attr["_class"] for node in editor._core.index.nodes if "_class" in node.attr])
+    assert "clone_0" not in str(
+        [node.attr["_class"] for node in editor._core.index.nodes if "_class" in node.attr]
+    )
     editor.undo()
     assert reads(editor) == before
 
@@ -110,7 +114,10 @@ def test_placeholders_of_a_copy_keep_their_defaults() -> None:
     editor = tgw.edit(graph, session=v1.Session(graph=graph))
     copy = editor.clone(["x:0", "keep:0"], "y:0", into="copy", placeholders=True)
     assert editor.session.run("copy/y:0", {"copy/x:0": X}).tolist() == (X * 0.5).tolist()
-    assert editor.session.run("copy/y:0", {"copy/x:0": X, "copy/keep:0": 2.0}).tolist() == (X * 2).tolist()
+    assert (
+        editor.session.run("copy/y:0", {"copy/x:0": X, "copy/keep:0": 2.0}).tolist()
+        == (X * 2).tolist()
+    )
     assert copy is not None
     editor.undo()
     assert not [name for name in editor._core.index.names if name.startswith("copy")]
@@ -121,7 +128,9 @@ def test_a_part_keeps_the_defaults_of_its_inputs(tmp_path: Path) -> None:
     assert run(part.graph, "y:0", {"x:0": X}).tolist() == (X * 0.5).tolist()
     part = tgw.edit(with_default().as_graph_def()).extract(["x:0", "keep:0"], "y:0")
     part.save(tmp_path / "part.pb")
-    assert run(tgw.edit(tmp_path / "part.pb").graph, "y:0", {"x:0": X}).tolist() == (X * 0.5).tolist()
+    assert (
+        run(tgw.edit(tmp_path / "part.pb").graph, "y:0", {"x:0": X}).tolist() == (X * 0.5).tolist()
+    )
 
 
 def test_a_computed_default_is_none_of_a_copy() -> None:
@@ -142,7 +151,10 @@ def test_the_parts_of_a_split_keep_the_keys_of_the_signature(tmp_path: Path) -> 
         x = v1.placeholder(tf.float32, [None, 2], name="p0")
         h = tf.nn.relu(x, name="h")
         v1.saved_model.simple_save(
-            session, str(tmp_path / "model"), {"image": x}, {"scores": tf.nn.softmax(h, name="s"), "hidden": h}
+            session,
+            str(tmp_path / "model"),
+            {"image": x},
+            {"scores": tf.nn.softmax(h, name="s"), "hidden": h},
         )
     halves = tgw.edit(tmp_path / "model").split(at="h:0")
     expected: list[tuple[set[str], set[str]]] = [({"image"}, {"hidden"}), ({"hidden"}, {"scores"})]
@@ -171,14 +183,20 @@ def test_the_parts_of_a_function_keep_the_keys_of_its_results(tmp_path: Path) ->
 
 
 def test_the_variables_of_a_scope_are_shared_in_a_function() -> None:
-    v, u, t = (tf.Variable(np.float32(k), name=name) for k, name in enumerate(("body/v", "body/u", "out/t"), 1))
+    v, u, t = (
+        tf.Variable(np.float32(k), name=name)
+        for k, name in enumerate(("body/v", "body/u", "out/t"), 1)
+    )
     model = tf.function(lambda x: (x * v + u) * t, input_signature=[tf.TensorSpec([2])])
     editor = tgw.edit(model)
     scoped = editor.clone(into="some", variables={"body": "shared"})
     assert (len(scoped.own), len(scoped.shared)) == (1, 2)
     again = editor.clone(into="more", variables={"body/": "shared", "body/u": "own"})
     assert (len(again.own), len(again.shared)) == (2, 1)
-    assert "no op 'missing'" in refused(lambda: editor.clone(into="no", variables={"missing": "shared"})).why
+    assert (
+        "no op 'missing'"
+        in refused(lambda: editor.clone(into="no", variables={"missing": "shared"})).why
+    )
 
 
 # Functions, collections, attributes
@@ -243,13 +261,18 @@ def test_a_collection_goes_and_its_ops_stay() -> None:
     editor.passes.remove_collection("trainable_variables")
     assert editor.graph.get_collection("trainable_variables") == []
     assert editor._core.index.names == names
-    assert "did you mean 'variables'" in refused(lambda: editor.passes.remove_collection("variable")).why
+    assert (
+        "did you mean 'variables'"
+        in refused(lambda: editor.passes.remove_collection("variable")).why
+    )
     editor.undo()
     assert len(editor.graph.get_collection("trainable_variables")) == 1
 
 
 @pytest.mark.parametrize("live", [False, True])
-def test_an_attribute_is_taken_from_ops_and_from_the_functions_that_they_call(live: bool, tmp_path: Path) -> None:
+def test_an_attribute_is_taken_from_ops_and_from_the_functions_that_they_call(
+    live: bool, tmp_path: Path
+) -> None:
     with tf.Graph().as_default() as graph:
         x = v1.placeholder(tf.float32, [2], name="x")
         inner = tf.function(lambda t: tf.nn.relu(t, name="act"), jit_compile=True)
@@ -270,7 +293,10 @@ def test_an_attribute_is_taken_from_ops_and_from_the_functions_that_they_call(li
     written = (tmp_path / "without.pb").read_bytes()
     assert b"_tpu_replicate" not in written
     assert b"_XlaMustCompile" not in written
-    assert run(tgw.edit(tmp_path / "without.pb").graph, "y:0", {"x:0": [1.0, -1.0]}).tolist() == [2.0, 0.0]
+    assert run(tgw.edit(tmp_path / "without.pb").graph, "y:0", {"x:0": [1.0, -1.0]}).tolist() == [
+        2.0,
+        0.0,
+    ]
     editor.undo()
     editor.undo()
     editor.save(tmp_path / "with.pb", verify=False)
@@ -284,6 +310,10 @@ def test_an_attribute_is_taken_from_some_ops_and_not_where_it_is_needed() -> Non
     editor.passes.remove_attr("transpose_a", product)
     assert not editor._core.index.nodes[editor._core.index.ids[product]].attr["transpose_a"].b
     assert (
-        "cannot be without 'T', which every MatMul has" in refused(lambda: editor.passes.remove_attr("T", product)).why
+        "cannot be without 'T', which every MatMul has"
+        in refused(lambda: editor.passes.remove_attr("T", product)).why
     )
-    assert "No op here has attribute 'transpose_q'" in refused(lambda: editor.passes.remove_attr("transpose_q")).why
+    assert (
+        "No op here has attribute 'transpose_q'"
+        in refused(lambda: editor.passes.remove_attr("transpose_q")).why
+    )

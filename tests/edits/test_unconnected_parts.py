@@ -1,4 +1,6 @@
-"""An edit of several unconnected parts does each of them or is refused; notes name the ops that still wait."""
+"""An edit of several unconnected parts does each of them or is refused; notes name the ops that
+still wait.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ def chain() -> tgw.GraphEditor:
     return tgw.edit(graph)
 
 
-@pytest.mark.parametrize("parts", [("a", "d"), ("d", "e"), ("a", "d", "e"), ("a", "c", "e"), ("c", "d")])
+@pytest.mark.parametrize(
+    "parts", [("a", "d"), ("d", "e"), ("a", "d", "e"), ("a", "c", "e"), ("c", "d")]
+)
 def test_a_bypass_of_several_parts_bypasses_each(parts: tuple[str, ...]) -> None:
     one, several = chain(), chain()
     for part in parts:
@@ -40,7 +44,10 @@ def test_a_bypass_of_several_parts_bypasses_each(parts: tuple[str, ...]) -> None
 def test_a_bypass_of_several_parts_of_which_one_cannot_be_is_refused() -> None:
     editor = chain()
     before = reads(editor)
-    assert "none of it fits those that read 'sum:0'" in refused(lambda: editor.bypass(editor.ops("a", "sum"))).why
+    assert (
+        "none of it fits those that read 'sum:0'"
+        in refused(lambda: editor.bypass(editor.ops("a", "sum"))).why
+    )
     assert "none of it fits" in refused(lambda: editor.bypass(editor.ops("a", "x"))).why
     assert reads(editor) == before
 
@@ -63,7 +70,9 @@ def test_two_layers_are_bypassed_with_their_gradients() -> None:
         with tf.Graph().as_default() as graph:
             h = v1.placeholder(tf.float32, [None, 4], name="x")
             for k in range(2):
-                w = v1.get_variable(f"w{k}", initializer=np.eye(4, dtype=np.float32) + k, use_resource=True)
+                w = v1.get_variable(
+                    f"w{k}", initializer=np.eye(4, dtype=np.float32) + k, use_resource=True
+                )
                 h = tf.matmul(h, w, name=f"dense{k}")
                 h = h if plain else tf.nn.tanh(h, name=f"act{k}")
             loss = tf.reduce_mean(tf.square(h), name="loss")

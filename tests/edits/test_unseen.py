@@ -1,4 +1,6 @@
-"""Cases that testers found: what a copy of some kind of op must do, and what initial values may depend on."""
+"""Cases that testers found: what a copy of some kind of op must do, and what initial values may
+depend on.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,11 @@ def test_gradients_go_through_a_v2_loop_and_its_copy_in_one_graph(kind: str) -> 
         if kind == "while":
             y = tf.while_loop(lambda i, _: i < 3, lambda i, a: (i + 1, a * x), [0, x])[1]
         elif kind == "cond":
-            y = tf.cond(x > 0, lambda: tf.while_loop(lambda a: a < 10.0, lambda a: [a * x], [x])[0], lambda: x)
+            y = tf.cond(
+                x > 0,
+                lambda: tf.while_loop(lambda a: a < 10.0, lambda a: [a * x], [x])[0],
+                lambda: x,
+            )
         else:
             y = tf.switch_case(tf.cast(x, tf.int32), [lambda: x, lambda: x * x, lambda: x * x * x])
         tf.identity(y, name="y")
@@ -57,9 +63,15 @@ def chained() -> tf.Graph:
 
 @pytest.mark.parametrize(
     ("init", "expected"),
-    [({"b": "initial"}, [5.0, 10.0]), ({"a": 7.0, "b": "initial"}, [7.0, 14.0]), ("initial", [1.0, 2.0])],
+    [
+        ({"b": "initial"}, [5.0, 10.0]),
+        ({"a": 7.0, "b": "initial"}, [7.0, 14.0]),
+        ("initial", [1.0, 2.0]),
+    ],
 )
-def test_an_initial_value_follows_the_values_that_the_others_are_given(init: object, expected: list[float]) -> None:
+def test_an_initial_value_follows_the_values_that_the_others_are_given(
+    init: object, expected: list[float]
+) -> None:
     graph = chained()
     with v1.Session(graph=graph) as session:
         a, b = graph.get_collection("variables")
@@ -109,7 +121,14 @@ def test_an_initial_value_that_hangs_on_state_of_the_session_is_refused(kind: st
 
 @pytest.mark.parametrize(
     ("dtype", "value"),
-    [(tf.int32, 1.7), (tf.int8, 300), (tf.bool, "False"), (tf.int32, 2**40), (tf.string, 3), (tf.float32, "many")],
+    [
+        (tf.int32, 1.7),
+        (tf.int8, 300),
+        (tf.bool, "False"),
+        (tf.int32, 2**40),
+        (tf.string, 3),
+        (tf.float32, "many"),
+    ],
 )
 def test_a_value_that_would_become_another_is_refused(dtype: tf.DType, value: object) -> None:
     graph = tf.Graph()
@@ -139,17 +158,27 @@ def test_the_contents_of_a_mutable_table_that_stay_behind_are_told() -> None:
         tf.identity(table.lookup(x), name="y")
     with v1.Session(graph=graph) as session:
         editor = tgw.edit(graph, session=session)
-        part = editor.ops("y") | editor.ops(type="LookupTableFindV2") | editor.ops(type="MutableHashTableV2")
+        part = (
+            editor.ops("y")
+            | editor.ops(type="LookupTableFindV2")
+            | editor.ops(type="MutableHashTableV2")
+        )
         for init in ("initial", "none"):
             copy = editor.clone(part, into=f"copy_{init}", init=init)
-            assert any("'table' holds is not copied" in sentence for sentence in copy.report.dropped)
+            assert any(
+                "'table' holds is not copied" in sentence for sentence in copy.report.dropped
+            )
         assert editor.clone(part, into="copy").report.dropped == ()
 
 
-def test_a_saver_of_a_copy_works_wherever_one_is(editor: GraphEditor, session: v1.Session, tmp_path: object) -> None:
+def test_a_saver_of_a_copy_works_wherever_one_is(
+    editor: GraphEditor, session: v1.Session, tmp_path: object
+) -> None:
     copy = editor.clone("x:0", "net/logits:0", "copy")
     before = read(copy.variables, session)
     saver = copy.saver()
     path = saver.save(session, f"{tmp_path}/copy")
     saver.restore(session, path)
-    assert all(np.array_equal(*pair) for pair in zip(before, read(copy.variables, session), strict=True))
+    assert all(
+        np.array_equal(*pair) for pair in zip(before, read(copy.variables, session), strict=True)
+    )

@@ -1,4 +1,6 @@
-"""Ops that edits leave without consumers: they are found, drawn as such, and removed by an edit that is offered."""
+"""Ops that edits leave without consumers: they are found, drawn as such, and removed by an edit
+that is offered.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +15,8 @@ from tfgraphwidget.widget.edit_requests import EditRequests
 from tfgraphwidget.widget.kernel_namespace import KernelNamespace
 
 DROPOUT = (
-    "dropout/Const", "dropout/Mul", "dropout/Shape", "dropout/random_uniform/RandomUniform", "dropout/GreaterEqual/y",
-    "dropout/GreaterEqual", "dropout/Const_1", "dropout/SelectV2",
+    "dropout/Const", "dropout/Mul", "dropout/Shape", "dropout/random_uniform/RandomUniform",
+    "dropout/GreaterEqual/y", "dropout/GreaterEqual", "dropout/Const_1", "dropout/SelectV2",
 )  # fmt: skip
 
 
@@ -36,7 +38,11 @@ def test_what_is_bypassed_is_unused_and_the_offer_removes_all_of_it() -> None:
     editor.bypass("dropout/")
     assert unused(editor) == DROPOUT
     scene = editor.view.scene()
-    drawn = {name for name, idle in zip(scene.names, editor._core.paint(scene).unused.tolist(), strict=True) if idle}
+    drawn = {
+        name
+        for name, idle in zip(scene.names, editor._core.paint(scene).unused.tolist(), strict=True)
+        if idle
+    }
     assert drawn >= {"dropout"}
     requests = EditRequests(editor, KernelNamespace())
     (offer,) = requests.offers()
@@ -64,7 +70,9 @@ def test_gradient_ops_of_what_is_bypassed_are_unused_with_it_and_training_goes_o
     editor = tgw.edit(graph, session=session)
     editor.bypass("dropout/", gradients=True)
     idle = unused(editor)
-    gone = {name for name in editor._core.index.names if re.match(r"(gradients(_1)?/)?dropout/", name)}
+    gone = {
+        name for name in editor._core.index.names if re.match(r"(gradients(_1)?/)?dropout/", name)
+    }
     assert set(idle) == gone
     assert len(gone) > 40
     editor.remove(idle)
@@ -133,7 +141,11 @@ def test_what_is_detached_is_unused_as_a_whole_and_the_offer_removes_it(as_file:
     editor.detach("part")
     assert set(unused(editor)) == {"before", "before_placeholder", "part/n", "part/r"}
     scene = editor.view.scene()
-    drawn = {name for name, idle in zip(scene.names, editor._core.paint(scene).unused.tolist(), strict=True) if idle}
+    drawn = {
+        name
+        for name, idle in zip(scene.names, editor._core.paint(scene).unused.tolist(), strict=True)
+        if idle
+    }
     assert drawn >= {"part/n", "part/r"}
     requests = EditRequests(editor, KernelNamespace())
     (offer,) = requests.offers()
@@ -159,7 +171,9 @@ def test_boxes_without_any_edge_of_the_graph_are_isolated() -> None:
             tf.no_op(name="waits")
     editor = tgw.edit(graph)
     scene = editor.view.scene()
-    isolated = {name for name, alone in zip(scene.names, scene.isolated.tolist(), strict=True) if alone}
+    isolated = {
+        name for name, alone in zip(scene.names, scene.isolated.tolist(), strict=True) if alone
+    }
     assert isolated == {"alone", "nothing"}
 
 

@@ -1,4 +1,6 @@
-"""State that functions write: frozen it is right in the first call only, so it is refused or stays a variable."""
+"""State that functions write: frozen it is right in the first call only, so it is refused or stays
+a variable.
+"""
 
 from __future__ import annotations
 
@@ -134,11 +136,24 @@ def dropout() -> Any:
 def recurrent() -> Any:
     """A recurrent layer that goes on where the last call ended."""
     how = {"kernel_initializer": "ones", "recurrent_initializer": "ones"}
-    model = keras.Sequential([keras.Input((3, 2), batch_size=2), keras.layers.SimpleRNN(2, stateful=True, **how)])
+    model = keras.Sequential(
+        [keras.Input((3, 2), batch_size=2), keras.layers.SimpleRNN(2, stateful=True, **how)]
+    )
     return tf.function(lambda x: model(tf.tile(x[:, None] * 0.1, [1, 3, 1])), input_signature=SPEC)
 
 
-WRITERS = [direct, nested, scattered, in_loop, in_conditional, in_case, generator, batch_norm, dropout, recurrent]
+WRITERS = [
+    direct,
+    nested,
+    scattered,
+    in_loop,
+    in_conditional,
+    in_case,
+    generator,
+    batch_norm,
+    dropout,
+    recurrent,
+]
 
 
 def exported(function: Any, path: Path) -> Path:
@@ -152,7 +167,10 @@ def exported(function: Any, path: Path) -> Path:
 def calls(function: Callable[..., Any]) -> list[Any]:
     """The results of three calls."""
     results = [function(tf.constant(X)) for _ in range(3)]
-    return [np.array(next(iter(result.values())) if isinstance(result, dict) else result) for result in results]
+    return [
+        np.array(next(iter(result.values())) if isinstance(result, dict) else result)
+        for result in results
+    ]
 
 
 @pytest.mark.parametrize("make", WRITERS)
@@ -177,7 +195,9 @@ def test_what_a_function_writes_is_refused_by_name_in_every_way_to_freeze(
 
 @pytest.mark.filterwarnings("ignore:TensorFlow cannot make an op another one")
 @pytest.mark.parametrize("make", WRITERS)
-def test_what_a_function_writes_stays_a_variable_on_request(make: Callable[[], Any], tmp_path: Path) -> None:
+def test_what_a_function_writes_stays_a_variable_on_request(
+    make: Callable[[], Any], tmp_path: Path
+) -> None:
     wanted = calls(make())
     editor = tgw.edit(make())
     report = editor.freeze(updates="keep")
@@ -192,8 +212,12 @@ def test_what_a_function_writes_stays_a_variable_on_request(make: Callable[[], A
     assert np.allclose(calls(lambda x: signature(x=x)), wanted, atol=1e-6)
 
 
-@pytest.mark.parametrize("make", [direct, nested, in_loop, in_conditional, in_case, batch_norm, recurrent])
-def test_updates_are_left_out_on_request_with_a_notice(make: Callable[[], Any], tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "make", [direct, nested, in_loop, in_conditional, in_case, batch_norm, recurrent]
+)
+def test_updates_are_left_out_on_request_with_a_notice(
+    make: Callable[[], Any], tmp_path: Path
+) -> None:
     first = calls(make())[0]
     editor = tgw.edit(make())
     report = editor.freeze(updates="drop")
@@ -201,7 +225,10 @@ def test_updates_are_left_out_on_request_with_a_notice(make: Callable[[], Any], 
     assert np.allclose(calls(editor.to_function()), [first] * 3, atol=1e-6)
     editor.save(tmp_path / "f.pb", frozen=True)
     written = tf.compat.v1.GraphDef.FromString((tmp_path / "f.pb").read_bytes())
-    nodes = [*written.node, *(node for function in written.library.function for node in function.node_def)]
+    nodes = [
+        *written.node,
+        *(node for function in written.library.function for node in function.node_def),
+    ]
     assert not any("Variable" in node.op or node.op == "VarHandleOp" for node in nodes)
 
 

@@ -1,4 +1,6 @@
-"""TFLite and ONNX: equal to the graph, cut at the boundary, refused with the ops; the kernel outlives the converter."""
+"""TFLite and ONNX: equal to the graph, cut at the boundary, refused with the ops; the kernel
+outlives the converter.
+"""
 
 from __future__ import annotations
 
@@ -63,7 +65,9 @@ def build_graph(kind: str) -> GraphEditor:
         x = v1.placeholder(tf.float32, [None, 4], name="x")
         h = tf.identity(x, name="before")
         if kind == "while":
-            h = tf.while_loop(lambda i, _: i < 3, lambda i, a: (i + 1, tf.math.igamma(a, a)), [0, h], name="loop")[1]
+            h = tf.while_loop(
+                lambda i, _: i < 3, lambda i, a: (i + 1, tf.math.igamma(a, a)), [0, h], name="loop"
+            )[1]
         elif kind == "igamma":
             h = tf.math.igamma(h, h, name="igamma")
         else:
@@ -101,7 +105,9 @@ def test_a_tensor_can_be_several_outputs_and_an_input(
     if suffix == ".onnx":
         values = onnxruntime.InferenceSession(path).run([*outputs], {"x": batch})
     else:
-        runner = tflite_model._interpreter(path.read_bytes()).get_signature_runner("serving_default")
+        runner = tflite_model._interpreter(path.read_bytes()).get_signature_runner(
+            "serving_default"
+        )
         values = [runner(x=batch)[key] for key in outputs]
     assert np.array_equal(values[0], values[1])
     assert np.array_equal(values[2], batch)
@@ -112,9 +118,13 @@ def test_an_onnx_model_is_cut_at_its_input_and_has_the_opset(
     editor: GraphEditor, session: v1.Session, batch: np.ndarray, tmp_path: Path
 ) -> None:
     with pytest.warns(UserWarning, match="largest"):
-        path = editor.save(tmp_path / "m.onnx", {"h": "net/one/out:0"}, {"logits": "net/logits:0"}, opset=13)
+        path = editor.save(
+            tmp_path / "m.onnx", {"h": "net/one/out:0"}, {"logits": "net/logits:0"}, opset=13
+        )
     hidden, expected = session.run(["net/one/out:0", "net/logits:0"], {"x:0": batch})
-    assert np.allclose(onnxruntime.InferenceSession(path).run(["logits"], {"h": hidden})[0], expected, atol=1e-5)
+    assert np.allclose(
+        onnxruntime.InferenceSession(path).run(["logits"], {"h": hidden})[0], expected, atol=1e-5
+    )
     import onnx
 
     assert [each.version for each in onnx.load(path).opset_import if not each.domain] == [13]
@@ -122,23 +132,34 @@ def test_an_onnx_model_is_cut_at_its_input_and_has_the_opset(
 
 @pytest.mark.usefixtures("in_process")
 @pytest.mark.parametrize("in_loop", [False, True], ids=["in the graph", "in a loop"])
-@pytest.mark.parametrize("function", [tf.math.erfc, tf.math.expm1, tf.math.log1p], ids=["Erfc", "Expm1", "Log1p"])
+@pytest.mark.parametrize(
+    "function", [tf.math.erfc, tf.math.expm1, tf.math.log1p], ids=["Erfc", "Expm1", "Log1p"]
+)
 @pytest.mark.filterwarnings("ignore:.*largest difference")
-def test_an_op_that_onnx_has_a_formula_for_is_converted(tmp_path: Path, function: Any, in_loop: bool) -> None:
+def test_an_op_that_onnx_has_a_formula_for_is_converted(
+    tmp_path: Path, function: Any, in_loop: bool
+) -> None:
     with tf.Graph().as_default() as graph, v1.Session() as session:
         x = v1.placeholder(tf.float32, [None, 4], name="x")
-        looped = lambda: tf.while_loop(lambda i, _: i < 2, lambda i, a: (i + 1, function(a)), [0, x])[1]  # noqa: E731
-        tf.identity(looped() if in_loop else function(x), name="y")
+        if in_loop:
+            _, y = tf.while_loop(lambda i, _: i < 2, lambda i, a: (i + 1, function(a)), [0, x])
+        else:
+            y = function(x)
+        tf.identity(y, name="y")
         batch = np.linspace(0, 3, 12, dtype=np.float32).reshape(3, 4)
         expected = session.run("y:0", {"x:0": batch})
     editor = tgw.edit(graph)
     assert not editor.lint("onnx", only="no-kernel")
     path = editor.save(tmp_path / "m.onnx", "x:0", {"y": "y:0"})
-    np.testing.assert_allclose(onnxruntime.InferenceSession(path).run(["y"], {"x": batch})[0], expected, 1e-5, 1e-5)
+    np.testing.assert_allclose(
+        onnxruntime.InferenceSession(path).run(["y"], {"x": batch})[0], expected, 1e-5, 1e-5
+    )
 
 
 @pytest.mark.usefixtures("in_process")
-def test_ops_of_tensorflow_are_kept_where_that_is_asked_for_though_no_runtime_here_has_them(tmp_path: Path) -> None:
+def test_ops_of_tensorflow_are_kept_where_that_is_asked_for_though_no_runtime_here_has_them(
+    tmp_path: Path,
+) -> None:
     with tf.Graph().as_default() as graph:
         tf.tan(v1.placeholder(tf.float32, [2, 4], name="x"), name="y")
     editor = tgw.edit(graph)
@@ -155,7 +176,9 @@ def test_a_loop_over_elements_of_unknown_size_is_kept_as_ops_of_tensorflow(tmp_p
     editor = tgw.edit(rows, signature=[tf.TensorSpec([3, None], tf.float32)])
     arguments, results = editor._core.executor.ends
     ends = {"x": next(iter(arguments))}, {"y": next(iter(results.values()))}
-    with pytest.raises(GraphEditError, match=r"requires element_shape to be .*select_tf_ops=True") as refusal:
+    with pytest.raises(
+        GraphEditError, match=r"requires element_shape to be .*select_tf_ops=True"
+    ) as refusal:
         editor.save(tmp_path / "m.tflite", *ends)
     assert refusal.value.code == "conversion-refused"
     with pytest.warns(UserWarning, match="written, but not run"):
@@ -166,7 +189,9 @@ def test_a_loop_over_elements_of_unknown_size_is_kept_as_ops_of_tensorflow(tmp_p
 @pytest.mark.filterwarnings("ignore:.*largest difference")
 @pytest.mark.parametrize("suffix", SUFFIXES)
 def test_a_gradient_of_its_own_in_a_loop_is_left_behind(tmp_path: Path, suffix: str) -> None:
-    loop = tf.function(lambda x: tf.while_loop(lambda i, _: i < 2, lambda i, a: (i + 1, tf.nn.silu(a)), [0, x])[1])
+    loop = tf.function(
+        lambda x: tf.while_loop(lambda i, _: i < 2, lambda i, a: (i + 1, tf.nn.silu(a)), [0, x])[1]
+    )
     editor = tgw.edit(loop, signature=[tf.TensorSpec([2, 4], tf.float32)])
     (argument,), (result,) = (list(ends) for ends in editor._core.executor.ends)
     result = editor._core.executor.ends[1][result]
@@ -175,14 +200,18 @@ def test_a_gradient_of_its_own_in_a_loop_is_left_behind(tmp_path: Path, suffix: 
     if suffix == ".onnx":
         (found,) = onnxruntime.InferenceSession(path).run(["y"], {"x": batch})
     else:
-        found = tflite_model._interpreter(path.read_bytes()).get_signature_runner("serving_default")(x=batch)["y"]
+        found = tflite_model._interpreter(path.read_bytes()).get_signature_runner(
+            "serving_default"
+        )(x=batch)["y"]
     np.testing.assert_allclose(found, loop(batch), atol=1e-5)
 
 
 @pytest.mark.usefixtures("in_process")
 @pytest.mark.parametrize("kind", ["igamma", "while"])
 @pytest.mark.parametrize("suffix", SUFFIXES)
-def test_what_a_converter_does_not_take_is_named_also_in_a_function(tmp_path: Path, kind: str, suffix: str) -> None:
+def test_what_a_converter_does_not_take_is_named_also_in_a_function(
+    tmp_path: Path, kind: str, suffix: str
+) -> None:
     editor = build_graph(kind)
     (tmp_path / f"m{suffix}").write_bytes(b"old")
     with pytest.raises(GraphEditError, match=r"\(Igamma\): .*nothing was written") as refusal:
@@ -193,7 +222,9 @@ def test_what_a_converter_does_not_take_is_named_also_in_a_function(tmp_path: Pa
     assert list(tmp_path.iterdir()) == [tmp_path / f"m{suffix}"]
 
 
-def test_a_refusal_offers_the_edits_that_take_its_ops_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_refusal_offers_the_edits_that_take_its_ops_away(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     class Refusing:
         def call(self, *_: Any, **__: Any) -> Any:
             raise ConversionRefused("no", (), ("RandomUniform",))
@@ -219,7 +250,9 @@ def test_sizes_that_vary_stay_so_in_tflite(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("in_process")
-def test_a_shape_of_unknown_rank_that_tflite_cannot_have_is_refused_with_its_op(tmp_path: Path) -> None:
+def test_a_shape_of_unknown_rank_that_tflite_cannot_have_is_refused_with_its_op(
+    tmp_path: Path,
+) -> None:
     with tf.Graph().as_default() as graph:
         x = v1.placeholder(tf.float32, None, name="x")
         tf.nn.conv2d(x, np.ones([3, 3, 3, 2], np.float32), 1, "SAME", name="conv")
@@ -237,8 +270,12 @@ def test_a_shape_of_unknown_rank_that_tflite_cannot_have_is_refused_with_its_op(
 @pytest.mark.usefixtures("in_process")
 def test_a_table_is_refused_by_name_and_the_part_behind_it_converts(tmp_path: Path) -> None:
     with tf.Graph().as_default() as graph:
-        table = tf.lookup.StaticHashTable(tf.lookup.KeyValueTensorInitializer(["a"], [1]), 0, name="words")
-        number = tf.identity(table.lookup(v1.placeholder(tf.string, [None], name="x")), name="number")
+        table = tf.lookup.StaticHashTable(
+            tf.lookup.KeyValueTensorInitializer(["a"], [1]), 0, name="words"
+        )
+        number = tf.identity(
+            table.lookup(v1.placeholder(tf.string, [None], name="x")), name="number"
+        )
         tf.identity(tf.cast(number, tf.float32) * 2.0, name="y")
         session = v1.Session(graph=graph)
         session.run(v1.tables_initializer())
@@ -259,7 +296,11 @@ def test_a_loop_in_a_small_function_of_a_module_and_one_of_tensorflow_1_with_var
 ) -> None:
     module = tf.Module()
     module.run = tf.function(
-        lambda x: {"y": tf.while_loop(lambda h: tf.reduce_sum(h) < 100.0, lambda h: (h * 2.0,), [tf.abs(x) + 1.0])[0]},
+        lambda x: {
+            "y": tf.while_loop(
+                lambda h: tf.reduce_sum(h) < 100.0, lambda h: (h * 2.0,), [tf.abs(x) + 1.0]
+            )[0]
+        },
         input_signature=[tf.TensorSpec([None, 4], name="x")],
     )
     tf.saved_model.save(module, str(tmp_path / "m"), signatures=module.run)
@@ -271,7 +312,9 @@ def test_a_loop_in_a_small_function_of_a_module_and_one_of_tensorflow_1_with_var
     with tf.Graph().as_default() as graph:
         x = v1.placeholder(tf.float32, [None, 4], name="x")
         w = v1.get_variable("w", [4, 4], use_resource=True)
-        looped = tf.while_loop(lambda i, _: i < 3, lambda i, h: (i + 1, tf.tanh(h @ w)), [0, x], name="loop")[1]
+        looped = tf.while_loop(
+            lambda i, _: i < 3, lambda i, h: (i + 1, tf.tanh(h @ w)), [0, x], name="loop"
+        )[1]
         tf.identity(looped, name="y")
     session = initialised(graph)
     path = tgw.edit(graph, session=session).save(tmp_path / "g.meta")
@@ -286,7 +329,9 @@ def test_another_result_of_the_runtime_is_refused(
     editor: GraphEditor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def wrong(model: bytes, runs: Sequence[Any]) -> list[dict[str, np.ndarray]]:
-        return [{key: value * 1.01 for key, value in each.items()} for each in onnx_run(model, runs)]
+        return [
+            {key: value * 1.01 for key, value in each.items()} for each in onnx_run(model, runs)
+        ]
 
     onnx_run = onnx_model.run
     monkeypatch.setattr(onnx_model, "run", wrong)
@@ -296,7 +341,9 @@ def test_another_result_of_the_runtime_is_refused(
 
 
 @pytest.mark.usefixtures("in_process")
-def test_one_of_several_signatures_is_chosen_and_the_others_are_reported(editor: GraphEditor, tmp_path: Path) -> None:
+def test_one_of_several_signatures_is_chosen_and_the_others_are_reported(
+    editor: GraphEditor, tmp_path: Path
+) -> None:
     editor.signatures.add("hidden", {"x": "x:0"}, {"h": "net/one/out:0"})
     editor.signatures.add("serving_default", {"x": "x:0"}, {"y": "net/logits:0"})
     with pytest.warns(UserWarning, match="without 'hidden'|largest difference"):
@@ -328,7 +375,8 @@ def test_without_the_packages_one_sentence_says_what_to_install(
 ) -> None:
     monkeypatch.setattr(file_kinds, "find_spec", lambda _: None)
     with pytest.raises(
-        PackageMissing, match=r"tf2onnx and onnx and onnxruntime .* pip install 'tfgraphwidget\[onnx\]'"
+        PackageMissing,
+        match=r"tf2onnx and onnx and onnxruntime .* pip install 'tfgraphwidget\[onnx\]'",
     ):
         editor.save(tmp_path / "m.onnx", *BOUNDARY)
 
@@ -351,7 +399,11 @@ def test_a_process_does_several_jobs_and_outlives_refusals(
     first = process._process
     with pytest.raises(ConversionRefused) as refusal:
         process.call(child_jobs.refuse, seconds=60)
-    assert (refusal.value.why, refusal.value.ops, refusal.value.op_types) == ("no", ("a",), ("Foo",))
+    assert (refusal.value.why, refusal.value.ops, refusal.value.op_types) == (
+        "no",
+        ("a",),
+        ("Foo",),
+    )
     with pytest.raises(ConversionRefused, match="ValueError: first"):
         process.call(child_jobs.fail, seconds=60)
     assert process._process is first
@@ -373,12 +425,17 @@ def test_a_crash_and_a_job_without_end_leave_this_process_alive(
 
 @pytest.mark.usefixtures("in_process")
 @pytest.mark.parametrize("suffix", SUFFIXES)
-def test_a_full_disk_is_one_sentence_and_the_old_file_stays(editor: GraphEditor, tmp_path: Path, suffix: str) -> None:
+def test_a_full_disk_is_one_sentence_and_the_old_file_stays(
+    editor: GraphEditor, tmp_path: Path, suffix: str
+) -> None:
     path = tmp_path / f"m{suffix}"
     path.write_bytes(b"old")
     with files_up_to(64), pytest.raises(GraphEditError) as refusal:
         editor.save(path, *BOUNDARY, verify=False)
-    place = {".tflite": "no space for temporary files in", ".onnx": f"{str(path)!r} cannot be written"}[suffix]
+    place = {
+        ".tflite": "no space for temporary files in",
+        ".onnx": f"{str(path)!r} cannot be written",
+    }[suffix]
     assert place in refusal.value.why
     assert "File too large; " in refusal.value.why
     assert "\n" not in refusal.value.why
@@ -396,7 +453,12 @@ def test_a_model_that_the_disk_does_not_take_leaves_the_old_file(
     monkeypatch.setattr(converted_model, "CONVERTERS", Converted())
     path = tmp_path / "m.tflite"
     path.write_bytes(b"old")
-    with files_up_to(64), pytest.raises(GraphEditError, match=r"cannot be written: File too large; give another place"):
+    with (
+        files_up_to(64),
+        pytest.raises(
+            GraphEditError, match=r"cannot be written: File too large; give another place"
+        ),
+    ):
         editor.save(path, *BOUNDARY, verify=False)
     assert [each.name for each in tmp_path.iterdir()] == [path.name]
     assert path.read_bytes() == b"old"

@@ -40,12 +40,19 @@ def test_a_dot_file_has_a_cluster_for_each_scope_and_an_edge_for_each_input(
     assert text.count("{") == text.count("}")
     assert braces(text).count("subgraph S {") == len(editor._core.index.scopes.names) - 1
     assert braces(text).count("->") == len(editor._core.index.sources.to)
-    assert '    "net/one/out" [label="out\\nRelu", tooltip="net/one/out"];' in text.replace("      ", "    ")
-    assert '"net/one/out" -> "net/two/MatMul" [label="float32 (None, 4)", edgetooltip="net/one/out:0"];' in text
+    assert '    "net/one/out" [label="out\\nRelu", tooltip="net/one/out"];' in text.replace(
+        "      ", "    "
+    )
+    assert (
+        '"net/one/out" -> "net/two/MatMul" [label="float32 (None, 4)", '
+        'edgetooltip="net/one/out:0"];' in text
+    )
 
 
 def test_in_a_dot_file_names_mean_nothing() -> None:
-    index = build([node('a"b\\', "NoOp"), node("];}\n//", "NoOp", '^a"b\\'), node("c", "Two", "c:1")])
+    index = build(
+        [node('a"b\\', "NoOp"), node("];}\n//", "NoOp", '^a"b\\'), node("c", "Two", "c:1")]
+    )
     text = dot.text(index)
     assert '"a\\"b\\\\" [label="a\\"b\\\\\\nNoOp"' in text
     assert '"a\\"b\\\\" -> "];}\\n//" [style=dashed];' in text
@@ -104,14 +111,19 @@ def test_what_is_over_2_gb_is_foreseen_by_the_name_of_the_constants(
         session.run(init)
         editor = tgw.edit(graph, session=session)
         monkeypatch.setattr(sizes, "LARGEST", 6_000)
-        with pytest.raises(GraphEditError, match=r"The GraphDef would be .* 'big' .* a SavedModel or a '\.meta'") as e:
+        with pytest.raises(
+            GraphEditError, match=r"The GraphDef would be .* 'big' .* a SavedModel or a '\.meta'"
+        ) as e:
             editor.save(tmp_path / "g.pb")
         assert "big" in e.value.ops
         with pytest.raises(
-            GraphEditError, match=r"The frozen graph would be .* 'w' \(\d\.\d kB\).* in files of their own"
+            GraphEditError,
+            match=r"The frozen graph would be .* 'w' \(\d\.\d kB\).* in files of their own",
         ):
             editor.save(tmp_path / "g.pb", outputs="y", frozen=True)
-        with pytest.raises(GraphEditError, match=r"The MetaGraphDef would be .* make variables of these constants"):
+        with pytest.raises(
+            GraphEditError, match=r"The MetaGraphDef would be .* make variables of these constants"
+        ):
             editor.save(tmp_path / "g.meta")
         with pytest.raises(GraphEditError, match="The graph of the SavedModel would be"):
             editor.save(tmp_path / "sm", "x", "y")
@@ -159,26 +171,37 @@ def test_a_symbolic_link_to_a_model_is_followed(editor: GraphEditor, tmp_path: P
     (tmp_path / "now").symlink_to("v1")
     editor.save(tmp_path / "now", "x", "net/logits")
     assert (tmp_path / "now").readlink() == Path("v1")
-    assert tgw.edit(tmp_path / "v1").signatures["serving_default"].outputs == (("logits", "net/logits:0"),)
+    assert tgw.edit(tmp_path / "v1").signatures["serving_default"].outputs == (
+        ("logits", "net/logits:0"),
+    )
 
 
-def test_an_empty_graph_is_drawn_and_no_file_of_it_is_written_that_cannot_be_opened(tmp_path: Path) -> None:
+def test_an_empty_graph_is_drawn_and_no_file_of_it_is_written_that_cannot_be_opened(
+    tmp_path: Path,
+) -> None:
     editor: Any = tgw.edit(tf.Graph())
     for name in ("g.dot", "g.graphml", "g.svg"):
         assert editor.save(tmp_path / name).exists()
     for name in ("g.pb", "g.pbtxt", "g.meta", "g.tgw"):
-        with pytest.raises(GraphEditError, match=r"save\(.*The graph has no ops, and a file of it could not be opened"):
+        with pytest.raises(
+            GraphEditError,
+            match=r"save\(.*The graph has no ops, and a file of it could not be opened",
+        ):
             editor.save(tmp_path / name)
         assert not (tmp_path / name).exists()
 
 
 @pytest.mark.parametrize("is_file", [False, True])
-def test_a_graph_whose_ops_are_all_removed_is_saved_as_an_editor_alone(tmp_path: Path, is_file: bool) -> None:
+def test_a_graph_whose_ops_are_all_removed_is_saved_as_an_editor_alone(
+    tmp_path: Path, is_file: bool
+) -> None:
     with tf.Graph().as_default() as graph:
         tf.constant(1.0, name="c")
     editor = tgw.edit(graph.as_graph_def() if is_file else graph)
     editor.remove("c")
-    with pytest.raises(GraphEditError, match=r"add some, or save the edits that removed them, in a '\.tgw' file"):
+    with pytest.raises(
+        GraphEditError, match=r"add some, or save the edits that removed them, in a '\.tgw' file"
+    ):
         editor.save(tmp_path / "g.pb")
     again = tgw.edit(editor.save(tmp_path / "g.tgw"))
     assert list(again._core.index.names) == []

@@ -1,4 +1,6 @@
-"""Frozen graphs: constants for variables, loops and functions kept, updates cut or refused by name."""
+"""Frozen graphs: constants for variables, loops and functions kept, updates cut or refused by
+name.
+"""
 
 from __future__ import annotations
 
@@ -65,10 +67,19 @@ def test_the_outputs_are_the_same_without_variables(
     path = editor.save(tmp_path / f"f{suffix}", outputs="net/logits", frozen=True)
     frozen = tgw.edit(path)
     assert not frozen._core.index.variable_defs
-    assert set(frozen._core.index.types) == {"Placeholder", "Const", "Identity", "MatMul", "AddV2", "Relu"}
+    assert set(frozen._core.index.types) == {
+        "Placeholder",
+        "Const",
+        "Identity",
+        "MatMul",
+        "AddV2",
+        "Relu",
+    }
     assert "net/one/w/Assign" not in frozen._core.index.ids
     got = frozen.graph, v1.Session(graph=frozen.graph)
-    assert np.array_equal(got[1].run("net/logits:0", {"x:0": batch}), session.run("net/logits:0", {"x:0": batch}))
+    assert np.array_equal(
+        got[1].run("net/logits:0", {"x:0": batch}), session.run("net/logits:0", {"x:0": batch})
+    )
     got[1].close()
 
 
@@ -100,7 +111,9 @@ def test_reference_switches_and_their_kin_become_plain_ones(tmp_path: Path) -> N
         wide = v1.get_variable("wide", initializer=[1.0, 2.0], use_resource=False)
         entered = tf.raw_ops.RefEnter(data=w._ref(), frame_name="f", is_constant=True)
         left = tf.raw_ops.Exit(data=tf.raw_ops.Identity(input=entered))
-        switched = tf.raw_ops.RefSwitch(data=tf.raw_ops.RefIdentity(input=wide._ref()), pred=left > 1.0)
+        switched = tf.raw_ops.RefSwitch(
+            data=tf.raw_ops.RefIdentity(input=wide._ref()), pred=left > 1.0
+        )
         merged = tf.raw_ops.RefMerge(inputs=[switched.output_false, switched.output_true])
         tf.add(merged.output, left, name="y")
         tf.raw_ops.IsVariableInitialized(ref=w._ref(), name="is")
@@ -116,7 +129,9 @@ def test_updates_of_batch_norm_are_cut_and_said(tmp_path: Path, resource: bool) 
     with variable_graph(resource=resource) as graph:
         x = v1.placeholder(tf.float32, [None, 2], name="images")
         training = v1.placeholder_with_default(False, [], name="is_training")
-        mean = v1.get_variable("mean", initializer=[1.0, 2.0], use_resource=resource, trainable=False)
+        mean = v1.get_variable(
+            "mean", initializer=[1.0, 2.0], use_resource=resource, trainable=False
+        )
 
         def train() -> tf.Tensor:
             batch = tf.reduce_mean(x, 0)
@@ -124,11 +139,17 @@ def test_updates_of_batch_norm_are_cut_and_said(tmp_path: Path, resource: bool) 
                 return tf.identity(batch)
 
         tf.subtract(x, v1.cond(training, train, lambda: tf.identity(mean)), name="y")
-    with initialised(graph) as session, pytest.warns(UserWarning, match=r"does not update variables: '.*' is left out"):
+    with (
+        initialised(graph) as session,
+        pytest.warns(UserWarning, match=r"does not update variables: '.*' is left out"),
+    ):
         tgw.edit(graph, session=session).save(tmp_path / "f.pb", outputs="y", frozen=True)
     given = np.array([[1, 1], [3, 3]], np.float32)
     assert run(tmp_path / "f.pb", "y:0", {"images:0": given}).tolist() == [[0, -1], [2, 1]]
-    assert run(tmp_path / "f.pb", "y:0", {"images:0": given, "is_training:0": True}).tolist() == [[-1, -1], [1, 1]]
+    assert run(tmp_path / "f.pb", "y:0", {"images:0": given, "is_training:0": True}).tolist() == [
+        [-1, -1],
+        [1, 1],
+    ]
 
 
 @pytest.mark.parametrize("resource", [False, True], ids=["ref", "resource"])
@@ -172,7 +193,9 @@ def test_what_is_read_after_the_only_assignment_is_what_was_assigned(tmp_path: P
         editor.undo()
     assert run(tmp_path / "f.pb", "y:0", {"x:0": [1, 1]}).tolist() == [6, 7]
     written = v1.GraphDef.FromString((tmp_path / "f.pb").read_bytes())
-    assert not {"w", "AssignVariableOp"} & {text for node in written.node for text in (node.name, node.op)}
+    assert not {"w", "AssignVariableOp"} & {
+        text for node in written.node for text in (node.name, node.op)
+    }
 
 
 def test_gathers_shapes_and_checks_of_resource_variables(tmp_path: Path) -> None:
@@ -180,7 +203,9 @@ def test_gathers_shapes_and_checks_of_resource_variables(tmp_path: Path) -> None
     with graph.as_default():
         v1.disable_control_flow_v2()
         ids = v1.placeholder(tf.int32, [None], name="ids")
-        table = v1.get_variable("table", initializer=np.arange(12, dtype=np.float32).reshape(4, 3), use_resource=True)
+        table = v1.get_variable(
+            "table", initializer=np.arange(12, dtype=np.float32).reshape(4, 3), use_resource=True
+        )
         at = {"resource": table.handle, "dtype": tf.float32}
         tf.raw_ops.ResourceGather(indices=ids, name="rows", **at)
         tf.raw_ops.ResourceGatherNd(indices=[[0, 1], [3, 2]], name="elements", **at)
@@ -193,16 +218,28 @@ def test_gathers_shapes_and_checks_of_resource_variables(tmp_path: Path) -> None
     with initialised(graph) as session:
         tgw.edit(graph, session=session).save(tmp_path / "f.pb", outputs=outputs, frozen=True)
     got = run(tmp_path / "f.pb", [f"{name}:0" for name in outputs], {"ids:0": [2]})
-    assert [np.asarray(value).tolist() for value in got] == [[[6, 7, 8]], [1, 11], [4, 3], True, [9, 12, 15]]
+    assert [np.asarray(value).tolist() for value in got] == [
+        [[6, 7, 8]],
+        [1, 11],
+        [4, 3],
+        True,
+        [9, 12, 15],
+    ]
 
 
-def test_functions_that_take_variables_take_values(tf2_saved_model: Path, tmp_path: Path, affine: Affine) -> None:
+def test_functions_that_take_variables_take_values(
+    tf2_saved_model: Path, tmp_path: Path, affine: Affine
+) -> None:
     editor = tgw.edit(tf2_saved_model)
     editor.view.leave(0)
-    with pytest.warns(UserWarning, match="keeps hash table 'hash_table', which is no variable; run 'Stateful"):
+    with pytest.warns(
+        UserWarning, match="keeps hash table 'hash_table', which is no variable; run 'Stateful"
+    ):
         editor.save(tmp_path / "f.pb", frozen=True)
     kinds = types(tmp_path / "f.pb")
-    assert {"If", "While", "StatefulPartitionedCall"} <= {kind.removeprefix("Stateless") for kind in kinds}
+    assert {"If", "While", "StatefulPartitionedCall"} <= {
+        kind.removeprefix("Stateless") for kind in kinds
+    }
     assert kinds.isdisjoint({"VarHandleOp", "ReadVariableOp", "Enter", "Switch"})
     signature = next(s for s in tuple(editor.signatures.values()) if s.name == "other")
     (x,), ends = (t for _, t in signature.inputs), dict(signature.outputs)
@@ -214,11 +251,16 @@ def test_functions_that_take_variables_take_values(tf2_saved_model: Path, tmp_pa
 
 
 class Nested(tf.Module):
-    """Variables handed on through calls, loops and conditionals, and one function called with two variables."""
+    """Variables handed on through calls, loops and conditionals, and one function called with two
+    variables.
+    """
 
     def __init__(self) -> None:
         super().__init__()
-        self.a, self.b = tf.Variable([[1.0, 2.0], [3.0, 4.0]]), tf.Variable([[2.0, 0.0], [0.0, 2.0]])
+        self.a, self.b = (
+            tf.Variable([[1.0, 2.0], [3.0, 4.0]]),
+            tf.Variable([[2.0, 0.0], [0.0, 2.0]]),
+        )
         self.steps = tf.Variable(0, trainable=False)
 
     @tf.function
@@ -226,10 +268,14 @@ class Nested(tf.Module):
         """A call that captures one of two."""
         return x @ (self.a if first else self.b)
 
-    @tf.function(input_signature=[tf.TensorSpec([None, 2], tf.float32), tf.TensorSpec([], tf.int32)])
+    @tf.function(
+        input_signature=[tf.TensorSpec([None, 2], tf.float32), tf.TensorSpec([], tf.int32)]
+    )
     def __call__(self, x: tf.Tensor, k: tf.Tensor) -> dict[str, tf.Tensor]:
         """All of it."""
-        y = tf.switch_case(k, [lambda: self.times(x, first=True), lambda: self.times(x, first=False)])
+        y = tf.switch_case(
+            k, [lambda: self.times(x, first=True), lambda: self.times(x, first=False)]
+        )
         i = tf.constant(0)
         while i < 3:
             if i > 1:
@@ -271,20 +317,29 @@ def test_a_function_that_reads_what_it_has_updated_is_refused(tmp_path: Path) ->
     tf.saved_model.save(Counter(), str(tmp_path / "sm"))
     editor = tgw.edit(tmp_path / "sm")
     editor.view.leave(0)
-    with pytest.raises(GraphEditError, match=r"reads variable .* after 'AssignAddVariableOp' has updated it"):
+    with pytest.raises(
+        GraphEditError, match=r"reads variable .* after 'AssignAddVariableOp' has updated it"
+    ):
         editor.save(tmp_path / "f.pb", frozen=True)
     assert [path.name for path in tmp_path.iterdir()] == ["sm"]
 
 
 def test_a_keras_model_with_batch_norm_and_a_recurrent_layer(tmp_path: Path) -> None:
     model = keras.Sequential(
-        [keras.Input([4, 3]), keras.layers.LSTM(5), keras.layers.BatchNormalization(), keras.layers.Dense(2)]
+        [
+            keras.Input([4, 3]),
+            keras.layers.LSTM(5),
+            keras.layers.BatchNormalization(),
+            keras.layers.Dense(2),
+        ]
     )
     model.export(tmp_path / "sm", verbose=False)
     editor = tgw.edit(tmp_path / "sm")
     editor.view.leave(0)
     editor.save(
-        tmp_path / "f.pb", signatures=[s for s in tuple(editor.signatures.values()) if s.name == "serve"], frozen=True
+        tmp_path / "f.pb",
+        signatures=[s for s in tuple(editor.signatures.values()) if s.name == "serve"],
+        frozen=True,
     )
     (signature,) = (s for s in tuple(editor.signatures.values()) if s.name == "serve")
     x = np.random.default_rng(1).normal(size=(2, 4, 3)).astype(np.float32)
@@ -293,12 +348,18 @@ def test_a_keras_model_with_batch_norm_and_a_recurrent_layer(tmp_path: Path) -> 
 
 
 def test_a_keras_model_itself_without_a_folder_between(tmp_path: Path) -> None:
-    model = keras.Sequential([keras.Input([3]), keras.layers.Dense(4, activation="relu"), keras.layers.Dense(2)])
+    model = keras.Sequential(
+        [keras.Input([3]), keras.layers.Dense(4, activation="relu"), keras.layers.Dense(2)]
+    )
     editor = tgw.edit(model)
     editor.save(tmp_path / "f.pb", frozen=True)
     index = tgw.edit(tmp_path / "f.pb")._core.index
-    (x,) = (name for name, kind in zip(index.names, index.types, strict=True) if kind == "Placeholder")
-    assert np.allclose(run(tmp_path / "f.pb", "StatefulPartitionedCall:0", {f"{x}:0": ONES}), model(ONES))
+    (x,) = (
+        name for name, kind in zip(index.names, index.types, strict=True) if kind == "Placeholder"
+    )
+    assert np.allclose(
+        run(tmp_path / "f.pb", "StatefulPartitionedCall:0", {f"{x}:0": ONES}), model(ONES)
+    )
     assert types(tmp_path / "f.pb").isdisjoint({"VarHandleOp", "ReadVariableOp"})
 
 
@@ -327,7 +388,10 @@ def test_an_op_that_needs_the_variable_itself_is_refused(tmp_path: Path) -> None
         w = v1.get_variable("w", initializer=3.0, use_resource=True)
         stacked = tf.stack([w.handle, w.handle])
         tf.raw_ops.ReadVariableOp(resource=stacked[0], dtype=tf.float32, name="y")
-    with initialised(graph) as session, pytest.raises(GraphEditError, match=r"Op 'stack' \(Pack\) needs variable 'w'"):
+    with (
+        initialised(graph) as session,
+        pytest.raises(GraphEditError, match=r"Op 'stack' \(Pack\) needs variable 'w'"),
+    ):
         tgw.edit(graph, session=session).save(tmp_path / "f.pb", outputs="y", frozen=True)
 
 

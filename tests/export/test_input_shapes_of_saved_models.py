@@ -1,4 +1,6 @@
-"""A saved model declares the shapes that edits give its inputs, wherever in its functions these were changed."""
+"""A saved model declares the shapes that edits give its inputs, wherever in its functions these
+were changed.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ keras = tf.keras
 def exported(folder: Path) -> Path:
     one, other = keras.Input((6,), name="one"), keras.Input((3,), name="other")
     joined = keras.layers.Concatenate()([keras.layers.Dense(4)(one), other])
-    keras.Model({"one": one, "other": other}, {"sum": keras.layers.Dense(3)(joined)}).export(str(folder), verbose=False)
+    keras.Model({"one": one, "other": other}, {"sum": keras.layers.Dense(3)(joined)}).export(
+        str(folder), verbose=False
+    )
     return folder
 
 
@@ -26,10 +30,19 @@ def declared(folder: Path) -> dict[str, list[Any]]:
     function = tf.saved_model.load(folder).signatures["serving_default"]
     specs = function.structured_input_signature[1]
     with tf.Graph().as_default(), tf.compat.v1.Session() as session:
-        infos = tf.compat.v1.saved_model.load(session, ["serve"], str(folder)).signature_def["serving_default"].inputs
-        placeholders = {key: session.graph.get_tensor_by_name(info.name).shape for key, info in infos.items()}
+        infos = (
+            tf.compat.v1.saved_model.load(session, ["serve"], str(folder))
+            .signature_def["serving_default"]
+            .inputs
+        )
+        placeholders = {
+            key: session.graph.get_tensor_by_name(info.name).shape for key, info in infos.items()
+        }
     sizes = {key: tf.TensorShape(info.tensor_shape) for key, info in infos.items()}
-    return {key: [each.as_list() for each in (specs[key].shape, sizes[key], placeholders[key])] for key in specs}
+    return {
+        key: [each.as_list() for each in (specs[key].shape, sizes[key], placeholders[key])]
+        for key in specs
+    }
 
 
 @pytest.mark.parametrize("depth", [0, 1, 2])

@@ -1,4 +1,6 @@
-"""MetaGraphDefs with a checkpoint: the whole graph, its collections and values, opened again in both ways."""
+"""MetaGraphDefs with a checkpoint: the whole graph, its collections and values, opened again in
+both ways.
+"""
 
 from __future__ import annotations
 
@@ -55,7 +57,9 @@ def test_it_opens_again_with_its_values(
     assert editor.save(tmp_path / "m.ckpt.meta") == tmp_path / "m.ckpt.meta"
     assert set(files(tmp_path)) == {"m.ckpt.meta", "m.ckpt.index", "m.ckpt.data-00000-of-00001"}
     wanted = session.run("net/logits:0", {"x:0": ONES})
-    assert np.array_equal(restored(tmp_path / "m.ckpt.meta").run("net/logits:0", {"x:0": ONES}), wanted)
+    assert np.array_equal(
+        restored(tmp_path / "m.ckpt.meta").run("net/logits:0", {"x:0": ONES}), wanted
+    )
     again = tgw.edit(tmp_path / "m.ckpt.meta", checkpoint=tmp_path / "m.ckpt")
     assert list(again._core.index.nodes) == list(editor._core.index.nodes)
     assert again._core.index.collections == editor._core.index.collections
@@ -69,7 +73,9 @@ def test_its_collections_are_all_there(tmp_path: Path, restored: Any) -> None:
         v1.disable_control_flow_v2()
         x = v1.placeholder(tf.float32, [], name="x")
         w = v1.get_variable("w", initializer=2.0, regularizer=tf.nn.l2_loss, use_resource=True)
-        local = v1.get_variable("n", initializer=0, collections=[v1.GraphKeys.LOCAL_VARIABLES], trainable=False)
+        local = v1.get_variable(
+            "n", initializer=0, collections=[v1.GraphKeys.LOCAL_VARIABLES], trainable=False
+        )
         y = v1.while_loop(lambda i, _: i < 3, lambda i, v: (i + 1, v * w), [local, x])[1]
         tf.identity(v1.cond(y > 0, lambda: y * w, lambda: y), name="y")
         queue = v1.FIFOQueue(3, [tf.float32], name="q")
@@ -85,11 +91,15 @@ def test_its_collections_are_all_there(tmp_path: Path, restored: Any) -> None:
         tgw.edit(graph, session=session).save(tmp_path / "m.meta", "x", "y")
     again = restored(tmp_path / "m.meta")
     known = {key: len(graph.get_collection(key)) for key in graph.get_all_collection_keys()}
-    assert {key: len(again.graph.get_collection(key)) for key in again.graph.get_all_collection_keys()} == known
+    assert {
+        key: len(again.graph.get_collection(key)) for key in again.graph.get_all_collection_keys()
+    } == known
     assert again.graph.get_collection("numbers") == [7]
     again.run([v.initializer for v in again.graph.get_collection("local_variables")])
     with again.graph.as_default():
-        (gradient,) = tf.gradients(again.graph.get_tensor_by_name("y:0"), again.graph.get_tensor_by_name("x:0"))
+        (gradient,) = tf.gradients(
+            again.graph.get_tensor_by_name("y:0"), again.graph.get_tensor_by_name("x:0")
+        )
     assert again.run(gradient, {"x:0": 1.0}) == 16
     (signature,) = tgw.edit(tmp_path / "m.meta").signatures.values()
     assert signature == Signature("serving_default", (("x", "x:0"),), (("y", "y:0"),))
@@ -100,11 +110,15 @@ def test_what_was_undone_is_not_in_it(editor: GraphEditor, tmp_path: Path, resto
     editor.clone("x:0", "net/logits:0")
     editor.undo()
     editor.save(tmp_path / "m.meta")
-    assert restored(tmp_path / "m.meta").graph.as_graph_def().node[: len(before.node)] == before.node
+    assert (
+        restored(tmp_path / "m.meta").graph.as_graph_def().node[: len(before.node)] == before.node
+    )
     assert not any("copy" in name for name in tgw.edit(tmp_path / "m.meta")._core.index.names)
 
 
-def test_a_saver_of_the_graph_is_told_of_while_it_is_for_all_variables(tmp_path: Path, restored: Any) -> None:
+def test_a_saver_of_the_graph_is_told_of_while_it_is_for_all_variables(
+    tmp_path: Path, restored: Any
+) -> None:
     graph = build_mlp(resource=True)
     with graph.as_default():
         v1.train.Saver(name="mine")
@@ -118,7 +132,9 @@ def test_a_saver_of_the_graph_is_told_of_while_it_is_for_all_variables(tmp_path:
         editor.save(tmp_path / "m.meta")
         wanted = session.run("copy/net/logits:0", {"x:0": ONES})
     assert not v1.MetaGraphDef.FromString((tmp_path / "m.meta").read_bytes()).HasField("saver_def")
-    assert np.array_equal(restored(tmp_path / "m.meta").run("copy/net/logits:0", {"x:0": ONES}), wanted)
+    assert np.array_equal(
+        restored(tmp_path / "m.meta").run("copy/net/logits:0", {"x:0": ONES}), wanted
+    )
 
 
 def test_partitioned_variables(tmp_path: Path, restored: Any) -> None:
@@ -132,7 +148,9 @@ def test_partitioned_variables(tmp_path: Path, restored: Any) -> None:
     with initialised(graph) as session:
         tgw.edit(graph, session=session).save(tmp_path / "m.meta")
         wanted = session.run("y:0")
-    assert tf.train.load_checkpoint(str(tmp_path / "m")).get_variable_to_shape_map() == {"w": [6, 2]}
+    assert tf.train.load_checkpoint(str(tmp_path / "m")).get_variable_to_shape_map() == {
+        "w": [6, 2]
+    }
     assert np.array_equal(restored(tmp_path / "m.meta").run("y:0"), wanted)
 
 
@@ -156,7 +174,9 @@ def test_a_tensorflow_2_saved_model_becomes_one(
     session = restored(tmp_path / "m.meta")
     session.run(session.graph.get_collection("table_initializer"))
     (signature,) = (
-        s for s in tgw.edit(tmp_path / "m.meta", signature="other").signatures.values() if s.name == "other"
+        s
+        for s in tgw.edit(tmp_path / "m.meta", signature="other").signatures.values()
+        if s.name == "other"
     )
     got = session.run(dict(signature.outputs)["y"], {signature.inputs[0][1]: ONES})
     assert np.allclose(got, affine(tf.constant(ONES))["y"])
@@ -180,7 +200,9 @@ def test_a_graph_without_variables_leaves_no_old_checkpoint(line: tf.Graph, tmp_
     assert set(files(tmp_path)) == {"m.meta", "m2.index"}
 
 
-def test_python_objects_in_collections_are_said_to_be_left_out(line: tf.Graph, tmp_path: Path) -> None:
+def test_python_objects_in_collections_are_said_to_be_left_out(
+    line: tf.Graph, tmp_path: Path
+) -> None:
     line.add_to_collection("mine", object())
     with pytest.warns(UserWarning, match="Collection 'mine' holds Python objects"):
         tgw.edit(line).save(tmp_path / "m.meta")
@@ -188,7 +210,11 @@ def test_python_objects_in_collections_are_said_to_be_left_out(line: tf.Graph, t
 
 @pytest.mark.parametrize("where", ["writing", "trying", "moving"])
 def test_a_failure_leaves_all_old_files(
-    editor: GraphEditor, session: v1.Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str
+    editor: GraphEditor,
+    session: v1.Session,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    where: str,
 ) -> None:
     editor.save(tmp_path / "m.meta", "x", "net/logits")
     old = files(tmp_path)
@@ -212,9 +238,14 @@ def test_a_failure_leaves_all_old_files(
         else:
             written = checkpoints.write
             patched.setattr(
-                checkpoints, "write", lambda path, present: written(path, [(k, v, a + 1) for k, v, a in present])
+                checkpoints,
+                "write",
+                lambda path, present: written(path, [(k, v, a + 1) for k, v, a in present]),
             )
-        with pytest.raises(GraphEditError, match=r"disk full|restores variable .* to something else: it differs by 1"):
+        with pytest.raises(
+            GraphEditError,
+            match=r"disk full|restores variable .* to something else: it differs by 1",
+        ):
             editor.save(tmp_path / "m.meta", "x", "net/logits")
     assert files(tmp_path) == old
 
@@ -229,13 +260,19 @@ def test_what_was_inserted_in_a_table_is_said_to_stay_in_the_session(tmp_path: P
     graph.clear_collection(v1.GraphKeys.SAVEABLE_OBJECTS)
     with v1.Session(graph=graph) as session:
         session.run(insert)
-        with pytest.warns(UserWarning, match="not run: hash tables hold what was put into them in the session"):
+        with pytest.warns(
+            UserWarning, match="not run: hash tables hold what was put into them in the session"
+        ):
             tgw.edit(graph, session=session).save(tmp_path / "m.meta", "x", "y")
 
 
-def test_a_boundary_that_cannot_be_called_is_no_reason_to_refuse(editor: GraphEditor, tmp_path: Path) -> None:
+def test_a_boundary_that_cannot_be_called_is_no_reason_to_refuse(
+    editor: GraphEditor, tmp_path: Path
+) -> None:
     editor.mark(outputs="net/logits")
-    with pytest.warns(UserWarning, match="has no signature and was not run: The outputs also need placeholder 'x'"):
+    with pytest.warns(
+        UserWarning, match="has no signature and was not run: The outputs also need placeholder 'x'"
+    ):
         editor.save(tmp_path / "m.meta")
     assert not tgw.edit(tmp_path / "m.meta").signatures
 
@@ -250,11 +287,15 @@ def untrained(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("edited", [False, True], ids=["as it was", "with a clone"])
-def test_of_a_file_without_values_the_meta_graph_is_written_alone(untrained: Path, *, edited: bool) -> None:
+def test_of_a_file_without_values_the_meta_graph_is_written_alone(
+    untrained: Path, *, edited: bool
+) -> None:
     editor, out = tgw.edit(untrained), untrained.with_name("out.meta")
     if edited:
         editor.clone("x", "net/logits", into="twin", init="initial")
-    with pytest.warns(UserWarning, match=r"came without a checkpoint, so 'out\.meta' was written without one"):
+    with pytest.warns(
+        UserWarning, match=r"came without a checkpoint, so 'out\.meta' was written without one"
+    ):
         editor.save(out)
     assert set(files(untrained.parent)) == {"net.meta", "out.meta"}
     assert tgw.edit(out)._core.index.collections == editor._core.index.collections
@@ -274,7 +315,9 @@ def test_a_checkpoint_beside_is_not_lost_to_a_graph_without_values(untrained: Pa
     with initialised(build_mlp(resource=False)) as session, session.graph.as_default():
         v1.train.Saver().save(session, str(untrained.with_suffix("")))
     known = files(untrained.parent)
-    with pytest.raises(GraphEditError, match=r"checkpoint 'net' lies beside.*open the file with its checkpoint"):
+    with pytest.raises(
+        GraphEditError, match=r"checkpoint 'net' lies beside.*open the file with its checkpoint"
+    ):
         tgw.edit(untrained).save(untrained)
     assert files(untrained.parent) == known
 
@@ -306,13 +349,17 @@ def test_saveable_objects_that_no_saver_takes_when_they_are_read_back_are_left_o
             meta_graph.import_scoped_meta_graph(meta)
     with initialised(graph) as session:
         editor = tgw.edit(graph, session=session)
-        with pytest.warns(UserWarning, match="'saveable_objects' is left out, since no Saver takes 'table' once"):
+        with pytest.warns(
+            UserWarning, match="'saveable_objects' is left out, since no Saver takes 'table' once"
+        ):
             path = editor.save(tmp_path / "m.meta")
         editor.save(tmp_path / "model", inputs=["words:0"], outputs=["y:0"])
     opened = restored(path)
     assert opened.run("weight/Read/ReadVariableOp:0") == 2
     assert opened.run("y:0", {"words:0": ["a"]}).tolist() == [-2]
-    assert "table" in {op.name for op in graph.get_operations()} & {op.name for op in opened.graph.get_operations()}
+    assert "table" in {op.name for op in graph.get_operations()} & {
+        op.name for op in opened.graph.get_operations()
+    }
     assert tf.saved_model.load(str(tmp_path / "model")).signatures["serving_default"]
 
 
@@ -328,10 +375,13 @@ def test_the_graph_of_a_keras_saved_model_is_written_without_the_variables_that_
             assert editor.session
         editor.view.leave(0)
         with pytest.warns(
-            UserWarning, match="have no values, and no op assigns them: the checkpoint does not hold them"
+            UserWarning,
+            match="have no values, and no op assigns them: the checkpoint does not hold them",
         ):
             path = editor.save(tmp_path / "m.meta")
-        served = next(each for each in tuple(editor.signatures.values()) if each.name == "serving_default")
+        served = next(
+            each for each in tuple(editor.signatures.values()) if each.name == "serving_default"
+        )
         found = restored(path).run(served.outputs[0][1], {served.inputs[0][1]: x})
         np.testing.assert_allclose(found, model(x), rtol=1e-5)
 

@@ -1,4 +1,6 @@
-"""Variables that edits bring into a SavedModel: it keeps its objects, its checkpoint keys and its other functions."""
+"""Variables that edits bring into a SavedModel: it keeps its objects, its checkpoint keys and its
+other functions.
+"""
 
 from __future__ import annotations
 
@@ -70,7 +72,9 @@ def y(loaded: Any, name: str) -> list[list[float]]:
     return loaded.signatures[name](tf.constant(X))["y"].numpy().tolist()
 
 
-def test_the_model_stays_what_it_was_but_for_a_further_variable(folder: Path, tmp_path: Path) -> None:
+def test_the_model_stays_what_it_was_but_for_a_further_variable(
+    folder: Path, tmp_path: Path
+) -> None:
     notices = save(edited(folder, everywhere=True), tmp_path / "new")
     assert not [text for text in notices if "objects that the model was saved from" in text]
     loaded = tf.saved_model.load(str(tmp_path / "new"))
@@ -81,7 +85,8 @@ def test_the_model_stays_what_it_was_but_for_a_further_variable(folder: Path, tm
     loaded.more_factor.assign([0.0, 1.0])
     assert y(loaded, "f") == [[0.0, 2.0]]
     names = [
-        dict(tf.train.list_variables(str(path / "variables" / "variables"))) for path in (folder, tmp_path / "new")
+        dict(tf.train.list_variables(str(path / "variables" / "variables")))
+        for path in (folder, tmp_path / "new")
     ]
     assert names[1].keys() - names[0].keys() == {"more_factor/.ATTRIBUTES/VARIABLE_VALUE"}
     assert names[0].keys() <= names[1].keys()
@@ -95,7 +100,9 @@ def test_a_checkpoint_of_the_old_model_loads_into_it(folder: Path, tmp_path: Pat
     assert loaded.w.numpy().tolist() == [1.0, 1.0]
 
 
-def test_sessions_and_editors_load_it_and_its_values_are_those_of_the_session(folder: Path, tmp_path: Path) -> None:
+def test_sessions_and_editors_load_it_and_its_values_are_those_of_the_session(
+    folder: Path, tmp_path: Path
+) -> None:
     editor = edited(folder, everywhere=True)
     editor.session.run("more/factor/Assign")
     with editor.graph.as_default():
@@ -137,10 +144,14 @@ def test_a_body_is_edited_on_after_its_file_was_imported(folder: Path) -> None:
 
 def test_a_layer_in_a_keras_export_is_saved_in_the_export(tmp_path: Path) -> None:
     layers = keras.layers
-    model = keras.Sequential([keras.Input((2,)), layers.Dense(2, activation="relu", name="body"), layers.Dense(1)])
+    model = keras.Sequential(
+        [keras.Input((2,)), layers.Dense(2, activation="relu", name="body"), layers.Dense(1)]
+    )
     model.export(str(tmp_path / "export"), verbose=False)
     editor = tgw.edit(tmp_path / "export")
-    editor.insert(first(editor, "Relu"), layers.Dense(2, name="middle", kernel_initializer="identity"))
+    editor.insert(
+        first(editor, "Relu"), layers.Dense(2, name="middle", kernel_initializer="identity")
+    )
     notices = save(editor, tmp_path / "new")
     assert not [text for text in notices if "objects that the model was saved from" in text]
     loaded = tf.saved_model.load(str(tmp_path / "new"))

@@ -1,4 +1,6 @@
-"""Graphs of old releases are run, verified and written by the rules of their time, and keep their versions."""
+"""Graphs of old releases are run, verified and written by the rules of their time, and keep their
+versions.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ X = np.array([[1.0, 2.0], [3.0, 4.0]], np.float32)
 
 
 def network(producer: int) -> v1.GraphDef:
-    """A layer behind a placeholder of unknown shape, `shape {}`, and sums over matrices of axes, which ended at 21."""
+    """A layer behind a placeholder of unknown shape, `shape {}`, and sums over matrices of axes,
+    which ended at 21.
+    """
     axes = [[1]] if producer < 21 else [1]
 
     def build() -> None:
@@ -47,7 +51,9 @@ def saved_model(producer: int, folder: Path) -> Path:
         scale = v1.Variable(2.0, name="scale", use_resource=False)
         y = tf.multiply(graph.get_tensor_by_name("y:0"), scale, name="scaled")
         session.run(scale.initializer)
-        v1.saved_model.simple_save(session, str(folder), {"x": graph.get_tensor_by_name("x:0")}, {"y": y})
+        v1.saved_model.simple_save(
+            session, str(folder), {"x": graph.get_tensor_by_name("x:0")}, {"y": y}
+        )
     return folder
 
 
@@ -56,15 +62,21 @@ def load(folder: Path) -> tuple[np.ndarray, int]:
     with tf.Graph().as_default() as graph, v1.Session(graph=graph) as session:
         meta = v1.saved_model.load(session, ["serve"], str(folder))
         ends = meta.signature_def["serving_default"]
-        return session.run(ends.outputs["y"].name, {ends.inputs["x"].name: X}), meta.graph_def.versions.producer
+        return session.run(
+            ends.outputs["y"].name, {ends.inputs["x"].name: X}
+        ), meta.graph_def.versions.producer
 
 
 WRITTEN: dict[str, Callable[[GraphEditor, Path], object]] = {
     "a GraphDef": lambda editor, folder: editor.save(folder / "g.pb"),
     "a text": lambda editor, folder: editor.save(folder / "g.pbtxt"),
-    "a frozen graph": lambda editor, folder: editor.save(folder / "f.pb", frozen=True, outputs=["y:0"], verify=False),
+    "a frozen graph": lambda editor, folder: editor.save(
+        folder / "f.pb", frozen=True, outputs=["y:0"], verify=False
+    ),
     "a MetaGraphDef": lambda editor, folder: editor.save(folder / "g.meta", verify=False),
-    "a SavedModel": lambda editor, folder: editor.save(folder / "sm/", ["x:0"], ["y:0"], verify=False),
+    "a SavedModel": lambda editor, folder: editor.save(
+        folder / "sm/", ["x:0"], ["y:0"], verify=False
+    ),
     "bytes": lambda editor, _: bytes(editor),
     "a networkx graph": lambda editor, _: editor.to_networkx(),
     "a part": lambda editor, _: editor.extract(["x:0"], ["y:0"]),
@@ -73,7 +85,9 @@ WRITTEN: dict[str, Callable[[GraphEditor, Path], object]] = {
 
 @pytest.mark.parametrize("kind", WRITTEN)
 @pytest.mark.parametrize("is_live", [False, True])
-def test_all_that_a_graph_is_written_to_has_its_versions(kind: str, is_live: bool, tmp_path: Path) -> None:
+def test_all_that_a_graph_is_written_to_has_its_versions(
+    kind: str, is_live: bool, tmp_path: Path
+) -> None:
     for producer in (0, 9, 21):
         original = network(producer)
         original.versions.min_consumer = 5
@@ -95,7 +109,9 @@ def test_constants_are_folded_by_the_rules_of_the_time(producer: int) -> None:
     editor = tgw.edit(original)
     editor.passes.fold_constants()
     assert editor._core.index.types[editor._core.index.ids["constant"]] == "Const"
-    assert np.array_equal(editor.session.run("shifted:0", {"x:0": X}), run(original, fetch="shifted:0"))
+    assert np.array_equal(
+        editor.session.run("shifted:0", {"x:0": X}), run(original, fetch="shifted:0")
+    )
 
 
 @pytest.mark.parametrize("producer", [0, 8, 20])
@@ -118,10 +134,14 @@ def test_an_edited_graph_is_saved_frozen_as_one_of_its_time(producer: int, tmp_p
 
 
 # That loader builds the ops again in a function, which is of today.
-@pytest.mark.filterwarnings("ignore:tf.saved_model.load cannot run what was written, nor the SavedModel")
+@pytest.mark.filterwarnings(
+    "ignore:tf.saved_model.load cannot run what was written, nor the SavedModel"
+)
 @pytest.mark.parametrize("producer", [0, 20])
 @pytest.mark.parametrize("is_edited", [False, True])
-def test_a_saved_model_is_saved_as_one_of_its_time(producer: int, is_edited: bool, tmp_path: Path) -> None:
+def test_a_saved_model_is_saved_as_one_of_its_time(
+    producer: int, is_edited: bool, tmp_path: Path
+) -> None:
     folder = saved_model(producer, tmp_path / "old")
     editor = tgw.edit(folder)
     if is_edited:

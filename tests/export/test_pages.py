@@ -1,6 +1,8 @@
-"""The page that `editor.save("view.html")` writes: what it carries, and that names cannot break out of it.
+"""The page that `editor.save("view.html")` writes: what it carries, and that names cannot break out
+of it.
 
-`python -m tests.export.test_pages` writes the golden pages again, which vitest composes (offline/page.test.ts).
+`python -m tests.export.test_pages` writes the golden pages again, which vitest composes
+(offline/page.test.ts).
 """
 
 from __future__ import annotations
@@ -56,7 +58,10 @@ def test_each_container_is_drawn_once_and_as_it_is_seen(mlp_editor: GraphEditor)
     head, columns = read(mlp_editor)
     base = columns["inside_node"][columns["inside_saved"] == 0].tolist()
     assert sorted(base) == [node for node, ops in enumerate(columns["node_ops"].tolist()) if ops]
-    saved = {head["nodes"][node] for node in columns["inside_node"][columns["inside_saved"] == 1].tolist()}
+    saved = {
+        head["nodes"][node]
+        for node in columns["inside_node"][columns["inside_saved"] == 1].tolist()
+    }
     assert saved == {"", *mlp_editor.view.expanded}
 
 
@@ -79,18 +84,27 @@ def test_of_each_op_it_knows_what_the_inspector_shows(mlp_editor: GraphEditor) -
     for op in range(len(index)):
         facts = describe_op(index, op)
         rows = range(columns["output_start"][op], columns["output_start"][op + 1])
-        outputs = [(text[columns["output_dtype"][row]], text[columns["output_shape"][row]]) for row in rows]
+        outputs = [
+            (text[columns["output_dtype"][row]], text[columns["output_shape"][row]]) for row in rows
+        ]
         assert outputs == [(out.dtype, out.shape) for out in facts.outputs]
         rows = range(columns["attribute_start"][op], columns["attribute_start"][op + 1])
         values = head["values"]
-        told = [(text[columns["attribute_name"][row]], values[columns["attribute_value"][row]][0]) for row in rows]
+        told = [
+            (text[columns["attribute_name"][row]], values[columns["attribute_value"][row]][0])
+            for row in rows
+        ]
         assert told == [(each.name, each.text) for each in facts.attributes]
         assert text[columns["op_type"][op]] == index.types[op]
         sources = columns["input_op"][columns["input_start"][op] : columns["input_start"][op + 1]]
-        assert [head["names"][source] for source in sources] == [index.names[s] for s in index.input_lists[op]]
+        assert [head["names"][source] for source in sources] == [
+            index.names[s] for s in index.input_lists[op]
+        ]
 
 
-def test_it_shows_the_selection_the_boundary_and_the_present_colours(mlp_editor: GraphEditor) -> None:
+def test_it_shows_the_selection_the_boundary_and_the_present_colours(
+    mlp_editor: GraphEditor,
+) -> None:
     mlp_editor.mark("x:0", "net/logits:0")
     mlp_editor.view.color_by("type")
     data = pack_page(page_input(mlp_editor._core))
@@ -115,19 +129,25 @@ def test_the_same_drawing_gives_the_same_bytes(mlp_editor: GraphEditor) -> None:
     assert pack_page(page_input(mlp_editor._core)) == pack_page(page_input(mlp_editor._core))
 
 
-@pytest.mark.parametrize("name", sorted({*GRAPHS} - {"ten thousand in a row", "an op with 5,000 inputs"}))
+@pytest.mark.parametrize(
+    "name", sorted({*GRAPHS} - {"ten thousand in a row", "an op with 5,000 inputs"})
+)
 def test_an_odd_graph_becomes_a_page_that_its_names_cannot_break(name: str, tmp_path: Path) -> None:
     editor = tgw.edit(tf.Graph() if name == "nothing" else GRAPHS[name]())
     text = editor.save(tmp_path / "view.html").read_text(encoding="utf-8")
     assert text.count("<script") == text.count("</script") == 2
     assert text.count("<!--") == 0
-    data = base64.b64decode(re.findall(r'id="tfgraphwidget-data">\n(.*?)\n</script>', text, re.DOTALL)[0])
+    data = base64.b64decode(
+        re.findall(r'id="tfgraphwidget-data">\n(.*?)\n</script>', text, re.DOTALL)[0]
+    )
     assert here(data).head["names"] == list(editor._core.index.names)
 
 
 def test_the_title_is_text(tmp_path: Path) -> None:
     file = tmp_path / '<img src=x onerror=alert(1)>";.pb'
-    file.write_bytes(graph_def([("</script><script>alert(2)</script>", "Placeholder", ())]).SerializeToString())
+    file.write_bytes(
+        graph_def([("</script><script>alert(2)</script>", "Placeholder", ())]).SerializeToString()
+    )
     text = tgw.edit(file).save(tmp_path / "view.html").read_text(encoding="utf-8")
     assert "<img" not in text
     assert "alert(2)" not in text
@@ -150,7 +170,10 @@ def test_large_graphs_leave_out_what_takes_minutes_and_say_so(
     monkeypatch.setattr("tfgraphwidget.export.html.page_data._MOST_WITH_ATTRIBUTES", 3)
     head, columns = read(mlp_editor)
     assert [notice.split(":")[0] for notice in head["notices"][-2:]] == [
-        f"This page does not have the shapes of {len(set(np.flatnonzero(np.diff(columns['output_start'])))):,} ops",
+        (
+            "This page does not have the shapes of "
+            f"{len(set(np.flatnonzero(np.diff(columns['output_start'])))):,} ops"
+        ),
         "This page has no attributes",
     ]
     assert len(columns["attribute_value"]) == 0
@@ -175,7 +198,9 @@ def test_a_failure_leaves_the_old_page(
     assert [path.name for path in tmp_path.iterdir()] == ["view.html"]
 
 
-def test_saving_a_page_warns_of_nothing_and_edits_nothing(mlp_editor: GraphEditor, tmp_path: Path) -> None:
+def test_saving_a_page_warns_of_nothing_and_edits_nothing(
+    mlp_editor: GraphEditor, tmp_path: Path
+) -> None:
     before = mlp_editor._core.index
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -186,7 +211,10 @@ def test_saving_a_page_warns_of_nothing_and_edits_nothing(mlp_editor: GraphEdito
 
 def test_today_s_pages_have_the_golden_form() -> None:
     for golden, (_, editor) in zip(json.loads(GOLDEN.read_text()), made(), strict=True):
-        was, now = unpack_page(base64.b64decode(golden["data"])), unpack_page(pack_page(page_input(editor._core)))
+        was, now = (
+            unpack_page(base64.b64decode(golden["data"])),
+            unpack_page(pack_page(page_input(editor._core))),
+        )
         assert sorted(was[0]) == sorted(now[0])
         for (old, _), (new, _) in zip(was[1], now[1], strict=True):
             assert sorted(old) == sorted(new)
@@ -212,14 +240,19 @@ def test_functions_are_rooms_behind_the_ops_that_call_them() -> None:
     page, rooms = unpack_page(pack_page(page_input(editor._core)))
     assert page["way"] == [["tf.function 'called'", 0]]
     first = rooms[0].head
-    calls = [(first["names"][op], name, room) for op, _, name, _, room, _, _ in first["called_functions"]]
+    calls = [
+        (first["names"][op], name, room) for op, _, name, _, room, _, _ in first["called_functions"]
+    ]
     assert len(calls) == 2
     for op, name, room in calls:
         editor.view.enter(op)
         assert rooms[room].head["names"] == list(editor._core.index.names)
         assert rooms[room].head["opened"] == sorted(editor._core.view.view_spec.opened)
         assert name in editor._core.view.body.functions()
-        loops = [(rooms[room].head["names"][op], label) for op, label, *_ in rooms[room].head["called_functions"]]
+        loops = [
+            (rooms[room].head["names"][op], label)
+            for op, label, *_ in rooms[room].head["called_functions"]
+        ]
         assert loops == [("while", "body"), ("while", "cond")]
         editor.view.leave()
     assert first["called_functions"][0][6] == [
@@ -256,7 +289,9 @@ def test_where_one_stands_in_a_function_the_rooms_around_are_there() -> None:
     editor.view.expand()
     page, rooms = unpack_page(pack_page(page_input(editor._core)))
     assert [title for title, _ in page["way"]] == ["tf.function 'called'", door, "while:body"]
-    assert [rooms[room].head["names"] for _, room in page["way"]][-1] == list(editor._core.index.names)
+    assert [rooms[room].head["names"] for _, room in page["way"]][-1] == list(
+        editor._core.index.names
+    )
     outer = next(entry for entry in rooms[1].head["called_functions"] if entry[1] == "body")
     assert outer[4] == page["way"][2][1]
 
@@ -266,11 +301,17 @@ def test_an_edited_body_is_shown_as_it_is_now() -> None:
     editor.rename("x", "renamed")
     editor.view.leave()
     _, rooms = unpack_page(pack_page(page_input(editor._core)))
-    behind = next(entry[4] for entry in rooms[0].head["called_functions"] if rooms[0].head["names"][entry[0]] == door)
+    behind = next(
+        entry[4]
+        for entry in rooms[0].head["called_functions"]
+        if rooms[0].head["names"][entry[0]] == door
+    )
     assert "renamed" in rooms[behind].head["names"]
 
 
-def test_a_body_for_which_there_is_no_room_is_left_out_and_its_door_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_body_for_which_there_is_no_room_is_left_out_and_its_door_says_so(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr("tfgraphwidget.export.html.function_pages._MOST_OPS", 20)
     _, rooms = unpack_page(pack_page(page_input(tgw.edit(called)._core)))
     ways = [door for room in rooms for door in room.head["called_functions"]]
@@ -298,7 +339,9 @@ def test_a_file_is_called_by_its_name_alone(tmp_path: Path) -> None:
     file = tmp_path / "net.pb"
     file.write_bytes(build_mlp(resource=True).as_graph_def().SerializeToString())
     page = tgw.edit(file).save(tmp_path / "view.html").read_text(encoding="utf-8")
-    data = base64.b64decode(re.findall(r'id="tfgraphwidget-data">\n(.*?)\n</script>', page, re.DOTALL)[0])
+    data = base64.b64decode(
+        re.findall(r'id="tfgraphwidget-data">\n(.*?)\n</script>', page, re.DOTALL)[0]
+    )
     assert unpack_page(data)[0]["way"] == [["net.pb", 0]]
     assert str(tmp_path) not in page
 
@@ -313,17 +356,28 @@ def test_of_a_graph_that_is_not_trusted_it_knows_which_ops_do_more_than_compute(
     editor = tgw.edit(writing())
     page, rooms = unpack_page(pack_page(page_input(editor._core)))
     assert page["way"] == [["GraphDef", 0]]
-    found = {rooms[0].head["names"][op]: (bits, sentences) for op, bits, sentences in rooms[0].head["effects"]}
-    calls = [name for name in editor._core.index.names if name.startswith("StatefulPartitionedCall")]
+    found = {
+        rooms[0].head["names"][op]: (bits, sentences)
+        for op, bits, sentences in rooms[0].head["effects"]
+    }
+    calls = [
+        name for name in editor._core.index.names if name.startswith("StatefulPartitionedCall")
+    ]
     assert [bits for bits, _ in found.values()] == [1, 2, 2, 2]
     assert [*found] == ["log/read", "log/write", *calls]
     assert found["log/write"][1] == ["Op 'log/write' is of type WriteFile, which writes a file."]
-    assert [[room.head["names"][op] for op, _, _ in room.head["effects"]] for room in rooms[1:]] == [["WriteFile"]]
+    assert [
+        [room.head["names"][op] for op, _, _ in room.head["effects"]] for room in rooms[1:]
+    ] == [["WriteFile"]]
     editor.source.trusted = True
-    assert all(room.head["effects"] == [] for room in unpack_page(pack_page(page_input(editor._core)))[1])
+    assert all(
+        room.head["effects"] == [] for room in unpack_page(pack_page(page_input(editor._core)))[1]
+    )
 
 
-QUERIES = (Path(__file__).parents[1] / "golden" / "queries.txt").read_text(encoding="utf-8").splitlines()
+QUERIES = (
+    (Path(__file__).parents[1] / "golden" / "queries.txt").read_text(encoding="utf-8").splitlines()
+)
 
 
 def asked(editor: GraphEditor) -> dict[str, list[int] | None]:
@@ -346,7 +400,9 @@ def keeping(x: Any) -> Any:
 
 
 def writing() -> v1.GraphDef:
-    """A graph that writes files in a scope and in a function that it calls twice, and reads one, if it runs."""
+    """A graph that writes files in a scope and in a function that it calls twice, and reads one, if
+    it runs.
+    """
     with tf.Graph().as_default() as graph:
         x = v1.placeholder(tf.float32, [], name="x")
         with tf.name_scope("log"):
@@ -388,7 +444,18 @@ def made() -> list[tuple[str, GraphEditor]]:
 def golden_of(name: str, editor: GraphEditor) -> dict[str, Any]:
     """A golden page, and the editor's own drawing of the same."""
     scene = editor.view.scene()
-    arrays = ("kind", "parent", "family", "aside", "count", "source", "target", "tensors", "loop", "route_start")
+    arrays = (
+        "kind",
+        "parent",
+        "family",
+        "aside",
+        "count",
+        "source",
+        "target",
+        "tensors",
+        "loop",
+        "route_start",
+    )
     return {
         "name": name,
         "data": base64.b64encode(pack_page(page_input(editor._core))).decode(),

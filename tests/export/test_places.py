@@ -1,4 +1,6 @@
-"""Where what is saved comes to lie: what else is there stays, and so does the old when the new cannot be written."""
+"""Where what is saved comes to lie: what else is there stays, and so does the old when the new
+cannot be written.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,19 @@ from tfgraphwidget.export.formats.saved_model import files_of
 from tfgraphwidget.sources.files.assets import is_outside_assets
 
 ONES = np.ones([1, 3], np.float32)
-NAMES = ("g.pb", "g.pbtxt", "g.meta", "sm", "g.html", "g.json", "g.py", "g.png", "g.svg", "g.dot", "g.graphml")
+NAMES = (
+    "g.pb",
+    "g.pbtxt",
+    "g.meta",
+    "sm",
+    "g.html",
+    "g.json",
+    "g.py",
+    "g.png",
+    "g.svg",
+    "g.dot",
+    "g.graphml",
+)
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +68,9 @@ def contents(folder: Path) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for path in folder.rglob("*"):
         name = path.relative_to(folder).as_posix()
-        found[name] = path.readlink() if path.is_symlink() else path.read_bytes() if path.is_file() else None
+        found[name] = (
+            path.readlink() if path.is_symlink() else path.read_bytes() if path.is_file() else None
+        )
     return found
 
 
@@ -85,7 +101,9 @@ def test_an_interrupt_while_any_kind_of_file_is_saved_leaves_the_old_one_or_the_
     weigh(small, 2)
     new = contents(save(small, tmp_path / name, frozen=frozen).parent)
     moving = (writable.__file__, writer.__file__)
-    for number, tracing in enumerate(interrupted_at_each_line(lambda file: file in moving, 29 if is_model else 11)):
+    for number, tracing in enumerate(
+        interrupted_at_each_line(lambda file: file in moving, 29 if is_model else 11)
+    ):
         folder = tmp_path / f"tried {number}"
         folder.mkdir()
         weigh(small, 1)
@@ -137,11 +155,21 @@ STEPS = {"_link": (2, 3, "taken back"), "_put_in_place": (1, 6, "finished now")}
 
 
 @pytest.fixture(scope="module")
-def folders_of_killed(tmp_path_factory: pytest.TempPathFactory, warm_python: list[str]) -> dict[tuple[str, str], Path]:
-    """Folders in which saving a model of a name was killed at a step, each in a process of its own."""
-    folders = {(name, step): tmp_path_factory.mktemp("killed") for name in ("g.meta", "sm") for step in STEPS}
+def folders_of_killed(
+    tmp_path_factory: pytest.TempPathFactory, warm_python: list[str]
+) -> dict[tuple[str, str], Path]:
+    """Folders in which saving a model of a name was killed at a step, each in a process of its
+    own.
+    """
+    folders = {
+        (name, step): tmp_path_factory.mktemp("killed")
+        for name in ("g.meta", "sm")
+        for step in STEPS
+    }
     cases = [(str(folder / name), step, STEPS[step][0]) for (name, step), folder in folders.items()]
-    ran = subprocess.run([*warm_python, "-c", KILLED, json.dumps(cases)], capture_output=True, text=True, check=False)
+    ran = subprocess.run(
+        [*warm_python, "-c", KILLED, json.dumps(cases)], capture_output=True, text=True, check=False
+    )
     assert ran.returncode == 0, ran.stderr[-2000:]
     return folders
 
@@ -164,16 +192,29 @@ def test_a_model_can_be_loaded_after_its_save_was_killed_by_tensorflow_too(
     assert any(f"had been broken off, and was {told}" in notice for notice in editor.source.notices)
     assert given(path) == value
     place = path if name == "sm" else folder
-    assert not [entry for entry in place.iterdir() if entry.is_symlink() or entry.name.startswith(".")]
+    assert not [
+        entry for entry in place.iterdir() if entry.is_symlink() or entry.name.startswith(".")
+    ]
 
 
 def test_what_else_is_in_a_saved_model_s_folder_stays(small: GraphEditor, tmp_path: Path) -> None:
     path = save(small, tmp_path / "sm")
-    beside = ["README.md", ".git/config", "assets.extra/doc.txt", "assets/mine.txt", "variables/mine.ckpt", "thesis"]
+    beside = [
+        "README.md",
+        ".git/config",
+        "assets.extra/doc.txt",
+        "assets/mine.txt",
+        "variables/mine.ckpt",
+        "thesis",
+    ]
     for name in beside:
         (path / name).parent.mkdir(exist_ok=True)
         (path / name).write_text("mine")
-    for name in ("keras_metadata.pb", "variables/variables.data-00003-of-00004", "debug/saved_model_debug_info.pb"):
+    for name in (
+        "keras_metadata.pb",
+        "variables/variables.data-00003-of-00004",
+        "debug/saved_model_debug_info.pb",
+    ):
         (path / name).parent.mkdir(exist_ok=True)
         (path / name).write_text("of the old model")
     (path / "saved_model.pb").chmod(0o600)
@@ -182,7 +223,8 @@ def test_what_else_is_in_a_saved_model_s_folder_stays(small: GraphEditor, tmp_pa
     save(small, path, verify=True)
     assert all((path / name).read_text() == "mine" for name in beside)
     assert {name for name in contents(path) if (path / name).is_file()} == {
-        "saved_model.pb", "fingerprint.pb", "variables/variables.index", "variables/variables.data-00000-of-00001",
+        "saved_model.pb", "fingerprint.pb", "variables/variables.index",
+        "variables/variables.data-00000-of-00001",
         *beside,
     } - ({"fingerprint.pb"} - contents(path).keys())  # fmt: skip
     assert not (path / "debug").exists()
@@ -223,18 +265,23 @@ def test_an_asset_takes_the_place_of_the_old_model_s_and_of_nobody_else_s(tmp_pa
     (path / "saved_model.pb").write_bytes(b"")  # now nobody says whose words.txt is
     words.write_text("c")
     before = contents(path)
-    with pytest.raises(GraphEditError, match=r"assets/words\.txt' is nothing that a save here has written"):
+    with pytest.raises(
+        GraphEditError, match=r"assets/words\.txt' is nothing that a save here has written"
+    ):
         editor.save(path, "x", "z")
     assert contents(path) == before
 
 
-def test_a_checkpoint_without_its_meta_graph_is_another_s(small: GraphEditor, tmp_path: Path) -> None:
+def test_a_checkpoint_without_its_meta_graph_is_another_s(
+    small: GraphEditor, tmp_path: Path
+) -> None:
     with small.graph.as_default():
         v1.train.Saver().save(small.session, str(tmp_path / "g"), write_meta_graph=False)
     weigh(small, 5)
     before = contents(tmp_path)
     with pytest.raises(
-        GraphEditError, match=r"g\.(index|data-00000-of-00001)' is nothing that a save here has written"
+        GraphEditError,
+        match=r"g\.(index|data-00000-of-00001)' is nothing that a save here has written",
     ):
         small.save(tmp_path / "g.meta")
     assert contents(tmp_path) == before
@@ -244,7 +291,9 @@ def test_arrays_beside_a_script_take_the_place_of_its_own_only(tmp_path: Path) -
     editor = tgw.example()
     editor.set_constant("x:0", np.random.default_rng(0).normal(size=[100_000, 4]))
     (tmp_path / "train.npz").write_text("my data")
-    with pytest.raises(GraphEditError, match=r"train\.npz' is nothing that a save here has written"):
+    with pytest.raises(
+        GraphEditError, match=r"train\.npz' is nothing that a save here has written"
+    ):
         editor.save(tmp_path / "train.py")
     assert contents(tmp_path) == {"train.npz": b"my data"}
     for _ in range(2):
@@ -257,7 +306,9 @@ def test_a_link_inside_a_model_is_named_and_stays(small: GraphEditor, tmp_path: 
     (path / "variables").rename(tmp_path / "disk")
     (path / "variables").symlink_to("../disk")
     before = contents(tmp_path)
-    with pytest.raises(GraphEditError, match="variables' is a symbolic link, which a save does not replace"):
+    with pytest.raises(
+        GraphEditError, match="variables' is a symbolic link, which a save does not replace"
+    ):
         save(small, path)
     save(small, tmp_path / "g.meta")
     (tmp_path / "g.meta").rename(tmp_path / "h.meta")
@@ -285,25 +336,35 @@ def test_a_disk_that_takes_no_more_is_one_sentence_and_the_old_file_stays(
 ) -> None:
     save(small, tmp_path / name)
     before = contents(tmp_path)
-    with files_up_to(64), pytest.raises(GraphEditError, match=r"cannot be written: File too large; give another") as e:
+    with (
+        files_up_to(64),
+        pytest.raises(
+            GraphEditError, match=r"cannot be written: File too large; give another"
+        ) as e,
+    ):
         save(small, tmp_path / name, verify=verify)
     assert str(tmp_path / name) in e.value.why
     assert ".tfgraphwidget" not in e.value.why
     assert contents(tmp_path) == before
 
 
-def test_a_full_disk_is_one_sentence_wherever_else_something_is_written(small: GraphEditor, tmp_path: Path) -> None:
+def test_a_full_disk_is_one_sentence_wherever_else_something_is_written(
+    small: GraphEditor, tmp_path: Path
+) -> None:
     copy = small.clone("x", "z", into="twin")
     writes = {
         "a selection": lambda: small.ops("z").save(tmp_path / "s.json"),
         "a checkpoint": lambda: copy.save(str(tmp_path / "values")),
         "an event file": lambda: small.save(tmp_path / "logs" / "new", format="tensorboard"),
-        "a function": lambda: tgw.edit(tf.function(lambda x: x * 2).get_concrete_function(tf.TensorSpec([3]))).save(
-            tmp_path / "f", verify=False
-        ),
+        "a function": lambda: tgw.edit(
+            tf.function(lambda x: x * 2).get_concrete_function(tf.TensorSpec([3]))
+        ).save(tmp_path / "f", verify=False),
     }
     for write in writes.values():
-        with files_up_to(8), pytest.raises(GraphEditError, match=r"cannot be written( to)?: File too large"):
+        with (
+            files_up_to(8),
+            pytest.raises(GraphEditError, match=r"cannot be written( to)?: File too large"),
+        ):
             write()
     assert contents(tmp_path) == {}
     copy.save(str(tmp_path / "values"))
@@ -328,7 +389,17 @@ def test_places_that_cannot_be_written_to(small: GraphEditor, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(
-    "name", ["../../secret.txt", "/etc/hostname", "link.txt", "linked/secret.txt", "a\\b", "x/../words.txt", ".", ""]
+    "name",
+    [
+        "../../secret.txt",
+        "/etc/hostname",
+        "link.txt",
+        "linked/secret.txt",
+        "a\\b",
+        "x/../words.txt",
+        ".",
+        "",
+    ],
 )
 def test_an_asset_outside_of_its_folder_is_looked_at_only(tmp_path: Path, name: str) -> None:
     (tmp_path / "secret.txt").write_text("password")
@@ -348,9 +419,15 @@ def test_an_asset_outside_of_its_folder_is_looked_at_only(tmp_path: Path, name: 
         one.Pack(held)
     (path / "saved_model.pb").write_bytes(model.SerializeToString())
     opened = tgw.edit(path)
-    assert any("leads to a file outside of its folder 'assets'" in notice for notice in opened.source.notices)
+    assert any(
+        "leads to a file outside of its folder 'assets'" in notice
+        for notice in opened.source.notices
+    )
     for kind in ("out", "out.meta", "out.pb"):
-        with pytest.raises(GraphEditError, match="leads to a file outside of its folder 'assets', so it can be looked"):
+        with pytest.raises(
+            GraphEditError,
+            match="leads to a file outside of its folder 'assets', so it can be looked",
+        ):
             opened.save(tmp_path / kind, frozen=kind == "out.pb")
     assert not any(b"password" in file.read_bytes() for file in tmp_path.glob("out*"))
     assert name not in files_of(path)
@@ -358,7 +435,9 @@ def test_an_asset_outside_of_its_folder_is_looked_at_only(tmp_path: Path, name: 
 
 
 @pytest.mark.parametrize("name", ["g.pb", "g.pbtxt", "g.html", "G.PB"])
-def test_the_name_of_a_link_says_the_format_whatever_that_of_its_file_is(small: Any, tmp_path: Path, name: str) -> None:
+def test_the_name_of_a_link_says_the_format_whatever_that_of_its_file_is(
+    small: Any, tmp_path: Path, name: str
+) -> None:
     for target in ("0a1b2c", "other.pbtxt"):
         (tmp_path / target).write_bytes(b"old")
         (tmp_path / f"{target}{name}").symlink_to(target)
@@ -384,7 +463,9 @@ def test_an_asset_of_a_module_outside_of_its_folder_is_looked_at_only_too(tmp_pa
         tf.lookup.TextFileIndex.LINE_NUMBER,
     )
     module.table = tf.lookup.StaticHashTable(initializer, -1)
-    module.run = tf.function(module.table.lookup, input_signature=[tf.TensorSpec([None], tf.string)])
+    module.run = tf.function(
+        module.table.lookup, input_signature=[tf.TensorSpec([None], tf.string)]
+    )
     tf.saved_model.save(module, str(tmp_path / "sm"), signatures=module.run)
     file = tmp_path / "sm" / "saved_model.pb"
     model = saved_model_pb2.SavedModel.FromString(file.read_bytes())
@@ -393,7 +474,9 @@ def test_an_asset_of_a_module_outside_of_its_folder_is_looked_at_only_too(tmp_pa
     opened = tgw.edit(tmp_path / "sm")
     for _ in ("the function", "the graph"):
         for kind in ("out", "out.meta"):
-            with pytest.raises(GraphEditError, match="leads to a file outside of its folder 'assets', so it can be"):
+            with pytest.raises(
+                GraphEditError, match="leads to a file outside of its folder 'assets', so it can be"
+            ):
                 opened.save(tmp_path / kind)
         opened.view.leave(0)
     assert not list(tmp_path.glob("out*"))

@@ -1,4 +1,6 @@
-"""An edited SavedModel is still the model that it was: signatures, objects, names of values, tables, files."""
+"""An edited SavedModel is still the model that it was: signatures, objects, names of values,
+tables, files.
+"""
 
 from __future__ import annotations
 
@@ -31,13 +33,18 @@ def _quiet() -> Iterator[None]:
 
 def graph_of(folder: Path) -> Any:
     """The one MetaGraphDef of a SavedModel."""
-    return saved_model_pb2.SavedModel.FromString((folder / "saved_model.pb").read_bytes()).meta_graphs[0]
+    return saved_model_pb2.SavedModel.FromString(
+        (folder / "saved_model.pb").read_bytes()
+    ).meta_graphs[0]
 
 
 def functions(folder: Path) -> dict[str, bytes]:
     """The bytes of each function."""
     library = graph_of(folder).graph_def.library
-    return {function.signature.name: function.SerializeToString(deterministic=True) for function in library.function}
+    return {
+        function.signature.name: function.SerializeToString(deterministic=True)
+        for function in library.function
+    }
 
 
 def call(folder: Path, name: str, **feeds: Any) -> dict[str, np.ndarray]:
@@ -55,7 +62,9 @@ def call(folder: Path, name: str, **feeds: Any) -> dict[str, np.ndarray]:
 
 
 def check_identity(old: Path, new: Path) -> None:
-    """Signatures with their keys, saved objects, names and shapes of values, and asset files are those of the old."""
+    """Signatures with their keys, saved objects, names and shapes of values, and asset files are
+    those of the old.
+    """
     was, now = graph_of(old), graph_of(new)
     assert now.signature_def.keys() == was.signature_def.keys()
     for name, signature in was.signature_def.items():
@@ -65,21 +74,38 @@ def check_identity(old: Path, new: Path) -> None:
     assert tf.train.list_variables(str(new / "variables/variables")) == tf.train.list_variables(
         str(old / "variables/variables")
     )
-    tree = [[(child.local_name, child.node_id) for child in node.children] for node in was.object_graph_def.nodes]
-    assert [[(c.local_name, c.node_id) for c in node.children] for node in now.object_graph_def.nodes] == tree
-    variables = [node.variable for node in was.object_graph_def.nodes if node.WhichOneof("kind") == "variable"]
-    assert [n.variable for n in now.object_graph_def.nodes if n.WhichOneof("kind") == "variable"] == variables
+    tree = [
+        [(child.local_name, child.node_id) for child in node.children]
+        for node in was.object_graph_def.nodes
+    ]
+    assert [
+        [(c.local_name, c.node_id) for c in node.children] for node in now.object_graph_def.nodes
+    ] == tree
+    variables = [
+        node.variable
+        for node in was.object_graph_def.nodes
+        if node.WhichOneof("kind") == "variable"
+    ]
+    assert [
+        n.variable for n in now.object_graph_def.nodes if n.WhichOneof("kind") == "variable"
+    ] == variables
     assert now.asset_file_def == was.asset_file_def
     names = sorted(file.name for file in (old / "assets").glob("*"))
     assert sorted(file.name for file in (new / "assets").glob("*")) == names
-    assert all((new / "assets" / n).read_bytes() == (old / "assets" / n).read_bytes() for n in names)
+    assert all(
+        (new / "assets" / n).read_bytes() == (old / "assets" / n).read_bytes() for n in names
+    )
     loaded, original = tf.saved_model.load(str(new)), tf.saved_model.load(str(old))
     assert list(loaded.signatures) == list(original.signatures)
     for name in original.signatures:
         assert (
-            loaded.signatures[name].structured_input_signature == original.signatures[name].structured_input_signature
+            loaded.signatures[name].structured_input_signature
+            == original.signatures[name].structured_input_signature
         )
-        assert loaded.signatures[name].structured_outputs.keys() == original.signatures[name].structured_outputs.keys()
+        assert (
+            loaded.signatures[name].structured_outputs.keys()
+            == original.signatures[name].structured_outputs.keys()
+        )
 
 
 # The models
@@ -113,7 +139,9 @@ class Several(tf.Module):
         """A dict of one."""
         return {"y": tf.nn.relu(x * self.v) + self.w}
 
-    @tf.function(input_signature=[tf.TensorSpec([None, 2], tf.float32), tf.TensorSpec([], tf.float32)])
+    @tf.function(
+        input_signature=[tf.TensorSpec([None, 2], tf.float32), tf.TensorSpec([], tf.float32)]
+    )
     def g(self, x: tf.Tensor, k: tf.Tensor) -> dict[str, tf.Tensor]:
         """A dict of two."""
         return {"z": x * k + self.w, "u": x}
@@ -133,16 +161,24 @@ def several(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 class Hub(tf.Module):
-    """Like a module of TensorFlow Hub: three signatures on one encoder, and a vocabulary from a file."""
+    """Like a module of TensorFlow Hub: three signatures on one encoder, and a vocabulary from a
+    file.
+    """
 
     def __init__(self, words: Path) -> None:
         super().__init__()
         self.words = tf.saved_model.Asset(str(words))
         lines = tf.lookup.TextFileInitializer(
-            self.words, tf.string, tf.lookup.TextFileIndex.WHOLE_LINE, tf.int64, tf.lookup.TextFileIndex.LINE_NUMBER
+            self.words,
+            tf.string,
+            tf.lookup.TextFileIndex.WHOLE_LINE,
+            tf.int64,
+            tf.lookup.TextFileIndex.LINE_NUMBER,
         )
         self.table = tf.lookup.StaticHashTable(lines, 2)
-        self.embeddings = tf.Variable(np.arange(12.0, dtype=np.float32).reshape(3, 4) - 6, name="embeddings")
+        self.embeddings = tf.Variable(
+            np.arange(12.0, dtype=np.float32).reshape(3, 4) - 6, name="embeddings"
+        )
         self.head = tf.Variable(np.eye(4, dtype=np.float32) * 2, name="head")
 
     @tf.function(input_signature=[tf.TensorSpec([None], tf.string)])
@@ -184,7 +220,10 @@ def text(tmp_path_factory: pytest.TempPathFactory) -> Path:
     keras.utils.set_random_seed(0)
     vectors = keras.layers.TextVectorization(output_sequence_length=3, vocabulary=["a", "b"])
     lookup = keras.layers.StringLookup(vocabulary=["x", "y"], output_mode="one_hot")
-    words, kind = keras.Input((1,), dtype="string", name="words"), keras.Input((1,), dtype="string", name="kind")
+    words, kind = (
+        keras.Input((1,), dtype="string", name="words"),
+        keras.Input((1,), dtype="string", name="kind"),
+    )
     hidden = keras.layers.Flatten()(keras.layers.Embedding(4, 2)(vectors(words)))
     joined = keras.layers.Concatenate()([hidden, lookup(kind)])
     outputs = keras.layers.Dense(2, activation="relu", name="out")(joined)
@@ -195,7 +234,9 @@ def text(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def tf1(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A SavedModel of TensorFlow 1: a table from an asset file, two signatures, one of them a classification."""
+    """A SavedModel of TensorFlow 1: a table from an asset file, two signatures, one of them a
+    classification.
+    """
     folder = tmp_path_factory.mktemp("v1")
     (folder / "vocabulary.txt").write_text("a\nb\n")
     with tf.Graph().as_default() as graph, v1.Session(graph=graph) as session:
@@ -203,18 +244,30 @@ def tf1(tmp_path_factory: pytest.TempPathFactory) -> Path:
         path = tf.constant(str(folder / "vocabulary.txt"), name="path")
         graph.add_to_collection(v1.GraphKeys.ASSET_FILEPATHS, path)
         lines = tf.lookup.TextFileInitializer(
-            path, tf.string, tf.lookup.TextFileIndex.WHOLE_LINE, tf.int64, tf.lookup.TextFileIndex.LINE_NUMBER
+            path,
+            tf.string,
+            tf.lookup.TextFileIndex.WHOLE_LINE,
+            tf.int64,
+            tf.lookup.TextFileIndex.LINE_NUMBER,
         )
         table = tf.lookup.StaticHashTable(lines, 2)
-        w = v1.get_variable("w", initializer=np.arange(-3.0, 3.0, dtype=np.float32).reshape(3, 2), use_resource=False)
+        w = v1.get_variable(
+            "w",
+            initializer=np.arange(-3.0, 3.0, dtype=np.float32).reshape(3, 2),
+            use_resource=False,
+        )
         ids = tf.identity(table.lookup(words), name="ids")
         logits = tf.identity(tf.nn.relu(tf.gather(w, ids), name="relu"), name="logits")
         session.run([v1.global_variables_initializer(), v1.tables_initializer()])
         build = v1.saved_model.build_signature_def
         info = v1.saved_model.build_tensor_info
         signatures = {
-            "serving_default": build({"words": info(words)}, {"logits": info(logits)}, "tensorflow/serving/predict"),
-            "classify": build({"inputs": info(words)}, {"scores": info(logits)}, "tensorflow/serving/classify"),
+            "serving_default": build(
+                {"words": info(words)}, {"logits": info(logits)}, "tensorflow/serving/predict"
+            ),
+            "classify": build(
+                {"inputs": info(words)}, {"scores": info(logits)}, "tensorflow/serving/classify"
+            ),
         }
         builder = v1.saved_model.Builder(str(folder / "sm"))
         assets = graph.get_collection(v1.GraphKeys.ASSET_FILEPATHS)
@@ -228,7 +281,9 @@ def tf1(tmp_path_factory: pytest.TempPathFactory) -> Path:
 # Edits in a body
 
 
-def test_a_bypass_in_a_keras_export_keeps_all_but_the_function_that_was_edited(exported: Path, tmp_path: Path) -> None:
+def test_a_bypass_in_a_keras_export_keeps_all_but_the_function_that_was_edited(
+    exported: Path, tmp_path: Path
+) -> None:
     editor = tgw.edit(exported)
     editor.bypass(editor.find("type:Relu").ops[0])
     wanted = editor.to_function()(keras_tensor=X)
@@ -248,7 +303,9 @@ def test_a_bypass_in_a_keras_export_keeps_all_but_the_function_that_was_edited(e
 
 
 @pytest.mark.parametrize("edited", [False, True])
-@pytest.mark.parametrize("levels", [None, 1, 0], ids=["where it was opened", "one level up", "the graph"])
+@pytest.mark.parametrize(
+    "levels", [None, 1, 0], ids=["where it was opened", "one level up", "the graph"]
+)
 def test_a_model_is_saved_as_a_whole_from_each_level_above_where_it_was_opened(
     exported: Path, tmp_path: Path, levels: int | None, edited: bool
 ) -> None:
@@ -263,14 +320,18 @@ def test_a_model_is_saved_as_a_whole_from_each_level_above_where_it_was_opened(
     assert editor.source.notices == ()
     check_identity(exported, tmp_path / "new")
     for name in ("serve", "serving_default"):
-        assert np.allclose(call(tmp_path / "new", name, keras_tensor=X)["output_0"], wanted, atol=1e-6)
+        assert np.allclose(
+            call(tmp_path / "new", name, keras_tensor=X)["output_0"], wanted, atol=1e-6
+        )
     assert np.allclose(tf.saved_model.load(str(tmp_path / "new")).serve(X), wanted, atol=1e-6)
     if not edited:
         model = (tmp_path / "new" / "saved_model.pb").read_bytes()
         assert model == (exported / "saved_model.pb").read_bytes()
 
 
-def test_an_edit_of_one_of_two_calls_is_for_that_signature_alone(exported: Path, tmp_path: Path) -> None:
+def test_an_edit_of_one_of_two_calls_is_for_that_signature_alone(
+    exported: Path, tmp_path: Path
+) -> None:
     editor = tgw.edit(exported)
     editor.view.leave(1)
     editor.view.enter("StatefulPartitionedCall")
@@ -283,7 +344,9 @@ def test_an_edit_of_one_of_two_calls_is_for_that_signature_alone(exported: Path,
     assert np.array_equal(call(tmp_path / "new", "serve", keras_tensor=X)["output_0"], unedited)
 
 
-def test_edits_of_a_function_that_two_signatures_call_are_undone_and_made_again(exported: Path, tmp_path: Path) -> None:
+def test_edits_of_a_function_that_two_signatures_call_are_undone_and_made_again(
+    exported: Path, tmp_path: Path
+) -> None:
     editor = tgw.edit(exported)
     editor.bypass(editor.find("type:Relu").ops[0])
     edits = editor.history.records()
@@ -291,14 +354,18 @@ def test_edits_of_a_function_that_two_signatures_call_are_undone_and_made_again(
     assert "everywhere" not in code
     editor.undo()
     editor.save(tmp_path / "undone/")
-    assert (tmp_path / "undone/saved_model.pb").read_bytes() == (exported / "saved_model.pb").read_bytes()
+    assert (tmp_path / "undone/saved_model.pb").read_bytes() == (
+        exported / "saved_model.pb"
+    ).read_bytes()
     editor.redo()
     again = tgw.edit(exported)
     again.history.replay(edits)
     archived = tgw.edit(bytes(editor))
     for number, each in enumerate((editor, again, archived)):
         each.view.leave(0)
-        runs = [each.session.run(s.outputs[0][1], {s.inputs[0][1]: X}) for s in each.signatures.values()]
+        runs = [
+            each.session.run(s.outputs[0][1], {s.inputs[0][1]: X}) for s in each.signatures.values()
+        ]
         assert len(runs) == 2, number
         assert np.array_equal(*runs)
         assert not np.allclose(runs[0], call(exported, "serve", keras_tensor=X)["output_0"])
@@ -319,7 +386,9 @@ def test_two_signatures_of_one_function_and_a_third_that_is_another(tmp_path: Pa
     assert call(tmp_path / "new", "third", x=x, k=np.float32(2))["z"].tolist() == [[5.0, 5.0]]
 
 
-def test_a_keras_layer_of_the_edited_export_gives_what_was_edited_and_trains(exported: Path, tmp_path: Path) -> None:
+def test_a_keras_layer_of_the_edited_export_gives_what_was_edited_and_trains(
+    exported: Path, tmp_path: Path
+) -> None:
     editor = tgw.edit(exported)
     editor.bypass(editor.find("type:Relu").ops[0])
     editor.save(tmp_path / "new/")
@@ -334,7 +403,9 @@ def test_a_keras_layer_of_the_edited_export_gives_what_was_edited_and_trains(exp
     assert all(gradient is not None for gradient in gradients)
 
 
-def test_what_calls_the_unedited_function_is_named_in_a_notice(exported: Path, tmp_path: Path) -> None:
+def test_what_calls_the_unedited_function_is_named_in_a_notice(
+    exported: Path, tmp_path: Path
+) -> None:
     editor = tgw.edit(exported)
     editor.view.leave(1)
     editor.view.enter("StatefulPartitionedCall")
@@ -343,12 +414,15 @@ def test_what_calls_the_unedited_function_is_named_in_a_notice(exported: Path, t
     editor.save(tmp_path / "new/")
     (notice,) = editor.source.notices
     assert notice == (
-        "'serve' of the saved object is unchanged, because a signature that was not edited calls it too; enter it "
+        "'serve' of the saved object is unchanged, because a signature that was not edited calls "
+        "it too; enter it "
         "by editor.view.enter(op, everywhere=True) to edit it for all calls."
     )
 
 
-def test_the_function_of_an_object_follows_the_only_signature_that_calls_it(several: Path, tmp_path: Path) -> None:
+def test_the_function_of_an_object_follows_the_only_signature_that_calls_it(
+    several: Path, tmp_path: Path
+) -> None:
     editor = tgw.edit(several, signature="f")
     editor.bypass(editor.find("type:Relu").ops[0])
     editor.save(tmp_path / "new/")
@@ -360,14 +434,19 @@ def test_the_function_of_an_object_follows_the_only_signature_that_calls_it(seve
     assert call(tmp_path / "new", "g", x=x, k=np.float32(2))["z"].tolist() == [[5.0, 5.0]]
     assert loaded.g(x, 2.0)["u"].numpy().tolist() == [[1.0, 1.0]]
     structure = loaded.h(tf.constant([1.0, 1.0]))
-    assert [structure[0].numpy().tolist(), structure[1][0].numpy().tolist()] == [[4.0, 4.0], [1.0, -2.0]]
+    assert [structure[0].numpy().tolist(), structure[1][0].numpy().tolist()] == [
+        [4.0, 4.0],
+        [1.0, -2.0],
+    ]
     assert [(v.name, v.trainable) for v in (loaded.v, loaded.w)] == [("v:0", True), ("w:0", False)]
     was, now = functions(several), functions(tmp_path / "new")
     assert len([name for name in was if now[name] != was[name]]) == 1
     assert now.keys() == was.keys()
 
 
-def test_a_checkpoint_of_the_old_model_loads_into_the_edited_one(several: Path, tmp_path: Path) -> None:
+def test_a_checkpoint_of_the_old_model_loads_into_the_edited_one(
+    several: Path, tmp_path: Path
+) -> None:
     module = Several()
     module.v.assign([10.0, -10.0])
     path = tf.train.Checkpoint(module).save(str(tmp_path / "trained"))
@@ -394,7 +473,9 @@ def test_an_edit_in_one_of_three_signatures_of_a_hub_module(hub: Path, tmp_path:
     assert loaded.default(tf.constant(["b"]))["default"].numpy().max() > 1
     was, now = functions(hub), functions(tmp_path / "new")
     assert now.keys() == was.keys()
-    assert [name.rpartition("_")[0] for name in was if now[name] != was[name]] == ["__inference_default"]
+    assert [name.rpartition("_")[0] for name in was if now[name] != was[name]] == [
+        "__inference_default"
+    ]
 
 
 def test_tables_and_vocabularies_of_a_keras_text_model(text: Path, tmp_path: Path) -> None:
@@ -402,13 +483,20 @@ def test_tables_and_vocabularies_of_a_keras_text_model(text: Path, tmp_path: Pat
     editor.bypass(editor.find("type:Relu").ops[0])
     editor.save(tmp_path / "new/")
     check_identity(text, tmp_path / "new")
-    feeds = {"words": np.array([[b"a b"], [b"c"]], object), "kind": np.array([[b"x"], [b"y"]], object)}
-    was, now = (call(folder, "serving_default", **feeds)["output_0"] for folder in (text, tmp_path / "new"))
+    feeds = {
+        "words": np.array([[b"a b"], [b"c"]], object),
+        "kind": np.array([[b"x"], [b"y"]], object),
+    }
+    was, now = (
+        call(folder, "serving_default", **feeds)["output_0"] for folder in (text, tmp_path / "new")
+    )
     assert np.allclose(np.maximum(now, 0), was, atol=1e-6)
     assert (now < 0).any()
 
 
-def test_a_model_that_was_saved_can_be_edited_and_saved_again(several: Path, tmp_path: Path) -> None:
+def test_a_model_that_was_saved_can_be_edited_and_saved_again(
+    several: Path, tmp_path: Path
+) -> None:
     editor = tgw.edit(several, signature="f")
     editor.bypass(editor.find("type:Relu").ops[0])
     editor.save(tmp_path / "first/")
@@ -424,10 +512,14 @@ def test_a_model_that_was_saved_can_be_edited_and_saved_again(several: Path, tmp
 # Edits at the root
 
 
-def test_an_insert_at_the_root_is_in_the_signature_that_both_loaders_call(several: Path, tmp_path: Path) -> None:
+def test_an_insert_at_the_root_is_in_the_signature_that_both_loaders_call(
+    several: Path, tmp_path: Path
+) -> None:
     editor = tgw.edit(several, signature="g")
     editor.view.leave(0)
-    (output,) = (tensor for key, tensor in tuple(editor.signatures.values())[1].outputs if key == "z")
+    (output,) = (
+        tensor for key, tensor in tuple(editor.signatures.values())[1].outputs if key == "z"
+    )
     editor.insert(output, tf.negative)
     editor.save(tmp_path / "new/")
     check_identity(several, tmp_path / "new")
@@ -472,18 +564,26 @@ def test_values_that_were_changed_in_the_session_are_saved_under_their_old_names
     session.run(assign)
     editor.save(tmp_path / "new/")
     check_identity(exported, tmp_path / "new")
-    before, after = (call(f, "serve", keras_tensor=X)["output_0"] for f in (exported, tmp_path / "new"))
+    before, after = (
+        call(f, "serve", keras_tensor=X)["output_0"] for f in (exported, tmp_path / "new")
+    )
     assert np.allclose(after - before, placeholder, atol=1e-5)
     loaded = tf.saved_model.load(str(tmp_path / "new"))
     assert any(np.array_equal(variable, placeholder) for variable in loaded.variables)
 
 
-def test_an_edit_of_a_tensorflow_1_saved_model_keeps_methods_tables_and_files(tf1: Path, tmp_path: Path) -> None:
+def test_an_edit_of_a_tensorflow_1_saved_model_keeps_methods_tables_and_files(
+    tf1: Path, tmp_path: Path
+) -> None:
     editor = tgw.edit(tf1)
     editor.bypass("relu")
     editor.save(tmp_path / "new/")
     check_identity(tf1, tmp_path / "new")
-    assert call(tmp_path / "new", "classify", inputs=WORDS)["scores"].tolist() == [[-1, 0], [-3, -2], [1, 2]]
+    assert call(tmp_path / "new", "classify", inputs=WORDS)["scores"].tolist() == [
+        [-1, 0],
+        [-3, -2],
+        [1, 2],
+    ]
     was, now = graph_of(tf1), graph_of(tmp_path / "new")
     assert now.saver_def == was.saver_def
     assert now.collection_def.keys() == was.collection_def.keys()
@@ -525,7 +625,9 @@ def test_a_sparse_input_of_tensorflow_1_is_still_one(tmp_path: Path) -> None:
     editor = tgw.edit(tmp_path / "sm")
     editor.bypass("abs")
     editor.save(tmp_path / "edited/")
-    was, now = (graph_of(tmp_path / name).signature_def["serving_default"] for name in ("sm", "edited"))
+    was, now = (
+        graph_of(tmp_path / name).signature_def["serving_default"] for name in ("sm", "edited")
+    )
     assert now.inputs["x"].coo_sparse == was.inputs["x"].coo_sparse
     editor.freeze()
     editor.save(tmp_path / "frozen/")
@@ -540,7 +642,9 @@ def test_a_graph_with_other_tags_keeps_them(tmp_path: Path) -> None:
         session.run(v1.global_variables_initializer())
         builder = v1.saved_model.Builder(str(tmp_path / "sm"))
         signature = v1.saved_model.predict_signature_def({"x": x}, {"y": y})
-        builder.add_meta_graph_and_variables(session, ["serve", "gpu"], {"serving_default": signature})
+        builder.add_meta_graph_and_variables(
+            session, ["serve", "gpu"], {"serving_default": signature}
+        )
         builder.add_meta_graph(["train"])
         builder.save()
     editor = tgw.edit(tmp_path / "sm", tags=["serve", "gpu"])
@@ -565,7 +669,10 @@ def test_a_ragged_input_of_a_function_is_still_one(tmp_path: Path) -> None:
     loaded = tf.saved_model.load(str(tmp_path / "new"))
     given = tf.ragged.constant([[-1.0, -2.0], [3.0]])
     assert loaded.total(given)["total"].numpy().tolist() == [-6.0, 6.0]
-    assert graph_of(tmp_path / "new").signature_def["total"] == graph_of(tmp_path / "sm").signature_def["total"]
+    assert (
+        graph_of(tmp_path / "new").signature_def["total"]
+        == graph_of(tmp_path / "sm").signature_def["total"]
+    )
 
 
 def test_a_loop_of_tensorflow_1_that_is_removed_leaves_no_context_behind(tmp_path: Path) -> None:
@@ -574,7 +681,9 @@ def test_a_loop_of_tensorflow_1_that_is_removed_leaves_no_context_behind(tmp_pat
         try:
             x = v1.placeholder(tf.float32, [], name="x")
             w = v1.get_variable("w", initializer=2.0)
-            looped = v1.while_loop(lambda i, _: i < 3, lambda i, a: (i + 1, a * w), (0, x), name="loop")[1]
+            looped = v1.while_loop(
+                lambda i, _: i < 3, lambda i, a: (i + 1, a * w), (0, x), name="loop"
+            )[1]
         finally:
             v1.enable_control_flow_v2()
         y = tf.identity(tf.abs(looped, name="abs"), name="y")
@@ -605,24 +714,30 @@ def test_strip_at_the_root_keeps_every_signature(exported: Path, hub: Path, tmp_
         assert editor.source.notices == ()
         check_identity(folder, tmp_path / folder.name)
     assert np.array_equal(
-        call(tmp_path / "exp", "serve", keras_tensor=X)["output_0"], call(exported, "serve", keras_tensor=X)["output_0"]
+        call(tmp_path / "exp", "serve", keras_tensor=X)["output_0"],
+        call(exported, "serve", keras_tensor=X)["output_0"],
     )
     for name in ("default", "embed", "tokenize"):
         got, wanted = call(tmp_path / "hub", name, words=WORDS), call(hub, name, words=WORDS)
         assert all(np.array_equal(got[key], wanted[key]) for key in wanted)
 
 
-def test_strip_for_one_signature_says_that_the_others_are_not_kept(hub: Path, tmp_path: Path) -> None:
+def test_strip_for_one_signature_says_that_the_others_are_not_kept(
+    hub: Path, tmp_path: Path
+) -> None:
     editor = tgw.edit(hub, signature="embed")
     editor.view.leave(0)
     (output,) = (
-        tensor for _, tensor in next(s for s in tuple(editor.signatures.values()) if s.name == "embed").outputs
+        tensor
+        for _, tensor in next(
+            s for s in tuple(editor.signatures.values()) if s.name == "embed"
+        ).outputs
     )
     report = editor.passes.strip_training(output)
     (note,) = report.notes
     assert (
-        note
-        == "Signatures that lost inputs or outputs are in no file that is saved from here: 'default' and 'tokenize'."
+        note == "Signatures that lost inputs or outputs are in no file that is saved from here: "
+        "'default' and 'tokenize'."
     )
     editor.save(tmp_path / "new/")
     loaded = tf.saved_model.load(str(tmp_path / "new"))
@@ -632,9 +747,12 @@ def test_strip_for_one_signature_says_that_the_others_are_not_kept(hub: Path, tm
         ["__saved_model_init_op", "embed"],
     )
     assert np.array_equal(
-        call(tmp_path / "new", "embed", words=WORDS)["embedding"], call(hub, "embed", words=WORDS)["embedding"]
+        call(tmp_path / "new", "embed", words=WORDS)["embedding"],
+        call(hub, "embed", words=WORDS)["embedding"],
     )
-    assert loaded.tokenize(tf.constant(["b"]))["ids"].numpy().tolist() == [1]  # an object's function, as it was
+    assert loaded.tokenize(tf.constant(["b"]))["ids"].numpy().tolist() == [
+        1
+    ]  # an object's function, as it was
     editor.undo()
     assert len(tuple(editor.signatures.values())) == 3
 
@@ -662,7 +780,9 @@ def test_freeze_at_the_root_keeps_every_signature_and_the_objects(
             assert not tf.saved_model.load(str(new)).signatures[name].variables
         again = tgw.edit(new, signature=next(iter(signatures)))
         again.view.leave(0)
-        assert [signature.name for signature in tuple(again.signatures.values())] == list(signatures)
+        assert [signature.name for signature in tuple(again.signatures.values())] == list(
+            signatures
+        )
         again.passes.strip_training()
         again.save(tmp_path / f"{folder.name}_again")
         check_identity(folder, tmp_path / f"{folder.name}_again")
@@ -676,7 +796,9 @@ def test_a_frozen_model_has_the_values_of_the_session_in_its_constants_and_in_it
 ) -> None:
     editor = tgw.edit(several, signature="f")
     editor.view.leave(0)
-    variable = next(op for op in editor.find("type:VarHandleOp").ops if op in editor.find("is:trainable"))
+    variable = next(
+        op for op in editor.find("type:VarHandleOp").ops if op in editor.find("is:trainable")
+    )
     with editor.graph.as_default():
         editor.session.run(tf.raw_ops.AssignVariableOp(
             resource=editor.graph.get_tensor_by_name(f"{variable}:0"), value=[5.0, 6.0]
@@ -693,9 +815,14 @@ def test_freeze_for_one_signature_keeps_the_objects_and_says_which_signature_is_
 ) -> None:
     editor = tgw.edit(several, signature="f")
     editor.view.leave(0)
-    (output,) = (tensor for _, tensor in next(s for s in tuple(editor.signatures.values()) if s.name == "f").outputs)
+    (output,) = (
+        tensor
+        for _, tensor in next(s for s in tuple(editor.signatures.values()) if s.name == "f").outputs
+    )
     report = editor.freeze(output)
-    assert report.notes == ("Signatures that lost inputs or outputs are in no file that is saved from here: 'g'.",)
+    assert report.notes == (
+        "Signatures that lost inputs or outputs are in no file that is saved from here: 'g'.",
+    )
     editor.save(tmp_path / "new/")
     loaded = tf.saved_model.load(str(tmp_path / "new"))
     assert list(loaded.signatures) == ["f"]
@@ -705,13 +832,25 @@ def test_freeze_for_one_signature_keeps_the_objects_and_says_which_signature_is_
     assert loaded.g(x, 2.0)["z"].numpy().tolist() == [[5.0, 5.0]]
 
 
-def test_freeze_of_a_tensorflow_1_saved_model_keeps_both_signatures(tf1: Path, tmp_path: Path) -> None:
+def test_freeze_of_a_tensorflow_1_saved_model_keeps_both_signatures(
+    tf1: Path, tmp_path: Path
+) -> None:
     editor = tgw.edit(tf1)
     editor.freeze()
-    assert [signature.name for signature in tuple(editor.signatures.values())] == ["classify", "serving_default"]
+    assert [signature.name for signature in tuple(editor.signatures.values())] == [
+        "classify",
+        "serving_default",
+    ]
     editor.save(tmp_path / "new/")
-    assert call(tmp_path / "new", "classify", inputs=WORDS)["scores"].tolist() == [[0, 0], [0, 0], [1, 2]]
-    assert graph_of(tmp_path / "new").signature_def["classify"].method_name == "tensorflow/serving/classify"
+    assert call(tmp_path / "new", "classify", inputs=WORDS)["scores"].tolist() == [
+        [0, 0],
+        [0, 0],
+        [1, 2],
+    ]
+    assert (
+        graph_of(tmp_path / "new").signature_def["classify"].method_name
+        == "tensorflow/serving/classify"
+    )
 
 
 def test_a_renamed_key_is_the_argument_of_both_loaders(several: Path, tmp_path: Path) -> None:
@@ -722,7 +861,10 @@ def test_a_renamed_key_is_the_argument_of_both_loaders(several: Path, tmp_path: 
     editor.save(tmp_path / "new/")
     x = np.array([[1.0, 1.0]], np.float32)
     got = call(tmp_path / "new", "g", zebra=x, k=np.float32(2))
-    assert {key: value.tolist() for key, value in got.items()} == {"z": [[5.0, 5.0]], "again": [[1.0, 1.0]]}
+    assert {key: value.tolist() for key, value in got.items()} == {
+        "z": [[5.0, 5.0]],
+        "again": [[1.0, 1.0]],
+    }
 
 
 def test_an_edit_that_changes_the_shape_of_an_output(several: Path, tmp_path: Path) -> None:
@@ -739,7 +881,9 @@ def test_an_edit_that_changes_the_shape_of_an_output(several: Path, tmp_path: Pa
     assert len(graph_of(tmp_path / "new").signature_def["f"].outputs["y"].tensor_shape.dim) == 1
 
 
-def test_a_clone_with_new_variables_is_saved_with_all_signatures(several: Path, tmp_path: Path) -> None:
+def test_a_clone_with_new_variables_is_saved_with_all_signatures(
+    several: Path, tmp_path: Path
+) -> None:
     editor = tgw.edit(several, signature="f")
     editor.view.leave(0)
     signature = next(iter(editor.signatures.values()))
@@ -754,7 +898,9 @@ def test_a_clone_with_new_variables_is_saved_with_all_signatures(several: Path, 
 
 
 @pytest.mark.parametrize("depth", [0, 1, 2])
-def test_the_difference_of_one_bypass_is_one_bypass_at_every_depth(exported: Path, tmp_path: Path, depth: int) -> None:
+def test_the_difference_of_one_bypass_is_one_bypass_at_every_depth(
+    exported: Path, tmp_path: Path, depth: int
+) -> None:
     editor = tgw.edit(exported)
     editor.bypass(editor.find("type:Relu").ops[0])
     editor.save(tmp_path / "new/")
@@ -763,7 +909,10 @@ def test_the_difference_of_one_bypass_is_one_bypass_at_every_depth(exported: Pat
     old.view.leave(depth)
     found = new.diff(old)
     assert len(found) == 1
-    here = [*found.changed, *(change for inside in found.inside for change in inside.difference.changed)]
+    here = [
+        *found.changed,
+        *(change for inside in found.inside for change in inside.difference.changed),
+    ]
     assert [detail.what for change in here for detail in change.details] == ["input 0"]
     assert not found.added
     assert not found.removed
@@ -822,7 +971,9 @@ def test_a_model_with_an_op_that_tensorflow_does_not_know_is_edited_and_saved_wi
     assert [name.rpartition("_")[0] for name in was if now[name] != was[name]] == ["__inference_g"]
 
 
-def test_an_edit_of_a_body_that_reads_an_unknown_op_is_refused_in_one_sentence(several: Path, tmp_path: Path) -> None:
+def test_an_edit_of_a_body_that_reads_an_unknown_op_is_refused_in_one_sentence(
+    several: Path, tmp_path: Path
+) -> None:
     shutil.copytree(several, tmp_path / "custom")
     model = saved_model_pb2.SavedModel.FromString((several / "saved_model.pb").read_bytes())
     for function in model.meta_graphs[0].graph_def.library.function:
@@ -842,7 +993,9 @@ def test_an_edit_of_a_body_that_reads_an_unknown_op_is_refused_in_one_sentence(s
     assert not (tmp_path / "new").exists()
 
 
-def test_a_folder_without_its_variables_is_refused_in_one_sentence(several: Path, tmp_path: Path) -> None:
+def test_a_folder_without_its_variables_is_refused_in_one_sentence(
+    several: Path, tmp_path: Path
+) -> None:
     shutil.copytree(several, tmp_path / "broken")
     (tmp_path / "broken/variables/variables.index").unlink()
     editor = tgw.edit(tmp_path / "broken", signature="f")

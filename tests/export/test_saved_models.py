@@ -1,4 +1,6 @@
-"""SavedModels: the signatures asked for, with values, tables and files; both loaders give the graph's own numbers."""
+"""SavedModels: the signatures asked for, with values, tables and files; both loaders give the
+graph's own numbers.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +47,10 @@ def both(folder: Path, feeds: dict[str, Any], name: str = "serving_default") -> 
 def test_several_signatures_under_the_names_asked_for(
     editor: GraphEditor, session: v1.Session, batch: np.ndarray, tmp_path: Path
 ) -> None:
-    ends = {"serving_default": ("x", "net/logits"), "embed": ({"image": "x:0"}, {"embedding": "net/one/out:0"})}
+    ends = {
+        "serving_default": ("x", "net/logits"),
+        "embed": ({"image": "x:0"}, {"embedding": "net/one/out:0"}),
+    }
     editor.save(tmp_path / "sm", signatures=ends)
     hidden, logits = session.run(["net/one/out:0", "net/logits:0"], {"x:0": batch})
     assert np.array_equal(both(tmp_path / "sm", {"image": batch}, "embed")["embedding"], hidden)
@@ -57,7 +62,10 @@ def test_a_signature_that_takes_what_another_computes(
 ) -> None:
     editor.save(
         tmp_path / "sm",
-        signatures={"whole": ("x", "net/logits"), "head": ({"h": "net/one/out"}, {"y": "net/logits"})},
+        signatures={
+            "whole": ("x", "net/logits"),
+            "head": ({"h": "net/one/out"}, {"y": "net/logits"}),
+        },
     )
     hidden, logits = session.run(["net/one/out:0", "net/logits:0"], {"x:0": batch})
     assert np.array_equal(both(tmp_path / "sm", {"h": hidden}, "head")["y"], logits)
@@ -65,10 +73,16 @@ def test_a_signature_that_takes_what_another_computes(
 
 
 def test_keys_and_their_order_are_those_given(editor: GraphEditor) -> None:
-    (signature,) = requested_signatures(editor._core, {"b": "x"}, {"z": "net/logits", "a": "net/one/out"}, None)
-    assert signature == Signature("serving_default", (("b", "x:0"),), (("z", "net/logits:0"), ("a", "net/one/out:0")))
+    (signature,) = requested_signatures(
+        editor._core, {"b": "x"}, {"z": "net/logits", "a": "net/one/out"}, None
+    )
+    assert signature == Signature(
+        "serving_default", (("b", "x:0"),), (("z", "net/logits:0"), ("a", "net/one/out:0"))
+    )
     assert requested_signatures(editor._core, None, None, [signature]) == (signature,)
-    assert [s.name for s in requested_signatures(editor._core, None, None, {"one": signature})] == ["one"]
+    assert [s.name for s in requested_signatures(editor._core, None, None, {"one": signature})] == [
+        "one"
+    ]
 
 
 def test_ops_of_one_last_name_get_numbered_keys(diamond: tf.Graph, tmp_path: Path) -> None:
@@ -76,7 +90,10 @@ def test_ops_of_one_last_name_get_numbered_keys(diamond: tf.Graph, tmp_path: Pat
         tf.identity(diamond.get_tensor_by_name("left:0"), name="again/join")
     tgw.edit(diamond).save(tmp_path / "sm", ["x", "other"], ["join", "again/join"])
     given = {"x": np.array([2.0, -1], np.float32), "other": np.float32(3)}
-    assert {k: v.tolist() for k, v in both(tmp_path / "sm", given).items()} == {"join": [20, -9], "join_1": [2, 0]}
+    assert {k: v.tolist() for k, v in both(tmp_path / "sm", given).items()} == {
+        "join": [20, -9],
+        "join_1": [2, 0],
+    }
 
 
 def test_every_output_of_an_op_is_one(tmp_path: Path) -> None:
@@ -99,7 +116,9 @@ def test_a_model_without_inputs_and_one_that_gives_a_reference_variable(tmp_path
     assert both(tmp_path / "sm", {})["w"].tolist() == [1, 2]
 
 
-def test_what_was_opened_is_written_under_its_own_signatures(tf2_saved_model: Path, tmp_path: Path) -> None:
+def test_what_was_opened_is_written_under_its_own_signatures(
+    tf2_saved_model: Path, tmp_path: Path
+) -> None:
     editor = tgw.edit(tf2_saved_model)
     editor.view.leave(0)
     editor.save(tmp_path / "sm")
@@ -138,7 +157,10 @@ def test_a_vocabulary_goes_along_wherever_the_model_goes(tmp_path: Path) -> None
     tgw.edit(tmp_path / "moved").save(tmp_path / "second")
     shutil.rmtree(tmp_path / "moved")
     assert both(tmp_path / "second", {"x": texts})["y"].tolist() == [1, -1]
-    with pytest.raises(GraphEditError, match=r"names the file '.*words', which a table is filled from, and it is not"):
+    with pytest.raises(
+        GraphEditError,
+        match=r"names the file '.*words', which a table is filled from, and it is not",
+    ):
         tgw.edit(graph).save(tmp_path / "third", "x", "y")
 
 
@@ -159,13 +181,19 @@ def test_a_table_that_a_placeholder_fills_is_refused(tmp_path: Path) -> None:
     graph = tf.Graph()
     with graph.as_default():
         x = v1.placeholder(tf.string, [None], name="x")
-        pairs = tf.lookup.KeyValueTensorInitializer(v1.placeholder(tf.string, [1], name="keys"), tf.constant([1]))
+        pairs = tf.lookup.KeyValueTensorInitializer(
+            v1.placeholder(tf.string, [1], name="keys"), tf.constant([1])
+        )
         tf.identity(tf.lookup.StaticHashTable(pairs, -1).lookup(x), name="y")
-    with pytest.raises(GraphEditError, match="which fills a table or an iterator, needs placeholder 'keys'"):
+    with pytest.raises(
+        GraphEditError, match="which fills a table or an iterator, needs placeholder 'keys'"
+    ):
         tgw.edit(graph).save(tmp_path / "sm", "x", "y")
 
 
-def test_v1_loops_and_conditionals_run_in_both_loaders_and_can_be_differentiated_again(tmp_path: Path) -> None:
+def test_v1_loops_and_conditionals_run_in_both_loaders_and_can_be_differentiated_again(
+    tmp_path: Path,
+) -> None:
     graph = tf.Graph()
     with graph.as_default():
         v1.disable_control_flow_v2()
@@ -179,7 +207,9 @@ def test_v1_loops_and_conditionals_run_in_both_loaders_and_can_be_differentiated
     assert both(tmp_path / "sm", {"x": np.float32(1)})["y"] == 10
     with v1.Session(graph=tf.Graph()) as session:
         v1.saved_model.load(session, ["serve"], str(tmp_path / "sm"))
-        (gradient,) = tf.gradients(session.graph.get_tensor_by_name("y:0"), session.graph.get_tensor_by_name("x:0"))
+        (gradient,) = tf.gradients(
+            session.graph.get_tensor_by_name("y:0"), session.graph.get_tensor_by_name("x:0")
+        )
         assert session.run(gradient, {"x:0": 1.0}) == 8
 
 
@@ -205,7 +235,9 @@ def test_partitioned_variables_and_local_ones(tmp_path: Path) -> None:
             "w", [6, 2], initializer=v1.random_normal_initializer(seed=1), use_resource=False,
             partitioner=v1.fixed_size_partitioner(3),
         )  # fmt: skip
-        scale = v1.get_variable("scale", initializer=3.0, collections=[v1.GraphKeys.LOCAL_VARIABLES])
+        scale = v1.get_variable(
+            "scale", initializer=3.0, collections=[v1.GraphKeys.LOCAL_VARIABLES]
+        )
         tf.multiply(tf.nn.embedding_lookup(parts, x), scale, name="y")
         init = v1.local_variables_initializer()
     with initialised(graph) as session:
@@ -228,9 +260,17 @@ def test_collections_of_the_part_go_along(shared_weights: tf.Graph, tmp_path: Pa
     [
         ({"a": ("x", ())}, GraphEditError, "Signature 'a' has no outputs"),
         ({"a": "x"}, GraphEditError, r"signatures\['a'\] is no pair of inputs and outputs"),
-        ({"a": ({"x": ["x", "net/logits"]}, "net/logits")}, GraphEditError, "'x': .* is no key with one tensor"),
+        (
+            {"a": ({"x": ["x", "net/logits"]}, "net/logits")},
+            GraphEditError,
+            "'x': .* is no key with one tensor",
+        ),
         ({"a": ({}, {"y": "nope"})}, UnknownName, "no op 'nope'"),
-        ({"a": ((), "net/logits")}, GraphEditError, "also need placeholder 'x'; add 'x:0' to the inputs"),
+        (
+            {"a": ((), "net/logits")},
+            GraphEditError,
+            "also need placeholder 'x'; add 'x:0' to the inputs",
+        ),
     ],
 )
 def test_what_is_no_signature_is_refused(
@@ -243,7 +283,9 @@ def test_what_is_no_signature_is_refused(
     assert not list(tmp_path.iterdir())
 
 
-def test_ends_that_no_one_can_call_are_refused_by_name(while_loop: tf.Graph, tmp_path: Path) -> None:
+def test_ends_that_no_one_can_call_are_refused_by_name(
+    while_loop: tf.Graph, tmp_path: Path
+) -> None:
     with while_loop.as_default():
         v1.get_variable("w", initializer=1.0, use_resource=True)
     editor = tgw.edit(while_loop)
@@ -261,7 +303,9 @@ def test_a_queue_is_refused_with_the_tensor_to_feed(tmp_path: Path) -> None:
         queue = v1.FIFOQueue(3, [tf.float32], shapes=[[]], name="q")
         tf.multiply(queue.dequeue(), 2.0, name="y")
     editor = tgw.edit(graph, session=v1.Session(graph=graph))
-    with pytest.raises(GraphEditError, match=r"The outputs need queue 'q'.*inputs=\['q_Dequeue:0'\]"):
+    with pytest.raises(
+        GraphEditError, match=r"The outputs need queue 'q'.*inputs=\['q_Dequeue:0'\]"
+    ):
         editor.save(tmp_path / "sm", outputs="y")
     editor.save(tmp_path / "sm", inputs={"v": "q_Dequeue"}, outputs="y")
     assert both(tmp_path / "sm", {"v": np.float32(4)})["y"] == 8
@@ -283,7 +327,9 @@ def difference_of(change: Callable[[Any], Any], monkeypatch: pytest.MonkeyPatch,
         class Opened:
             def __enter__(self) -> Any:
                 run = opened.__enter__()
-                return lambda signature, feeds: {key: change(value) for key, value in run(signature, feeds).items()}
+                return lambda signature, feeds: {
+                    key: change(value) for key, value in run(signature, feeds).items()
+                }
 
             def __exit__(self, *error: Any) -> Any:
                 return opened.__exit__(*error)
@@ -294,7 +340,8 @@ def difference_of(change: Callable[[Any], Any], monkeypatch: pytest.MonkeyPatch,
 
 
 @pytest.mark.parametrize(
-    ("way", "name"), [("_load_in_session", "compat.v1"), ("load_eagerly", r"tf\.saved_model\.load\)")]
+    ("way", "name"),
+    [("_load_in_session", "compat.v1"), ("load_eagerly", r"tf\.saved_model\.load\)")],
 )
 @pytest.mark.sample(2)
 def test_a_model_that_loads_to_other_numbers_is_not_written(
@@ -308,12 +355,16 @@ def test_a_model_that_loads_to_other_numbers_is_not_written(
     ) as e:
         editor.save(tmp_path / "sm", "x", "net/logits")
     assert e.value.ops == ("net/logits",)
-    assert {path: path.read_bytes() for path in (tmp_path / "sm").rglob("*") if path.is_file()} == old
+    assert {
+        path: path.read_bytes() for path in (tmp_path / "sm").rglob("*") if path.is_file()
+    } == old
     editor.save(tmp_path / "sm", "x", "net/logits", verify=False)
     assert list(both(tmp_path / "sm", {"x": ONES})) == ["logits"]
 
 
-def test_random_numbers_are_compared_by_what_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_random_numbers_are_compared_by_what_they_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     graph = tf.Graph()
     with graph.as_default():
         x = v1.placeholder(tf.float32, [None, 8], name="x")
@@ -331,7 +382,9 @@ def test_a_model_that_counts_its_calls_is_tried_from_the_beginning(tmp_path: Pat
         n = v1.get_variable("n", initializer=0.0, use_resource=True)
         tf.add(n.assign_add(1.0), x, name="y")
     with initialised(graph) as session:
-        tgw.edit(graph, session=session).save(tmp_path / "sm", signatures={"a": ("x", "y"), "b": ("x", "y")})
+        tgw.edit(graph, session=session).save(
+            tmp_path / "sm", signatures={"a": ("x", "y"), "b": ("x", "y")}
+        )
         assert session.run("n/Read/ReadVariableOp:0") == 0
     assert both(tmp_path / "sm", {"x": np.float32(10)}, "b")["y"] == 11
 
@@ -343,7 +396,9 @@ def test_the_person_s_own_feeds_are_tried(tmp_path: Path) -> None:
         with tf.control_dependencies([v1.assert_equal(tf.reduce_sum(x), 42.0)]):
             tf.identity(x, name="y")
     editor = tgw.edit(graph)
-    with pytest.warns(UserWarning, match=r"not run: signature 'serving_default' runs on no values .* give feeds="):
+    with pytest.warns(
+        UserWarning, match=r"not run: signature 'serving_default' runs on no values .* give feeds="
+    ):
         editor.save(tmp_path / "sm", "x", "y")
     assert editor.source.notices[0].startswith("What was written was loaded but not run")
     for key in ("x", "x:0", graph.get_tensor_by_name("x:0")):
@@ -360,7 +415,9 @@ def test_nobody_s_python_is_run_unasked(tmp_path: Path) -> None:
         x = v1.placeholder(tf.float32, [2], name="x")
         y = v1.py_func(lambda value: called.append(value) or value, [x], tf.float32)
         tf.identity(tf.ensure_shape(y, [2]), name="y")
-    with pytest.warns(UserWarning, match="op 'PyFunc' is of type PyFunc, which calls a Python function"):
+    with pytest.warns(
+        UserWarning, match="op 'PyFunc' is of type PyFunc, which calls a Python function"
+    ):
         tgw.edit(graph).save(tmp_path / "sm", "x", "y")
     assert not called
     tgw.edit(graph).save(tmp_path / "sm", "x", "y", feeds={"x": [1.0, 2.0]})
@@ -379,7 +436,9 @@ def test_saving_runs_nothing_in_the_person_s_session(tmp_path: Path) -> None:
         assert session.run("w:0") == 1
 
 
-def test_a_function_is_written_with_the_table_that_it_captured(affine: Affine, tmp_path: Path) -> None:
+def test_a_function_is_written_with_the_table_that_it_captured(
+    affine: Affine, tmp_path: Path
+) -> None:
     tgw.edit(affine.__call__).save(tmp_path / "sm")
     got = both(tmp_path / "sm", {"x": ONES})
     wanted = affine(tf.constant(ONES))
@@ -387,11 +446,17 @@ def test_a_function_is_written_with_the_table_that_it_captured(affine: Affine, t
     assert got["found"].tolist() == [1]
 
 
-def test_an_edited_keras_model_is_written_as_it_is_now(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    model = keras.Sequential([keras.Input([3]), keras.layers.Dense(4, activation="relu", name="first")])
+def test_an_edited_keras_model_is_written_as_it_is_now(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = keras.Sequential(
+        [keras.Input([3]), keras.layers.Dense(4, activation="relu", name="first")]
+    )
     editor = tgw.edit(model)
     relu = next(
-        name for name, kind in zip(editor._core.index.names, editor._core.index.types, strict=True) if kind == "Relu"
+        name
+        for name, kind in zip(editor._core.index.names, editor._core.index.types, strict=True)
+        if kind == "Relu"
     )
     editor.bypass(relu)
     editor.save(tmp_path / "sm")
@@ -427,7 +492,10 @@ def test_a_server_s_devices_do_not_keep_a_model_from_being_served(tmp_path: Path
         with tf.device("/job:worker/task:1"):
             tf.multiply(x, tf.constant(2.0, name="y/y"), name="y")
     for name, options in (("sm", {}), ("f.pb", {"frozen": True})):
-        with pytest.warns(UserWarning, match=r"leaves out on which machine op 'y/y' .* stands: '/job:worker/task:1'"):
+        with pytest.warns(
+            UserWarning,
+            match=r"leaves out on which machine op 'y/y' .* stands: '/job:worker/task:1'",
+        ):
             tgw.edit(graph).save(tmp_path / name, "x", "y", **options)
     assert both(tmp_path / "sm", {"x": np.float32(3)})["y"] == 6
     assert {node.device for node in tgw.edit(tmp_path / "f.pb")._core.index.nodes} == {""}
@@ -454,7 +522,9 @@ def test_iterators_start_anew_where_the_model_is_loaded(tmp_path: Path) -> None:
         initializable = v1.data.make_initializable_iterator(numbers)
         tf.multiply(initializable.get_next(), scale, name="y")
         tf.identity(v1.data.make_one_shot_iterator(numbers).get_next(), name="z")
-        fed = v1.data.make_initializable_iterator(numbers.skip(v1.placeholder(tf.int64, [], name="first")))
+        fed = v1.data.make_initializable_iterator(
+            numbers.skip(v1.placeholder(tf.int64, [], name="first"))
+        )
         tf.identity(fed.get_next(), name="w")
     with initialised(graph) as session:
         session.run(initializable.initializer)
@@ -462,9 +532,13 @@ def test_iterators_start_anew_where_the_model_is_loaded(tmp_path: Path) -> None:
         editor = tgw.edit(graph, session=session)
         editor.save(tmp_path / "sm", outputs="y")
         assert session.run("y:0") == 4
-        with pytest.raises(GraphEditError, match=r"need iterator 'IteratorV2_1'.*inputs=\['IteratorGetNext_2:0'\]"):
+        with pytest.raises(
+            GraphEditError, match=r"need iterator 'IteratorV2_1'.*inputs=\['IteratorGetNext_2:0'\]"
+        ):
             editor.save(tmp_path / "sm", outputs="w")
-        with pytest.raises(GraphEditError, match=r"through tf\.saved_model\.load: OneShotIteratorOp does not"):
+        with pytest.raises(
+            GraphEditError, match=r"through tf\.saved_model\.load: OneShotIteratorOp does not"
+        ):
             editor.save(tmp_path / "sm", outputs="z")
         with pytest.warns(UserWarning, match="keeps iterator"):
             assert editor.save(tmp_path / "f.pb", outputs="z", frozen=True).exists()
@@ -475,7 +549,9 @@ def test_iterators_start_anew_where_the_model_is_loaded(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("is_imported", [False, True])
 @pytest.mark.filterwarnings("ignore:TensorFlow cannot make an op another one:UserWarning")
-def test_a_signature_declares_the_dtypes_and_shapes_that_edits_gave_its_ends(tmp_path: Path, is_imported: bool) -> None:
+def test_a_signature_declares_the_dtypes_and_shapes_that_edits_gave_its_ends(
+    tmp_path: Path, is_imported: bool
+) -> None:
     """Servers check what they are sent against these; the tensors themselves say the same."""
     with tf.Graph().as_default(), v1.Session() as session:
         x = v1.placeholder(tf.float32, [None, 3], name="x")
@@ -492,7 +568,9 @@ def test_a_signature_declares_the_dtypes_and_shapes_that_edits_gave_its_ends(tmp
     for name, size, dtype in (("dtype", None, tf.int32), ("shape", 2, tf.int64)):
         assert both(tmp_path / name, {"x": ONES})["best"].dtype == dtype.as_numpy_dtype
         with v1.Session(graph=tf.Graph()) as session:
-            ends = v1.saved_model.load(session, ["serve"], str(tmp_path / name)).signature_def["serving_default"]
+            ends = v1.saved_model.load(session, ["serve"], str(tmp_path / name)).signature_def[
+                "serving_default"
+            ]
         assert tf.TensorShape(ends.inputs["x"].tensor_shape).as_list() == [size, 3]
         assert ends.outputs["best"].dtype == dtype.as_datatype_enum
 
@@ -500,9 +578,13 @@ def test_a_signature_declares_the_dtypes_and_shapes_that_edits_gave_its_ends(tmp
 def test_an_edit_of_the_graph_of_a_model_without_signatures_is_saved(tmp_path: Path) -> None:
     module = tf.Module()
     module.scale = tf.Variable(2.0)
-    module.table = tf.lookup.StaticHashTable(tf.lookup.KeyValueTensorInitializer([1, 2], [3.0, 4.0]), 0.0)
+    module.table = tf.lookup.StaticHashTable(
+        tf.lookup.KeyValueTensorInitializer([1, 2], [3.0, 4.0]), 0.0
+    )
     spec = tf.TensorSpec([2], tf.int32, name="x")
-    module.call = tf.function(lambda x: [(module.scale * module.table.lookup(x), x)], input_signature=[spec])
+    module.call = tf.function(
+        lambda x: [(module.scale * module.table.lookup(x), x)], input_signature=[spec]
+    )
     tf.saved_model.save(module, str(tmp_path / "before"))
     editor = tgw.edit(tmp_path / "before")
     assert not tuple(editor.signatures.values())
@@ -531,7 +613,9 @@ tgw.edit(graph, session=session).save("model/", inputs="x:0", outputs="y:0")
 
 def test_the_check_of_a_saved_model_writes_no_warnings_of_tensorflow(tmp_path: Path) -> None:
     # In a process of its own: TensorFlow writes some of its warnings once.
-    done = subprocess.run([sys.executable, "-c", SAVES], cwd=tmp_path, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", SAVES], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
     assert (tmp_path / "model").is_dir()
     assert "WARNING:tensorflow" not in done.stderr
 
@@ -558,14 +642,19 @@ def test_a_signature_that_an_edit_has_left_without_an_input_is_refused_until_it_
     editor = tgw.edit(doubled)
     editor.detach("size", inputs=False, names=["fed"])
     for verify in (True, False):
-        with pytest.raises(GraphEditError, match="'serving_default' also needs placeholder 'fed' now") as info:
+        with pytest.raises(
+            GraphEditError, match="'serving_default' also needs placeholder 'fed' now"
+        ) as info:
             editor.save(tmp_path / "sm", verify=verify)
     assert info.value.ops == ("fed",)
     assert not (tmp_path / "sm").exists()
 
     editor.signatures.remove("serving_default")
     editor.save(tmp_path / "less")
-    assert both(tmp_path / "less", {"x": np.float32([1, 2])}, "negative")["out"].tolist() == [-1, -2]
+    assert both(tmp_path / "less", {"x": np.float32([1, 2])}, "negative")["out"].tolist() == [
+        -1,
+        -2,
+    ]
     editor.signatures.add("serving_default", {"fed": "fed:0"}, {"out": "y:0"})
     editor.save(tmp_path / "sm")
     assert both(tmp_path / "sm", {"fed": np.float32([1, -2])})["out"].tolist() == [2, -4]
@@ -580,7 +669,9 @@ def test_a_signature_that_had_no_input_for_a_placeholder_before_is_saved_as_it_w
     path.write_bytes(model.SerializeToString())
     editor = tgw.edit(doubled)
     editor.rename("z", "minus")
-    with pytest.warns(UserWarning, match="What was written was not run: The outputs also need placeholder 'x'"):
+    with pytest.warns(
+        UserWarning, match="What was written was not run: The outputs also need placeholder 'x'"
+    ):
         editor.save(tmp_path / "sm")
     saved = saved_model_pb2.SavedModel.FromString((tmp_path / "sm" / "saved_model.pb").read_bytes())
     assert sorted(saved.meta_graphs[0].signature_def) == ["negative", "serving_default"]

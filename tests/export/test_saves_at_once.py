@@ -48,7 +48,8 @@ class Exporter:
             stdout=pipe,
             stderr=self._log,
             text=True,
-            env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "TF_CPP_MIN_LOG_LEVEL": "3"},
+            env=os.environ
+            | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "TF_CPP_MIN_LOG_LEVEL": "3"},
         )
         assert self._answer() == "ready"
 
@@ -104,8 +105,12 @@ def test_two_processes_export_to_one_path(tmp_path: Path, kind: str) -> None:
                 )
             codes = [exporter.code() for exporter in exporters]
             assert codes == [0, 0], "".join(exporter.errors()[-2_000:] for exporter in exporters)
-            names = {"m.meta": ["m.data-00000-of-00001", "m.index", "m.meta"]}.get(kind, [kind.strip("/")])
-            assert sorted(entry.name for entry in out.iterdir()) == names  # and nothing of the way there
+            names = {"m.meta": ["m.data-00000-of-00001", "m.index", "m.meta"]}.get(
+                kind, [kind.strip("/")]
+            )
+            assert (
+                sorted(entry.name for entry in out.iterdir()) == names
+            )  # and nothing of the way there
             if kind != "m.html":
                 assert tgw.edit(out / kind)._core.index.names
         assert not any("Traceback" in exporter.errors() for exporter in exporters)
@@ -120,7 +125,11 @@ def test_two_threads_save_to_one_path(tmp_path: Path, kind: str) -> None:
     editors[1].rename("net/logits", "net/scores")
 
     def save(editor: GraphEditor, out: Path) -> Path:
-        ends = {"inputs": ["x", "labels"], "outputs": {"b": "loss"}, "verify": False} if kind == "model/" else {}
+        ends = (
+            {"inputs": ["x", "labels"], "outputs": {"b": "loss"}, "verify": False}
+            if kind == "model/"
+            else {}
+        )
         return editor.save(f"{out}/{kind}", **ends)
 
     with ThreadPoolExecutor(2) as threads:
@@ -138,7 +147,11 @@ def written(text: str) -> Callable[[Path], None]:
 
     def write(new: Path) -> None:
         (new / "variables").mkdir(parents=True)
-        for name in ("saved_model.pb", "variables/variables.index", "variables/variables.data-00000-of-00001"):
+        for name in (
+            "saved_model.pb",
+            "variables/variables.index",
+            "variables/variables.data-00000-of-00001",
+        ):
             (new / name).write_text(text)
 
     return write
@@ -162,7 +175,9 @@ def test_a_folder_that_another_save_has_made_meanwhile_is_replaced_whole(tmp_pat
 def test_a_stage_that_another_save_takes_for_a_killed_one_s_is_made_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Another save looks for what killed ones have left, between the making of a stage and its lock."""
+    """Another save looks for what killed ones have left, between the making of a stage and its
+    lock.
+    """
     take, looks = writable._Lock.take, [0, 0]
 
     def late(lock: writable._Lock, seconds: float = 0.0) -> bool:

@@ -1,4 +1,6 @@
-"""A SavedModel with several graphs: saving edits the one that was opened, and keeps the others and their values."""
+"""A SavedModel with several graphs: saving edits the one that was opened, and keeps the others and
+their values.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,9 @@ def constants(tags: Sequence[str]) -> tuple[Any, Any]:
 def variables(tags: Sequence[str]) -> tuple[Any, Any]:
     """A weight and a bias that all graphs share."""
     del tags
-    weight = v1.get_variable("w", [3, 2], initializer=v1.constant_initializer(-0.5), use_resource=True)
+    weight = v1.get_variable(
+        "w", [3, 2], initializer=v1.constant_initializer(-0.5), use_resource=True
+    )
     return weight, v1.get_variable("b", [2], initializer=v1.ones_initializer(), use_resource=True)
 
 
@@ -52,7 +56,9 @@ def write(folder: Path, state: Callable[[Sequence[str]], tuple[Any, Any]] = vari
             total = tf.add(tf.matmul(x, weight), bias * (place + 1), name="sum")
             y = tf.nn.relu(total, name="y")
             session.run(v1.global_variables_initializer())
-            signatures = {"serving_default": v1.saved_model.predict_signature_def({"x": x}, {"y": y})}
+            signatures = {
+                "serving_default": v1.saved_model.predict_signature_def({"x": x}, {"y": y})
+            }
             if place == 0:
                 builder.add_meta_graph_and_variables(session, tags, signatures)
             else:
@@ -63,13 +69,17 @@ def write(folder: Path, state: Callable[[Sequence[str]], tuple[Any, Any]] = vari
 
 def graphs_of(folder: Path) -> list[Any]:
     """The MetaGraphDefs of a SavedModel."""
-    return list(saved_model_pb2.SavedModel.FromString((folder / "saved_model.pb").read_bytes()).meta_graphs)
+    return list(
+        saved_model_pb2.SavedModel.FromString((folder / "saved_model.pb").read_bytes()).meta_graphs
+    )
 
 
 def call(folder: Path, tags: Sequence[str], x: np.ndarray = X) -> np.ndarray:
     """What the graph of those tags gives through both of TensorFlow's loaders."""
     with v1.Session(graph=tf.Graph()) as session:
-        told = v1.saved_model.load(session, list(tags), str(folder)).signature_def["serving_default"]
+        told = v1.saved_model.load(session, list(tags), str(folder)).signature_def[
+            "serving_default"
+        ]
         value = session.run(told.outputs["y"].name, {told.inputs["x"].name: x})
     loaded = tf.saved_model.load(str(folder), tags=list(tags))
     assert np.array_equal(loaded.signatures["serving_default"](x=tf.constant(x))["y"], value)
@@ -106,7 +116,9 @@ def test_an_edit_is_in_the_graph_that_was_opened_and_all_others_are_kept(
         assert editor.session is not None
     EDITS[edit](editor)
     new = old if over else tmp_path / "new"
-    signature: dict[str, Any] = {"inputs": {"x": "x:0"}, "outputs": {"y": "sum:0"}} if edit == "built again" else {}
+    signature: dict[str, Any] = (
+        {"inputs": {"x": "x:0"}, "outputs": {"y": "sum:0"}} if edit == "built again" else {}
+    )
     editor.save(f"{new}/", **signature)
     assert [tuple(meta.meta_info_def.tags) for meta in graphs_of(new)] == list(TAGS)
     for at, meta in enumerate(graphs_of(new)):
@@ -121,7 +133,9 @@ def test_what_was_not_edited_is_the_same_files(tmp_path: Path) -> None:
     old = write(tmp_path / "old")
     tgw.edit(old).save(tmp_path / "new/")
     files = [file.relative_to(old) for file in old.rglob("*") if file.is_file()]
-    assert all((tmp_path / "new" / file).read_bytes() == (old / file).read_bytes() for file in files)
+    assert all(
+        (tmp_path / "new" / file).read_bytes() == (old / file).read_bytes() for file in files
+    )
 
 
 @pytest.mark.parametrize("over", [False, True], ids=["elsewhere", "over its own folder"])
@@ -145,7 +159,9 @@ def test_tags_are_chosen_on_saving(edited: bool, tmp_path: Path) -> None:
     editor.save(tmp_path / "new/", tags=["train", "tpu"])
     tags = [tuple(meta.meta_info_def.tags) for meta in graphs_of(tmp_path / "new")]
     assert tags == [("serve",), ("train", "tpu"), ("serve", "gpu")]
-    assert np.allclose(call(tmp_path / "new", ["train", "tpu"]), expected(1) if edited else relu(expected(1)))
+    assert np.allclose(
+        call(tmp_path / "new", ["train", "tpu"]), expected(1) if edited else relu(expected(1))
+    )
 
 
 def test_tags_of_a_graph_and_of_a_function_are_chosen_on_saving(tmp_path: Path) -> None:
@@ -159,7 +175,9 @@ def test_tags_of_a_graph_and_of_a_function_are_chosen_on_saving(tmp_path: Path) 
 def test_tags_that_cannot_be_are_refused_in_one_sentence(tmp_path: Path) -> None:
     old = write(tmp_path / "old")
     editor = tgw.edit(old)
-    with pytest.raises(GraphEditError, match=r"another graph of .*open that graph to edit it: tgw.edit"):
+    with pytest.raises(
+        GraphEditError, match=r"another graph of .*open that graph to edit it: tgw.edit"
+    ):
         editor.save(tmp_path / "new/", tags=["gpu", "serve"])
     editor.bypass("y")
     with pytest.raises(GraphEditError, match="another graph of "):
@@ -177,7 +195,9 @@ def test_a_new_value_is_that_of_all_graphs_that_read_it(tmp_path: Path) -> None:
     assert editor.session is not None
     graph = editor.graph
     with graph.as_default():
-        assign = tf.raw_ops.AssignVariableOp(resource=graph.get_tensor_by_name("b:0"), value=tf.constant([3.0, 4.0]))
+        assign = tf.raw_ops.AssignVariableOp(
+            resource=graph.get_tensor_by_name("b:0"), value=tf.constant([3.0, 4.0])
+        )
     editor.session.run(assign)
     editor.bypass("y")
     editor.save(tmp_path / "new/")
@@ -187,7 +207,9 @@ def test_a_new_value_is_that_of_all_graphs_that_read_it(tmp_path: Path) -> None:
 
 
 def averages(folder: Path) -> Path:
-    """A graph that reads the averages of the training graph under the names of its own variables."""
+    """A graph that reads the averages of the training graph under the names of its own
+    variables.
+    """
     builder = v1.saved_model.Builder(str(folder))
     with tf.Graph().as_default() as graph, v1.Session(graph=graph) as session:
         weight = v1.get_variable("w", initializer=[2.0], use_resource=True)
@@ -242,6 +264,9 @@ def test_the_slices_of_a_partitioned_variable_are_one_value(tmp_path: Path) -> N
 
 def test_the_command_line_exports_with_other_tags(tmp_path: Path) -> None:
     old = write(tmp_path / "old")
-    assert main(["export", str(old), f"{tmp_path}/new/", "--tags", "train", "--new-tags", "train,tpu"]) == 0
+    assert (
+        main(["export", str(old), f"{tmp_path}/new/", "--tags", "train", "--new-tags", "train,tpu"])
+        == 0
+    )
     tags = [tuple(meta.meta_info_def.tags) for meta in graphs_of(tmp_path / "new")]
     assert tags == [("serve",), ("train", "tpu"), ("serve", "gpu")]

@@ -1,4 +1,6 @@
-"""A file that is saved as it was opened is the same message, whether TensorFlow has imported it meanwhile or not."""
+"""A file that is saved as it was opened is the same message, whether TensorFlow has imported it
+meanwhile or not.
+"""
 
 from __future__ import annotations
 
@@ -22,9 +24,14 @@ __all__ = ["affine", "tf1_saved_model", "tf2_saved_model"]  # fixtures
 
 
 def lean(graph: tf.Graph) -> v1.GraphDef:
-    """A graph as older programs, and those that strip, have written it: no attribute with its default value."""
+    """A graph as older programs, and those that strip, have written it: no attribute with its
+    default value.
+    """
     told = graph.as_graph_def()
-    for one in [*told.node, *(inside for function in told.library.function for inside in function.node_def)]:
+    for one in [
+        *told.node,
+        *(inside for function in told.library.function for inside in function.node_def),
+    ]:
         definition = op_def_registry.get(one.op)
         for attr in definition.attr if definition else ():
             if attr.HasField("default_value") and one.attr[attr.name] == attr.default_value:
@@ -35,7 +42,9 @@ def lean(graph: tf.Graph) -> v1.GraphDef:
 
 
 def trained() -> tf.Graph:
-    """A variable, a function that is called, a control input, devices and a constant of every sort."""
+    """A variable, a function that is called, a control input, devices and a constant of every
+    sort.
+    """
     with tf.Graph().as_default() as graph:
         x = v1.placeholder(tf.float32, [None, 3], name="x")
         w = v1.get_variable("w", [3, 2], initializer=v1.ones_initializer(), use_resource=True)
@@ -80,7 +89,9 @@ def test_a_graph_def_is_the_same_message(
     assert text_format.Parse((tmp_path / "again.pbtxt").read_text(), v1.GraphDef()) == told
 
 
-def test_an_op_that_tensorflow_does_not_know_and_fields_that_few_files_have_stay(tmp_path: Path) -> None:
+def test_an_op_that_tensorflow_does_not_know_and_fields_that_few_files_have_stay(
+    tmp_path: Path,
+) -> None:
     told = lean(trained())
     odd = told.node.add()
     odd.CopyFrom(node("odd_op", "NobodyKnowsThis", "z", "^x", k=v1.AttrValue(i=3)))
@@ -92,7 +103,9 @@ def test_an_op_that_tensorflow_does_not_know_and_fields_that_few_files_have_stay
 
 
 @pytest.mark.parametrize("there", ["versions", "library"])
-def test_what_a_file_leaves_out_stays_left_out_and_what_is_empty_stays_empty(tmp_path: Path, there: str) -> None:
+def test_what_a_file_leaves_out_stays_left_out_and_what_is_empty_stays_empty(
+    tmp_path: Path, there: str
+) -> None:
     told = v1.GraphDef(node=[node("a", "NoOp")])
     getattr(told, there).SetInParent()
     (tmp_path / "g.pb").write_bytes(told.SerializeToString())
@@ -118,7 +131,10 @@ def test_a_meta_graph_def_is_the_same_message(tmp_path: Path, treatment: str, va
     editor = tgw.edit(tmp_path / "m.meta", checkpoint=tmp_path / "m" if values else None)
     TREATMENTS[treatment](editor)
     editor.save(tmp_path / "again.meta")
-    told, again = (v1.MetaGraphDef.FromString((tmp_path / f"{name}.meta").read_bytes()) for name in ("m", "again"))
+    told, again = (
+        v1.MetaGraphDef.FromString((tmp_path / f"{name}.meta").read_bytes())
+        for name in ("m", "again")
+    )
     assert again == told
 
 
@@ -142,7 +158,11 @@ def test_of_an_edited_file_only_what_was_edited_differs(tmp_path: Path) -> None:
 
 def files(folder: Path) -> dict[str, bytes]:
     """What a folder holds."""
-    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
 
 
 def rewrite(folder: Path, *more: v1.NodeDef) -> None:
@@ -170,7 +190,9 @@ def test_a_saved_model_is_the_same_files(
     assert files(tmp_path / "again") == files(folder)
 
 
-def test_a_saved_model_whose_values_or_graph_have_changed_is_no_copy(tf1_saved_model: Path, tmp_path: Path) -> None:
+def test_a_saved_model_whose_values_or_graph_have_changed_is_no_copy(
+    tf1_saved_model: Path, tmp_path: Path
+) -> None:
     rewrite(tf1_saved_model)
     before = files(tf1_saved_model)
     editor = tgw.edit(tf1_saved_model, tags="serve")
@@ -179,7 +201,9 @@ def test_a_saved_model_whose_values_or_graph_have_changed_is_no_copy(tf1_saved_m
     editor.save(tmp_path / "trained")
     again = tgw.edit(tmp_path / "trained")
     assert again.graph is not None
-    assert np.unique(read([again.graph.get_collection("variables")[0]], again.session)[0]).tolist() == [0.25]
+    assert np.unique(
+        read([again.graph.get_collection("variables")[0]], again.session)[0]
+    ).tolist() == [0.25]
     other = tgw.edit(tf1_saved_model, tags="serve")
     other.rename("net/one/out", "hidden")
     other.save(tmp_path / "edited")

@@ -1,4 +1,6 @@
-"""A file that TensorFlow cannot run whole is written as far as what is written can run, or with a notice."""
+"""A file that TensorFlow cannot run whole is written as far as what is written can run, or with a
+notice.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ X = np.array([[1.0, 2.0]], np.float32)
 
 
 def file_with_unknown_op(folder: Path, *, reads: str = "y", into: str = "") -> Path:
-    """y = x * w, z = y + 1 and an op of an unknown type that reads one of them, if any; its result goes into `into`."""
+    """y = x * w, z = y + 1 and an op of an unknown type that reads one of them, if any; its result
+    goes into `into`.
+    """
     with tf.Graph().as_default() as graph, v1.Session(graph=graph) as session:
         x = v1.placeholder(tf.float32, [None, 2], name="x")
         w = v1.get_variable("w", initializer=[3.0, 4.0], use_resource=True)
@@ -47,12 +51,16 @@ def test_an_unknown_op_behind_the_outputs_hinders_no_file(is_removed: bool, tmp_
     editor = tgw.edit(file_with_unknown_op(tmp_path), checkpoint=tmp_path / "m")
     if is_removed:
         editor.remove("unknown")
-    editor.save(tmp_path / "frozen.pb", inputs=["x:0"], outputs=["z:0"], frozen=True, feeds={"x": X})
+    editor.save(
+        tmp_path / "frozen.pb", inputs=["x:0"], outputs=["z:0"], frozen=True, feeds={"x": X}
+    )
     assert np.array_equal(run_frozen(tmp_path / "frozen.pb"), X * [3, 4] + 1)
     editor.save(tmp_path / "saved", inputs=["x:0"], outputs=["z:0"], feeds={"x": X})
     saved = tf.saved_model.load(str(tmp_path / "saved")).signatures["serving_default"]
     assert np.array_equal(next(iter(saved(x=tf.constant(X)).values())), X * [3, 4] + 1)
-    assert np.array_equal(editor.extract("x:0", "z:0").session.run("z:0", {"x:0": X}), X * [3, 4] + 1)
+    assert np.array_equal(
+        editor.extract("x:0", "z:0").session.run("z:0", {"x:0": X}), X * [3, 4] + 1
+    )
     assert ("unknown" in editor._core.index.ids) != is_removed  # saving changes nothing
 
 
@@ -68,7 +76,9 @@ def test_an_unknown_op_that_the_outputs_need_is_frozen_with_a_notice(tmp_path: P
 
 
 @pytest.mark.parametrize("device", ["/job:ps/task:0", "/job:worker/replica:0/task:1/device:GPU:0"])
-def test_a_graph_that_is_placed_on_a_cluster_is_written_on_a_laptop(device: str, tmp_path: Path) -> None:
+def test_a_graph_that_is_placed_on_a_cluster_is_written_on_a_laptop(
+    device: str, tmp_path: Path
+) -> None:
     editor = tgw.edit(file_with_unknown_op(tmp_path, reads=""), checkpoint=tmp_path / "m")
     editor.set_device("w", device)
     with pytest.warns(UserWarning, match="not available on this machine"):

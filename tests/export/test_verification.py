@@ -46,7 +46,11 @@ def test_these_are_the_same(wanted: Any, got: Any) -> None:
         ([3, 4], [3, 5], "differs in 1 of 2 elements"),
         ([True], [False], "differs in 1 of 1 elements"),
         (np.array([b"a"], object), np.array([b"b"], object), "differs in 1 of 1 elements"),
-        (np.float32([1]), np.float64([1]), "is float64 of shape (1,) in place of float32 of shape (1,)"),
+        (
+            np.float32([1]),
+            np.float64([1]),
+            "is float64 of shape (1,) in place of float32 of shape (1,)",
+        ),
         ([1], [[1]], "is int64 of shape (1, 1) in place of int64 of shape (1,)"),
     ],
 )
@@ -69,15 +73,21 @@ class Computed:
         raise AssertionError("everything can be checked")
 
     def run_all(self) -> list[ReferenceRun]:
-        return self.rerun([(Signature("f", (("x", "x:0"),), (("y", "y:0"),)), {"x": np.float32([0.3, 0.7])}, {})])
+        return self.rerun(
+            [(Signature("f", (("x", "x:0"),), (("y", "y:0"),)), {"x": np.float32([0.3, 0.7])}, {})]
+        )
 
     def rerun(self, run_all: Sequence[ReferenceRun], *, moved: bool = False) -> list[ReferenceRun]:
-        runs = [(signature, next_numbers(feeds) if moved else feeds) for signature, feeds, _ in run_all]
+        runs = [
+            (signature, next_numbers(feeds) if moved else feeds) for signature, feeds, _ in run_all
+        ]
         return [(signature, feeds, {"y": self.function(feeds["x"])}) for signature, feeds in runs]
 
 
 @contextmanager
-def in_another_order(x_to_y: Callable[[Any], Any]) -> Iterator[Callable[[Signature, dict[str, Any]], dict[str, Any]]]:
+def in_another_order(
+    x_to_y: Callable[[Any], Any],
+) -> Iterator[Callable[[Signature, dict[str, Any]], dict[str, Any]]]:
     yield lambda _, feeds: {"y": x_to_y(feeds["x"])}
 
 
@@ -95,10 +105,20 @@ def test_a_graph_that_amplifies_the_last_bit_of_its_inputs_is_compared_by_that()
     x = np.float32([0.3, 0.7])
     assert describe_difference(chaotic(x), other(x)).startswith("differs by")
     check(Computed(chaotic), "The file", [("the loader", lambda: in_another_order(other))])
-    with pytest.raises(GraphEditError, match=r"The file gives something else than the graph does: output 'y'"):
-        check(Computed(chaotic), "The file", [("the loader", lambda: in_another_order(lambda x: chaotic(x) + 1))])
+    with pytest.raises(
+        GraphEditError, match=r"The file gives something else than the graph does: output 'y'"
+    ):
+        check(
+            Computed(chaotic),
+            "The file",
+            [("the loader", lambda: in_another_order(lambda x: chaotic(x) + 1))],
+        )
     with pytest.raises(GraphEditError, match=r"differs by 0\.0008"):
-        check(Computed(np.sqrt), "The file", [("the loader", lambda: in_another_order(lambda x: np.sqrt(x) * 1.001))])
+        check(
+            Computed(np.sqrt),
+            "The file",
+            [("the loader", lambda: in_another_order(lambda x: np.sqrt(x) * 1.001))],
+        )
 
 
 def test_numbers_without_a_next_one_are_not_excused() -> None:

@@ -55,13 +55,17 @@ def test_a_saved_model_cut_in_the_middle_takes_that_tensor(
     assert np.allclose(function(out=tf.constant(hidden))["logits"], logits)
 
 
-def test_the_boundary_of_the_last_clone_is_the_signature(editor: GraphEditor, tmp_path: Path) -> None:
+def test_the_boundary_of_the_last_clone_is_the_signature(
+    editor: GraphEditor, tmp_path: Path
+) -> None:
     editor.clone("x:0", "net/logits:0")
     assert (editor.inputs, editor.outputs) == (("x:0",), ("net/logits:0",))
     assert list(serve(editor.save(f"{tmp_path}/edited/"))(x=tf.zeros([1, 3]))) == ["logits"]
 
 
-def test_saving_leaves_the_graph_as_it_was(mlp: tf.Graph, editor: GraphEditor, tmp_path: Path) -> None:
+def test_saving_leaves_the_graph_as_it_was(
+    mlp: tf.Graph, editor: GraphEditor, tmp_path: Path
+) -> None:
     before = mlp.as_graph_def().SerializeToString(deterministic=True)
     editor.save(tmp_path / "sm", inputs="x", outputs="net/logits")
     editor.save(tmp_path / "g.pb")
@@ -92,7 +96,9 @@ def test_a_graph_def_holds_what_is_shown(editor: GraphEditor, tmp_path: Path, su
     assert written == before
 
 
-@pytest.mark.parametrize(("suffix", "start"), [(".png", b"\x89PNG"), (".svg", b"<?xml"), (".pdf", b"%PDF")])
+@pytest.mark.parametrize(
+    ("suffix", "start"), [(".png", b"\x89PNG"), (".svg", b"<?xml"), (".pdf", b"%PDF")]
+)
 def test_pictures(editor: GraphEditor, tmp_path: Path, suffix: str, start: bytes) -> None:
     written = editor.save(tmp_path / f"picture{suffix}").read_bytes()
     assert written.startswith(start)
@@ -114,7 +120,9 @@ def test_a_second_save_replaces_the_first(editor: GraphEditor, tmp_path: Path) -
     assert [path.name for path in tmp_path.iterdir()] == ["sm"]
 
 
-def test_refusals_name_the_way_out_and_write_nothing(editor: GraphEditor, mlp: tf.Graph, tmp_path: Path) -> None:
+def test_refusals_name_the_way_out_and_write_nothing(
+    editor: GraphEditor, mlp: tf.Graph, tmp_path: Path
+) -> None:
     other = tmp_path / "other"
     other.mkdir()
     (other / "thesis.tex").write_text("mine")
@@ -167,7 +175,9 @@ def test_an_old_model_survives_a_move_that_fails(
         patched.setattr(Path, "replace", fail)
         with pytest.raises(GraphEditError, match="cannot be written: busy"):
             editor.save(tmp_path / "sm", inputs="x", outputs="net/one/out")
-    assert {path: path.read_bytes() for path in (tmp_path / "sm").rglob("*") if path.is_file()} == old
+    assert {
+        path: path.read_bytes() for path in (tmp_path / "sm").rglob("*") if path.is_file()
+    } == old
     assert list(serve(tmp_path / "sm")(x=tf.zeros([1, 3]))) == ["logits"]
 
 
@@ -198,12 +208,17 @@ def test_a_variable_without_a_value_is_refused_by_name(tmp_path: Path) -> None:
         x = v1.placeholder(tf.float32, [], name="x")
         handle = tf.raw_ops.VarHandleOp(dtype=tf.float32, shape=[], shared_name="w", name="w")
         tf.add(x, tf.raw_ops.ReadVariableOp(resource=handle, dtype=tf.float32), name="y")
-    with v1.Session(graph=graph) as opened, pytest.raises(SessionRefused, match="Variable 'w' has no value in this"):
+    with (
+        v1.Session(graph=graph) as opened,
+        pytest.raises(SessionRefused, match="Variable 'w' has no value in this"),
+    ):
         tgw.edit(graph, session=opened).save(tmp_path / "sm", inputs="x", outputs="y")
     assert not list(tmp_path.iterdir())
 
 
-def test_a_variable_without_an_initialiser_of_its_own_is_saved_with_its_value(tmp_path: Path) -> None:
+def test_a_variable_without_an_initialiser_of_its_own_is_saved_with_its_value(
+    tmp_path: Path,
+) -> None:
     graph = tf.Graph()
     with graph.as_default():
         x = v1.placeholder(tf.float32, [], name="x")

@@ -1,4 +1,6 @@
-"""Files take the places of others whole: interrupted at every line, killed at every line, on full disks."""
+"""Files take the places of others whole: interrupted at every line, killed at every line, on full
+disks.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,11 @@ MODEL: Tree = {
     "debug/info": "old",
     "variables/mine": "mine",
 }
-NEW_MODEL: Tree = {"saved_model.pb": "new", "variables/variables.index": "new", "assets/words/en": "new"}
+NEW_MODEL: Tree = {
+    "saved_model.pb": "new",
+    "variables/variables.index": "new",
+    "assets/words/en": "new",
+}
 AFTER_MODEL: Tree = NEW_MODEL | {"variables/mine": "mine"}
 NEW_FOLDER: Tree = {f"sm/{name}": text for name, text in NEW_MODEL.items()}
 CASES = {
@@ -78,7 +84,9 @@ def save(folder: Path, new: Tree) -> None:
 
 
 class Interrupted:
-    """Raises KeyboardInterrupt before the n-th line that runs, in any code but what holds interrupts back."""
+    """Raises KeyboardInterrupt before the n-th line that runs, in any code but what holds
+    interrupts back.
+    """
 
     def __init__(self, number: int, within: Callable[[str], bool] = lambda _: True) -> None:
         self.left, self._within = number, within
@@ -92,7 +100,9 @@ class Interrupted:
 
     def _trace(self, frame: FrameType, event: str, _: object) -> Any:
         file = frame.f_code.co_filename
-        if file == cancellation.__file__ or frame.f_code.co_name == "__del__":  # where Python lets no exception out
+        if (
+            file == cancellation.__file__ or frame.f_code.co_name == "__del__"
+        ):  # where Python lets no exception out
             return None
         if file == __file__ or not self._within(file):
             return self._trace
@@ -119,7 +129,9 @@ def interrupted_at_each_line(within: Callable[[str], bool], step: int = 1) -> It
 
 @pytest.fixture(params=["links", slow("copies"), slow("no links at all")])
 def file_system(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """What a file system has: both kinds of links, symbolic ones only, none (as FAT, which answers just so)."""
+    """What a file system has: both kinds of links, symbolic ones only, none (as FAT, which answers
+    just so).
+    """
 
     def refuse(*_: Any, **__: Any) -> None:
         raise PermissionError(1, "Operation not permitted")
@@ -270,12 +282,18 @@ def test_new_files_have_the_mode_that_open_gives_and_old_ones_keep_theirs(tmp_pa
     write_file(tmp_path / "a.pb", lambda new: new.write_text("new"))
     assert [mode(tmp_path / name) for name in ("m.index", "a.pb")] == [0o600, 0o664]
     write_file(tmp_path / "sm", lambda new: plant(new, NEW_MODEL))
-    assert [mode(tmp_path / "sm" / name) for name in ("", "variables", "saved_model.pb")] == [0o775, 0o775, 0o664]
+    assert [mode(tmp_path / "sm" / name) for name in ("", "variables", "saved_model.pb")] == [
+        0o775,
+        0o775,
+        0o664,
+    ]
 
 
 def test_a_file_for_nobody_else_is_for_nobody_else_while_it_is_written(tmp_path: Path) -> None:
     seen = []
-    write_file(tmp_path / "a.pb", lambda new: seen.append(mode(new.parents[1])) or new.write_text("new"))
+    write_file(
+        tmp_path / "a.pb", lambda new: seen.append(mode(new.parents[1])) or new.write_text("new")
+    )
     assert seen == [0o700]
 
 
@@ -292,7 +310,10 @@ def test_a_link_to_a_file_is_followed_and_stays(tmp_path: Path) -> None:
 
 
 def test_what_a_save_would_destroy_is_named_and_stays(tmp_path: Path) -> None:
-    plant(tmp_path, OLD | {"thesis.tex": "mine", "there/m.index": "mine", "plain": "mine", "twin": "new"})
+    plant(
+        tmp_path,
+        OLD | {"thesis.tex": "mine", "there/m.index": "mine", "plain": "mine", "twin": "new"},
+    )
     (tmp_path / "link").symlink_to("thesis.tex")
     (tmp_path / "way").symlink_to("there")
     (tmp_path / "round").symlink_to("round")
@@ -307,8 +328,14 @@ def test_what_a_save_would_destroy_is_named_and_stays(tmp_path: Path) -> None:
         "plain/m.index": "is no folder",
         "pipe": "is no file",
     }.items():
-        with pytest.raises(GraphEditError, match=rf"{name.split('/')[0]}' {why}.*give another name\.$"):
-            write_files(tmp_path, lambda new, name=name: plant(new, NEW | {name: "new"}), lambda _: list(OLD))
+        with pytest.raises(
+            GraphEditError, match=rf"{name.split('/')[0]}' {why}.*give another name\.$"
+        ):
+            write_files(
+                tmp_path,
+                lambda new, name=name: plant(new, NEW | {name: "new"}),
+                lambda _: list(OLD),
+            )
     with pytest.raises(GraphEditError, match="is a symbolic link that leads to itself"):
         write_file(tmp_path / "round", lambda new: new.write_text("new"))
     assert sorted(path.name for path in tmp_path.iterdir()) == before
@@ -331,7 +358,9 @@ def test_two_saves_at_once_end_with_the_files_of_one(tmp_path: Path) -> None:
 
     def write(text: str) -> None:
         for _ in range(10):
-            write_files(tmp_path, lambda new: plant(new, dict.fromkeys(names, text)), lambda _: names)
+            write_files(
+                tmp_path, lambda new: plant(new, dict.fromkeys(names, text)), lambda _: names
+            )
 
     threads = [threading.Thread(target=write, args=[text]) for text in "ab"]
     for thread in threads:
@@ -343,7 +372,9 @@ def test_two_saves_at_once_end_with_the_files_of_one(tmp_path: Path) -> None:
 
 def test_a_save_that_is_under_way_is_left_alone(tmp_path: Path) -> None:
     told = []
-    write_file(tmp_path / "a.pb", lambda new: told.append(recover(tmp_path)) or new.write_text("new"))
+    write_file(
+        tmp_path / "a.pb", lambda new: told.append(recover(tmp_path)) or new.write_text("new")
+    )
     assert told == [[]]
     assert tree_of(tmp_path) == {"a.pb": "new"}
 
@@ -354,7 +385,9 @@ def test_what_is_no_name_of_a_file_is_refused(tmp_path: Path) -> None:
             write_file(tmp_path / name, lambda new: new.write_text("new"))
 
 
-def test_a_file_that_a_killed_save_left_as_a_link_is_no_link_of_the_person_s(tmp_path: Path) -> None:
+def test_a_file_that_a_killed_save_left_as_a_link_is_no_link_of_the_person_s(
+    tmp_path: Path,
+) -> None:
     killed, saved = tmp_path / "killed", tmp_path / "saved"
     for folder in (killed, saved):
         stage = folder / ".tfgraphwidget-0123"

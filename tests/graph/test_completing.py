@@ -1,4 +1,6 @@
-"""What makes the state in a part whole, what a part holds and shares, and what its ops do beside computing."""
+"""What makes the state in a part whole, what a part holds and shares, and what its ops do beside
+computing.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,9 @@ def ids(index: GraphIndex, *names: str) -> set[int]:
     return {index.op(name) for name in names}
 
 
-def whole(index: GraphIndex, *names: str, given: set[int] = frozenset(), shared: set[int] = frozenset()) -> set[str]:
+def whole(
+    index: GraphIndex, *names: str, given: set[int] = frozenset(), shared: set[int] = frozenset()
+) -> set[str]:
     return {index.names[i] for i in complete_state(index, ids(index, *names), given, shared)}
 
 
@@ -49,18 +53,26 @@ def types(index: GraphIndex, names: set[str]) -> set[str]:
 def lookup(x: tf.Tensor, name: str) -> tf.Tensor:
     """Looks x up in a table of constants."""
     init = tf.lookup.KeyValueTensorInitializer(["a", "b"], [1, 2])
-    return tf.identity(tf.lookup.StaticHashTable(init, -1, name=name).lookup(x), name=f"{name}/found")
+    return tf.identity(
+        tf.lookup.StaticHashTable(init, -1, name=name).lookup(x), name=f"{name}/found"
+    )
 
 
-@pytest.mark.parametrize("make", [tf.raw_ops.HashTableV2, tf.raw_ops.HashTable], ids=["resource", "ref"])
+@pytest.mark.parametrize(
+    "make", [tf.raw_ops.HashTableV2, tf.raw_ops.HashTable], ids=["resource", "ref"]
+)
 def test_a_table_brings_its_initialisers_and_not_who_looks(graph: tf.Graph, make: object) -> None:
     table = make(key_dtype=tf.string, value_dtype=tf.int64, name="table")  # type: ignore[operator]
     version = "V2" if make is tf.raw_ops.HashTableV2 else ""
     keys, values = tf.constant(["a"], name="keys"), tf.constant([1], tf.int64, name="values")
     ops = tf.raw_ops
-    getattr(ops, f"InitializeTable{version}")(table_handle=table, keys=keys, values=values, name="fill")
+    getattr(ops, f"InitializeTable{version}")(
+        table_handle=table, keys=keys, values=values, name="fill"
+    )
     getattr(ops, f"LookupTableSize{version}")(table_handle=table, name="size")
-    getattr(ops, f"LookupTableExport{version}")(table_handle=table, Tkeys=tf.string, Tvalues=tf.int64, name="export")
+    getattr(ops, f"LookupTableExport{version}")(
+        table_handle=table, Tkeys=tf.string, Tvalues=tf.int64, name="export"
+    )
     index = tgw.edit(graph)._core.index
     assert whole(index, "table") == {"table", "fill", "keys", "values"}
     assert first_contents(index, complete_state(index, ids(index, "table"))) == (index.op("fill"),)
@@ -78,14 +90,18 @@ def test_a_table_of_a_file_brings_the_file_s_name(graph: tf.Graph, tmp_path: Pat
 
 
 def test_a_saver_s_restore_is_no_initialiser(graph: tf.Graph) -> None:
-    table = tf.lookup.experimental.DenseHashTable(tf.int64, tf.int64, -1, empty_key=-2, deleted_key=-3, name="table")
+    table = tf.lookup.experimental.DenseHashTable(
+        tf.int64, tf.int64, -1, empty_key=-2, deleted_key=-3, name="table"
+    )
     v1.train.Saver([v1.Variable(1.0)], name="save")
     found = table.lookup(v1.placeholder(tf.int64, [None], name="x"))
     restored = tf.raw_ops.RestoreV2(
         prefix=v1.placeholder_with_default("model", []), tensor_names=["k", "v"], shape_and_slices=["", ""],
         dtypes=[tf.int64, tf.int64],
     )  # fmt: skip
-    tf.raw_ops.LookupTableImportV2(table_handle=table.resource_handle, keys=restored[0], values=restored[1], name="in")
+    tf.raw_ops.LookupTableImportV2(
+        table_handle=table.resource_handle, keys=restored[0], values=restored[1], name="in"
+    )
     tf.identity(found, name="y")
     editor = tgw.edit(graph)
     assert "in" not in whole(editor._core.index, table.resource_handle.op.name)
@@ -99,7 +115,9 @@ def test_tables_are_parameters_and_queues_and_iterators_bring_values_in(graph: t
     found = lookup(x, "table")
     queue = tf.queue.FIFOQueue(3, [tf.int32], [()], name="queue")
     queue.enqueue([1], name="put")
-    iterator = v1.data.make_initializable_iterator(tf.data.Dataset.range(3).map(lambda i: tf.cast(i, tf.int32)))
+    iterator = v1.data.make_initializable_iterator(
+        tf.data.Dataset.range(3).map(lambda i: tf.cast(i, tf.int32))
+    )
     tf.add_n([found, tf.fill(tf.shape(found), queue.dequeue() + iterator.get_next())], name="y")
     editor = tgw.edit(graph)
     inside = set(editor.between("x", "y"))
@@ -125,7 +143,9 @@ def test_a_queue_that_an_op_on_the_path_reads_is_a_parameter(graph: tf.Graph) ->
     assert "queue" not in editor.between(["n", "queue"], "y")
 
 
-def test_a_pipeline_of_queues_comes_whole_with_its_runners_ops(graph: tf.Graph, tmp_path: Path) -> None:
+def test_a_pipeline_of_queues_comes_whole_with_its_runners_ops(
+    graph: tf.Graph, tmp_path: Path
+) -> None:
     names = v1.train.string_input_producer([str(tmp_path / "a")], num_epochs=2, name="files")
     _, line = v1.TextLineReader(name="reader").read(names)
     tf.identity(v1.train.batch([line], 2, num_threads=2, name="batch"), name="y")
@@ -134,11 +154,15 @@ def test_a_pipeline_of_queues_comes_whole_with_its_runners_ops(graph: tf.Graph, 
     runners = graph.get_collection(v1.GraphKeys.QUEUE_RUNNERS)
     assert len(runners) == 2
     for runner in runners:
-        assert {op.name for op in (*runner.enqueue_ops, runner.close_op, runner.cancel_op, runner.queue)} <= found
+        assert {
+            op.name for op in (*runner.enqueue_ops, runner.close_op, runner.cancel_op, runner.queue)
+        } <= found
     epochs = graph.get_collection(v1.GraphKeys.LOCAL_VARIABLES)[0]
     assert {epochs.op.name, epochs.initializer.name} <= found
     assert {"reader", "files/Const"} <= found | {"files/Const"}
-    assert not any("fraction" in name for name in found), "a summary of how full the queue is makes nothing whole"
+    assert not any("fraction" in name for name in found), (
+        "a summary of how full the queue is makes nothing whole"
+    )
 
 
 def test_nothing_behind_what_is_given_is_taken(graph: tf.Graph) -> None:
@@ -151,7 +175,9 @@ def test_nothing_behind_what_is_given_is_taken(graph: tf.Graph) -> None:
     assert whole(index, "queue", "y", given=ids(index, "b")) == {"queue", "y", "put"}
 
 
-def test_what_is_fed_is_read_from_the_original_but_the_way_to_the_state_is_copied(graph: tf.Graph) -> None:
+def test_what_is_fed_is_read_from_the_original_but_the_way_to_the_state_is_copied(
+    graph: tf.Graph,
+) -> None:
     v1.disable_control_flow_v2()
     x = v1.placeholder(tf.float32, [], name="x")
     queue = tf.queue.FIFOQueue(3, [tf.float32], [()], name="queue")
@@ -184,7 +210,9 @@ def test_the_ends_of_a_staging_area_belong_together(graph: tf.Graph) -> None:
 
 def test_an_alias_brings_what_is_initialised_through_the_other_handle(graph: tf.Graph) -> None:
     one, two = (
-        tf.raw_ops.HashTableV2(key_dtype=tf.string, value_dtype=tf.int64, shared_name="key", name=name)
+        tf.raw_ops.HashTableV2(
+            key_dtype=tf.string, value_dtype=tf.int64, shared_name="key", name=name
+        )
         for name in ("one", "two")
     )
     fill = {"keys": ["a"], "values": tf.constant([1], tf.int64)}
@@ -194,18 +222,24 @@ def test_an_alias_brings_what_is_initialised_through_the_other_handle(graph: tf.
     assert {"one", "fill"} <= whole(index, "two")
 
 
-def test_a_state_of_a_kind_without_a_word_brings_what_writes_constants_to_it(graph: tf.Graph) -> None:
+def test_a_state_of_a_kind_without_a_word_brings_what_writes_constants_to_it(
+    graph: tf.Graph,
+) -> None:
     handle = tf.raw_ops.BoostedTreesEnsembleResourceHandleOp(shared_name="trees", name="trees")
     create = {"tree_ensemble_handle": handle, "stamp_token": tf.constant(0, tf.int64)}
     tf.raw_ops.BoostedTreesCreateEnsemble(**create, tree_ensemble_serialized="", name="create")
     fed = v1.placeholder(tf.string, [], name="fed")
-    tf.raw_ops.BoostedTreesDeserializeEnsemble(**create, tree_ensemble_serialized=fed, name="restore")
+    tf.raw_ops.BoostedTreesDeserializeEnsemble(
+        **create, tree_ensemble_serialized=fed, name="restore"
+    )
     tf.raw_ops.DestroyResourceOp(resource=handle, name="destroy")
     index = tgw.edit(graph)._core.index
     found = whole(index, "trees")
     assert "create" in found
     assert found.isdisjoint({"restore", "destroy", "fed"})
-    assert resources(index, ids(index, "trees")) == ((index.op("trees"), "BoostedTreesEnsembleResourceHandleOp"),)
+    assert resources(index, ids(index, "trees")) == (
+        (index.op("trees"), "BoostedTreesEnsembleResourceHandleOp"),
+    )
 
 
 def test_shared_handles_stay_with_all_that_only_they_need(graph: tf.Graph) -> None:
@@ -218,7 +252,9 @@ def test_shared_handles_stay_with_all_that_only_they_need(graph: tf.Graph) -> No
     inside = {editor._core.index.ids[name] for name in editor.between("x", "y")}
     handles = ids(editor._core.index, "w")
     everything = complete_state(editor._core.index, inside)
-    assert {"w", "w/Assign", "own/Assign", "start"} <= {editor._core.index.names[i] for i in everything}
+    assert {"w", "w/Assign", "own/Assign", "start"} <= {
+        editor._core.index.names[i] for i in everything
+    }
     for left in (
         complete_state(editor._core.index, inside, shared=handles),
         without_shared(editor._core.index, everything, handles),
@@ -226,21 +262,29 @@ def test_shared_handles_stay_with_all_that_only_they_need(graph: tf.Graph) -> No
         names = {editor._core.index.names[i] for i in left}
         assert names.isdisjoint({"w", "w/Assign", "w/Read/ReadVariableOp"})
         assert {"own", "own/Assign", "y", "start"} <= names
-    shared = shared_state(editor._core.index, complete_state(editor._core.index, inside, shared=handles))
+    shared = shared_state(
+        editor._core.index, complete_state(editor._core.index, inside, shared=handles)
+    )
     assert shared == ((editor._core.index.op("w"), "variable"),)
 
 
 def test_an_update_of_a_shared_variable_is_the_original_s() -> None:
     with tf.Graph().as_default() as graph:
         x = v1.placeholder(tf.float32, [], name="x")
-        mean = v1.get_variable("mean", [], initializer=v1.zeros_initializer(), use_resource=True, trainable=False)
+        mean = v1.get_variable(
+            "mean", [], initializer=v1.zeros_initializer(), use_resource=True, trainable=False
+        )
         y = tf.subtract(x, mean, name="y")
         update = mean.assign_sub(y * 0.1, name="update")
         v1.add_to_collection(v1.GraphKeys.UPDATE_OPS, update)
     index = tgw.edit(graph)._core.index
     given = ids(index, "x")
     assert "update" in whole(
-        index, "y", "mean", "sub/ReadVariableOp" if "sub/ReadVariableOp" in index.ids else "y", given=given
+        index,
+        "y",
+        "mean",
+        "sub/ReadVariableOp" if "sub/ReadVariableOp" in index.ids else "y",
+        given=given,
     )
     assert "update" not in whole(index, "y", given=given, shared=ids(index, "mean"))
 
@@ -264,10 +308,14 @@ def test_an_update_of_the_next_layer_stays_there(graph: tf.Graph) -> None:
 
 
 def averages(count: int, start: tf.Tensor, read: tf.Tensor) -> list[tf.Operation]:
-    """Update ops, each of a variable of its own, that read a tensor and wait for the one before, first for `start`."""
+    """Update ops, each of a variable of its own, that read a tensor and wait for the one before,
+    first for `start`.
+    """
     made = [start.op]
     for k in range(count):
-        mean = v1.get_variable(f"mean_{k}", [], initializer=v1.zeros_initializer(), use_resource=True, trainable=False)
+        mean = v1.get_variable(
+            f"mean_{k}", [], initializer=v1.zeros_initializer(), use_resource=True, trainable=False
+        )
         with tf.control_dependencies(made[-1:]):
             made.append(mean.assign_add(read, name=f"update_{k}").op)
         v1.add_to_collection(v1.GraphKeys.UPDATE_OPS, made[-1])
@@ -281,7 +329,9 @@ def test_each_of_400_chained_updates_comes_along(graph: tf.Graph) -> None:
     assert {op.name for op in updates} | means | {f"{name}/Assign" for name in means} <= found
 
 
-def test_chained_updates_that_wait_for_what_is_fed_come_along_and_it_does_not(graph: tf.Graph) -> None:
+def test_chained_updates_that_wait_for_what_is_fed_come_along_and_it_does_not(
+    graph: tf.Graph,
+) -> None:
     averages(20, v1.placeholder(tf.float32, [], name="x"), tf.square(2.0, name="y"))
     index = tgw.edit(graph)._core.index
     for given in (set(), ids(index, "x")):
@@ -290,7 +340,9 @@ def test_chained_updates_that_wait_for_what_is_fed_come_along_and_it_does_not(gr
         assert "x" not in found
 
 
-def test_no_update_comes_along_that_waits_for_one_of_a_shared_variable_or_for_one_that_is_fed(graph: tf.Graph) -> None:
+def test_no_update_comes_along_that_waits_for_one_of_a_shared_variable_or_for_one_that_is_fed(
+    graph: tf.Graph,
+) -> None:
     x = v1.placeholder(tf.float32, [], name="x")
     updates = averages(20, tf.constant(1.0), tf.square(2.0, name="y"))
     mean = graph.get_collection("variables")[0]
@@ -298,7 +350,9 @@ def test_no_update_comes_along_that_waits_for_one_of_a_shared_variable_or_for_on
         fed = [mean.assign_add(x * mean, name="fed_update").op]
     v1.add_to_collection(v1.GraphKeys.UPDATE_OPS, fed[0])
     with tf.control_dependencies(fed):
-        v1.add_to_collection(v1.GraphKeys.UPDATE_OPS, mean.assign_sub(tf.square(2.0), name="last").op)
+        v1.add_to_collection(
+            v1.GraphKeys.UPDATE_OPS, mean.assign_sub(tf.square(2.0), name="last").op
+        )
     index = tgw.edit(graph)._core.index
     found = whole(index, "y", shared=ids(index, "mean_7"))
     assert "update_6" in found
@@ -312,7 +366,12 @@ def test_a_member_that_is_fed_keeps_no_other_from_coming_along(graph: tf.Graph) 
     w = v1.Variable(2.0, name="w", use_resource=True)
     y = tf.square(w, name="y")
     small = tf.negative(y, name="small")
-    for loss in (small, tf.add(small, x, name="fed"), tf.negative(small, name="smaller"), tf.square(3.0, name="other")):
+    for loss in (
+        small,
+        tf.add(small, x, name="fed"),
+        tf.negative(small, name="smaller"),
+        tf.square(3.0, name="other"),
+    ):
         v1.add_to_collection(v1.GraphKeys.REGULARIZATION_LOSSES, loss)
     found = whole(tgw.edit(graph)._core.index, "w", "y")
     assert {"small", "smaller"} <= found
@@ -354,7 +413,12 @@ def test_what_a_part_shares_are_the_handles_that_it_reads(resource: bool) -> Non
     if resource:
         part |= ids(index, "net/one/MatMul/ReadVariableOp")
     assert shared_state(index, part) == ((index.op("net/one/w"), "variable"),)
-    assert shared_state(index, part, ids(index, "net/one/w", "net/one/w/read" if not resource else "net/one/w")) == ()
+    assert (
+        shared_state(
+            index, part, ids(index, "net/one/w", "net/one/w/read" if not resource else "net/one/w")
+        )
+        == ()
+    )
 
 
 def test_every_kind_of_state_is_told_in_words(graph: tf.Graph) -> None:
@@ -368,7 +432,10 @@ def test_every_kind_of_state_is_told_in_words(graph: tf.Graph) -> None:
     tf.raw_ops.StackV2(max_size=1, elem_type=tf.int32, name="stack")
     tf.raw_ops.MutableHashTableV2(key_dtype=tf.int64, value_dtype=tf.int64, name="hash_table")
     tf.raw_ops.OneShotIterator(
-        dataset_factory=dataset_factory(), output_types=[tf.int64], output_shapes=[[]], name="iterator"
+        dataset_factory=dataset_factory(),
+        output_types=[tf.int64],
+        output_shapes=[[]],
+        name="iterator",
     )
     tf.raw_ops.MutexV2(name="MutexV2")
     index = tgw.edit(graph)._core.index
@@ -410,29 +477,48 @@ def test_keys_of_copies_are_new_and_aliases_stay_aliases(graph: tf.Graph) -> Non
 
 
 def test_a_key_is_free_when_no_op_has_it_as_its_shared_name_or_its_name(graph: tf.Graph) -> None:
-    for name, key in (("one", "key"), ("c/three", ""), ("four", "c/three_1"), ("five", "c/Three_2")):
+    for name, key in (
+        ("one", "key"),
+        ("c/three", ""),
+        ("four", "c/three_1"),
+        ("five", "c/Three_2"),
+    ):
         tf.raw_ops.FIFOQueueV2(component_types=[tf.int32], shared_name=key, name=name)
     tf.constant(1, name="c/six")
     index = tgw.edit(graph)._core.index
     assert used_keys(index) == {"key", "c/three", "c/three_1", "c/Three_2"}
     assert free_key("c/three", used_keys(index)) == "c/three_2"
-    assert [free_key(name, used_keys(index)) for name in ("c/six", "one", "key")] == ["c/six", "one", "key_1"]
+    assert [free_key(name, used_keys(index)) for name in ("c/six", "one", "key")] == [
+        "c/six",
+        "one",
+        "key_1",
+    ]
     assert new_keys(index, ids(index, "one"), "c", reserved_keys=["c/key"]) == {"key": "c/key_1"}
 
 
-def test_every_table_is_a_parameter_and_an_initialiser_that_is_added_later_counts(graph: tf.Graph) -> None:
+def test_every_table_is_a_parameter_and_an_initialiser_that_is_added_later_counts(
+    graph: tf.Graph,
+) -> None:
     fed = v1.placeholder(tf.string, [None], name="fed")
     for k in range(40):
         table = tf.raw_ops.HashTableV2(key_dtype=tf.string, value_dtype=tf.int64, name=f"table_{k}")
-        fill = tf.raw_ops.LookupTableImportV2(table_handle=table, keys=fed, values=[1], name=f"fill_{k}")
+        fill = tf.raw_ops.LookupTableImportV2(
+            table_handle=table, keys=fed, values=[1], name=f"fill_{k}"
+        )
         if k % 2:
             v1.add_to_collection(v1.GraphKeys.TABLE_INITIALIZERS, fill)
     editor = tgw.edit(graph)
     before = editor._core.index
-    outside = {name for name, is_outside in zip(before.names, from_outside(before), strict=True) if is_outside}
+    outside = {
+        name
+        for name, is_outside in zip(before.names, from_outside(before), strict=True)
+        if is_outside
+    }
     assert outside == {"fed"}
     table = graph.get_tensor_by_name("table_0:0")
-    tf.raw_ops.InitializeTableV2(table_handle=table, keys=["a"], values=tf.constant([1], tf.int64), name="late")
+    tf.raw_ops.InitializeTableV2(
+        table_handle=table, keys=["a"], values=tf.constant([1], tf.int64), name="late"
+    )
     assert "late" in whole(editor._core.index, "table_0")
     assert first_contents(editor._core.index, ids(editor._core.index, "table_0", "late")) == (
         editor._core.index.op("late"),
@@ -455,7 +541,9 @@ def test_what_is_not_known_of_an_op_type_is_asked_again() -> None:
     assert persistent_state(index).tolist() == [True]
 
 
-def test_a_call_is_judged_by_what_it_calls_though_others_of_its_type_differ(graph: tf.Graph) -> None:
+def test_a_call_is_judged_by_what_it_calls_though_others_of_its_type_differ(
+    graph: tf.Graph,
+) -> None:
     w = v1.Variable(1.0, name="w", use_resource=True)
     pure, writes = tf.function(lambda: tf.square(2.0)), tf.function(lambda: w.assign_add(1.0))
     pure(), writes()
@@ -484,9 +572,22 @@ def test_what_does_something_beside_computing_is_told(graph: tf.Graph) -> None:
     tf.raw_ops.WriteFile(filename="f", contents="c", name="write")
     index = tgw.edit(graph)._core.index
     told = {index.names[i] for i in side_effects(index, range(len(index)))}
-    doing = {"assign_ref", "assign", "random/RandomUniform", "put", "take", "next", "write", "MakeIterator"}
+    doing = {
+        "assign_ref",
+        "assign",
+        "random/RandomUniform",
+        "put",
+        "take",
+        "next",
+        "write",
+        "MakeIterator",
+    }
     assert doing <= told
-    rest = {name for name in told - doing if not name.startswith("print") and not name.endswith("Assign")}
+    rest = {
+        name
+        for name in told - doing
+        if not name.startswith("print") and not name.endswith("Assign")
+    }
     assert types(index, rest) <= {"LookupTableImportV2"}
 
 
@@ -511,7 +612,9 @@ def test_a_call_is_judged_by_what_it_calls(graph: tf.Graph) -> None:
 
 
 def recursive(*, first: str) -> GraphIndex:
-    """Ops that call f, which calls g and prints, and g, which calls f; the op `first` comes first."""
+    """Ops that call f, which calls g and prints, and g, which calls f; the op `first` comes
+    first.
+    """
     graph_def = v1.GraphDef()
     for name in (first, "fg".replace(first, "")):
         graph_def.node.add(name=f"call_{name}", op="PartitionedCall").attr["f"].func.name = name
@@ -529,7 +632,9 @@ def test_functions_that_call_each_other_have_the_effects_of_all(first: str) -> N
     assert side_effects(recursive(first=first), [0, 1]) == (0, 1)
 
 
-def test_an_interrupt_while_functions_are_judged_leaves_no_wrong_judgement(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupt_while_functions_are_judged_leaves_no_wrong_judgement(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     index = recursive(first="f")
     with monkeypatch.context() as patch:
         patch.setattr(op_effects, "_functions", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))

@@ -37,14 +37,19 @@ def stripped() -> v1.GraphDef:
             tf.raw_ops.ReadVariableOp(resource=handle, dtype=tf.float32)
             keys = v1.placeholder(tf.string, [None], name="keys")
             table = tf.raw_ops.HashTableV2(key_dtype=tf.string, value_dtype=tf.int64)
-            tf.raw_ops.LookupTableFindV2(table_handle=table, keys=keys, default_value=tf.constant(0, tf.int64))
+            tf.raw_ops.LookupTableFindV2(
+                table_handle=table, keys=keys, default_value=tf.constant(0, tf.int64)
+            )
             tf.raw_ops.QueueSizeV2(handle=tf.raw_ops.FIFOQueueV2(component_types=[tf.float32]))
             tf.raw_ops.StageSize(dtypes=[tf.float32])
             array = tf.TensorArray(tf.float32, 2, element_shape=[]).unstack([1.0, 2.0])
             v1.while_loop(lambda i: i < 2, lambda i: i + 1, [tf.constant(0)])
             array.stack()
         tf.raw_ops.SaveV2(
-            prefix=tf.strings.join([text, "_x"]), tensor_names=["a"], shape_and_slices=[""], tensors=[1.0]
+            prefix=tf.strings.join([text, "_x"]),
+            tensor_names=["a"],
+            shape_and_slices=[""],
+            tensors=[1.0],
         )
         return v1.train.export_meta_graph(strip_default_attrs=True).graph_def
 
@@ -60,6 +65,9 @@ def test_a_look_adds_no_attribute(stripped, tmp_path, look):
     assert bodies
     assert [node.name for node in nodes if node.op == "StringJoin" and "separator" not in node.attr]
     empty = [
-        (node.name, key) for node in nodes for key, value in node.attr.items() if value.WhichOneof("value") is None
+        (node.name, key)
+        for node in nodes
+        for key, value in node.attr.items()
+        if value.WhichOneof("value") is None
     ]
     assert empty == []

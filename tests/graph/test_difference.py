@@ -86,7 +86,10 @@ def test_each_thing_that_changed_in_an_op_is_told(line: tf.Graph) -> None:
         Detail("input 0", "b:0", "a:0"),
         Detail("control input", "", "x"),
     )
-    assert "c: type Mul → AddV2; device + /device:CPU:0; input 0 b:0 → a:0; control input + x" in repr(found)
+    assert (
+        "c: type Mul → AddV2; device + /device:CPU:0; input 0 b:0 → a:0; control input + x"
+        in repr(found)
+    )
     assert len(found) == 2
 
 
@@ -97,7 +100,9 @@ def test_an_attribute_at_its_default_is_none(line: tf.Graph) -> None:
     del node(bare, "product").attr["transpose_a"]
     assert not difference(of(bare), of(full))
     node(full, "product").attr["transpose_a"].b = True
-    assert difference(of(bare), of(full)).changed[0].details == (Detail("attr transpose_a", "False", "True"),)
+    assert difference(of(bare), of(full)).changed[0].details == (
+        Detail("attr transpose_a", "False", "True"),
+    )
 
 
 def test_the_order_of_control_inputs_and_of_colocations_does_not_matter() -> None:
@@ -105,13 +110,17 @@ def test_the_order_of_control_inputs_and_of_colocations_does_not_matter() -> Non
         first, second = tf.no_op("first"), tf.no_op("second")
         with tf.control_dependencies([first, second]):
             last = tf.no_op("last")
-        last._set_attr("_class", v1.AttrValue(list=v1.AttrValue.ListValue(s=[b"loc:@first", b"loc:@second"])))
+        last._set_attr(
+            "_class", v1.AttrValue(list=v1.AttrValue.ListValue(s=[b"loc:@first", b"loc:@second"]))
+        )
     before, after = graph.as_graph_def(), graph.as_graph_def()
     for held in (node(after, "last").input, node(after, "last").attr["_class"].list.s):
         held[:] = list(held)[::-1]
     assert not difference(of(before), of(after))
     node(after, "last").input.pop()
-    assert [d.what for d in difference(of(before), of(after)).changed[0].details] == ["control input"]
+    assert [d.what for d in difference(of(before), of(after)).changed[0].details] == [
+        "control input"
+    ]
 
 
 def test_large_constants_that_look_alike_are_told_apart() -> None:
@@ -127,9 +136,15 @@ def test_large_constants_that_look_alike_are_told_apart() -> None:
 
 def test_a_scope_that_was_renamed_is_the_same_scope(mlp: tf.Graph) -> None:
     graph_def = mlp.as_graph_def()
-    found = difference(of(graph_def), of(renamed(graph_def, lambda name: name.replace("net/one", "first"))))
+    found = difference(
+        of(graph_def), of(renamed(graph_def, lambda name: name.replace("net/one", "first")))
+    )
     assert (found.added, found.removed, found.changed) == ((), (), ())
-    assert len(found) == len(found.renamed) == sum(name.startswith("net/one") for name in index_of(mlp).names)
+    assert (
+        len(found)
+        == len(found.renamed)
+        == sum(name.startswith("net/one") for name in index_of(mlp).names)
+    )
     assert f"net/one → first ({len(found)} ops)" in repr(found)
 
 
@@ -195,7 +210,9 @@ def test_a_reroute_is_no_renaming(line: tf.Graph) -> None:
     assert [str(change) for change in found.changed] == ["t/c: input 0 b:0 → t/other:0"]
 
 
-def test_a_variable_that_keeps_its_state_under_another_name_did_not_change(editor: tgw.GraphEditor) -> None:
+def test_a_variable_that_keeps_its_state_under_another_name_did_not_change(
+    editor: tgw.GraphEditor,
+) -> None:
     editor.rename("net/one/w", "kernel")
     found = editor.diff()
     assert ("net/one/w", "kernel") in found.renamed
@@ -210,7 +227,9 @@ def test_masks_are_of_either_graph(line: tf.Graph) -> None:
     line.get_operation_by_name("c")._set_device("/device:CPU:0")
     found = difference(before, index_of(line))
     held = found.ops(after)
-    assert {kind: [after.names[i] for i in np.flatnonzero(mask)] for kind, mask in held.items()} == {
+    assert {
+        kind: [after.names[i] for i in np.flatnonzero(mask)] for kind, mask in held.items()
+    } == {
         "added": ["late"],
         "removed": [],
         "changed": ["c"],
@@ -250,14 +269,20 @@ def function_graph(factor: float, name: str) -> v1.GraphDef:
 
 
 def test_a_function_is_what_it_does_whatever_its_number() -> None:
-    one, same = function_graph(2.0, "__inference_scaled_7"), function_graph(2.0, "__inference_scaled_12")
+    one, same = (
+        function_graph(2.0, "__inference_scaled_7"),
+        function_graph(2.0, "__inference_scaled_12"),
+    )
     found = difference(of(one), of(same))
     assert not len(found)
     assert found.functions.renamed == (("__inference_scaled_7", "__inference_scaled_12"),)
     changed = difference(of(one), of(function_graph(3.0, "__inference_scaled_7"))).functions
     assert (changed.added, changed.removed, changed.changed) == ((), (), ("__inference_scaled_7",))
     other = difference(of(one), of(function_graph(3.0, "triple")))
-    assert (other.functions.added, other.functions.removed) == (("triple",), ("__inference_scaled_7",))
+    assert (other.functions.added, other.functions.removed) == (
+        ("triple",),
+        ("__inference_scaled_7",),
+    )
     assert [detail.what for change in other.changed for detail in change.details] == ["attr f"]
 
 
@@ -294,7 +319,9 @@ def export_table(folder: Path, words: str, *, is_v1: bool, name: str = "words.tx
             y = new_table().lookup(x)
             init = v1.tables_initializer()
             session.run(init)
-            v1.saved_model.simple_save(session, str(folder), {"x": x}, {"y": y}, legacy_init_op=init)
+            v1.saved_model.simple_save(
+                session, str(folder), {"x": x}, {"y": y}, legacy_init_op=init
+            )
     else:
         module = tf.Module()
         module.table = new_table()
@@ -318,7 +345,9 @@ def test_asset_files_are_compared_by_content(tmp_path: Path, is_v1: bool) -> Non
     assert found
     assert found.assets == AssetChanges(changed=("words.txt",))
     assert "1 asset changed\n    words.txt" in repr(found)
-    assert ("changed", "words.txt", "asset") in {(row["change"], row["op"], row["what"]) for row in found.rows()}
+    assert ("changed", "words.txt", "asset") in {
+        (row["change"], row["op"], row["what"]) for row in found.rows()
+    }
     whole = tgw.edit(second)
     whole.view.leave(0)
     (constant,) = whole.diff(first).changed  # which holds the path of the file
@@ -328,10 +357,14 @@ def test_asset_files_are_compared_by_content(tmp_path: Path, is_v1: bool) -> Non
 
 
 @pytest.mark.parametrize("is_v1", [True, False])
-def test_an_asset_file_with_another_name_and_the_same_content_is_renamed(tmp_path: Path, is_v1: bool) -> None:
+def test_an_asset_file_with_another_name_and_the_same_content_is_renamed(
+    tmp_path: Path, is_v1: bool
+) -> None:
     first = export_table(tmp_path / "first", "a\nb\n", is_v1=is_v1)
     second = export_table(tmp_path / "second", "a\nb\n", is_v1=is_v1, name="terms.txt")
-    assert tgw.edit(second).diff(first).assets == AssetChanges(renamed=(("words.txt", "terms.txt"),))
+    assert tgw.edit(second).diff(first).assets == AssetChanges(
+        renamed=(("words.txt", "terms.txt"),)
+    )
     third = export_table(tmp_path / "third", "a\n", is_v1=is_v1, name="terms.txt")
     found = tgw.edit(third).diff(first).assets
     assert found == AssetChanges(added=("terms.txt",), removed=("words.txt",))

@@ -1,4 +1,6 @@
-"""A variable is counted once, however many handles name it: parameters, trainable variables, `tfgraphwidget info`."""
+"""A variable is counted once, however many handles name it: parameters, trainable variables,
+`tfgraphwidget info`.
+"""
 
 from __future__ import annotations
 
@@ -19,12 +21,18 @@ from tfgraphwidget.sources import describe_file
 @pytest.fixture(scope="module")
 def model() -> keras.Model:
     """Six trainable variables and two others: 99 numbers."""
-    layers = [keras.layers.Dense(8, name="d1"), keras.layers.BatchNormalization(name="bn"), keras.layers.Dense(3)]
+    layers = [
+        keras.layers.Dense(8, name="d1"),
+        keras.layers.BatchNormalization(name="bn"),
+        keras.layers.Dense(3),
+    ]
     return keras.Sequential([keras.Input((4,)), *layers])
 
 
 @pytest.fixture(scope="module", params=["exported", "saved by TensorFlow"])
-def saved(request: pytest.FixtureRequest, model: keras.Model, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def saved(
+    request: pytest.FixtureRequest, model: keras.Model, tmp_path_factory: pytest.TempPathFactory
+) -> Path:
     """The model as a SavedModel."""
     folder = tmp_path_factory.mktemp("keras") / "model"
     if request.param == "exported":
@@ -41,13 +49,17 @@ def test_a_saved_model_of_keras_has_the_variables_and_parameters_of_the_model(
     editor = tgw.edit(saved)
     editor.view.leave(depth)
     assert len(editor.find("is:trainable").ops) == len(model.trainable_variables) == 6
-    assert np.nansum(editor.table(batch=1)["parameters"].astype(float)) == model.count_params() == 99
+    assert (
+        np.nansum(editor.table(batch=1)["parameters"].astype(float)) == model.count_params() == 99
+    )
     (described,) = describe_file(saved)["graphs"]
     assert len(described["variables"]) == len(model.variables) == 8
     assert described["variable_bytes"] == 4 * 99
 
 
-def test_the_drawing_and_the_inspector_count_a_variable_once(saved: Path, model: keras.Model) -> None:
+def test_the_drawing_and_the_inspector_count_a_variable_once(
+    saved: Path, model: keras.Model
+) -> None:
     editor = tgw.edit(saved)
     for depth in (2, 1, 0):
         editor.view.leave(depth)
@@ -56,7 +68,9 @@ def test_the_drawing_and_the_inspector_count_a_variable_once(saved: Path, model:
         assert count_variables(index, range(len(index))) == len(model.variables) == 8
         assert sums.variables[0] == 8
         boxes = zip(outline.names, sums.variables.tolist(), sums.ops.tolist(), strict=True)
-        counted = {name: count for name, count, ops in boxes if name and ops and name not in index.ids}
+        counted = {
+            name: count for name, count, ops in boxes if name and ops and name not in index.ids
+        }
         assert {name: editor.inspect(name).variables for name in counted} == counted
 
 
@@ -72,7 +86,10 @@ def test_handles_of_one_shared_name_are_one_variable() -> None:
     with tf.Graph().as_default() as graph:
         for name in ("a", "b", "c"):
             handle = tf.raw_ops.VarHandleOp(
-                dtype=tf.float32, shape=[5], shared_name="one" if name != "c" else "other", name=name
+                dtype=tf.float32,
+                shape=[5],
+                shared_name="one" if name != "c" else "other",
+                name=name,
             )
             tf.raw_ops.ReadVariableOp(resource=handle, dtype=tf.float32)
     index = tgw.edit(graph)._core.index
@@ -80,7 +97,9 @@ def test_handles_of_one_shared_name_are_one_variable() -> None:
     assert tgw.edit(graph).table(batch=1)["parameters"].sum() == 10
 
 
-def test_a_variable_that_starts_as_another_is_a_variable_where_something_uses_it(tmp_path: Path) -> None:
+def test_a_variable_that_starts_as_another_is_a_variable_where_something_uses_it(
+    tmp_path: Path,
+) -> None:
     class Two(tf.Module):
         def __init__(self) -> None:
             super().__init__()

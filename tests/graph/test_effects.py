@@ -1,4 +1,6 @@
-"""The table of effects and what decides one: `python -m tests.graph.test_effects` prints lines for new op types."""
+"""The table of effects and what decides one: `python -m tests.graph.test_effects` prints lines for
+new op types.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,8 @@ from tfgraphwidget.graph import Effect, effect_of, node_effect
 assert effect_of("WriteFile") is Effect.WRITES_FILES
 assert "tensorflow" not in sys.modules
 """
-# Their OpDefs say is_stateful, so that no optimizer removes or joins them; they have no effect of their own.
+# Their OpDefs say is_stateful, so that no optimizer removes or joins them; they have no effect of
+# their own.
 STATEFUL_AND_PURE = {
     "Assert": "it raises an error, and has no output that could show that it ran",
     "Case": "it calls functions, and may call such as have effects",
@@ -58,22 +61,58 @@ STATEFUL_AND_PURE = {
     "_While": "it calls functions, and may call such as have effects",
 }
 HOSTILE = (
-    *("Abort", "CacheDataset", "CreateSummaryFileWriter", "DataServiceDatasetV4", "DatasetFromGraph"),
-    *("DatasetToTFRecord", "DebugIdentity", "DebugIdentityV2", "DebugNanCount", "DebugNumericSummary"),
+    *(
+        "Abort",
+        "CacheDataset",
+        "CreateSummaryFileWriter",
+        "DataServiceDatasetV4",
+        "DatasetFromGraph",
+    ),
+    *(
+        "DatasetToTFRecord",
+        "DebugIdentity",
+        "DebugIdentityV2",
+        "DebugNanCount",
+        "DebugNumericSummary",
+    ),
     *("DistributedSave", "EagerPyFunc", "FileSystemSetConfiguration", "ImmutableConst"),
-    *("InitializeTableFromTextFileV2", "LoadAndRemapMatrix", "MatchingFiles", "MatchingFilesDataset"),
-    *("MergeV2Checkpoints", "PrintV2", "PyFunc", "PyFuncStateless", "QueueDequeueV2", "QueueEnqueueV2", "ReadFile"),
-    *("ReaderReadV2", "RecordInput", "RestoreV2", "SaveDataset", "SaveDatasetV2", "SaveV2", "SnapshotDataset"),
+    *(
+        "InitializeTableFromTextFileV2",
+        "LoadAndRemapMatrix",
+        "MatchingFiles",
+        "MatchingFilesDataset",
+    ),
+    *(
+        "MergeV2Checkpoints",
+        "PrintV2",
+        "PyFunc",
+        "PyFuncStateless",
+        "QueueDequeueV2",
+        "QueueEnqueueV2",
+        "ReadFile",
+    ),
+    *(
+        "ReaderReadV2",
+        "RecordInput",
+        "RestoreV2",
+        "SaveDataset",
+        "SaveDatasetV2",
+        "SaveV2",
+        "SnapshotDataset",
+    ),
     *("SqlDataset", "TextLineDataset", "WriteFile", "NoSuchOp"),
 )
-# What saving and restoring adds to a model: it is asked for by who saves and restores, and is no part of a call.
+# What saving and restoring adds to a model: it is asked for by who saves and restores, and is no
+# part of a call.
 CHECKPOINTS = {"SaveV2", "RestoreV2", "MergeV2Checkpoints"}
 
 
 def registered() -> dict[str, op_def_pb2.OpDef]:
     """The OpDefs of the running TensorFlow, those with an underscore too."""
     serialized = pywrap_tf_session.TF_GetBuffer(pywrap_tf_session.TF_GetAllOpList())
-    return {definition.name: definition for definition in op_def_pb2.OpList.FromString(serialized).op}
+    return {
+        definition.name: definition for definition in op_def_pb2.OpList.FromString(serialized).op
+    }
 
 
 def lines() -> list[list[str]]:
@@ -85,7 +124,9 @@ def missing() -> list[str]:
     """Lines to complete by hand for the op types of the running TensorFlow that the table lacks."""
     known, found = effects_by_type(), registered()
     return [
-        "\t".join((op_type, "unknown", "", "" if found[op_type].is_stateful else "stateless")).rstrip("\t")
+        "\t".join(
+            (op_type, "unknown", "", "" if found[op_type].is_stateful else "stateless")
+        ).rstrip("\t")
         for op_type in sorted(set(found) - set(known))
     ]
 
@@ -95,7 +136,9 @@ def missing() -> list[str]:
 
 def test_every_op_type_of_this_tensorflow_has_an_effect() -> None:
     lacking = "\n".join(missing())
-    assert not lacking, f"Sort into {TABLE.name}, each with its effect and why (read its kernel):\n{lacking}"
+    assert not lacking, (
+        f"Sort into {TABLE.name}, each with its effect and why (read its kernel):\n{lacking}"
+    )
 
 
 def test_the_lines_are_sorted_and_each_is_one_op_type_with_a_known_effect() -> None:
@@ -107,20 +150,32 @@ def test_the_lines_are_sorted_and_each_is_one_op_type_with_a_known_effect() -> N
 
 
 def test_each_effect_has_a_reason() -> None:
-    assert [line[0] for line in lines() if line[1] != "pure" and not (len(line) > 2 and line[2])] == []
+    assert [
+        line[0] for line in lines() if line[1] != "pure" and not (len(line) > 2 and line[2])
+    ] == []
 
 
 def test_what_tensorflow_calls_stateful_is_pure_only_by_a_reasoned_exception() -> None:
     reasons = {line[0]: line[2] for line in lines() if len(line) > 2}
-    assert {name for name, definition in registered().items() if definition.is_stateful} <= set(reasons)
-    pure = {name for name, definition in registered().items() if definition.is_stateful and effect_of(name) == "pure"}
+    assert {name for name, definition in registered().items() if definition.is_stateful} <= set(
+        reasons
+    )
+    pure = {
+        name
+        for name, definition in registered().items()
+        if definition.is_stateful and effect_of(name) == "pure"
+    }
     assert pure == set(STATEFUL_AND_PURE)
 
 
 def test_ops_on_references_change_or_hold_state_unless_they_hand_them_on() -> None:
     reads = {name for name, op in registered().items() if any(arg.is_ref for arg in op.input_arg)}
     pure = {name for name in reads if effect_of(name) is Effect.PURE}
-    hands_on = {name for name in pure if name.startswith("Ref") or name in {"DebugGradientRefIdentity", "TwoRefsIn"}}
+    hands_on = {
+        name
+        for name in pure
+        if name.startswith("Ref") or name in {"DebugGradientRefIdentity", "TwoRefsIn"}
+    }
     assert pure == hands_on
 
 
@@ -129,7 +184,10 @@ def test_ops_with_the_name_of_a_file_in_an_input_or_an_attribute_are_not_pure() 
     named = {
         name
         for name, definition in registered().items()
-        for argument in (*definition.input_arg, *(attr for attr in definition.attr if attr.type != "bool"))
+        for argument in (
+            *definition.input_arg,
+            *(attr for attr in definition.attr if attr.type != "bool"),
+        )
         if any(word in argument.name for word in words)
     }
     harmless = {name for name in named if not effect_of(name).is_dangerous}
@@ -140,7 +198,9 @@ def test_ops_with_the_name_of_a_file_in_an_input_or_an_attribute_are_not_pure() 
 
 def test_dangerous_op_types_that_run_as_a_graph_is_imported_are_the_stateless_ones() -> None:
     for name, definition in registered().items():
-        assert runs_at_import(name) >= (effect_of(name).is_dangerous and not definition.is_stateful), name
+        assert runs_at_import(name) >= (
+            effect_of(name).is_dangerous and not definition.is_stateful
+        ), name
         assert runs_at_import(name) <= effect_of(name).is_dangerous, name
     assert runs_at_import("NoSuchOp")
 
@@ -216,7 +276,12 @@ def test_a_print_to_a_file_writes_it(tmp_path: Path) -> None:
 
 DEBUG_OPS: dict[str, dict[str, object]] = {
     "DebugIdentity": {"tensor_name": "t:0"},
-    "DebugIdentityV2": {"tfdbg_context_id": "c", "op_name": "o", "output_slot": 0, "tensor_debug_mode": 2},
+    "DebugIdentityV2": {
+        "tfdbg_context_id": "c",
+        "op_name": "o",
+        "output_slot": 0,
+        "tensor_debug_mode": 2,
+    },
     "DebugIdentityV3": {"tensor_name": "t:0", "io_of_node": "n", "is_input": True, "io_index": 0},
     "DebugNanCount": {"tensor_name": "t:0"},
     "DebugNumericSummary": {"tensor_name": "t:0"},
@@ -236,7 +301,10 @@ def test_a_debug_op_writes_files_only_where_a_url_says_so(tmp_path: Path, op_typ
 
 def test_a_debug_op_sends_to_servers_and_needs_callbacks(tmp_path: Path) -> None:
     assert decided("DebugIdentity", debug_urls=["grpc://localhost:1"]) is Effect.NETWORK
-    assert decided("DebugIdentity", debug_urls=["GRPC://localhost:1", f"file://{tmp_path}"]) is Effect.WRITES_FILES
+    assert (
+        decided("DebugIdentity", debug_urls=["GRPC://localhost:1", f"file://{tmp_path}"])
+        is Effect.WRITES_FILES
+    )
     assert decided("DebugIdentity", debug_urls=["memcbk://none"]) is Effect.ENDS_PROCESS
     assert decided("DebugIdentity", debug_urls=["another://scheme"]).is_dangerous
 
@@ -259,9 +327,16 @@ with tf.Graph().as_default(), tf.compat.v1.Session() as session:
 
 
 @pytest.mark.parametrize("op_type", ENDS_PROCESS)
-def test_an_op_without_the_callback_or_the_program_that_it_names_ends_the_process(op_type: str) -> None:
-    code = f"import tensorflow as tf\nprint('before', flush=True)\n{ENDS_PROCESS[op_type]}\nprint('behind')"
-    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+def test_an_op_without_the_callback_or_the_program_that_it_names_ends_the_process(
+    op_type: str,
+) -> None:
+    code = (
+        "import tensorflow as tf\nprint('before', "
+        f"flush=True)\n{ENDS_PROCESS[op_type]}\nprint('behind')"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False
+    )
     assert ended.returncode < 0, ended.stderr
     assert ended.stdout == "before\n"
     assert effect_of(op_type).is_dangerous
@@ -281,23 +356,38 @@ def test_a_cache_in_memory_is_harmless(tmp_path: Path, op_type: str) -> None:
 
 
 def test_messages_are_read_from_a_file_that_the_source_names(tmp_path: Path) -> None:
-    file = descriptor_pb2.FileDescriptorSet(file=[descriptor_pb2.FileDescriptorProto(name="m.proto", package="m")])
-    file.file[0].message_type.add(name="Message").field.add(name="number", number=1, type=5, label=1)
+    file = descriptor_pb2.FileDescriptorSet(
+        file=[descriptor_pb2.FileDescriptorProto(name="m.proto", package="m")]
+    )
+    file.file[0].message_type.add(name="Message").field.add(
+        name="number", number=1, type=5, label=1
+    )
     (tmp_path / "messages").write_bytes(file.SerializeToString())
-    sources = {f"{tmp_path}/messages": Effect.READS_FILES, b"bytes://" + file.SerializeToString(): Effect.PURE}
+    sources = {
+        f"{tmp_path}/messages": Effect.READS_FILES,
+        b"bytes://" + file.SerializeToString(): Effect.PURE,
+    }
     for source, effect in sources.items():
         node = v1.NodeDef(op="DecodeProtoV2")
         node.attr["descriptor_source"].s = source if isinstance(source, bytes) else source.encode()
         assert node_effect(node, no_constants) is effect
-        fields = {"message_type": "m.Message", "field_names": ["number"], "output_types": [tf.int32]}
-        values = tf.raw_ops.DecodeProtoV2(bytes=[b"\x08\x07"], descriptor_source=source, **fields).values
+        fields = {
+            "message_type": "m.Message",
+            "field_names": ["number"],
+            "output_types": [tf.int32],
+        }
+        values = tf.raw_ops.DecodeProtoV2(
+            bytes=[b"\x08\x07"], descriptor_source=source, **fields
+        ).values
         assert values[0].numpy().item() == 7
     for op_type in "DecodeProtoV2", "EncodeProto":
         assert decided(op_type) is decided(op_type, descriptor_source="local://") is Effect.PURE
         assert decided(op_type, descriptor_source="") is Effect.PURE
         assert decided(op_type, descriptor_source="/messages") is Effect.READS_FILES
     with pytest.raises(tf.errors.InvalidArgumentError, match="Source does not represent"):
-        tf.raw_ops.EncodeProto(sizes=[[1]], values=[[[7]]], descriptor_source=f"{tmp_path}/none", **ENCODED)
+        tf.raw_ops.EncodeProto(
+            sizes=[[1]], values=[[[7]]], descriptor_source=f"{tmp_path}/none", **ENCODED
+        )
 
 
 ENCODED = {"message_type": "m.Message", "field_names": ["number"]}
@@ -306,7 +396,9 @@ ENCODED = {"message_type": "m.Message", "field_names": ["number"]}
 def test_a_sampler_reads_its_probabilities_from_a_file_that_it_names(tmp_path: Path) -> None:
     def draw(**attributes: object) -> None:
         fixed = {"num_true": 1, "num_sampled": 1, "unique": True, "range_max": 2}
-        tf.raw_ops.FixedUnigramCandidateSampler(true_classes=np.zeros((1, 1), np.int64), **fixed, **attributes)
+        tf.raw_ops.FixedUnigramCandidateSampler(
+            true_classes=np.zeros((1, 1), np.int64), **fixed, **attributes
+        )
 
     assert decided("FixedUnigramCandidateSampler") is Effect.RANDOM
     assert decided("FixedUnigramCandidateSampler", vocab_file="") is Effect.RANDOM
@@ -325,7 +417,9 @@ TARGET = '(%a) {call_target_name = "system", api_version = 1 : i32}'
 
 def run_module(module: str | bytes) -> float:
     types = {"Tout": [tf.float32], "Sout": [[]], "platforms": ["CPU"]}
-    return float(gen_xla_ops.xla_call_module([3.0], version=5, module=module, dim_args_spec=[], **types)[0])
+    return float(
+        gen_xla_ops.xla_call_module([3.0], version=5, module=module, dim_args_spec=[], **types)[0]
+    )
 
 
 def bytecode(text: str) -> bytes:
@@ -347,7 +441,9 @@ def test_a_module_that_only_computes_is_harmless() -> None:
     assert not module_effect(module).is_dangerous
 
 
-def test_a_module_that_calls_a_c_function_by_name_is_dangerous_however_the_call_is_written() -> None:
+def test_a_module_that_calls_a_c_function_by_name_is_dangerous_however_the_call_is_written() -> (
+    None
+):
     text = MODULE.format('"stablehlo.custom_call"' + TARGET)
     escaped = text.replace("custom_call", "custom\\5Fcall")
     for module in bytecode(text), text.encode(), escaped.encode():
@@ -359,7 +455,11 @@ def test_a_module_that_calls_a_c_function_by_name_is_dangerous_however_the_call_
 @pytest.mark.parametrize(
     ("op_type", "key"),
     [
-        *(("PrintV2", "output_stream"), ("DebugIdentity", "debug_urls"), ("DecodeProtoV2", "descriptor_source")),
+        *(
+            ("PrintV2", "output_stream"),
+            ("DebugIdentity", "debug_urls"),
+            ("DecodeProtoV2", "descriptor_source"),
+        ),
         *(("FixedUnigramCandidateSampler", "vocab_file"), ("XlaCallModule", "module")),
     ],
 )
@@ -424,23 +524,43 @@ def models() -> Iterator[tuple[str, tf.keras.Model, tuple[int, ...]]]:
         "convolutions",
         tf.keras.Sequential(
             [
-                *(layers.Input((8, 8, 3)), layers.Conv2D(4, 3), layers.BatchNormalization(), layers.ReLU()),
-                *(layers.DepthwiseConv2D(3), layers.MaxPooling2D(), layers.Dropout(0.5), layers.Flatten()),
+                *(
+                    layers.Input((8, 8, 3)),
+                    layers.Conv2D(4, 3),
+                    layers.BatchNormalization(),
+                    layers.ReLU(),
+                ),
+                *(
+                    layers.DepthwiseConv2D(3),
+                    layers.MaxPooling2D(),
+                    layers.Dropout(0.5),
+                    layers.Flatten(),
+                ),
                 layers.Dense(2, activation="softmax"),
             ]
         ),
         (4, 8, 8, 3),
     )
-    recurrent = [layers.Input((5, 3)), layers.LSTM(4, return_sequences=True), layers.Bidirectional(layers.GRU(4))]
+    recurrent = [
+        layers.Input((5, 3)),
+        layers.LSTM(4, return_sequences=True),
+        layers.Bidirectional(layers.GRU(4)),
+    ]
     yield "recurrent", tf.keras.Sequential([*recurrent, layers.Dense(2)]), (4, 5, 3)
     x = tf.keras.Input((5, 4))
     y = layers.LayerNormalization()(x + layers.MultiHeadAttention(2, 4, dropout=0.1)(x, x))
-    yield "attention", tf.keras.Model(x, layers.Dense(2)(layers.GlobalAveragePooling1D()(y))), (4, 5, 4)
+    yield (
+        "attention",
+        tf.keras.Model(x, layers.Dense(2)(layers.GlobalAveragePooling1D()(y))),
+        (4, 5, 4),
+    )
 
 
 @pytest.fixture
 def own_layer_names() -> Iterator[None]:
-    """Keras numbers the names of layers through the process; who comes later finds the numbers as if none were made."""
+    """Keras numbers the names of layers through the process; who comes later finds the numbers as
+    if none were made.
+    """
     yield
     tf.keras.backend.clear_session()
 
@@ -452,26 +572,40 @@ def test_ordinary_models_have_no_dangerous_ops_when_they_run_or_train() -> None:
         optimizer.build(model.trainable_variables)
 
         @tf.function
-        def train(x: tf.Tensor, model: tf.keras.Model = model, optimizer: tf.keras.Optimizer = optimizer) -> tf.Tensor:
+        def train(
+            x: tf.Tensor, model: tf.keras.Model = model, optimizer: tf.keras.Optimizer = optimizer
+        ) -> tf.Tensor:
             with tf.GradientTape() as tape:
                 loss = tf.reduce_mean(tf.square(model(x, training=True)))
-            optimizer.apply(tape.gradient(loss, model.trainable_variables), model.trainable_variables)
+            optimizer.apply(
+                tape.gradient(loss, model.trainable_variables), model.trainable_variables
+            )
             return loss
 
         for function in tf.function(model), train:
             graph = function.get_concrete_function(tf.TensorSpec(shape)).graph.as_graph_def()
-            assert {op_type for op_type in types_in(graph) if effect_of(op_type).is_dangerous} == set(), name
+            assert {
+                op_type for op_type in types_in(graph) if effect_of(op_type).is_dangerous
+            } == set(), name
 
 
-@pytest.mark.parametrize("build", [lambda: build_mlp(resource=False), build_shared_weights, build_while_loop])
-def test_graphs_of_tensorflow_1_have_no_dangerous_ops_but_those_of_checkpoints(build: Callable[[], tf.Graph]) -> None:
+@pytest.mark.parametrize(
+    "build", [lambda: build_mlp(resource=False), build_shared_weights, build_while_loop]
+)
+def test_graphs_of_tensorflow_1_have_no_dangerous_ops_but_those_of_checkpoints(
+    build: Callable[[], tf.Graph],
+) -> None:
     graph = build()
     with graph.as_default():
         if v1.trainable_variables():
-            v1.train.AdamOptimizer().minimize(tf.add_n([tf.nn.l2_loss(each) for each in v1.trainable_variables()]))
+            v1.train.AdamOptimizer().minimize(
+                tf.add_n([tf.nn.l2_loss(each) for each in v1.trainable_variables()])
+            )
             v1.train.Saver()
         v1.global_variables_initializer()
-    dangerous = {op_type for op_type in types_in(graph.as_graph_def()) if effect_of(op_type).is_dangerous}
+    dangerous = {
+        op_type for op_type in types_in(graph.as_graph_def()) if effect_of(op_type).is_dangerous
+    }
     assert dangerous <= CHECKPOINTS
 
 
@@ -484,5 +618,6 @@ def test_a_table_of_constants_has_no_dangerous_ops() -> None:
 
 if __name__ == "__main__":
     print(
-        "\n".join(missing()) or f"{TABLE.name} knows all {len(registered())} op types of TensorFlow {tf.__version__}."
+        "\n".join(missing())
+        or f"{TABLE.name} knows all {len(registered())} op types of TensorFlow {tf.__version__}."
     )

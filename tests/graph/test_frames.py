@@ -1,4 +1,6 @@
-"""Loops and conditionals: what the index tells is what TensorFlow's own control-flow contexts tell."""
+"""Loops and conditionals: what the index tells is what TensorFlow's own control-flow contexts
+tell.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +52,9 @@ class Cell:
     def zero_state(self, batch_size: Any, dtype: tf.DType) -> tf.Tensor:
         return tf.zeros([batch_size, 3], dtype)
 
-    def __call__(self, x: tf.Tensor, state: tf.Tensor, scope: Any = None) -> tuple[tf.Tensor, tf.Tensor]:
+    def __call__(
+        self, x: tf.Tensor, state: tf.Tensor, scope: Any = None
+    ) -> tuple[tf.Tensor, tf.Tensor]:
         with v1.variable_scope(self.name):
             w = v1.get_variable("w", [x.shape[-1] + 3, 3], use_resource=False)
             new = tf.tanh(tf.concat([x, state], 1) @ w)
@@ -85,7 +89,11 @@ def nested_loops() -> None:
 
 def cond_in_loop() -> None:
     x, p = given()
-    y = times(3, lambda a: v1.cond(a > 1, lambda: v1.cond(p, lambda: a * x, lambda: a / x), lambda: a + 1.0), x)
+    y = times(
+        3,
+        lambda a: v1.cond(a > 1, lambda: v1.cond(p, lambda: a * x, lambda: a / x), lambda: a + 1.0),
+        x,
+    )
     tf.gradients(y, [x])
 
 
@@ -134,7 +142,9 @@ def side_effects_on_references() -> None:
     v1.cond(p, lambda: v1.assign_add(w, x), lambda: v1.assign(w, 0.0))
     v1.cond(p, lambda: tf.group(v1.assign_add(w, x)), tf.no_op)
     v1.while_loop(
-        lambda i: i < 3, lambda i: v1.cond(p, lambda: i + tf.cast(v1.assign_add(w, 1.0), tf.int32), lambda: i + 1), [0]
+        lambda i: i < 3,
+        lambda i: v1.cond(p, lambda: i + tf.cast(v1.assign_add(w, 1.0), tf.int32), lambda: i + 1),
+        [0],
     )
     v1.assert_positive(x).mark_used()
 
@@ -142,7 +152,9 @@ def side_effects_on_references() -> None:
 def case() -> None:
     x, _ = given()
     pairs = [(x > 1, lambda: x * 2), (x > 2, lambda: tf.constant(3.0)), (x > 3, lambda: x)]
-    y = v1.case(pairs, default=lambda: x - 1, exclusive=False) + v1.case(pairs, default=lambda: x, exclusive=True)
+    y = v1.case(pairs, default=lambda: x - 1, exclusive=False) + v1.case(
+        pairs, default=lambda: x, exclusive=True
+    )
     tf.gradients(y, [x])
 
 
@@ -159,7 +171,9 @@ def seq2seq() -> None:
     decoder, output = Cell("decoder"), tf.TensorArray(tf.float32, 10)
 
     def step(i: tf.Tensor, state: tf.Tensor, written: tf.TensorArray) -> tuple[Any, ...]:
-        new, state = decoder(v1.cond(tf.equal(i % 2, 0), lambda: state, lambda: tf.stop_gradient(state)), state)
+        new, state = decoder(
+            v1.cond(tf.equal(i % 2, 0), lambda: state, lambda: tf.stop_gradient(state)), state
+        )
         return i + 1, state, written.write(i, new)
 
     with v1.variable_scope("decode"):
@@ -206,22 +220,27 @@ def in_backward_loop(op: tf.Operation) -> bool:
     """Whether an op runs in the backward loop of a loop, or is there to start one."""
     readers = [reader for tensor in op.outputs for reader in tensor.consumers()]
     return any(c.IsWhileContext() and c.grad_state for c in contexts_of(op)) or (
-        op.type == "Const" and bool(readers) and all(r.type == "Enter" and in_backward_loop(r) for r in readers)
+        op.type == "Const"
+        and bool(readers)
+        and all(r.type == "Enter" and in_backward_loop(r) for r in readers)
     )
 
 
 def truth(graph: tf.Graph, index: GraphIndex) -> dict[Any, set[int]]:
     """What runs in each of TensorFlow's contexts, but for two things.
 
-    To TensorFlow a Switch before a branch lies in the branch, though it runs in either case. And the backward loop of
-    a loop in a conditional counts to that conditional, though it is a part of the conditional's gradient.
+    To TensorFlow a Switch before a branch lies in the branch, though it runs in either case. And
+    the backward loop of a loop in a conditional counts to that conditional, though it is a part of
+    the conditional's gradient.
     """
     found: dict[Any, set[int]] = {}
     for op in graph.get_operations():
         for context in contexts_of(op):
             inside = found.setdefault(context, set())
             loop = context.IsWhileContext()
-            before = not loop and op.type in {"Switch", "RefSwitch"} and op.inputs[1] is context.pred
+            before = (
+                not loop and op.type in {"Switch", "RefSwitch"} and op.inputs[1] is context.pred
+            )
             if loop or not (before or in_backward_loop(op)):
                 inside.add(index.ids[op.name])
     return found
@@ -265,7 +284,9 @@ def test_what_is_around_an_op_is_what_tensorflow_says(write: Callable[[], None])
         contexts = list(contexts_of(op))
         if contexts and not in_backward_loop(op):
             told = enclosing_blocks(index, index.ids[op.name])
-            assert [block.name for block in told][-len(contexts) :] == [name_of(c) for c in contexts]
+            assert [block.name for block in told][-len(contexts) :] == [
+                name_of(c) for c in contexts
+            ]
             for inner, outer in pairwise(told):
                 assert inner.outer is outer
                 assert inner.ops <= outer.ops
@@ -281,17 +302,26 @@ def test_a_loop_of_a_few_ops_is_told_whole() -> None:
     [loop] = loops(index)
     assert loop.name == "while/while_context"
     assert index.names[loop.condition or 0] == "while/LoopCond"
-    assert [index.names[i] for i in loop.enters] == ["while/Enter", "while/Enter_1", "while/mul/Enter"]
+    assert [index.names[i] for i in loop.enters] == [
+        "while/Enter",
+        "while/Enter_1",
+        "while/mul/Enter",
+    ]
     assert [index.names[i] for i in loop.merges] == ["while/Merge", "while/Merge_1"]
     assert loop.outer is None
     assert index.ids["while/add/y"] in loop.ops  # a constant, which only waits for the loop
-    assert {index.names[i] for i in range(len(index)) if i not in loop.ops} == {"x", "p", "while/Const"}
+    assert {index.names[i] for i in range(len(index)) if i not in loop.ops} == {
+        "x",
+        "p",
+        "while/Const",
+    }
 
 
 def test_the_gradient_of_a_conditional_is_one_of_its_own_on_the_same_predicate() -> None:
     _, index = built(
         lambda: tf.gradients(
-            v1.cond(given()[1], lambda: v1.get_variable("w", []) * 2.0, lambda: 1.0), v1.trainable_variables()
+            v1.cond(given()[1], lambda: v1.get_variable("w", []) * 2.0, lambda: 1.0),
+            v1.trainable_variables(),
         )
     )
     forward, backward = conditionals(index)
@@ -342,18 +372,27 @@ def frozen() -> GraphIndex:
         y = tf.cond(positive, lambda: x * 2.0, lambda: x - weight)
         z = tf.cond(positive, lambda: y + 1.0, lambda: tf.constant(4.0))
         inner = lambda b: tf.cond(b > 4, lambda: b, lambda: b + 0.5)  # noqa: E731
-        z = tf.while_loop(lambda a: a < 9, lambda a: tf.while_loop(lambda b: b < 7, inner, [a])[0] + y, [z])[0]
-        return tf.switch_case(tf.cast(x, tf.int32), [lambda: y, lambda: z, lambda: times(2, tf.square, y)])
+        z = tf.while_loop(
+            lambda a: a < 9, lambda a: tf.while_loop(lambda b: b < 7, inner, [a])[0] + y, [z]
+        )[0]
+        return tf.switch_case(
+            tf.cast(x, tf.int32), [lambda: y, lambda: z, lambda: times(2, tf.square, y)]
+        )
 
     v1.enable_control_flow_v2()
     function = f.get_concrete_function()
-    return build(convert_variables_to_constants_v2(function, lower_control_flow=True).graph.as_graph_def().node)
+    return build(
+        convert_variables_to_constants_v2(function, lower_control_flow=True)
+        .graph.as_graph_def()
+        .node
+    )
 
 
 def test_a_frozen_functions_loops_and_conditionals_are_found() -> None:
     index = frozen()
     told = [
-        (type(b), b.name.rpartition("/")[2], b.outer and b.outer.name.rpartition("/")[2]) for b in control_flow(index)
+        (type(b), b.name.rpartition("/")[2], b.outer and b.outer.name.rpartition("/")[2])
+        for b in control_flow(index)
     ]
     assert sorted(told, key=str) == [
         (Conditional, "cond", "while"),
@@ -380,7 +419,15 @@ def test_nothing_outside_of_frames_is_told_to_be_inside() -> None:
     inside = control_flow_ops(index)
     for i in range(len(index)):
         if i not in inside:
-            assert index.types[i] not in {"Enter", "Exit", "Switch", "_SwitchN", "NextIteration", "LoopCond", "Merge"}
+            assert index.types[i] not in {
+                "Enter",
+                "Exit",
+                "Switch",
+                "_SwitchN",
+                "NextIteration",
+                "LoopCond",
+                "Merge",
+            }
     assert index.ids["x"] not in inside
 
 
@@ -389,11 +436,17 @@ def test_a_models_loops_are_those_of_its_collection(path: Path) -> None:
     meta = v1.MetaGraphDef.FromString(path.read_bytes())
     index = build(meta.graph_def.node)
     found = {loop.name: loop for loop in loops(index)}
-    held = meta.collection_def["while_context"].bytes_list.value if "while_context" in meta.collection_def else ()
+    held = (
+        meta.collection_def["while_context"].bytes_list.value
+        if "while_context" in meta.collection_def
+        else ()
+    )
     for context in map(control_flow_pb2.WhileContextDef.FromString, held):
         loop = found[context.context_name]
         # A context's values are the tensors made inside, and those that came in from outside.
-        came_in = {index.names[source] for enter in loop.enters for source in index.input_lists[enter]}
+        came_in = {
+            index.names[source] for enter in loop.enters for source in index.input_lists[enter]
+        }
         inside = {index.names[i] for i in loop.ops}
         assert {value.partition(":")[0] for value in context.values_def.values} <= inside | came_in
         assert f"{index.names[loop.condition or 0]}:0" == context.pivot_name
@@ -430,7 +483,9 @@ def test_halves_of_loops_and_conditionals_are_told_as_far_as_they_go() -> None:
     assert isinstance(conditional, Conditional)
     assert [index.names[i] for i in sorted(conditional.true)] == ["b"]
     assert conditional.merges == ()
-    assert "frame_name" not in index.nodes[1].attr  # reading an attribute that is not there must not make it
+    assert (
+        "frame_name" not in index.nodes[1].attr
+    )  # reading an attribute that is not there must not make it
 
 
 @pytest.mark.parametrize("seed", range(30))
@@ -442,7 +497,9 @@ def test_a_damaged_graph_gives_some_answer(seed: int) -> None:
     for node in index.nodes:
         copy = NodeDef.FromString(node.SerializeToString())
         if rng.random() < 0.1:
-            copy.op = rng.choice(["Enter", "Exit", "Switch", "_SwitchN", "Merge", "NextIteration", "LoopCond", "Neg"])
+            copy.op = rng.choice(
+                ["Enter", "Exit", "Switch", "_SwitchN", "Merge", "NextIteration", "LoopCond", "Neg"]
+            )
         if rng.random() < 0.1:
             copy.input.insert(0, f"{rng.choice(names)}:{rng.choice([0, 1, 2, 1_000_000])}")
         if rng.random() < 0.1:
@@ -457,6 +514,7 @@ def test_a_damaged_graph_gives_some_answer(seed: int) -> None:
 
 def test_a_long_chain_of_switches_ends() -> None:
     chain = [
-        NodeDef(name=f"s{i}", op="Switch", input=[f"s{(i - 1) % 3000}:1", f"s{(i * 7) % 3000}"]) for i in range(3000)
+        NodeDef(name=f"s{i}", op="Switch", input=[f"s{(i - 1) % 3000}:1", f"s{(i * 7) % 3000}"])
+        for i in range(3000)
     ]
     assert control_flow(build(chain))

@@ -19,8 +19,12 @@ def test_edges_are_those_of_the_graph(mlp: tf.Graph) -> None:
     for i, op in enumerate(mlp.get_operations()):
         assert index.names[i] == op.name
         assert [index.names[s] for s in index.inputs.row(i)] == [t.op.name for t in op.inputs]
-        assert {index.names[r] for r in index.consumers.row(i)} == {c.name for t in op.outputs for c in t.consumers()}
-        assert [index.names[c] for c in index.controls.row(i)] == [c.name for c in op.control_inputs]
+        assert {index.names[r] for r in index.consumers.row(i)} == {
+            c.name for t in op.outputs for c in t.consumers()
+        }
+        assert [index.names[c] for c in index.controls.row(i)] == [
+            c.name for c in op.control_inputs
+        ]
 
 
 def test_growing_gives_the_same_index_as_building(mlp: tf.Graph) -> None:
@@ -35,12 +39,18 @@ def test_growing_gives_the_same_index_as_building(mlp: tf.Graph) -> None:
 
 def test_an_index_says_whether_its_ops_stand_behind_what_they_read_and_wait_for() -> None:
     nodes = [v1.NodeDef(name="a", op="NoOp"), v1.NodeDef(name="b", op="Relu", input=["a"])]
-    nodes += [v1.NodeDef(name="c", op="Relu", input=["d"]), v1.NodeDef(name="d", op="Relu", input=["b", "^a"])]
+    nodes += [
+        v1.NodeDef(name="c", op="Relu", input=["d"]),
+        v1.NodeDef(name="d", op="Relu", input=["b", "^a"]),
+    ]
     index = build(nodes)
     assert not index.is_sorted()
     assert index.is_sorted(3)
     assert not index.is_sorted(2)
-    waiting = [v1.NodeDef(name="first", op="NoOp", input=["^last"]), v1.NodeDef(name="last", op="NoOp")]
+    waiting = [
+        v1.NodeDef(name="first", op="NoOp", input=["^last"]),
+        v1.NodeDef(name="last", op="NoOp"),
+    ]
     assert not build(waiting).is_sorted()
     assert build(waiting[::-1]).is_sorted()
     assert build([]).is_sorted()
@@ -74,9 +84,13 @@ def test_an_op_with_a_scope_of_its_own_name_lies_inside_it() -> None:
 
 def same(one: GraphIndex, other: GraphIndex) -> bool:
     """Whether two indexes say the same of ops and edges, what they found out already included."""
-    arrays = [(getattr(one, name), getattr(other, name)) for name in ("inputs", "controls", "consumers", "readers")]
+    arrays = [
+        (getattr(one, name), getattr(other, name))
+        for name in ("inputs", "controls", "consumers", "readers")
+    ]
     return (
-        (list(one.names), list(one.types), one.ids) == (list(other.names), list(other.types), other.ids)
+        (list(one.names), list(one.types), one.ids)
+        == (list(other.names), list(other.types), other.ids)
         and list(one.nodes) == list(other.nodes)
         and np.array_equal(one.ports, other.ports)
         and one.kinds[0][one.kinds[1][0]] == one.types[0]
@@ -95,8 +109,14 @@ def test_ops_that_read_others_give_the_same_index_as_building_it(mlp: tf.Graph) 
     for inputs in (["x"], ["x", "^net/two/w", "^x"], ["net/two/add:0"], ["x", "x", "x"], []):
         for op_type in ("Relu", "Other"):
             node = type(nodes[relu])(name="net/one/out", op=op_type, input=inputs)
-            changed = {relu: node, 0: type(nodes[0])(name="x", op="Identity", input=["^net/logits"])}
-            assert same(index.with_changed_nodes(changed), build([changed.get(i, n) for i, n in enumerate(nodes)]))
+            changed = {
+                relu: node,
+                0: type(nodes[0])(name="x", op="Identity", input=["^net/logits"]),
+            }
+            assert same(
+                index.with_changed_nodes(changed),
+                build([changed.get(i, n) for i, n in enumerate(nodes)]),
+            )
     assert same(index, build(nodes))
 
 
@@ -113,7 +133,9 @@ def test_taking_ops_out_gives_the_same_index_as_building_the_rest(mlp: tf.Graph)
 def test_an_op_cannot_be_made_to_read_what_is_not_there(mlp: tf.Graph) -> None:
     index = build(mlp.as_graph_def().node)
     with pytest.raises(UnknownName, match="reads 'gone'"):
-        index.with_changed_nodes({3: type(index.nodes[0])(name=index.names[3], op="Relu", input=["gone"])})
+        index.with_changed_nodes(
+            {3: type(index.nodes[0])(name=index.names[3], op="Relu", input=["gone"])}
+        )
 
 
 def test_a_tree_of_scopes_that_gets_more_ops_is_the_tree_of_all_ops() -> None:
@@ -123,10 +145,16 @@ def test_a_tree_of_scopes_that_gets_more_ops_is_the_tree_of_all_ops() -> None:
         ids = {name: i for i, name in enumerate(dict.fromkeys(parts))}
         first = chosen.randrange(len(ids) + 1)
         whole = ScopeTree.build(ids)
-        grown = ScopeTree.build({name: i for name, i in ids.items() if i < first}).with_ops([*ids][first:], ids)
+        grown = ScopeTree.build({name: i for name, i in ids.items() if i < first}).with_ops(
+            [*ids][first:], ids
+        )
         assert grown.names == whole.names
         for array in ("parent", "scope_of", "named", "order", "start", "stop"):
-            assert getattr(grown, array).tolist() == getattr(whole, array).tolist(), (array, parts, first)
+            assert getattr(grown, array).tolist() == getattr(whole, array).tolist(), (
+                array,
+                parts,
+                first,
+            )
 
 
 def test_what_an_index_knows_of_types_and_scopes_it_knows_when_it_has_grown() -> None:

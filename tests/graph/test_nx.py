@@ -37,7 +37,9 @@ def index_of(graph: tf.Graph) -> GraphIndex:
     return build(graph.as_graph_def().node, typing=Live(graph))
 
 
-def test_every_tensor_read_is_an_edge_and_every_control_input(mlp: tf.Graph, while_loop: tf.Graph) -> None:
+def test_every_tensor_read_is_an_edge_and_every_control_input(
+    mlp: tf.Graph, while_loop: tf.Graph
+) -> None:
     for graph in (mlp, while_loop):
         seen = networkx(index_of(graph))
         assert list(seen) == [op.name for op in graph.get_operations()]
@@ -54,7 +56,10 @@ def test_every_tensor_read_is_an_edge_and_every_control_input(mlp: tf.Graph, whi
                     "control": False,
                 }
             for k, waited in enumerate(op.control_inputs):
-                assert edges.pop((op.name, f"^{k}")) == (waited.name, {"tensor": f"^{waited.name}", "control": True})
+                assert edges.pop((op.name, f"^{k}")) == (
+                    waited.name,
+                    {"tensor": f"^{waited.name}", "control": True},
+                )
         assert not edges
 
 
@@ -86,7 +91,11 @@ def test_the_graph_tells_its_variables_collections_and_functions(line: tf.Graph)
     variable = VariableDef("w", None, None, None)
     held = {"losses": (Member("tensor", "c:0"),)}
     index = build(line.as_graph_def().node, held, (variable,), functions=frozenset({"g", "f"}))
-    assert networkx(index).graph == {"variables": ("w",), "functions": ("f", "g"), "collections": {"losses": ("c:0",)}}
+    assert networkx(index).graph == {
+        "variables": ("w",),
+        "functions": ("f", "g"),
+        "collections": {"losses": ("c:0",)},
+    }
 
 
 def test_algorithms_run(diamond: tf.Graph, mlp: tf.Graph, while_loop: tf.Graph) -> None:
@@ -101,7 +110,9 @@ def test_algorithms_run(diamond: tf.Graph, mlp: tf.Graph, while_loop: tf.Graph) 
 
 
 @pytest.mark.parametrize("suffix", ["graphml", "gexf"])
-def test_as_text_it_goes_to_a_file_and_back(mlp: tf.Graph, while_loop: tf.Graph, suffix: str, tmp_path: Path) -> None:
+def test_as_text_it_goes_to_a_file_and_back(
+    mlp: tf.Graph, while_loop: tf.Graph, suffix: str, tmp_path: Path
+) -> None:
     for graph in (mlp, while_loop):
         path = tmp_path / f"graph.{suffix}"
         seen = networkx(index_of(graph), text=True)
@@ -142,7 +153,9 @@ def test_graphml_of_too_many_attributes_or_edges_is_refused_by_their_number(
     node = v1.NodeDef(name="x", op="Placeholder")
     for number in range(4_000):
         node.attr[f"_a{number}"].i = number
-    with pytest.raises(GraphEditError, match=r"4,000 attributes of different names, and GraphML .* 3,000 at most"):
+    with pytest.raises(
+        GraphEditError, match=r"4,000 attributes of different names, and GraphML .* 3,000 at most"
+    ):
         tgw.edit(v1.GraphDef(node=[node])).save(tmp_path / "many.graphml")
     graph_def = v1.GraphDef(node=[v1.NodeDef(name=f"p{number}", op="NoOp") for number in range(20)])
     graph_def.node.add(name="all", op="NoOp", input=[f"^p{number}" for number in range(20)])
@@ -157,5 +170,10 @@ def test_writing_tells_how_far_it_is(tmp_path: Path) -> None:
     for suffix in ("graphml", "dot", "html", "svg"):
         with listen(lambda what, *_: told.append(what)):
             editor.save(tmp_path / f"x.{suffix}")
-    assert {"Taking the edges", "Writing GraphML", "Writing the edges", "Packing the outputs"} <= set(told)
+    assert {
+        "Taking the edges",
+        "Writing GraphML",
+        "Writing the edges",
+        "Packing the outputs",
+    } <= set(told)
     assert {"Packing the attributes", "Compressing the page", "Drawing the lines"} <= set(told)

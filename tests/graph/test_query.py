@@ -32,7 +32,9 @@ def hits(index: GraphIndex, text: str) -> list[str]:
 
 @pytest.fixture(scope="module")
 def net() -> GraphIndex:
-    """Two convolutions on a GPU, a variable that is trained and one that is not, a loop, a function."""
+    """Two convolutions on a GPU, a variable that is trained and one that is not, a loop, a
+    function.
+    """
     graph = tf.Graph()
     with graph.as_default():
         v1.disable_control_flow_v2()
@@ -42,7 +44,9 @@ def net() -> GraphIndex:
                 y = tf.nn.conv2d(x, tf.ones([3, 3, 3, 4]), [1, 2, 2, 1], "SAME", name="Conv")
             with v1.name_scope("block10"):
                 y = tf.nn.conv2d(y, tf.ones([3, 3, 4, 4]), [1, 1, 1, 1], "VALID", name="conv")
-                tf.nn.conv2d_transpose(y, tf.ones([3, 3, 3, 4]), [1, 4, 4, 3], 1, "SAME", name="back")
+                tf.nn.conv2d_transpose(
+                    y, tf.ones([3, 3, 3, 4]), [1, 4, 4, 3], 1, "SAME", name="back"
+                )
         v1.get_variable("w", [2], dtype=tf.float64)
         v1.get_variable("steps", [], dtype=tf.int64, trainable=False)
         v1.while_loop(lambda i: i < 3, lambda i: i + 1, [0], name="turns")
@@ -64,9 +68,13 @@ def test_what_is_called_so_comes_first(inception: tuple[tf.Graph, v1.Session]) -
     index = build(inception[0].as_graph_def().node)
     found = hits(index, "softmax")
     assert found[0] == INCEPTION_OUTPUT[:-2]
-    assert sorted(found) == sorted(n for n in index.names if "softmax" in (n + index.types[index.ids[n]]).lower())
+    assert sorted(found) == sorted(
+        n for n in index.names if "softmax" in (n + index.types[index.ids[n]]).lower()
+    )
     assert hits(index, " ") == []
-    assert {index.types[index.ids[n]] for n in hits(index, "FusedBatchNormV3")} == {"FusedBatchNormV3"}
+    assert {index.types[index.ids[n]] for n in hits(index, "FusedBatchNormV3")} == {
+        "FusedBatchNormV3"
+    }
 
 
 def test_an_op_comes_before_what_lies_in_its_scope() -> None:
@@ -216,7 +224,9 @@ def test_regular_expressions_mind_the_case_and_may_hold_slashes() -> None:
         ("x" * 5_000, "at most 4,000 characters"),
     ],
 )
-def test_what_makes_no_sense_is_one_sentence_with_a_way_out(mlp: tf.Graph, text: str, sentence: str) -> None:
+def test_what_makes_no_sense_is_one_sentence_with_a_way_out(
+    mlp: tf.Graph, text: str, sentence: str
+) -> None:
     editor = tgw.edit(mlp)
     answer = query.search(editor._core.index, text)
     assert answer.ops == []
@@ -241,7 +251,9 @@ def test_a_finding_is_a_selection_that_prints_as_its_query(mlp: tf.Graph) -> Non
 ENDLESS = "^(a|aa)+$"
 
 
-def test_no_expression_takes_longer_than_its_time_limit_in_any_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_expression_takes_longer_than_its_time_limit_in_any_thread(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     index = names_of(*["a" * 60 + "/x"] * 1 + [f"op_{i}" for i in range(50)])
     monkeypatch.setattr(query, "_SECONDS", 0.1)
     monkeypatch.setattr(regex_timeout, "SECONDS", 0.1)
@@ -272,7 +284,9 @@ def test_time_is_looked_at_between_names_too() -> None:
     assert timeout.filter(range(3), lambda _: True) == []
 
 
-@pytest.mark.parametrize("pattern", ["conv", "^net/", "w$", "b[0-9]/", r"\d/w", "a.b", r"\bw\b", "(net)/", "ß"])
+@pytest.mark.parametrize(
+    "pattern", ["conv", "^net/", "w$", "b[0-9]/", r"\d/w", "a.b", r"\bw\b", "(net)/", "ß"]
+)
 def test_a_pattern_that_cannot_go_back_finds_what_one_with_a_time_limit_finds(pattern: str) -> None:
     names = ["net/conv1/w", "net/conv2/b", "w", "b1/w", "b22/w", "a_b/net", "axb", "größe", "W"]
     timeout = RegexTimeout(1.0)
@@ -280,7 +294,9 @@ def test_a_pattern_that_cannot_go_back_finds_what_one_with_a_time_limit_finds(pa
     assert [*map(bool, map(timeout.search(pattern), names))] == [*map(bool, map(limited, names))]
 
 
-@pytest.mark.parametrize("pattern", ["(?:(?:(?:a{50}){50}){50}){50}", "(?:" * 30 + "a" + "){1,9}" * 30])
+@pytest.mark.parametrize(
+    "pattern", ["(?:(?:(?:a{50}){50}){50}){50}", "(?:" * 30 + "a" + "){1,9}" * 30]
+)
 def test_an_expression_that_would_fill_the_memory_is_refused(pattern: str) -> None:
     index = names_of("a")
     assert "repeats too much" in query.search(index, f"/{pattern}/").why
@@ -288,7 +304,9 @@ def test_an_expression_that_would_fill_the_memory_is_refused(pattern: str) -> No
         selectors.ops(index, matching=pattern)
 
 
-@pytest.mark.parametrize("pattern", [r"^(?!b).*\d{1,3}$", r"(?i)A(?=1)", r"(a)\1*", r"\Aa\d\Z", "a[^b]", r"(?P<x>a)"])
+@pytest.mark.parametrize(
+    "pattern", [r"^(?!b).*\d{1,3}$", r"(?i)A(?=1)", r"(a)\1*", r"\Aa\d\Z", "a[^b]", r"(?P<x>a)"]
+)
 def test_expressions_mean_what_they_mean_in_python(pattern: str) -> None:
     names = ["a1", "b1", "aa", "A1", "ba"]
     index = names_of(*names)
@@ -300,14 +318,33 @@ def test_expressions_mean_what_they_mean_in_python(pattern: str) -> None:
 def test_names_of_great_length_are_not_for_regular_expressions() -> None:
     index = names_of("a" * 1_000, "a" * 1_001)
     assert hits(index, "/^a/") == ["a" * 1_000]
-    assert len(hits(index, "aaa")) == len(hits(index, "*a*a*a*a*a*a*a*a*a*a*b*") + hits(index, "name:*a*a*a*")) == 2
+    assert (
+        len(hits(index, "aaa"))
+        == len(hits(index, "*a*a*a*a*a*a*a*a*a*a*b*") + hits(index, "name:*a*a*a*"))
+        == 2
+    )
 
 
 def test_markup_and_nonsense_are_only_text() -> None:
     nasty = "<img src=x onerror=alert(1)>"
     index = names_of(nasty, "x")
     assert hits(index, "onerror=alert") == [nasty]
-    for text in ("\x00", "-", "--", "(", "[", "*", "**", "\\", "é" * 100, "=", "a=b", "\ud800", "^x", "-*"):
+    for text in (
+        "\x00",
+        "-",
+        "--",
+        "(",
+        "[",
+        "*",
+        "**",
+        "\\",
+        "é" * 100,
+        "=",
+        "a=b",
+        "\ud800",
+        "^x",
+        "-*",
+    ):
         assert query.search(index, text).why == ""
 
 
@@ -327,7 +364,9 @@ def test_all_that_is_found_can_be_selected_and_hidden(editor: GraphEditor) -> No
     assert isinstance(painted, p.SelectionReply | p.SceneReply)
     assert painted.state.expression == "editor.find('type:MatMul')"
     answers.handle(p.SelectMatching("type:Relu", "add"))
-    assert set(editor.selection or ()) == {f"net/{n}/{op}" for n in ("one", "two") for op in ("MatMul", "out")}
+    assert set(editor.selection or ()) == {
+        f"net/{n}/{op}" for n in ("one", "two") for op in ("MatMul", "out")
+    }
     drawn, _ = answers.handle(p.SelectMatching("type:Relu", "hide"))
     assert isinstance(drawn, p.SceneReply)
     assert drawn.state.hidden == 2

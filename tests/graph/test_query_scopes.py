@@ -16,7 +16,10 @@ def names_of(*names: str) -> GraphIndex:
 
 
 def scopes(index: GraphIndex, text: str) -> list[str]:
-    return [index.scopes.names[scope] for scope in find_scopes(index, text, query.search(index, text).ops)]
+    return [
+        index.scopes.names[scope]
+        for scope in find_scopes(index, text, query.search(index, text).ops)
+    ]
 
 
 def test_the_last_part_of_a_scope_has_the_word_and_that_very_part_comes_first() -> None:
@@ -55,7 +58,8 @@ def test_a_scope_with_the_name_of_an_op_is_that_op() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["net -conv", "net type:Relu", "n*t", "/net/", "scope:net", "is:input", "", " ", "typ:a"]
+    "text",
+    ["net -conv", "net type:Relu", "n*t", "/net/", "scope:net", "is:input", "", " ", "typ:a"],
 )
 def test_a_query_that_says_more_than_names_means_ops_only(text: str) -> None:
     assert scopes(names_of("net/x", "net/conv/y"), text) == []

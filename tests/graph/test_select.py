@@ -24,7 +24,12 @@ def test_between_holds_the_path_and_its_constants_but_not_the_input(line: tf.Gra
 
 def test_between_takes_parameters_along(mlp: tf.Graph) -> None:
     part = boundary.between(index_of(mlp), ["x:0"], ["net/logits:0"])
-    assert [v.handle for v in part.variables] == ["net/one/w", "net/one/b", "net/two/w", "net/two/b"]
+    assert [v.handle for v in part.variables] == [
+        "net/one/w",
+        "net/one/b",
+        "net/two/w",
+        "net/two/b",
+    ]
     assert part.inputs == ("x:0",)
 
 
@@ -58,7 +63,9 @@ def test_control_inputs_on_the_path_belong_to_it() -> None:
         check = v1.assert_positive(x, name="check")
         with tf.control_dependencies([check]):
             tf.identity(x, name="y")
-    assert any(name.startswith("check/") for name in boundary.between(index_of(graph), ["x"], ["y"]))
+    assert any(
+        name.startswith("check/") for name in boundary.between(index_of(graph), ["x"], ["y"])
+    )
 
 
 def test_boundaries_without_a_path_are_refused_with_both_names(diamond: tf.Graph) -> None:

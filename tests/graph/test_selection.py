@@ -1,4 +1,6 @@
-"""Selections as values: their ends, their algebra, what they print as; and the ways to make them."""
+"""Selections as values: their ends, their algebra, what they print as; and the ways to make
+them.
+"""
 
 from __future__ import annotations
 
@@ -92,9 +94,13 @@ def test_growing_and_shrinking(two: GraphEditor) -> None:
 @given(st.data())
 def test_shrink_undoes_grow_from_the_other_side(data: st.DataObject) -> None:
     editor = tgw.edit(_DAG)
-    chosen = editor.ops(*data.draw(st.lists(st.sampled_from(editor._core.index.names), unique=True)))
+    chosen = editor.ops(
+        *data.draw(st.lists(st.sampled_from(editor._core.index.names), unique=True))
+    )
     assert chosen.shrink() == ~(~chosen).grow()
-    beside = {a for pair in edges_of(_DAG) if pair[0] != pair[1] for a in pair if set(pair) & set(chosen)}
+    beside = {
+        a for pair in edges_of(_DAG) if pair[0] != pair[1] for a in pair if set(pair) & set(chosen)
+    }
     assert set(chosen.grow()) == set(chosen) | beside
 
 
@@ -127,19 +133,26 @@ def test_walks_reach_what_a_naive_search_reaches(data: st.DataObject) -> None:
         at = frontier.pop()
         for source, reader in edges_of(_DAG):
             here, there = (reader, source) if way == "upstream" else (source, reader)
-            if here == at and f"{source}:0" not in stops and there not in reached and (room is None or there in room):
+            if (
+                here == at
+                and f"{source}:0" not in stops
+                and there not in reached
+                and (room is None or there in room)
+            ):
                 reached.add(there)
                 frontier.append(there)
     within = None if room is None else editor.ops(*room)
     found = getattr(editor, way)(*seeds, stop_at=sorted(stops), within=within)
     assert set(found) == reached
-    assert set(getattr(editor, way)(*seeds, stop_at=sorted(stops), within=within, inclusive=False)) == reached - {
-        s for s in seeds if s in reached
-    }
+    assert set(
+        getattr(editor, way)(*seeds, stop_at=sorted(stops), within=within, inclusive=False)
+    ) == reached - {s for s in seeds if s in reached}
     assert eval(found.expression, {"editor": editor}) == found
 
 
-def test_a_tensor_as_a_seed_is_its_op_upwards_and_its_readers_downwards(halves: GraphEditor) -> None:
+def test_a_tensor_as_a_seed_is_its_op_upwards_and_its_readers_downwards(
+    halves: GraphEditor,
+) -> None:
     editor = halves
     assert set(editor.downstream("split:1")) == {"q"}
     assert set(editor.downstream("split")) == {"split", "p", "q"}
@@ -175,7 +188,14 @@ def test_a_shortest_path_and_all_paths() -> None:
 
 def test_what_encloses(diamond: tf.Graph) -> None:
     editor = tgw.edit(diamond)
-    assert set(editor.ops("left").connected(until=["join"])) == {"left", "x", "right", "scaled", "other", "join"}
+    assert set(editor.ops("left").connected(until=["join"])) == {
+        "left",
+        "x",
+        "right",
+        "scaled",
+        "other",
+        "join",
+    }
     assert set(editor.ops("left").connected(until=["x", "join"], inclusive=False)) == {"left"}
     with pytest.raises(GraphEditError, match="'x' is where it starts and where it ends"):
         editor.ops("x").connected(until=["x"])
@@ -188,7 +208,11 @@ def test_asking_each_op(mlp: tf.Graph) -> None:
     assert found.expression.startswith("editor.ops(where=lambda op: op.type == 'MatMul'")
     assert eval(found.expression, {"editor": editor}) == found
     assert len(editor.ops(where=lambda op: len(op.consumers) > 1)) == len(editor.ops(consumers=2))
-    op_names = {op.name for op in mlp.get_operations() if op.outputs and op.outputs[0].shape.as_list() == [None, 4]}
+    op_names = {
+        op.name
+        for op in mlp.get_operations()
+        if op.outputs and op.outputs[0].shape.as_list() == [None, 4]
+    }
     assert set(editor.ops(where=lambda op: op.shapes[:1] == ((None, 4),))) == op_names
 
 
@@ -202,10 +226,16 @@ def test_what_an_op_says_of_itself_is_what_tensorflow_says(mlp: tf.Graph) -> Non
         assert told.control_inputs == tuple(c.name for c in op.control_inputs)
         assert set(told.consumers) == {c.name for t in op.outputs for c in t.consumers()}
         assert told.dtypes == tuple(t.dtype.name for t in op.outputs)
-        assert told.shapes == tuple(None if t.shape.rank is None else tuple(t.shape.as_list()) for t in op.outputs)
+        assert told.shapes == tuple(
+            None if t.shape.rank is None else tuple(t.shape.as_list()) for t in op.outputs
+        )
         for name in op.node_def.attr:
             held, said = op.get_attr(name), told.attr(name)
-            assert said == held or said == getattr(held, "name", held) or not isinstance(said, int | str), name
+            assert (
+                said == held
+                or said == getattr(held, "name", held)
+                or not isinstance(said, int | str)
+            ), name
 
 
 def test_dtypes_and_shapes_with_wildcards() -> None:
@@ -312,7 +342,9 @@ def test_what_it_prints_is_true_after_the_graph_grew(line: tf.Graph) -> None:
         tf.square(line.get_tensor_by_name("c:0"), name="d")
     assert "d" not in editor.selection
     assert same_again(editor, editor.selection)
-    assert kept.on(editor._core.index).expression == "editor.ops(scope='b')", "still true, so still said"
+    assert kept.on(editor._core.index).expression == "editor.ops(scope='b')", (
+        "still true, so still said"
+    )
 
 
 def test_what_it_prints_is_true_after_an_undo(mlp: tf.Graph) -> None:
@@ -343,8 +375,12 @@ def test_functions_that_cannot_be_written_down_give_the_list_of_their_ops(mlp: t
     assert editor.ops(where=lambda op: op.type == wanted).expression == matmuls
     first, second = (lambda op: op.type == "MatMul"), (lambda op: op.type == "Relu")
     if sys.version_info >= (3, 11):  # from then on Python tells which function of a line it is
-        assert editor.ops(where=first).expression == "editor.ops(where=lambda op: op.type == 'MatMul')"
-        assert editor.ops(where=second).expression == "editor.ops(where=lambda op: op.type == 'Relu')"
+        assert (
+            editor.ops(where=first).expression == "editor.ops(where=lambda op: op.type == 'MatMul')"
+        )
+        assert (
+            editor.ops(where=second).expression == "editor.ops(where=lambda op: op.type == 'Relu')"
+        )
     else:
         assert editor.ops(where=first).expression == matmuls
         assert editor.ops(where=second).expression.startswith("editor.ops(")
@@ -358,8 +394,15 @@ def test_functions_that_cannot_be_written_down_give_the_list_of_their_ops(mlp: t
 
 @pytest.mark.parametrize("name", ["a.b", "it's", "a\\b", "über", "A", "x" * 300, np.str_("numpy")])
 def test_nasty_names_print_as_python(name: str) -> None:
-    editor = tgw.edit(v1.GraphDef(node=[v1.NodeDef(name=n, op="NoOp") for n in dict.fromkeys(["k", str(name)])]))
-    for part in (editor.ops(name), editor.upstream(name), ~editor.ops(name, "k"), editor.ops(name).connected(until=[])):
+    editor = tgw.edit(
+        v1.GraphDef(node=[v1.NodeDef(name=n, op="NoOp") for n in dict.fromkeys(["k", str(name)])])
+    )
+    for part in (
+        editor.ops(name),
+        editor.upstream(name),
+        ~editor.ops(name, "k"),
+        editor.ops(name).connected(until=[]),
+    ):
         assert same_again(editor, part)
 
 
@@ -403,20 +446,32 @@ def test_a_selection_of_another_room_or_editor_is_refused(mlp: tf.Graph) -> None
     editor.view.enter(editor.ops(type="PartitionedCall"))
     inside = editor.ops("p")
     editor.view.leave()
-    for use in (editor.ops, editor.upstream, lambda part: editor.clone(part, part, "copy"), editor.mark):
+    for use in (
+        editor.ops,
+        editor.upstream,
+        lambda part: editor.clone(part, part, "copy"),
+        editor.mark,
+    ):
         with pytest.raises(GraphEditError, match="another graph"):
             use(inside)
 
 
 def test_types_that_nobody_knows_are_judged_one_by_one() -> None:
     def outside(*tables: str) -> set[str]:
-        known = {"t1": v1.NodeDef(name="t1", op="MyTable"), "t2": v1.NodeDef(name="t2", op="MyTable")}
+        known = {
+            "t1": v1.NodeDef(name="t1", op="MyTable"),
+            "t2": v1.NodeDef(name="t2", op="MyTable"),
+        }
         known["t1"].attr["shared_name"].s = b"key"
         nodes = [v1.NodeDef(name="x", op="Placeholder"), *(known[t] for t in tables)]
-        editor = tgw.edit(v1.GraphDef(node=[*nodes, v1.NodeDef(name="y", op="MyLookup", input=["x", "t1", "t2"])]))
+        editor = tgw.edit(
+            v1.GraphDef(node=[*nodes, v1.NodeDef(name="y", op="MyLookup", input=["x", "t1", "t2"])])
+        )
         return {
             name
-            for name, is_outside in zip(editor._core.index.names, from_outside(editor._core.index), strict=True)
+            for name, is_outside in zip(
+                editor._core.index.names, from_outside(editor._core.index), strict=True
+            )
             if is_outside
         }
 
@@ -459,7 +514,9 @@ def test_names_in_one_go_take_what_holds_names(two: GraphEditor) -> None:
     two.selection = ["a", "b"]
     assert repr(two.selection) == "editor.ops('a', 'b')"
     assert two.upstream("b", stop_at={"a:0": 1}.keys()) == two.upstream("b", stop_at="a:0")
-    assert two.ops(dtype=tf.float32, shape=tf.TensorShape([None, 2])) == two.ops(shape=[None, np.int64(2)])
+    assert two.ops(dtype=tf.float32, shape=tf.TensorShape([None, 2])) == two.ops(
+        shape=[None, np.int64(2)]
+    )
 
 
 def test_filters_of_no_ops_select_none(mlp: tf.Graph, tmp_path: Path) -> None:

@@ -59,7 +59,10 @@ def test_parts_of_a_variable_name_it(mlp: tf.Graph) -> None:
 
 def test_what_is_not_known_is_called_so() -> None:
     nodes = [v1.NodeDef(name="a", op="Mystery"), v1.NodeDef(name="b", op="Mystery", input=["a:1"])]
-    assert [row["outputs"] for row in rows(build(nodes))] == [("unknown unknown", "unknown unknown"), ()]
+    assert [row["outputs"] for row in rows(build(nodes))] == [
+        ("unknown unknown", "unknown unknown"),
+        (),
+    ]
 
 
 def test_an_empty_graph_has_no_rows() -> None:

@@ -16,7 +16,13 @@ def text(name, value):
 
 @pytest.mark.parametrize(
     ("separator", "end", "is_listed"),
-    [("", b"_temp/part", False), ("", b".part", False), ("/../", b"x", True), ("", b"/../x", True), ("", b"/.", True)],
+    [
+        ("", b"_temp/part", False),
+        ("", b".part", False),
+        ("/../", b"x", True),
+        ("", b"/../x", True),
+        ("", b"/.", True),
+    ],
 )
 def test_the_end_of_a_saver_s_file_leads_to_no_other_folder(separator, end, is_listed):
     joined = tf_protos.NodeDef(name="joined", op="StringJoin", input=["file", "end"])
@@ -31,7 +37,9 @@ def test_the_end_of_a_saver_s_file_leads_to_no_other_folder(separator, end, is_l
     assert [op.name for op in effects.of_graph()] == ["save"] * is_listed
 
 
-@pytest.mark.parametrize(("call", "is_listed"), [("PartitionedCall", False), ("While", True), ("StatelessWhile", True)])
+@pytest.mark.parametrize(
+    ("call", "is_listed"), [("PartitionedCall", False), ("While", True), ("StatelessWhile", True)]
+)
 def test_a_later_round_of_a_loop_may_name_another_file(call, is_listed):
     function = tf_protos.FunctionDef()
     function.signature.name = "body"
@@ -45,7 +53,9 @@ def test_a_later_round_of_a_loop_may_name_another_file(call, is_listed):
 
 
 def saver(path, *, is_constant):
-    """The file of a Saver of TensorFlow 1, which names its default; older ones have a constant that is fed."""
+    """The file of a Saver of TensorFlow 1, which names its default; older ones have a constant that
+    is fed.
+    """
     nodes = [text("file", path), tf_protos.NodeDef(name="save", op="SaveV2", input=["file"])]
     if not is_constant:
         nodes.append(tf_protos.NodeDef(name="fed", op="PlaceholderWithDefault", input=["file"]))
@@ -54,8 +64,12 @@ def saver(path, *, is_constant):
 
 
 @pytest.mark.parametrize("is_constant", [False, True])
-@pytest.mark.parametrize(("path", "is_listed"), [(b"model", False), (b"/somewhere/model", True), (b"../model", True)])
-def test_a_saver_s_default_file_is_listed_only_where_it_is_not_the_usual(path, is_constant, is_listed):
+@pytest.mark.parametrize(
+    ("path", "is_listed"), [(b"model", False), (b"/somewhere/model", True), (b"../model", True)]
+)
+def test_a_saver_s_default_file_is_listed_only_where_it_is_not_the_usual(
+    path, is_constant, is_listed
+):
     effects = saver(path, is_constant=is_constant)
     assert [op.name for op in effects.of_graph()] == ["save"] * is_listed
     assert [op.name for op in effects.of_graph(unfed=True)] == ["save"]

@@ -36,17 +36,24 @@ def numbers(index: GraphIndex, *names: str) -> frozenset[int]:
 def doubled() -> None:
     """y = x · 2⁵ in a loop, and what comes before and behind."""
     x, _ = given()
-    tf.identity(times(5, lambda a: tf.multiply(a, 2.0, name="twice"), tf.square(x, name="before")), name="y")
+    tf.identity(
+        times(5, lambda a: tf.multiply(a, 2.0, name="twice"), tf.square(x, name="before")), name="y"
+    )
 
 
 def nested() -> None:
     x, _ = given()
-    tf.identity(times(3, lambda a: times(2, lambda b: tf.multiply(b, a, name="inner"), a) + x, x), name="y")
+    tf.identity(
+        times(3, lambda a: times(2, lambda b: tf.multiply(b, a, name="inner"), a) + x, x), name="y"
+    )
 
 
 def branches() -> None:
     x, p = given()
-    tf.identity(v1.cond(p, lambda: tf.multiply(x, 2.0, name="yes"), lambda: tf.negative(x, name="no")), name="y")
+    tf.identity(
+        v1.cond(p, lambda: tf.multiply(x, 2.0, name="yes"), lambda: tf.negative(x, name="no")),
+        name="y",
+    )
 
 
 def differentiated() -> None:
@@ -57,7 +64,10 @@ def differentiated() -> None:
 def read_from_an_array() -> None:
     rows = v1.placeholder(tf.float32, [4], name="rows")
     array = tf.TensorArray(tf.float32, 4, name="array").unstack(rows)
-    tf.identity(v1.while_loop(lambda i, _: i < 4, lambda i, s: (i + 1, s + array.read(i)), [0, 0.0])[1], name="y")
+    tf.identity(
+        v1.while_loop(lambda i, _: i < 4, lambda i, s: (i + 1, s + array.read(i)), [0, 0.0])[1],
+        name="y",
+    )
 
 
 @pytest.mark.parametrize("write", NATIVE, ids=lambda write: write.__name__)
@@ -79,7 +89,9 @@ def test_a_graph_without_control_flow_is_taken_as_it_is(line: tf.Graph) -> None:
 def test_a_path_through_a_loop_takes_the_whole_loop_and_nothing_behind() -> None:
     _, index = built(doubled)
     [loop] = loops(index)
-    taken = complete_blocks(index, between(index, ["before:0"], ["y"]).ids, [(index.ids["before"], 0)])
+    taken = complete_blocks(
+        index, between(index, ["before:0"], ["y"]).ids, [(index.ids["before"], 0)]
+    )
     assert loop.ops < taken
     assert "before" not in names(index, taken)
     assert copied_frames(index, taken) == (loop.name,)
@@ -90,10 +102,14 @@ def test_what_only_the_rest_of_a_loop_reads_comes_along() -> None:
         x, _ = given()
         n = v1.placeholder(tf.int32, [], name="n")
         step = v1.get_variable("step", [], tf.int32, v1.ones_initializer(), use_resource=False)
-        tf.identity(v1.while_loop(lambda i, _: i < n, lambda i, a: (i + step, a * 2), [0, x])[1], name="y")
+        tf.identity(
+            v1.while_loop(lambda i, _: i < n, lambda i, a: (i + step, a * 2), [0, x])[1], name="y"
+        )
 
     _, index = built(write)
-    taken = names(index, complete_blocks(index, between(index, ["x:0"], ["y"]).ids, [(index.ids["x"], 0)]))
+    taken = names(
+        index, complete_blocks(index, between(index, ["x:0"], ["y"]).ids, [(index.ids["x"], 0)])
+    )
     assert {"step", "step/read", "while/LoopCond"} <= taken
     assert taken.isdisjoint({"x", "n"})
 
@@ -152,7 +168,9 @@ def test_both_branches_are_more_than_one_body() -> None:
     assert block.ops <= complete_blocks(index, numbers(index, "cond/yes", "cond/no"))
 
 
-@pytest.mark.parametrize("part", [["while/Merge"], ["while/twice", "y"], ["while/Exit", "while/Exit_1"]])
+@pytest.mark.parametrize(
+    "part", [["while/Merge"], ["while/twice", "y"], ["while/Exit", "while/Exit_1"]]
+)
 def test_a_selection_of_half_a_loop_is_refused_by_name(part: list[str]) -> None:
     _, index = built(doubled)
     with pytest.raises(NotClonable, match="'while/while_context'") as refused:
@@ -180,7 +198,9 @@ def test_a_gradient_loop_without_what_it_empties_is_refused() -> None:
 def test_an_input_inside_a_loop_that_must_be_whole_is_refused() -> None:
     _, index = built(doubled)
     cut = [(index.ids["while/twice"], 0)]
-    with pytest.raises(NotClonable, match="'while/twice:0' lies inside while loop 'while/while_context'"):
+    with pytest.raises(
+        NotClonable, match="'while/twice:0' lies inside while loop 'while/while_context'"
+    ):
         complete_blocks(index, between(index, ["while/twice:0"], ["y"]).ids, cut)
 
 
@@ -195,7 +215,9 @@ def test_an_input_inside_a_nested_loop_names_the_outermost_one() -> None:
 def test_an_exit_may_be_an_input() -> None:
     _, index = built(doubled)
     inputs = [(index.ids["while/Exit_1"], 0)]
-    assert names(index, complete_blocks(index, between(index, ["while/Exit_1:0"], ["y"]).ids, inputs)) == {"y"}
+    assert names(
+        index, complete_blocks(index, between(index, ["while/Exit_1:0"], ["y"]).ids, inputs)
+    ) == {"y"}
 
 
 def test_what_tells_that_an_array_is_full_cannot_be_an_input() -> None:

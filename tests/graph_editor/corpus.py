@@ -1,4 +1,6 @@
-"""The corpus recorded from TensorFlow 1.15's graph_editor: its cases, its graphs, and how a case's words are meant."""
+"""The corpus recorded from TensorFlow 1.15's graph_editor: its cases, its graphs, and how a case's
+words are meant.
+"""
 
 from __future__ import annotations
 
@@ -19,11 +21,14 @@ v1 = tf.compat.v1
 CORPUS = Path(__file__).parents[1] / "corpus" / "graph_editor"
 INDEX: list[dict[str, Any]] = json.loads((CORPUS / "index.json").read_text())
 SELECTION = [entry for entry in INDEX if entry["class"] == "selection"]
-COPIES = [e for e in INDEX if e["kind"] in {"copy", "copy_with_input_replacements", "graph_replace"}]
+COPIES = [
+    e for e in INDEX if e["kind"] in {"copy", "copy_with_input_replacements", "graph_replace"}
+]
 EDITS = [e for e in INDEX if e["class"] == "transform" and e not in COPIES]
 
 RIGHT = {
-    # The original took the scope for a pattern: "a.b" held "a-b" and "a_b" too (PARITY 20, and the case's own note).
+    # The original took the scope for a pattern: "a.b" held "a-b" and "a_b" too (PARITY 20, and the
+    # case's own note).
     "tricky_names__get_name_scope_ops__05": {"ops_in_order": ["net-1/a.b"]},
 }
 """What is right where the recorded value is a defect of the original, by case."""
@@ -38,7 +43,9 @@ def case_of(entry: dict[str, Any]) -> dict[str, Any]:
 
 @cache
 def graph_of(file: str, setup: str = "[]") -> tf.Graph:
-    """A graph of the corpus with the ops of `setup` (JSON) added; shared, since selecting changes nothing."""
+    """A graph of the corpus with the ops of `setup` (JSON) added; shared, since selecting changes
+    nothing.
+    """
     return fresh_graph(file, json.loads(setup))
 
 
@@ -92,7 +99,11 @@ class Asked:
 
     def ops(self, names: Any) -> Any:
         """Live ops; "<graph>" is the graph."""
-        return self.graph if names == "<graph>" else [self.graph.get_operation_by_name(name) for name in names]
+        return (
+            self.graph
+            if names == "<graph>"
+            else [self.graph.get_operation_by_name(name) for name in names]
+        )
 
     def ts(self, names: list[str]) -> list[Any]:
         """Live tensors."""
@@ -127,7 +138,11 @@ class Asked:
         return made
 
     def _positions(self, arg: Any) -> Any:
-        return [self.ts([i])[0] if isinstance(i, str) else i for i in arg] if isinstance(arg, list) else arg
+        return (
+            [self.ts([i])[0] if isinstance(i, str) else i for i in arg]
+            if isinstance(arg, list)
+            else arg
+        )
 
 
 def names(items: Any) -> list[str]:

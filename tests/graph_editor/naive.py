@@ -1,7 +1,8 @@
-"""What the original's walks and boundaries mean, said as plainly as can be, on names; and random graphs to try it on.
+"""What the original's walks and boundaries mean, said as plainly as can be, on names; and random
+graphs to try it on.
 
-Nothing here shares code with the package: edges are read from NodeDefs, and a walk adds one op at a time until no edge
-adds another.
+Nothing here shares code with the package: edges are read from NodeDefs, and a walk adds one op at a
+time until no edge adds another.
 """
 
 from __future__ import annotations
@@ -42,7 +43,10 @@ class Facts:
 
 
 def walked(
-    steps: Iterable[tuple[str, str]], seeds: Collection[str], allowed: Callable[[str], bool], inclusive: bool
+    steps: Iterable[tuple[str, str]],
+    seeds: Collection[str],
+    allowed: Callable[[str], bool],
+    inclusive: bool,
 ) -> set[str]:
     """What is reached by (from, to) steps."""
     steps, found = list(steps), set(seeds)
@@ -56,13 +60,21 @@ def walked(
     return found if inclusive else found - set(seeds)
 
 
-def forward(facts: Facts, seeds: Any, within: Any, fn: Any, stop: Any, controls: bool, inclusive: bool) -> set[str]:
-    steps = [(a, b) for a, t, b in facts.data if t not in stop] + [(a, b) for a, _, b in facts.control if controls]
+def forward(
+    facts: Facts, seeds: Any, within: Any, fn: Any, stop: Any, controls: bool, inclusive: bool
+) -> set[str]:
+    steps = [(a, b) for a, t, b in facts.data if t not in stop] + [
+        (a, b) for a, _, b in facts.control if controls
+    ]
     return limited(steps, seeds, within, fn, inclusive)
 
 
-def backward(facts: Facts, seeds: Any, within: Any, fn: Any, stop: Any, controls: bool, inclusive: bool) -> set[str]:
-    steps = [(b, a) for a, t, b in facts.data if t not in stop] + [(b, a) for a, _, b in facts.control if controls]
+def backward(
+    facts: Facts, seeds: Any, within: Any, fn: Any, stop: Any, controls: bool, inclusive: bool
+) -> set[str]:
+    steps = [(b, a) for a, t, b in facts.data if t not in stop] + [
+        (b, a) for a, _, b in facts.control if controls
+    ]
     return limited(steps, seeds, within, fn, inclusive)
 
 
@@ -70,7 +82,12 @@ def limited(steps: Any, seeds: Any, within: Any, fn: Any, inclusive: bool) -> se
     """Seeds outside a `within` that is not empty are dropped; `fn` is not asked about seeds."""
     if within:
         seeds = [s for s in seeds if s in within]
-    return walked(steps, seeds, lambda op: (within is None or op in within) and (fn is None or fn(op)), inclusive)
+    return walked(
+        steps,
+        seeds,
+        lambda op: (within is None or op in within) and (fn is None or fn(op)),
+        inclusive,
+    )
 
 
 def next_to(facts: Facts, ops: Collection[str], ins: bool, outs: bool) -> set[str]:
@@ -79,9 +96,13 @@ def next_to(facts: Facts, ops: Collection[str], ins: bool, outs: bool) -> set[st
     return found | {b for a, _, b in facts.control if outs and a in ops}
 
 
-def within_boundary(facts: Facts, ops: Any, seeds: Any, wall: Any, inclusive: bool, ins: bool, outs: bool) -> list[str]:
+def within_boundary(
+    facts: Facts, ops: Any, seeds: Any, wall: Any, inclusive: bool, ins: bool, outs: bool
+) -> list[str]:
     steps = [(a, b) for a, _, b in facts.data] + [(b, a) for a, _, b in facts.data]
-    steps += [(b, a) for a, _, b in facts.control if ins] + [(a, b) for a, _, b in facts.control if outs]
+    steps += [(b, a) for a, _, b in facts.control if ins] + [
+        (a, b) for a, _, b in facts.control if outs
+    ]
     found = walked([(a, b) for a, b in steps if a not in wall], seeds, lambda _: True, True)
     return [op for op in ops if op in found and (inclusive or op not in wall)]
 
@@ -106,16 +127,28 @@ def graphs(draw: st.DrawFn) -> tf.Graph:
     for i in range(draw(st.integers(1, 14))):
         kind = draw(
             st.sampled_from(
-                ["Placeholder", "NoOp", "Identity", "AddN", "IdentityN", "Merge"] if tensors else ["Placeholder"]
+                ["Placeholder", "NoOp", "Identity", "AddN", "IdentityN", "Merge"]
+                if tensors
+                else ["Placeholder"]
             )
         )
         node = made.node.add(name=f"{draw(st.sampled_from(SCOPES))}{kind}{i}", op=kind)
-        count = {"Identity": 1, "AddN": draw(st.integers(1, 3)), "IdentityN": 2, "Merge": 2}.get(kind, 0)
+        count = {"Identity": 1, "AddN": draw(st.integers(1, 3)), "IdentityN": 2, "Merge": 2}.get(
+            kind, 0
+        )
         node.input.extend(draw(st.sampled_from(tensors)) for _ in range(count))
-        waits = draw(st.lists(st.sampled_from([n.name for n in made.node][:-1]), max_size=2, unique=True)) if i else []
+        waits = (
+            draw(
+                st.lists(st.sampled_from([n.name for n in made.node][:-1]), max_size=2, unique=True)
+            )
+            if i
+            else []
+        )
         node.input.extend(f"^{name}" for name in waits)
         fill(node, kind, count)
-        outputs = {"NoOp": 0, "IdentityN": 2, "Merge": 1}.get(kind, 1)  # a Merge's second output is no float
+        outputs = {"NoOp": 0, "IdentityN": 2, "Merge": 1}.get(
+            kind, 1
+        )  # a Merge's second output is no float
         tensors += [f"{node.name}:{port}" for port in range(outputs)]
     add_loops(draw, made, tensors)
     graph = tf.Graph()
@@ -138,6 +171,8 @@ def add_loops(draw: st.DrawFn, made: Any, tensors: list[str]) -> None:
     """Let some Merge ops read what comes later, by way of a NextIteration, as in a while loop."""
     for i, merge in enumerate([node for node in made.node if node.op == "Merge"]):
         if draw(st.booleans()):
-            node = made.node.add(name=f"back{i}", op="NextIteration", input=[draw(st.sampled_from(tensors))])
+            node = made.node.add(
+                name=f"back{i}", op="NextIteration", input=[draw(st.sampled_from(tensors))]
+            )
             node.attr["T"].type = tf.float32.as_datatype_enum
             merge.input[1] = node.name

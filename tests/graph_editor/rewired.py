@@ -23,13 +23,18 @@ ENDS = {
 
 
 class Rewired(Transformed):
-    """A case that has been run on a graph of its own; `told` is what it gave, in the corpus's words."""
+    """A case that has been run on a graph of its own; `told` is what it gave, in the corpus's
+    words.
+    """
 
     shapes: Mapping[str, Any] = MappingProxyType({})
     """The placeholders that stand for inputs -> the static shapes of those."""
 
     def _tensors(self, asked: Asked) -> None:
-        given = {key: (asked.ts if key.startswith("ts") else asked.ops)(names) for key, names in asked.args.items()}
+        given = {
+            key: (asked.ts if key.startswith("ts") else asked.ops)(names)
+            for key, names in asked.args.items()
+        }
         self.told["modifications"] = getattr(ge, self.case["kind"])(**given)
 
     def _two_views(self, asked: Asked) -> None:
@@ -51,18 +56,25 @@ class Rewired(Transformed):
             given = names(placeholders)
             self.told[key] = sorted(given) if key == "detached_outputs" else given
             if key == "detached_inputs":
-                self.shapes = dict(zip((t.op.name for t in placeholders), (t.shape for t in inputs), strict=True))
+                self.shapes = dict(
+                    zip((t.op.name for t in placeholders), (t.shape for t in inputs), strict=True)
+                )
 
     def detach_control_outputs(self, asked: Asked) -> None:
         """Here the ControlOutputs have to be given."""
         ge.detach_control_outputs(asked.view(), ge.ControlOutputs(self.source))
 
     def _control(self, asked: Asked) -> None:
-        op, cops = self.source.get_operation_by_name(asked.args["target"]), asked.ops(asked.args["cops"])
+        op, cops = (
+            self.source.get_operation_by_name(asked.args["target"]),
+            asked.ops(asked.args["cops"]),
+        )
         getattr(ge, self.case["kind"])(op, cops)
 
     swap_ts = reroute_ts = _tensors
-    swap_inputs = swap_outputs = swap_ios = reroute_inputs = reroute_outputs = reroute_ios = connect = _two_views
+    swap_inputs = swap_outputs = swap_ios = reroute_inputs = reroute_outputs = reroute_ios = (
+        connect
+    ) = _two_views
     detach = detach_inputs = detach_outputs = detach_control_inputs = bypass = _one_view
     add_control_inputs = remove_control_inputs = _control
 
@@ -75,7 +87,9 @@ def described(view: ge.SubGraphView) -> dict[str, list[str]]:
 def wanted(done: Rewired) -> dict[str, Node]:
     """All ops of the graph after the case, by what was recorded, less the original's defects."""
     expected = done.case["expected"]
-    nodes = copy.deepcopy({node["name"]: node for node in [*expected["added"], *expected["changed"]]})
+    nodes = copy.deepcopy(
+        {node["name"]: node for node in [*expected["added"], *expected["changed"]]}
+    )
     for bug in done.case.get("known_bugs", []):
         if bug["bug"] == "detach_outputs_misroutes_placeholders":
             told = bug["want"].split()  # "placeholder geph__t_0 derived from scope/t:0"

@@ -1,4 +1,5 @@
-"""Every case recorded from the original, through `tfgraphwidget.graph_editor`: selections, and copies.
+"""Every case recorded from the original, through `tfgraphwidget.graph_editor`: selections, and
+copies.
 
 What a case's `known_bugs` say is right is asked for in place of what was recorded.
 """
@@ -34,7 +35,11 @@ def within_boundary(asked: Asked) -> dict[str, Any]:
 
 def boundary(asked: Asked) -> dict[str, Any]:
     return dict(
-        zip(("inputs", "outputs", "inside"), map(names, ge.compute_boundary_ts(**asked.keywords())), strict=True)
+        zip(
+            ("inputs", "outputs", "inside"),
+            map(names, ge.compute_boundary_ts(**asked.keywords())),
+            strict=True,
+        )
     )
 
 
@@ -75,7 +80,9 @@ def name_scope(asked: Asked) -> dict[str, Any]:
 def view(asked: Asked) -> dict[str, Any]:
     made = asked.view()
     listed = ("ops", "inputs", "outputs", "connected_inputs", "connected_outputs", "passthroughs")
-    return {key: names(getattr(made, key)) for key in listed} | {"consumers": sorted(names(made.consumers()))}
+    return {key: names(getattr(made, key)) for key in listed} | {
+        "consumers": sorted(names(made.consumers()))
+    }
 
 
 def control_outputs(asked: Asked) -> dict[str, Any]:
@@ -85,7 +92,11 @@ def control_outputs(asked: Asked) -> dict[str, Any]:
 
 def placeholder(asked: Asked) -> dict[str, Any]:
     given = dict(asked.args)
-    return {"name": ge.placeholder_name(asked.ts([given.pop("t")])[0] if "t" in given else None, **given)}
+    return {
+        "name": ge.placeholder_name(
+            asked.ts([given.pop("t")])[0] if "t" in given else None, **given
+        )
+    }
 
 
 RUN = {
@@ -124,9 +135,10 @@ def test_the_adapter_gives_what_the_original_gave(entry):
 def test_no_selection_case_is_left_out():
     cases = Counter(entry["kind"] for entry in INDEX if entry["class"] == "selection")
     assert cases == Counter({
-        "compute_boundary_ts": 8, "control_outputs": 4, "filter_ops_from_regex": 2, "filter_ts_from_regex": 3,
-        "get_backward_walk_ops": 28, "get_consuming_ops": 2, "get_forward_walk_ops": 22, "get_generating_ops": 3,
-        "get_name_scope_ops": 19, "get_ops_ios": 4, "get_walks_intersection_ops": 11, "get_walks_union_ops": 7,
+        "compute_boundary_ts": 8, "control_outputs": 4, "filter_ops_from_regex": 2,
+        "filter_ts_from_regex": 3, "get_backward_walk_ops": 28, "get_consuming_ops": 2,
+        "get_forward_walk_ops": 22, "get_generating_ops": 3, "get_name_scope_ops": 19,
+        "get_ops_ios": 4, "get_walks_intersection_ops": 11, "get_walks_union_ops": 7,
         "get_within_boundary_ops": 23, "make_view": 35, "placeholder_name": 6, "select_ops": 12,
         "select_ops_and_ts": 3, "select_ts": 5,
     })  # fmt: skip
@@ -193,13 +205,25 @@ def test_a_copy_is_what_the_original_made(entry):
 def test_a_copy_is_in_the_collections_of_the_original(entry):
     made = done(entry)
     told, added = made.case["expected"]["collections_added"], made.collections_added
-    assert {key: [name for name in added[key] if name in held] for key, held in told.items()} == told
+    assert {
+        key: [name for name in added[key] if name in held] for key, held in told.items()
+    } == told
     bugs = made.case.get("known_bugs", [])
     copied = {bug["node"] for bug in bugs if bug["bug"] == "variable_not_registered_in_collections"}
-    more = {key: [name for name in held if name not in told.get(key, [])] for key, held in added.items()}
-    assert {name.rpartition(":")[0] for key in ("variables", "local_variables") for name in more.get(key, [])} == copied
+    more = {
+        key: [name for name in held if name not in told.get(key, [])] for key, held in added.items()
+    }
+    assert {
+        name.rpartition(":")[0]
+        for key in ("variables", "local_variables")
+        for name in more.get(key, [])
+    } == copied
     ours = {"variables", "trainable_variables", "local_variables", "model_variables", "global_step"}
-    assert {key for key, held in more.items() if held} <= ours | {"while_context", "cond_context", "queue_runners"}
+    assert {key for key, held in more.items() if held} <= ours | {
+        "while_context",
+        "cond_context",
+        "queue_runners",
+    }
 
 
 @pytest.mark.parametrize("entry", [entry for entry in COPIED if entry["numeric"]], ids=by_id)
@@ -213,7 +237,9 @@ def test_a_copy_gives_the_numbers_that_the_original_gave(entry):
     assert run(made) == []
 
 
-@pytest.mark.parametrize("entry", [e for e in COPIES if e["raises"] and e["id"] not in NOT_RAISED], ids=by_id)
+@pytest.mark.parametrize(
+    "entry", [e for e in COPIES if e["raises"] and e["id"] not in NOT_RAISED], ids=by_id
+)
 def test_what_the_original_refused_is_refused(entry):
     with pytest.raises(__builtins__[case_of(entry)["expected"]["raises"]]):
         done(entry)
@@ -240,14 +266,20 @@ def test_the_view_of_a_copy_lists_what_stands_for_the_inputs_of_the_view(entry):
 @pytest.mark.parametrize("entry", of_kind("shared_name_aliases_original_state"), ids=by_id)
 def test_copied_state_has_a_key_of_its_own(entry):
     ops = done(entry).target.get_operations()
-    keys = [key for op in ops if "shared_name" in op.node_def.attr and (key := op.get_attr("shared_name"))]
+    keys = [
+        key
+        for op in ops
+        if "shared_name" in op.node_def.attr and (key := op.get_attr("shared_name"))
+    ]
     assert len(set(keys)) == len(keys) > 1
 
 
 @pytest.mark.parametrize("entry", of_kind("while_frame_name_shared_with_original"), ids=by_id)
 def test_a_copied_loop_has_a_frame_of_its_own(entry):
     made = done(entry)
-    frames = {op: op.get_attr("frame_name") for op in made.target.get_operations() if op.type == "Enter"}
+    frames = {
+        op: op.get_attr("frame_name") for op in made.target.get_operations() if op.type == "Enter"
+    }
     old = {frame for op, frame in frames.items() if op.name in made.before}
     new = {frame for op, frame in frames.items() if op.name not in made.before}
     assert old.isdisjoint(new)
@@ -257,12 +289,19 @@ def test_a_copied_loop_has_a_frame_of_its_own(entry):
 @pytest.mark.parametrize("entry", of_kind("control_flow_context_dropped"), ids=by_id)
 def test_copied_control_flow_has_contexts_of_its_own(entry):
     made = done(entry)
-    bugs = [bug["node"] for bug in made.case["known_bugs"] if bug["bug"] == "control_flow_context_dropped"]
-    there = {op._control_flow_context for op in made.source.get_operations() if op.name in made.before}
+    bugs = [
+        bug["node"]
+        for bug in made.case["known_bugs"]
+        if bug["bug"] == "control_flow_context_dropped"
+    ]
+    there = {
+        op._control_flow_context for op in made.source.get_operations() if op.name in made.before
+    }
     for name in bugs:
         held = made.target.get_operation_by_name(name)._control_flow_context
         assert held is not None
-        # A conditional of which only some ops depend on what is replaced keeps its pivot, and so its context.
+        # A conditional of which only some ops depend on what is replaced keeps its pivot, and so
+        # its context.
         assert held not in there or entry["kind"] == "graph_replace"
 
 

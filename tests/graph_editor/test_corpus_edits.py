@@ -59,8 +59,10 @@ def test_no_case_is_left_out():
     assert len(SELECTION) + len(COPIES) + len(EDITS) == len(INDEX)
     assert Counter(entry["kind"] for entry in EDITS) == Counter({
         "add_control_inputs": 2, "bypass": 7, "connect": 5, "detach": 8, "detach_control_inputs": 3,
-        "detach_control_outputs": 1, "detach_inputs": 5, "detach_outputs": 3, "remove_control_inputs": 1,
-        "reroute_inputs": 2, "reroute_ios": 2, "reroute_outputs": 3, "reroute_ts": 8, "swap_inputs": 3, "swap_ios": 4,
-        "swap_outputs": 3, "swap_ts": 6,
+        "detach_control_outputs": 1, "detach_inputs": 5, "detach_outputs": 3,
+        "remove_control_inputs": 1, "reroute_inputs": 2, "reroute_ios": 2, "reroute_outputs": 3,
+        "reroute_ts": 8, "swap_inputs": 3, "swap_ios": 4, "swap_outputs": 3, "swap_ts": 6,
     })  # fmt: skip
-    assert {bug for entry in EDITS for bug in entry["known_bugs"]} == {"detach_outputs_misroutes_placeholders"}
+    assert {bug for entry in EDITS for bug in entry["known_bugs"]} == {
+        "detach_outputs_misroutes_placeholders"
+    }

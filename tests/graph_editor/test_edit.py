@@ -19,11 +19,15 @@ def test_what_cannot_be_connected_or_bypassed_stays_as_it_is(net, first):
     upper, lower = ge.sgv(net.d.op), ge.sgv(net.c.op)
     with pytest.raises(ValueError, match="different sizes, 1 and 2"):
         ge.connect(upper, lower, disconnect_first=first)
-    with pytest.raises(ValueError, match="A cycle would come about, 'foo/bar/d' -> 'foo/c' -> 'foo/bar/d'"):
+    with pytest.raises(
+        ValueError, match="A cycle would come about, 'foo/bar/d' -> 'foo/c' -> 'foo/bar/d'"
+    ):
         ge.connect(upper, lower.remap_inputs([1]), disconnect_first=first)
     with pytest.raises(ValueError, match="different sizes, 2 and 1"):
         ge.bypass(lower)
-    with pytest.raises(ValueError, match="'foo/bar/e/split_dim:0' is int32 and 'foo/bar/e:0' is float32"):
+    with pytest.raises(
+        ValueError, match="'foo/bar/e/split_dim:0' is int32 and 'foo/bar/e:0' is float32"
+    ):
         ge.bypass(net.e.op)
     assert net.graph.as_graph_def() == before
     assert [names(view.inputs) for view in (upper, lower)] == [["foo/c:0"], ["a:0", "foo/b:0"]]
@@ -36,7 +40,11 @@ def test_placeholders_of_inputs_keep_static_shapes_and_what_resources_hold():
         w = v1.get_variable("w", [3, 2], use_resource=True)
         unknown = v1.placeholder(tf.float32, name="unknown")
         y = tf.add(tf.matmul(x, w), unknown, name="y")
-    (read,) = [op for op in graph.get_operations() if op.type == "ReadVariableOp" and op.name.startswith("MatMul")]
+    (read,) = [
+        op
+        for op in graph.get_operations()
+        if op.type == "ReadVariableOp" and op.name.startswith("MatMul")
+    ]
     product = y.op.inputs[0].op
     view, made = ge.detach_inputs(ge.sgv(y.op, product, read))
     assert [(t.name, t.shape.as_list() if t.shape.rank is not None else None) for t in made] == [

@@ -85,7 +85,9 @@ def test_copies_are_found_by_their_originals(fit):
     assert ge.get_copied(fit.train, to_graph, copied, "ns") is train
     assert ge.get_copied(fit.W, to_graph, copied, "ns") is copied["ns/W:0"]
     assert ge.get_copied(fit.W, to_graph, namespace="ns") is copied["ns/W:0"]
-    with pytest.raises(KeyError, match="The graph has no 'loss:0'; copy 'loss:0' there with copy_to_graph first"):
+    with pytest.raises(
+        KeyError, match="The graph has no 'loss:0'; copy 'loss:0' there with copy_to_graph first"
+    ):
         ge.get_copied(fit.loss, to_graph)
 
 
@@ -123,7 +125,9 @@ def test_loops_functions_tables_and_what_fills_them_follow():
     with graph.as_default():
         twice = tf.function(lambda t: t * 2.0)
         table = tf.lookup.StaticHashTable(tf.lookup.KeyValueTensorInitializer(["k"], [3.0]), -1.0)
-        v = v1.get_variable("v", initializer=table.lookup(tf.constant("k")) * 2.0, use_resource=True)
+        v = v1.get_variable(
+            "v", initializer=table.lookup(tf.constant("k")) * 2.0, use_resource=True
+        )
         y = v1.while_loop(lambda i, _: i < 3, lambda i, t: (i + 1, twice(t) + v), [0, 1.0])[1]
         dv = tf.gradients(y, v)[0]
     copied = {}
@@ -140,9 +144,15 @@ def test_a_name_that_another_op_has_there_is_refused(fit):
     to_graph, copied = tf.Graph(), {}
     with to_graph.as_default():
         tf.constant(1.0, name="ns/loss")
-    with pytest.raises(ValueError, match="has another op 'ns/loss', a Const, which is no copy of 'loss'"):
+    with pytest.raises(
+        ValueError, match="has another op 'ns/loss', a Const, which is no copy of 'loss'"
+    ):
         ge.copy_to_graph(fit.loss, to_graph, copied, "ns")
-    assert (names(to_graph.get_operations()), copied, to_graph.get_collection("variables")) == (["ns/loss"], {}, [])
+    assert (names(to_graph.get_operations()), copied, to_graph.get_collection("variables")) == (
+        ["ns/loss"],
+        {},
+        [],
+    )
 
 
 def test_what_is_neither_op_tensor_nor_variable_is_refused(fit):
@@ -181,7 +191,9 @@ def test_a_name_of_a_clone_that_was_undone_is_refused_until_it_is_redone():
         lambda: ge.copy_to_graph(y, to_graph, copied, "ns"),
         lambda: ge.copy_variable_to_graph(w, to_graph, "ns", copied),
     ):
-        with pytest.raises(ValueError, match=r"'ns/[wy].*' is taken in the other graph by an edit that was undone"):
+        with pytest.raises(
+            ValueError, match=r"'ns/[wy].*' is taken in the other graph by an edit that was undone"
+        ):
             copy()
     for original in (y, w):
         with pytest.raises(KeyError, match=r"copy '[wy]:0' there with copy_to_graph first"):
@@ -224,7 +236,9 @@ def test_several_outputs_of_a_loop_are_of_one_copy_whichever_is_copied_first(ord
     with tf.Graph().as_default():
         x = v1.placeholder(tf.float32, [], "x")
         w = v1.get_variable("w", [], initializer=v1.constant_initializer(2.0))
-        outputs = v1.while_loop(lambda i, *_: i < 3, lambda i, a, b: (i + 1, a * w, b + a), [0, x, x], name="loop")
+        outputs = v1.while_loop(
+            lambda i, *_: i < 3, lambda i, a, b: (i + 1, a * w, b + a), [0, x, x], name="loop"
+        )
     to_graph, copies = tf.Graph(), {}
     for number in order:
         copies[number] = ge.copy_to_graph(outputs[number], to_graph, namespace="n")
@@ -234,7 +248,11 @@ def test_several_outputs_of_a_loop_are_of_one_copy_whichever_is_copied_first(ord
     ]
     with v1.Session(graph=to_graph) as session, to_graph.as_default():
         session.run(v1.global_variables_initializer())
-        a, b, values = 1.5, 1.5, session.run([copies[number] for number in range(3)], {"n/x:0": 1.5})
+        a, b, values = (
+            1.5,
+            1.5,
+            session.run([copies[number] for number in range(3)], {"n/x:0": 1.5}),
+        )
         for _ in range(3):
             a, b = a * 2.0, b + a
         assert values == [3, a, b]
@@ -244,12 +262,16 @@ def test_several_outputs_of_a_loop_are_of_one_copy_whichever_is_copied_first(ord
     "kind", [list, tuple, lambda items: dict(zip("iab", items, strict=True)), lambda items: [items]]
 )
 def test_several_outputs_are_copied_by_one_call(kind):
-    """Item by item an output that comes later would find the loop there without what only it needs."""
+    """Item by item an output that comes later would find the loop there without what only it
+    needs.
+    """
     v1.disable_control_flow_v2()
     with tf.Graph().as_default():
         x = v1.placeholder(tf.float32, [], "x")
         w = v1.get_variable("w", [], initializer=v1.constant_initializer(2.0))
-        outputs = v1.while_loop(lambda i, *_: i < 3, lambda i, a, b: (i + 1, a * w, b + a), [0, x, x], name="loop")
+        outputs = v1.while_loop(
+            lambda i, *_: i < 3, lambda i, a, b: (i + 1, a * w, b + a), [0, x, x], name="loop"
+        )
     to_graph, copied = tf.Graph(), {}
     copies = ge.copy_to_graph(kind(list(outputs)), to_graph, copied, "n")
     assert type(copies) is type(kind(list(outputs)))
@@ -262,7 +284,9 @@ def test_several_outputs_are_copied_by_one_call(kind):
 
 def test_ops_tensors_and_variables_are_copied_by_one_call_and_a_generator_is_read_once(fit):
     to_graph, copied = tf.Graph(), {}
-    train, loss, weight = ge.copy_to_graph((e for e in (fit.train, fit.loss, fit.W)), to_graph, copied)
+    train, loss, weight = ge.copy_to_graph(
+        (e for e in (fit.train, fit.loss, fit.W)), to_graph, copied
+    )
     assert (train.name, loss.name, weight.name) == (fit.train.name, fit.loss.name, fit.W.name)
     assert ge.copy_to_graph([], to_graph) == []
     with tf.Graph().as_default():
@@ -280,14 +304,19 @@ def _one(x, w):
 
 
 def _two(x, w):
-    return v1.while_loop(lambda i, _: i < 2, lambda i, y: (i + 1, tf.cos(y * w)), (0, _one(x, w)))[1]
+    return v1.while_loop(lambda i, _: i < 2, lambda i, y: (i + 1, tf.cos(y * w)), (0, _one(x, w)))[
+        1
+    ]
 
 
 def _nested(x, w):
     def inner(z):
         return v1.while_loop(
             lambda j, _: j < 2,
-            lambda j, z: (j + 1, v1.cond(tf.reduce_sum(z) > 1.0, lambda: tf.sin(z) * w, lambda: z * z)),
+            lambda j, z: (
+                j + 1,
+                v1.cond(tf.reduce_sum(z) > 1.0, lambda: tf.sin(z) * w, lambda: z * z),
+            ),
             (0, z),
         )[1]
 
@@ -305,7 +334,10 @@ def _array(x, w):
 def _growing(x, w):
     shapes = tf.TensorShape([]), tf.TensorShape([None])
     body = lambda i, y: (i + 1, tf.concat([y, y * w[:1]], 0))  # noqa: E731
-    return tf.reduce_sum(v1.while_loop(lambda i, _: i < 3, body, (0, x), shape_invariants=shapes)[1]) * w
+    return (
+        tf.reduce_sum(v1.while_loop(lambda i, _: i < 3, body, (0, x), shape_invariants=shapes)[1])
+        * w
+    )
 
 
 def _conditional(x, w):
@@ -315,8 +347,12 @@ def _conditional(x, w):
 @pytest.mark.parametrize("loop", [_one, _two, _nested, _array, _growing, _conditional])
 @pytest.mark.parametrize("way", ["forward first", "gradient first", "both", "copy"])
 @pytest.mark.parametrize("namespace", ["", "ns"])
-def test_a_loop_and_its_gradient_are_copied_in_turn_and_the_copy_has_its_own_gradient(loop, way, namespace):
-    """The ops of a gradient are named below those of the loop, which TensorFlow imports no op under."""
+def test_a_loop_and_its_gradient_are_copied_in_turn_and_the_copy_has_its_own_gradient(
+    loop, way, namespace
+):
+    """The ops of a gradient are named below those of the loop, which TensorFlow imports no op
+    under.
+    """
     v1.disable_control_flow_v2()
     given = np.array([1.0, 0.5, -0.3], np.float32)
     with tf.Graph().as_default() as graph, v1.Session() as session:
@@ -343,6 +379,8 @@ def test_a_loop_and_its_gradient_are_copied_in_turn_and_the_copy_has_its_own_gra
         own = tf.gradients(copies[0], [to_graph.get_tensor_by_name(fed), new_w])
         session.run(v1.global_variables_initializer())
         got = session.run(copies, {fed: given})
-        got += session.run(list(map(tf.convert_to_tensor, own)), {fed: given})  # an array's gradient runs once a run
+        got += session.run(
+            list(map(tf.convert_to_tensor, own)), {fed: given}
+        )  # an array's gradient runs once a run
     for value, wanted in zip(got, [*expected, *expected[1:]], strict=True):
         np.testing.assert_allclose(value, wanted, rtol=1e-4)

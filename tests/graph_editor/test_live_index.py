@@ -39,7 +39,8 @@ def test_a_changed_edge_is_read(net):
     net.a.op._remove_all_control_inputs()
     d, a = first.ids["foo/bar/d"], first.ids["a"]
     rows = [
-        (index.input_lists[d], index.control_lists[a]) for index in (first, second, third, fourth, index_of(net.graph))
+        (index.input_lists[d], index.control_lists[a])
+        for index in (first, second, third, fourth, index_of(net.graph))
     ]
     b, c = first.ids["foo/b"], first.ids["foo/c"]
     assert rows == [([c], []), ([b], []), ([c], []), ([c], [b]), ([c], [])]

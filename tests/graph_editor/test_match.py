@@ -40,10 +40,14 @@ def test_an_op_is_matched_by_name_by_identity_by_a_function_or_always(graph: tf.
     assert ge.op_type("AddV2", op) is True
 
 
-def test_inputs_control_inputs_and_consumers_are_matched_in_number_and_order(graph: tf.Graph) -> None:
+def test_inputs_control_inputs_and_consumers_are_matched_in_number_and_order(
+    graph: tf.Graph,
+) -> None:
     assert names(graph, ge.matcher(True).input_ops("^a$", "^b$")) == ["c"]
     assert names(graph, ge.matcher(True).input_ops(None, "^b$")) == ["c", "d"]
-    assert names(graph, ge.matcher(True).input_ops(ge.matcher(True).input_ops("a", "b"), None)) == ["d"]
+    assert names(graph, ge.matcher(True).input_ops(ge.matcher(True).input_ops("a", "b"), None)) == [
+        "d"
+    ]
     assert names(graph, ge.matcher(True).input_ops(True)) == ["e"]
     assert names(graph, ge.matcher(True).control_input_ops("^b$")) == ["e"]
     assert names(graph, ge.matcher("^[cde]$").control_input_ops()) == ["c", "d"]
@@ -54,7 +58,9 @@ def test_inputs_control_inputs_and_consumers_are_matched_in_number_and_order(gra
 
 
 def test_conditions_are_nested_as_in_tensorflow_1_4(graph: tf.Graph) -> None:
-    """The test of TensorFlow 1.4: an input by its type, a consumer with control inputs, an op without consumers."""
+    """The test of TensorFlow 1.4: an input by its type, a consumer with control inputs, an op
+    without consumers.
+    """
     add, name = ge.match.op_type("AddV2"), graph.get_operation_by_name
     assert ge.OpMatcher("^d$").input_ops(add, ge.match.op_type("Placeholder"))(name("d"))
     consumer = ge.OpMatcher("^e$").control_input_ops("^b$")

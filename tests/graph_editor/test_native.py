@@ -1,4 +1,6 @@
-"""The recorded selection cases through the package's own selections, wherever those have words for them."""
+"""The recorded selection cases through the package's own selections, wherever those have words for
+them.
+"""
 
 from __future__ import annotations
 
@@ -37,18 +39,26 @@ def seeds_of(args: dict[str, Any], which: str) -> list[str]:
 
 
 def room(index: GraphIndex, args: dict[str, Any], seeds: list[str]) -> Selection | None:
-    """`within`; the original keeps seeds whatever `within_ops_fn` says, and when `within_ops` is empty."""
+    """`within`; the original keeps seeds whatever `within_ops_fn` says, and when `within_ops` is
+    empty.
+    """
     within, holds = args.get("within_ops"), predicate(args.get("within_ops_fn"))
     if within is None and holds is None:
         return None
     held = selectors.ops(index, *(index.names if within is None else within or seeds))
-    return held if holds is None else held & (selectors.ops(index, where=holds) | selectors.ops(index, *seeds))
+    return (
+        held
+        if holds is None
+        else held & (selectors.ops(index, where=holds) | selectors.ops(index, *seeds))
+    )
 
 
 def walk(index: GraphIndex, args: dict[str, Any], way: str, which: str = "") -> Selection:
     seeds = seeds_of(args, which)
     flag = "control_inputs" if way == "upstream" else "control_outputs"
-    first = [index.names[index.op(n)] for n in seeds] if way == "upstream" else readers(index, seeds)
+    first = (
+        [index.names[index.op(n)] for n in seeds] if way == "upstream" else readers(index, seeds)
+    )
     return getattr(selectors, way)(
         index,
         *seeds,
@@ -74,11 +84,19 @@ def backward(index: GraphIndex, args: dict[str, Any]) -> dict[str, Any]:
 
 
 def intersection(index: GraphIndex, args: dict[str, Any]) -> dict[str, Any]:
-    return {"ops": sorted(walk(index, args, "downstream", "forward_") & walk(index, args, "upstream", "backward_"))}
+    return {
+        "ops": sorted(
+            walk(index, args, "downstream", "forward_") & walk(index, args, "upstream", "backward_")
+        )
+    }
 
 
 def union(index: GraphIndex, args: dict[str, Any]) -> dict[str, Any]:
-    return {"ops": sorted(walk(index, args, "downstream", "forward_") | walk(index, args, "upstream", "backward_"))}
+    return {
+        "ops": sorted(
+            walk(index, args, "downstream", "forward_") | walk(index, args, "upstream", "backward_")
+        )
+    }
 
 
 def flags(args: dict[str, Any]) -> tuple[bool, bool]:
@@ -88,23 +106,34 @@ def flags(args: dict[str, Any]) -> tuple[bool, bool]:
 
 
 def within_boundary(index: GraphIndex, args: dict[str, Any]) -> dict[str, Any]:
-    seeds, by, inclusive = args["seed_ops"], args.get("boundary_ops", []), args.get("inclusive", True)
+    seeds, by, inclusive = (
+        args["seed_ops"],
+        args.get("boundary_ops", []),
+        args.get("inclusive", True),
+    )
     ins, outs = flags(args)
     if ins == outs:
         found = selectors.ops(index, *seeds).connected(until=by, inclusive=inclusive, controls=ins)
     else:
         wall = traversal.mask_of(index, map(index.op, by))
-        reached = traversal.flood(index, map(index.op, seeds), wall, controls_in=ins, controls_out=outs)
+        reached = traversal.flood(
+            index, map(index.op, seeds), wall, controls_in=ins, controls_out=outs
+        )
         found = Selection(index, reached if inclusive else reached & ~wall, "")
     given = args.get("ops", "<graph>")
     held = found if given == "<graph>" else found & selectors.ops(index, *given)
-    return {"ops": sorted(held), "ops_in_order": list(held) if given == "<graph>" else [n for n in given if n in held]}
+    return {
+        "ops": sorted(held),
+        "ops_in_order": list(held) if given == "<graph>" else [n for n in given if n in held],
+    }
 
 
 def next_to(index: GraphIndex, args: dict[str, Any]) -> dict[str, Any]:
     ins, outs = flags(args)
     held = selectors.ops(index, *args["ops"])
-    near = Selection(index, traversal.neighbors(index, held.mask, controls_in=ins, controls_out=outs), "")
+    near = Selection(
+        index, traversal.neighbors(index, held.mask, controls_in=ins, controls_out=outs), ""
+    )
     if ins == outs:
         assert held.grow(controls=ins) == held | near
     return {"ops": sorted(near)}
@@ -128,7 +157,9 @@ def scope(index: GraphIndex, args: dict[str, Any]) -> dict[str, Any]:
 def by_pattern(index: GraphIndex, args: dict[str, Any]) -> dict[str, Any]:
     found = selectors.ops(index, *args.get("ops", []))
     for pattern in args.get("regex", [args.get("pattern")]):
-        if not pattern.startswith("(?#ts)") and (pattern.startswith("(?#ops)") or not args.get("restrict_ops_regex")):
+        if not pattern.startswith("(?#ts)") and (
+            pattern.startswith("(?#ops)") or not args.get("restrict_ops_regex")
+        ):
             found |= selectors.ops(index, matching=pattern)
     if holds := predicate(args.get("positive_filter")):
         found &= selectors.ops(index, where=holds)
@@ -138,7 +169,9 @@ def by_pattern(index: GraphIndex, args: dict[str, Any]) -> dict[str, Any]:
 def view(index: GraphIndex, args: dict[str, Any]) -> dict[str, Any]:
     words = args["view"]
     if "scope" in words:
-        held = selectors.ops(index, matching=f"^{re.escape(words['scope'].removesuffix('/'))}(/.*)?$")
+        held = selectors.ops(
+            index, matching=f"^{re.escape(words['scope'].removesuffix('/'))}(/.*)?$"
+        )
     elif words.get("graph"):
         held = ~selectors.ops(index)
     else:
@@ -147,7 +180,9 @@ def view(index: GraphIndex, args: dict[str, Any]) -> dict[str, Any]:
             held |= selectors.ops(index, matching=pattern)
     through = len(held.passthroughs)
     given = {key: list(getattr(held, key)) for key in ("ops", "inputs", "outputs", "passthroughs")}
-    given |= {f"connected_{key}": given[key][: len(given[key]) - through] for key in ("inputs", "outputs")}
+    given |= {
+        f"connected_{key}": given[key][: len(given[key]) - through] for key in ("inputs", "outputs")
+    }
     outside = set(readers(index, given["outputs"])) - set(held)
     return given | {"consumers": sorted(outside)}
 
@@ -162,7 +197,13 @@ def generating(index: GraphIndex, args: dict[str, Any]) -> dict[str, Any]:
 
 def control_outputs(index: GraphIndex, args: dict[str, Any]) -> dict[str, Any]:
     waiting = {name: index.control_consumers.row(i) for name, i in index.ids.items()}
-    return {"map": {name: sorted(index.names[i] for i in rows) for name, rows in waiting.items() if np.size(rows)}}
+    return {
+        "map": {
+            name: sorted(index.names[i] for i in rows)
+            for name, rows in waiting.items()
+            if np.size(rows)
+        }
+    }
 
 
 RUN = {

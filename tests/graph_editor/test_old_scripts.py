@@ -1,4 +1,6 @@
-"""Lines as old scripts have them; only the import of graph_editor is another, and `tf` is TensorFlow 1's."""
+"""Lines as old scripts have them; only the import of graph_editor is another, and `tf` is
+TensorFlow 1's.
+"""
 
 from __future__ import annotations
 
@@ -106,7 +108,9 @@ def test_a_script_that_selects_by_pattern():
 
 
 def test_a_script_that_puts_recomputation_into_a_gradient():
-    """As gradient-checkpointing scripts do: copies, told by `info`, then rewired by control inputs."""
+    """As gradient-checkpointing scripts do: copies, told by `info`, then rewired by control
+    inputs.
+    """
     run("""
     tf.disable_resource_variables()
     with tf.Graph().as_default() as g:
@@ -159,7 +163,9 @@ def reads(t: Any, *names: str) -> bool:
 
 
 def test_a_script_that_saves_memory_in_gradients():
-    """As `memory_saving_gradients` does: copies are cut off at checkpoints, and wait for the gradients behind them."""
+    """As `memory_saving_gradients` does: copies are cut off at checkpoints, and wait for the
+    gradients behind them.
+    """
     held = run("""
     tf.disable_resource_variables()
     def my_add_control_inputs(wait_to_do_ops, inputs_to_do_before):
@@ -215,7 +221,9 @@ def test_a_script_that_saves_memory_in_gradients():
     """)
     assert held["values"][0] == pytest.approx(held["values"][1])
     assert [op.type for op in held["copied_ops"]] == ["MatMul", "Sigmoid"] * 2
-    assert all(any("gradients" in waited.name for waited in op.control_inputs) for op in held["copied_ops"])
+    assert all(
+        any("gradients" in waited.name for waited in op.control_inputs) for op in held["copied_ops"]
+    )
 
 
 def test_a_script_that_puts_fake_quantisation_behind_activations():
@@ -291,9 +299,21 @@ def test_every_public_name_is_there():
     ):
         assert set(held.split()) == set(module.__all__)
         assert all(hasattr(module, name) for name in module.__all__)
-    modules = f"{of_util} {of_select} {of_subgraph} {of_transform} {of_reroute} {of_edit} {of_match} {of_2015}"
+    modules = (
+        f"{of_util} {of_select} {of_subgraph} {of_transform} {of_reroute} {of_edit} "
+        f"{of_match} {of_2015}"
+    )
     public = f"{modules} ph sgv sgv_scope"
-    assert {*public.split(), "util", "select", "subgraph", "transform", "reroute", "edit", "match"} == set(ge.__all__)
+    assert {
+        *public.split(),
+        "util",
+        "select",
+        "subgraph",
+        "transform",
+        "reroute",
+        "edit",
+        "match",
+    } == set(ge.__all__)
     assert all(getattr(ge, name) is getattr(ge.select, name) for name in of_select.split())
 
 
@@ -323,17 +343,23 @@ def test_arguments_are_named_and_ordered_as_they_were():
         ge.check_cios: "control_inputs=False, control_outputs=None, control_ios=None",
         ge.get_ops_ios: "ops, control_inputs=False, control_outputs=None, control_ios=None",
         ge.compute_boundary_ts: "ops",
-        ge.get_within_boundary_ops: "ops, seed_ops, boundary_ops=(), inclusive=True, control_inputs=False, "
+        ge.get_within_boundary_ops: "ops, seed_ops, boundary_ops=(), inclusive=True, "
+        "control_inputs=False, "
         "control_outputs=None, control_ios=None",
-        ge.get_forward_walk_ops: "seed_ops, inclusive=True, within_ops=None, within_ops_fn=None, stop_at_ts=(), "
+        ge.get_forward_walk_ops: "seed_ops, inclusive=True, within_ops=None, within_ops_fn=None, "
+        "stop_at_ts=(), "
         "control_outputs=None",
-        ge.get_backward_walk_ops: "seed_ops, inclusive=True, within_ops=None, within_ops_fn=None, stop_at_ts=(), "
+        ge.get_backward_walk_ops: "seed_ops, inclusive=True, within_ops=None, within_ops_fn=None, "
+        "stop_at_ts=(), "
         "control_inputs=False, only_differentiable=False",
-        ge.get_walks_intersection_ops: "forward_seed_ops, backward_seed_ops, forward_inclusive=True, "
-        "backward_inclusive=True, within_ops=None, within_ops_fn=None, control_inputs=False, control_outputs=None, "
+        ge.get_walks_intersection_ops: "forward_seed_ops, backward_seed_ops, "
+        "forward_inclusive=True, "
+        "backward_inclusive=True, within_ops=None, within_ops_fn=None, control_inputs=False, "
+        "control_outputs=None, "
         "control_ios=None",
         ge.get_walks_union_ops: "forward_seed_ops, backward_seed_ops, forward_inclusive=True, "
-        "backward_inclusive=True, within_ops=None, within_ops_fn=None, control_inputs=False, control_outputs=None, "
+        "backward_inclusive=True, within_ops=None, within_ops_fn=None, control_inputs=False, "
+        "control_outputs=None, "
         "control_ios=None",
         ge.select_ops: "*args, **kwargs",
         ge.select_ts: "*args, **kwargs",
@@ -352,7 +378,8 @@ def test_arguments_are_named_and_ordered_as_they_were():
         ge.sgv: "*args, **kwargs",
         ge.sgv_scope: "scope, graph",
         ge.Transformer: "",
-        ge.Transformer.__call__: "self, sgv, dst_graph, dst_scope, src_scope='', reuse_dst_scope=False",
+        ge.Transformer.__call__: "self, sgv, dst_graph, dst_scope, src_scope='', "
+        "reuse_dst_scope=False",
         ge.TransformerInfo: "info",
         ge.TransformerInfo.transformed: "self, original, missing_fn=None",
         ge.TransformerInfo.original: "self, transformed, missing_fn=None",
@@ -363,9 +390,11 @@ def test_arguments_are_named_and_ordered_as_they_were():
         ge.copy_op_handler: "info, op, new_inputs, copy_shape=False, nodedef_fn=None",
         ge.transform_op_in_place: "info, op, detach_outputs=False",
         ge.copy: "sgv, dst_graph=None, dst_scope='', src_scope='', reuse_dst_scope=False",
-        ge.copy_with_input_replacements: "sgv, replacement_ts, dst_graph=None, dst_scope='', src_scope='', "
+        ge.copy_with_input_replacements: "sgv, replacement_ts, dst_graph=None, dst_scope='', "
+        "src_scope='', "
         "reuse_dst_scope=False",
-        ge.graph_replace: "target_ts, replacement_ts, dst_scope='', src_scope='', reuse_dst_scope=False",
+        ge.graph_replace: "target_ts, replacement_ts, dst_scope='', src_scope='', "
+        "reuse_dst_scope=False",
         ge.swap_ts: "ts0, ts1, can_modify=None, cannot_modify=None",
         ge.reroute_ts: "ts0, ts1, can_modify=None, cannot_modify=None",
         ge.add_control_inputs: "op, cops",
@@ -381,7 +410,9 @@ def test_arguments_are_named_and_ordered_as_they_were():
         ge.copy_to_graph: "op_or_tensor, to_graph, copied_variables=None, namespace=''",
         ge.get_copied: "original, graph, copied_variables=None, namespace=''",
     }
-    two_views = (f"{how}_{what}" for how in ("swap", "reroute") for what in ("inputs", "outputs", "ios"))
+    two_views = (
+        f"{how}_{what}" for how in ("swap", "reroute") for what in ("inputs", "outputs", "ios")
+    )
     told |= {getattr(ge, name): "sgv0, sgv1" for name in two_views}
     for function, wanted in told.items():
         parameters = inspect.signature(function).parameters.values()

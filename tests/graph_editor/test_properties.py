@@ -20,7 +20,9 @@ def some(data: st.DataObject, items: Any, least: int = 0) -> list[Any]:
     items = list(items)
     if not items:
         return []
-    return data.draw(st.lists(st.sampled_from(items), min_size=least, max_size=len(items), unique=True))
+    return data.draw(
+        st.lists(st.sampled_from(items), min_size=least, max_size=len(items), unique=True)
+    )
 
 
 def ops(graph: Any, given: Any) -> Any:
@@ -72,8 +74,12 @@ def test_tensors_as_seeds_stand_for_their_readers_or_their_ops(graph, data):
     readers = {b for _, t, b in facts.data if t in seeds}
     makers = {t.rpartition(":")[0] for t in seeds}
     told = (None, None, (), False, True)
-    assert names(ge.get_forward_walk_ops(ts(graph, seeds))) == graph_order(facts, naive.forward(facts, readers, *told))
-    assert names(ge.get_backward_walk_ops(ts(graph, seeds))) == graph_order(facts, naive.backward(facts, makers, *told))
+    assert names(ge.get_forward_walk_ops(ts(graph, seeds))) == graph_order(
+        facts, naive.forward(facts, readers, *told)
+    )
+    assert names(ge.get_backward_walk_ops(ts(graph, seeds))) == graph_order(
+        facts, naive.backward(facts, makers, *told)
+    )
     assert set(names(ge.util.get_consuming_ops(ts(graph, seeds)))) == readers
     assert set(names(ge.util.get_generating_ops(ts(graph, seeds)))) == makers
 
@@ -89,7 +95,9 @@ def test_the_two_walks_meet_and_join(graph, data):
     flags = {"control_inputs": ins, "control_outputs": ge.ControlOutputs(graph) if outs else None}
     ahead = naive.forward(facts, first, within, None, (), outs, with_first)
     behind = naive.backward(facts, last, within, None, (), ins, with_last)
-    assert names(ge.get_walks_intersection_ops(*args, **flags)) == graph_order(facts, ahead & behind)
+    assert names(ge.get_walks_intersection_ops(*args, **flags)) == graph_order(
+        facts, ahead & behind
+    )
     assert names(ge.get_walks_union_ops(*args, **flags)) == graph_order(facts, ahead | behind)
 
 
@@ -119,7 +127,9 @@ def test_neighbours_and_boundary_are_read_off_the_edges(graph, data):
     near = ge.get_ops_ios(ops(graph, part), ins, ge.ControlOutputs(graph) if outs else None)
     assert len(near) == len(set(near))
     assert set(names(near)) == naive.next_to(facts, part, ins, outs)
-    assert tuple(map(names, ge.compute_boundary_ts(ops(graph, part)))) == naive.boundary(facts, part)
+    assert tuple(map(names, ge.compute_boundary_ts(ops(graph, part)))) == naive.boundary(
+        facts, part
+    )
 
 
 @examples
@@ -182,7 +192,9 @@ def test_edges_changed_in_place_are_seen_at_once(graph, data):
         change(graph, data)
         facts = Facts.of(graph)
         waits = {(a, b) for a, _, b in facts.control}
-        assert {(op.name, w.name) for op, ws in held.update().get_all().items() for w in ws} == waits
+        assert {
+            (op.name, w.name) for op, ws in held.update().get_all().items() for w in ws
+        } == waits
         assert {(op.name, w.name) for op in graph.get_operations() for w in held.get(op)} == waits
         seeds = some(data, facts.ops, 1)
         told = (facts, seeds, None, None, (), True, True)
@@ -199,7 +211,9 @@ def change(graph: Any, data: st.DataObject) -> None:
     what = data.draw(st.sampled_from(["input", "wait", "free", "add"]))
     if what == "input" and op.inputs:
         tensors = [t for t in ge.util.get_tensors(graph) if t.dtype == op.inputs[0].dtype]
-        op._update_input(data.draw(st.integers(0, len(op.inputs) - 1)), data.draw(st.sampled_from(tensors)))
+        op._update_input(
+            data.draw(st.integers(0, len(op.inputs) - 1)), data.draw(st.sampled_from(tensors))
+        )
     elif what == "wait":
         op._add_control_inputs([other for other in some(data, every) if other is not op])
     elif what == "free":
@@ -212,7 +226,9 @@ def change(graph: Any, data: st.DataObject) -> None:
 @examples
 @given(graph=graphs(), data=st.data())
 def test_a_scope_is_a_name_and_no_pattern(graph, data):
-    name = data.draw(st.sampled_from(["net", "net/", "net/a.b", "net/a_b", "Net", "net_1/", "n", "nothing", ""]))
+    name = data.draw(
+        st.sampled_from(["net", "net/", "net/a.b", "net/a_b", "Net", "net_1/", "n", "nothing", ""])
+    )
     own = name.rstrip("/")
     told = [op for op in Facts.of(graph).ops if own and (op + "/").startswith(own + "/")]
     assert names(ge.get_name_scope_ops(graph, name)) == told == names(ge.sgv_scope(name, graph).ops)

@@ -25,10 +25,22 @@ def placeholder(shape: Any, name: str) -> Any:
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        (("foo/c:0", "whole:0"), "'foo/c:0' is float32 and 'whole:0' is int32, so neither .* cast one of them"),
-        (("foo/c:0", "three:0"), r"'foo/c:0' is \(2,\) and 'three:0' is \(3,\), so neither .* reshape one of them"),
-        (("foo/bar/d:0", "foo/c:0"), "A cycle would come about, 'foo/bar/d' -> 'foo/bar/d', and no op in it could"),
-        (("foo/bar/d:0", "a:0"), "A cycle would come about, 'foo/bar/d' -> 'foo/c' -> 'foo/bar/d', and no op"),
+        (
+            ("foo/c:0", "whole:0"),
+            "'foo/c:0' is float32 and 'whole:0' is int32, so neither .* cast one of them",
+        ),
+        (
+            ("foo/c:0", "three:0"),
+            r"'foo/c:0' is \(2,\) and 'three:0' is \(3,\), so neither .* reshape one of them",
+        ),
+        (
+            ("foo/bar/d:0", "foo/c:0"),
+            "A cycle would come about, 'foo/bar/d' -> 'foo/bar/d', and no op in it could",
+        ),
+        (
+            ("foo/bar/d:0", "a:0"),
+            "A cycle would come about, 'foo/bar/d' -> 'foo/c' -> 'foo/bar/d', and no op",
+        ),
     ],
 )
 def test_a_refusal_names_both_ends_or_the_path_and_changes_nothing(net, given, words):
@@ -64,7 +76,9 @@ def test_a_cycle_by_way_of_control_inputs_is_refused(net):
     with net.graph.as_default():
         late = tf.identity(net.e, name="late")
     ge.add_control_inputs(net.wait, late.op)
-    with pytest.raises(ValueError, match="'foo/bar/d' -> 'foo/bar/e' -> 'late' -> 'foo/wait' -> 'foo/bar/d'"):
+    with pytest.raises(
+        ValueError, match="'foo/bar/d' -> 'foo/bar/e' -> 'late' -> 'foo/wait' -> 'foo/bar/d'"
+    ):
         ge.reroute_ts(net.d, net.c, can_modify=net.e.op)
     assert names(net.wait.control_inputs) == ["late"]
 
@@ -72,7 +86,9 @@ def test_a_cycle_by_way_of_control_inputs_is_refused(net):
 def test_control_inputs_are_ops(net):
     with pytest.raises(TypeError, match=r"Expected a tf\.Operation"):
         ge.add_control_inputs(net.c, net.wait)
-    with pytest.raises(ValueError, match=r"^a is not a control_input of foo/bar/d; leave it out\.$"):
+    with pytest.raises(
+        ValueError, match=r"^a is not a control_input of foo/bar/d; leave it out\.$"
+    ):
         ge.remove_control_inputs(net.d.op, [net.wait, net.a.op])
     with pytest.raises(ValueError, match=r"^foo/wait is already a control_input of foo/bar/d"):
         ge.add_control_inputs(net.d.op, [net.a.op, net.wait])
@@ -94,7 +110,9 @@ def test_the_way_round_a_loop_is_no_cycle_and_any_other_way_back_is(while_loop):
     (double,) = [op for op in while_loop.get_operations() if op.type == "Mul"]
     x, y = (while_loop.get_tensor_by_name(name) for name in ("x:0", "y:0"))
     (enter,), leave = x.consumers(), y.op.inputs[0].op
-    with pytest.raises(ValueError, match=f"'{leave.name}' -> '{enter.name}' -> .* -> '{leave.name}'"):
+    with pytest.raises(
+        ValueError, match=f"'{leave.name}' -> '{enter.name}' -> .* -> '{leave.name}'"
+    ):
         ge.reroute_ts(leave.outputs[0], x)
     with v1.Session(graph=while_loop) as session:
         assert session.run(y, {"x:0": 2.0}) == 64.0
@@ -114,8 +132,14 @@ def test_another_graph_may_be_the_default_one(net, line):
 
 
 def test_the_graph_of_a_function_is_edited_too():
-    graph = tf.function(lambda x: tf.nn.relu(tf.tanh(x))).get_concrete_function(tf.TensorSpec([2], tf.float32)).graph
-    relu, tanh = (op for kind in ("Relu", "Tanh") for op in graph.get_operations() if op.type == kind)
+    graph = (
+        tf.function(lambda x: tf.nn.relu(tf.tanh(x)))
+        .get_concrete_function(tf.TensorSpec([2], tf.float32))
+        .graph
+    )
+    relu, tanh = (
+        op for kind in ("Relu", "Tanh") for op in graph.get_operations() if op.type == kind
+    )
     assert ge.reroute_ts(tanh.inputs[0], tanh.outputs[0]) == 1
     assert relu.inputs[0] is graph.inputs[0]
     _, (hole,) = ge.detach_inputs(relu)
@@ -163,7 +187,11 @@ def test_what_is_left_of_an_edit_that_tensorflow_refuses_is_nothing():
         z = placeholder([2], "z")
     assert any_.shape.rank is None
     # RefIdentity now remembers three elements, and no veil can stand for a variable.
-    assert ge.reroute_ts(three, any_, can_modify=kept.op) == ge.reroute_ts(any_, three, can_modify=kept.op) == 1
+    assert (
+        ge.reroute_ts(three, any_, can_modify=kept.op)
+        == ge.reroute_ts(any_, three, can_modify=kept.op)
+        == 1
+    )
     before = graph.as_graph_def()
     with pytest.raises(ValueError, match="TensorFlow refuses to let op 'kept' read 'five:0'"):
         ge.reroute_ts([z, five], [x, any_], can_modify=[y.op, kept.op])
@@ -181,9 +209,13 @@ def test_variables_are_not_taken_for_tensors_that_are_none():
     ref = v._ref()
     with pytest.raises(ValueError, match="'v:0' is float32_ref and 'v/read:0' is float32"):
         ge.reroute_ts(ref, read)
-    with pytest.raises(ValueError, match="'add' changes the variable 'v:0' and cannot take 'x:0', which is none"):
+    with pytest.raises(
+        ValueError, match="'add' changes the variable 'v:0' and cannot take 'x:0', which is none"
+    ):
         ge.reroute_ts(x, ref, can_modify=add.op)
-    with pytest.raises(TypeError, match="'add' changes the variable 'v:0', and no placeholder can stand"):
+    with pytest.raises(
+        TypeError, match="'add' changes the variable 'v:0', and no placeholder can stand"
+    ):
         ge.detach_inputs(add.op)
     assert not [op for op in graph.get_operations() if "geph" in op.name]
     _, (hole,) = ge.detach_inputs(read.op)

@@ -1,4 +1,6 @@
-"""On random graphs, edges move as the original's words say, or nothing changes and a cycle is named."""
+"""On random graphs, edges move as the original's words say, or nothing changes and a cycle is
+named.
+"""
 
 from __future__ import annotations
 
@@ -37,11 +39,17 @@ def waits_in(graph: tf.Graph) -> Read:
     return {op.name: sorted(names(op.control_inputs)) for op in graph.get_operations()}
 
 
-def moved(read: Read, ts0: list[str], ts1: list[str], *, swap: bool, can: Any = None, cannot: Any = ()) -> int:
+def moved(
+    read: Read, ts0: list[str], ts1: list[str], *, swap: bool, can: Any = None, cannot: Any = ()
+) -> int:
     """Move edges, one after the other, as the original does; how many."""
 
     def readers(t: str) -> set[str]:
-        return {op for op, held in read.items() if t in held and op not in cannot and (can is None or op in can)}
+        return {
+            op
+            for op, held in read.items()
+            if t in held and op not in cannot and (can is None or op in can)
+        }
 
     def move(new: str, old: str, ops: set[str]) -> int:
         count = sum(read[op].count(old) for op in ops)
@@ -58,9 +66,15 @@ def moved(read: Read, ts0: list[str], ts1: list[str], *, swap: bool, can: Any = 
 
 
 def is_cyclic(read: Read, waits: Read) -> bool:
-    """Whether some op comes before itself; a loop's way round, which ends in an op named "back...", does not count."""
+    """Whether some op comes before itself; a loop's way round, which ends in an op named "back...",
+    does not count.
+    """
     left = {
-        op: {n for n in (t.rpartition(":")[0] for t in held) if not (n.startswith("back") and "Merge" in op)}
+        op: {
+            n
+            for n in (t.rpartition(":")[0] for t in held)
+            if not (n.startswith("back") and "Merge" in op)
+        }
         | set(waits.get(op, ()))
         for op, held in read.items()
     }
@@ -71,7 +85,9 @@ def is_cyclic(read: Read, waits: Read) -> bool:
 
 
 def check(graph: tf.Graph, wanted: Read, waits: Read, call: Any) -> Any:
-    """Make the call; the graph is as wanted then. Where that has a cycle, nothing changes and `None` comes back."""
+    """Make the call; the graph is as wanted then. Where that has a cycle, nothing changes and
+    `None` comes back.
+    """
     before = graph.as_graph_def()
     if is_cyclic(wanted, waits):
         with pytest.raises(ValueError, match=r"A cycle would come about, '\S+' -> .*, and no op"):
@@ -88,7 +104,9 @@ def check(graph: tf.Graph, wanted: Read, waits: Read, call: Any) -> Any:
 @given(graph=graphs(), data=st.data())
 def test_tensors_are_rerouted_and_swapped(graph, data):
     for _ in range(data.draw(st.integers(1, 4))):
-        tensors = [t for t in names(ge.get_tensors(graph)) if not (t.endswith("1") and "Merge" in t)]
+        tensors = [
+            t for t in names(ge.get_tensors(graph)) if not (t.endswith("1") and "Merge" in t)
+        ]
         ts0 = data.draw(st.lists(st.sampled_from(tensors), max_size=3))
         ts1 = data.draw(st.lists(st.sampled_from(tensors), min_size=len(ts0), max_size=len(ts0)))
         swap = data.draw(st.booleans())
@@ -97,7 +115,9 @@ def test_tensors_are_rerouted_and_swapped(graph, data):
         wanted = read_in(graph)
         count = moved(wanted, ts0, ts1, swap=swap, can=can, cannot=cannot)
         call = partial(ge.swap_ts if swap else ge.reroute_ts, ts(graph, ts0), ts(graph, ts1))
-        given = check(graph, wanted, waits_in(graph), partial(call, ops(graph, can), ops(graph, cannot)))
+        given = check(
+            graph, wanted, waits_in(graph), partial(call, ops(graph, can), ops(graph, cannot))
+        )
         assert given in (None, count)
 
 
@@ -107,7 +127,9 @@ def test_views_are_rerouted_and_swapped(graph, data):
     first, second = (ge.sgv(ops(graph, some(data, read_in(graph)))) for _ in range(2))
     n = data.draw(st.integers(0, min(len(first.inputs), len(second.inputs))))
     m = data.draw(st.integers(0, min(len(first.outputs), len(second.outputs))))
-    first, second = (view.remap(range(n), range(len(view.outputs))[-m:] if m else []) for view in (first, second))
+    first, second = (
+        view.remap(range(n), range(len(view.outputs))[-m:] if m else []) for view in (first, second)
+    )
     swap, which = data.draw(st.booleans()), data.draw(st.sampled_from(["inputs", "outputs", "ios"]))
     assume(not any("Merge" in t.name and t.value_index for t in [*first.outputs, *second.outputs]))
     own = names([*first.ops, *second.ops])
@@ -132,16 +154,22 @@ def test_a_detached_view_hangs_on_placeholders_alone(graph, data):
     controls = data.draw(st.booleans())
     read, waits = read_in(graph), waits_in(graph)
     shapes = [t.shape for t in view.inputs]
-    given, before, after = ge.detach(view, control_ios=ge.ControlOutputs(graph) if controls else None)
+    given, before, after = ge.detach(
+        view, control_ios=ge.ControlOutputs(graph) if controls else None
+    )
     assert given is view
     stands = dict(zip(inputs, names(before), strict=True))
     there = [t for t in outputs if any(t in held for op, held in read.items() if op not in own)]
     behind = dict(zip(there, names(after), strict=True))
-    wanted = {op: [(stands if op in own else behind).get(t, t) for t in held] for op, held in read.items()}
+    wanted = {
+        op: [(stands if op in own else behind).get(t, t) for t in held] for op, held in read.items()
+    }
     assert {op: held for op, held in read_in(graph).items() if op in read} == wanted
     assert [t.shape.as_proto() for t in before] == [shape.as_proto() for shape in shapes]
     cut = {op: [w for w in held if (w in own) == (op in own)] for op, held in waits.items()}
-    assert {op: held for op, held in waits_in(graph).items() if op in waits} == (cut if controls else waits)
+    assert {op: held for op, held in waits_in(graph).items() if op in waits} == (
+        cut if controls else waits
+    )
     assert names(view.inputs) == names(view.passthroughs) == names(before)
 
 
@@ -210,7 +238,11 @@ def test_control_inputs_are_added_and_removed(graph, data):
         st.sampled_from(
             [
                 (ge.add_control_inputs, {*held, *given}, not set(held).isdisjoint(given)),
-                (ge.remove_control_inputs, set(held).difference(given), not set(held).issuperset(given)),
+                (
+                    ge.remove_control_inputs,
+                    set(held).difference(given),
+                    not set(held).issuperset(given),
+                ),
             ]
         )
     )

@@ -15,13 +15,20 @@ from tfgraphwidget.graph import regex_timeout
 
 
 def test_patterns_are_strings_or_compiled(net):
-    assert [ge.select.can_be_regex(x) for x in ("a", re.compile("a"), net.a, 3)] == [True, True, False, False]
+    assert [ge.select.can_be_regex(x) for x in ("a", re.compile("a"), net.a, 3)] == [
+        True,
+        True,
+        False,
+        False,
+    ]
     compiled = re.compile("^foo")
     assert ge.make_regex(compiled) is compiled
     assert ge.make_regex("^foo") == compiled
     with pytest.raises(ValueError, match="Expected a regular expression, got the int 3"):
         ge.make_regex(3)
-    with pytest.raises(re.error, match=r"'foo\(' is no regular expression: .*; escape it with re\.escape"):
+    with pytest.raises(
+        re.error, match=r"'foo\(' is no regular expression: .*; escape it with re\.escape"
+    ):
         ge.select_ops("foo(", graph=net.graph)
 
 
@@ -41,12 +48,23 @@ def test_selecting_takes_patterns_and_parts_in_the_order_given(net):
     assert names(ge.select_ops("bar/d", net.b, [net.a.op, net.b], "^foo/[bc]$", graph=net.graph)) == [
         "foo/bar/d", "a", "foo/b", "foo/c",
     ]  # fmt: skip
-    assert names(ge.select_ts("^a", [net.d, net.d.op], net.a, graph=net.graph)) == ["a:0", "foo/bar/d:0"]
+    assert names(ge.select_ts("^a", [net.d, net.d.op], net.a, graph=net.graph)) == [
+        "a:0",
+        "foo/bar/d:0",
+    ]
     assert len(ge.select_ops(net.graph)) == 7
-    assert names(ge.select_ops("foo/", graph=net.graph, positive_filter=lambda op: op.type == "Relu")) == ["foo/bar/d"]
+    assert names(
+        ge.select_ops("foo/", graph=net.graph, positive_filter=lambda op: op.type == "Relu")
+    ) == ["foo/bar/d"]
     ops, ts = ge.select_ops_and_ts("^a$", "(?#ts)^foo/b", net.f, graph=net.graph)
     assert names(ops) == ["a"]
-    assert names(ts) == ["foo/b:0", "foo/bar/e/split_dim:0", "foo/bar/d:0", "foo/bar/e:0", "foo/bar/e:1"]
+    assert names(ts) == [
+        "foo/b:0",
+        "foo/bar/e/split_dim:0",
+        "foo/bar/d:0",
+        "foo/bar/e:0",
+        "foo/bar/e:1",
+    ]
 
 
 def test_comments_say_which_kind_a_pattern_is_for(net):
@@ -96,7 +114,10 @@ def test_three_ways_to_ask_for_control_edges(net):
 
 def test_control_edges_are_followed_when_asked_for(net):
     assert ge.get_forward_walk_ops(net.wait) == [net.wait]
-    assert names(ge.get_forward_walk_ops(net.wait, control_outputs=net.controls)) == ["foo/wait", "foo/bar/d"]
+    assert names(ge.get_forward_walk_ops(net.wait, control_outputs=net.controls)) == [
+        "foo/wait",
+        "foo/bar/d",
+    ]
     assert names(ge.get_backward_walk_ops(net.d.op)) == ["a", "foo/b", "foo/c", "foo/bar/d"]
     assert names(ge.get_backward_walk_ops(net.d.op, control_inputs=True)) == [
         "a", "foo/b", "foo/c", "foo/wait", "foo/bar/d",
@@ -136,7 +157,10 @@ def test_within_ops_fn_is_not_blamed_for_ops_beyond_those_it_refuses(net):
 
 def test_generators_serve_both_walks(net):
     within = (op for op in net.ops("a", "foo/c", "foo/bar/d"))
-    assert names(ge.get_walks_intersection_ops(net.a, net.d, within_ops=within)) == ["foo/c", "foo/bar/d"]
+    assert names(ge.get_walks_intersection_ops(net.a, net.d, within_ops=within)) == [
+        "foo/c",
+        "foo/bar/d",
+    ]
     within = (op for op in net.ops("foo/c", "foo/bar/d"))
     assert names(ge.get_walks_union_ops(net.a, net.d, within_ops=within)) == ["foo/c", "foo/bar/d"]
 
@@ -146,16 +170,21 @@ def test_a_backward_walk_may_stop_at_ops_without_a_gradient():
         x = tf.constant([1.0, -2.0], name="x")
         more = tf.greater(x, 0.0, name="more")
         with tf.control_dependencies([tf.no_op(name="wait")]):
-            y = tf.multiply(tf.square(x, name="square"), tf.cast(more, tf.float32, name="sign"), name="y")
+            y = tf.multiply(
+                tf.square(x, name="square"), tf.cast(more, tf.float32, name="sign"), name="y"
+            )
     how = {"only_differentiable": True, "control_inputs": True}
     assert names(ge.get_backward_walk_ops(y, **how)) == ["x", "more", "square", "sign", "y"]
     assert names(ge.get_backward_walk_ops(more, **how)) == ["more"]
     assert "Cast" not in {
-        op.type for op in ge.get_backward_walk_ops(y, within_ops_fn=lambda op: op.type != "Cast", **how)
+        op.type
+        for op in ge.get_backward_walk_ops(y, within_ops_fn=lambda op: op.type != "Cast", **how)
     }
     for stop, inclusive in ([more], True), ([x], False), ([], True):
         told = op_selector.get_backward_walk_ops(y, stop_at_ts=stop, inclusive=inclusive, **how)
-        assert set(ge.get_backward_walk_ops(y, stop_at_ts=stop, inclusive=inclusive, **how)) == set(told)
+        assert set(ge.get_backward_walk_ops(y, stop_at_ts=stop, inclusive=inclusive, **how)) == set(
+            told
+        )
 
 
 def test_a_seed_on_the_boundary_is_refused(net):

@@ -14,7 +14,8 @@ from tests.graph_editor.corpus import names
 def test_a_view_prints_what_it_holds(net):
     view = ge.sgv(net.c.op, net.f)
     assert str(view) == (
-        f"SubGraphView (graphid={id(net.graph)}):\n** ops[1]:\n  foo/c\n** inputs[3]:\n  a:0\n  foo/b:0\n"
+        f"SubGraphView (graphid={id(net.graph)}):\n** ops[1]:\n  foo/c\n** inputs[3]:\n  a:0\n  "
+        "foo/b:0\n"
         "  foo/bar/e:1 *\n** outputs[2]:\n  foo/c:0\n  foo/bar/e:1 *\n"
     )
     assert "** inputs: empty\n" in str(view.remap_inputs([]))
@@ -24,7 +25,13 @@ def test_a_view_prints_what_it_holds(net):
 def test_an_empty_view_is_false_and_of_no_graph(net):
     view = ge.sgv()
     assert not view
-    assert (view.graph, view.ops, list(view.inputs), list(view.outputs), view.consumers()) == (None, [], [], [], [])
+    assert (view.graph, view.ops, list(view.inputs), list(view.outputs), view.consumers()) == (
+        None,
+        [],
+        [],
+        [],
+        [],
+    )
     assert view.remove_unused_ops().remap_default().remap([], []).ops == []
     assert not ge.sgv("nothing like it", graph=net.graph)
     assert ge.SubGraphView(passthrough_ts=net.a)
@@ -32,9 +39,16 @@ def test_an_empty_view_is_false_and_of_no_graph(net):
 
 def test_a_view_is_made_of_patterns_ops_tensors_scopes_and_views(net):
     view = ge.make_view("^foo/[bc]$", [net.d.op, net.f], graph=net.graph)
-    assert (names(view.ops), names(view.passthroughs)) == (["foo/b", "foo/c", "foo/bar/d"], ["foo/bar/e:1"])
+    assert (names(view.ops), names(view.passthroughs)) == (
+        ["foo/b", "foo/c", "foo/bar/d"],
+        ["foo/bar/e:1"],
+    )
     assert ge.sgv(view) is ge.sgv(view, graph=net.graph) is view
-    assert names(ge.sgv_scope("foo/bar", net.graph).ops) == ["foo/bar/d", "foo/bar/e/split_dim", "foo/bar/e"]
+    assert names(ge.sgv_scope("foo/bar", net.graph).ops) == [
+        "foo/bar/d",
+        "foo/bar/e/split_dim",
+        "foo/bar/e",
+    ]
     assert len(ge.sgv(net.graph).ops) == 7
     assert names(ge.sgv("(?#ts)^a", graph=net.graph).passthroughs) == ["a:0"]
 
@@ -61,9 +75,14 @@ def test_one_may_ask_where_a_tensor_stands(net):
     assert view.remap_outputs([1, 0, 0]).output_index(net.c) == 1
     assert (view.is_passthrough(net.f), view.is_passthrough(net.a)) == (True, False)
     assert view.op(0) is view.find_op_by_name("foo/c") is net.c.op
-    with pytest.raises(ValueError, match="'foo/bar/d:0' is no input of this view; its inputs are 'a:0', 'foo/b:0', "):
+    with pytest.raises(
+        ValueError,
+        match="'foo/bar/d:0' is no input of this view; its inputs are 'a:0', 'foo/b:0', ",
+    ):
         view.input_index(net.d)
-    with pytest.raises(ValueError, match="'a:0' is no output of this view; its outputs are 'foo/c:0'"):
+    with pytest.raises(
+        ValueError, match="'a:0' is no output of this view; its outputs are 'foo/c:0'"
+    ):
         view.output_index(net.a)
     with pytest.raises(ValueError, match="'x' is not in this view of 1 op;"):
         view.find_op_by_name("x")
@@ -113,5 +132,10 @@ def test_a_view_on_the_body_of_a_function():
     assert view.inputs[1] in view.outputs
     assert view.outputs[0] not in view.inputs
     assert names(view.remap_outputs([0, 0]).remap_outputs_make_unique().outputs) == ["Relu:0"]
-    assert names(ge.get_forward_walk_ops(body.inputs, stop_at_ts=view.outputs)) == ["split", "Relu", "add", "Identity"]
+    assert names(ge.get_forward_walk_ops(body.inputs, stop_at_ts=view.outputs)) == [
+        "split",
+        "Relu",
+        "add",
+        "Identity",
+    ]
     assert len(body.get_operations()) == count  # comparing tensors with == would have added ops

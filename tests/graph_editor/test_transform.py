@@ -20,7 +20,9 @@ v1 = tf.compat.v1
 
 def state(graph: tf.Graph) -> tuple[int, dict[str, list[str]]]:
     """How many ops, and what is in the collections."""
-    return len(graph.get_operations()), {key: held for key, held in collected(graph).items() if held}
+    return len(graph.get_operations()), {
+        key: held for key, held in collected(graph).items() if held
+    }
 
 
 @pytest.fixture
@@ -33,7 +35,9 @@ def loop() -> tf.Graph:
         k = tf.constant(0.5, name="k")
 
         def rounds() -> tf.Tensor:
-            return v1.while_loop(lambda i, _: i < 4, lambda i, v: (i + 1, v * tf.tanh(k * v) + x), [0, x])[1]
+            return v1.while_loop(
+                lambda i, _: i < 4, lambda i, v: (i + 1, v * tf.tanh(k * v) + x), [0, x]
+            )[1]
 
         y = tf.identity(v1.cond(x > 0, rounds, lambda: x - 1), name="y")
         tf.identity(tf.gradients(y, x)[0], name="dy")
@@ -61,7 +65,9 @@ def test_a_copy_in_another_graph_is_initialised_and_trained_there(mlp):
     other = tf.Graph()
     view, info = ge.copy(mlp, other, "there")
     with other.as_default():
-        loss = tf.reduce_mean(tf.square(info.transformed(mlp.get_tensor_by_name("net/logits:0")) - 1.0))
+        loss = tf.reduce_mean(
+            tf.square(info.transformed(mlp.get_tensor_by_name("net/logits:0")) - 1.0)
+        )
         step = v1.train.GradientDescentOptimizer(0.1).minimize(loss)
         session = initialised(other)
     feeds = {"there/x:0": np.ones([4, 3], np.float32)}
@@ -102,7 +108,10 @@ def test_replacing_takes_the_whole_loop_and_differentiates(loop):
 def test_a_tensor_inside_a_loop_cannot_be_replaced_alone(loop):
     inside = next(op for op in loop.get_operations() if op.type == "Tanh").outputs[0]
     before = state(loop)
-    with loop.as_default(), pytest.raises(ValueError, match="lies inside a while loop, which can only be copied whole"):
+    with (
+        loop.as_default(),
+        pytest.raises(ValueError, match="lies inside a while loop, which can only be copied whole"),
+    ):
         ge.graph_replace(loop.get_tensor_by_name("y:0"), {inside: tf.constant(1.0)})
     assert state(loop)[1] == before[1]
 
@@ -121,12 +130,16 @@ def test_library_functions_go_along_into_another_graph(kind):
         dy = tf.gradients(y, x)[0]
     copier = ge.Transformer()
     if kind == "one by one":
-        copier.transform_op_handler = lambda info, op, inputs: ge.copy_op_handler(info, op, new_inputs=inputs)
+        copier.transform_op_handler = lambda info, op, inputs: ge.copy_op_handler(
+            info, op, new_inputs=inputs
+        )
     _, info = copier(graph, other, "there")
     with other.as_default():
         anew = tf.gradients(info.transformed(y), info.transformed(x))[0]
     with v1.Session(graph=other) as session:
-        got = session.run([info.transformed(y), info.transformed(dy), anew], {info.transformed(x): 3.0})
+        got = session.run(
+            [info.transformed(y), info.transformed(dy), anew], {info.transformed(x): 3.0}
+        )
     assert got == [6.0, 2.0, 2.0]
 
 
@@ -167,7 +180,9 @@ def test_a_handler_may_give_another_op(line):
     _, info = copier(line, line, "cp")
     c, x = line.get_tensor_by_name("c:0"), line.get_tensor_by_name("x:0")
     with v1.Session(graph=line) as session:
-        assert session.run(info.transformed(c), {info.transformed(x): [[1.0, 2.0]]}).tolist() == [[204.0, 208.0]]
+        assert session.run(info.transformed(c), {info.transformed(x): [[1.0, 2.0]]}).tolist() == [
+            [204.0, 208.0]
+        ]
     copier.transform_op_handler = lambda _, op, __: (op, op.outputs)
     with pytest.raises(ValueError, match="none is transformed in place"):
         copier(line, line, "cp")
@@ -176,14 +191,18 @@ def test_a_handler_may_give_another_op(line):
 def by_hand(nodedef_fn: Any = None) -> ge.Transformer:
     """A Transformer whose handler is called op by op."""
     copier = ge.Transformer()
-    copier.transform_op_handler = lambda info, op, inputs: ge.copy_op_handler(info, op, inputs, nodedef_fn=nodedef_fn)
+    copier.transform_op_handler = lambda info, op, inputs: ge.copy_op_handler(
+        info, op, inputs, nodedef_fn=nodedef_fn
+    )
     return copier
 
 
 def test_op_by_op_a_model_is_copied_that_trains_as_its_original(mlp):
     with mlp.as_default():
         labels = v1.placeholder(tf.float32, [None, 4], name="labels")
-        loss = tf.reduce_mean(tf.square(mlp.get_tensor_by_name("net/logits:0") - labels), name="loss")
+        loss = tf.reduce_mean(
+            tf.square(mlp.get_tensor_by_name("net/logits:0") - labels), name="loss"
+        )
         step = v1.train.GradientDescentOptimizer(0.5).minimize(loss)
         _, info = by_hand()(mlp, mlp, "cp")
         originals, copies = (v1.trainable_variables(scope) for scope in ("net", "cp"))
@@ -191,7 +210,10 @@ def test_op_by_op_a_model_is_copied_that_trains_as_its_original(mlp):
         session.run([tf.group(*(v_.assign(v) for v, v_ in zip(originals, copies, strict=True)))])
     batch = {"x": np.ones([2, 3], np.float32), "labels": np.zeros([2, 4], np.float32)}
     feeds = {f"{scope}{name}:0": value for name, value in batch.items() for scope in ("", "cp/")}
-    losses = [session.run([loss, info.transformed(loss), step, info.transformed(step)], feeds)[:2] for _ in range(3)]
+    losses = [
+        session.run([loss, info.transformed(loss), step, info.transformed(step)], feeds)[:2]
+        for _ in range(3)
+    ]
     assert len(copies) == 4
     assert losses[0][0] > losses[2][0]
     assert [copy for _, copy in losses] == pytest.approx([original for original, _ in losses])
@@ -211,7 +233,11 @@ def test_op_by_op_a_node_may_become_an_op_of_another_type_and_name():
     _, info = by_hand(edited)(graph, graph, "cp")
     assert names(info.transformed([x, y])) == ["cp/x_Edited:0", "cp/y_Edited:0"]
     with v1.Session(graph=graph) as session:
-        assert session.run(info.transformed(y), {"cp/x_Edited:0": [1.0, -2.0, 3.0]}).tolist() == [-1.0, 2.0, -3.0]
+        assert session.run(info.transformed(y), {"cp/x_Edited:0": [1.0, -2.0, 3.0]}).tolist() == [
+            -1.0,
+            2.0,
+            -3.0,
+        ]
     with graph.as_default():
         assert tf.no_op(name="cp/y_Edited").name == "cp/y_Edited_1"
 
@@ -221,7 +247,10 @@ def test_op_by_op_a_node_may_become_an_op_of_another_type_and_name():
     [
         ({"name": "c"}, "has an op 'c' already; copy into another name scope"),
         ({"op": "NoSuchOp"}, "TensorFlow refuses the new ops: .*NoSuchOp"),
-        ({"device": "gpu zero"}, "'gpu zero', the device of op 'cp/b', is not written as TensorFlow writes one"),
+        (
+            {"device": "gpu zero"},
+            "'gpu zero', the device of op 'cp/b', is not written as TensorFlow writes one",
+        ),
     ],
 )
 def test_op_by_op_what_a_handler_made_wrong_is_refused_in_a_sentence(line, change, words):
@@ -248,7 +277,10 @@ def test_a_copy_stands_beside_the_copy_of_an_op_that_comes_later(line, kind):
     copier = ge.Transformer() if kind == "together" else by_hand()
     for target in (line, tf.Graph()):
         _, info = copier(line, target, "cp")
-        assert info.transformed(early).colocation_groups() == info.transformed(later).colocation_groups()
+        assert (
+            info.transformed(early).colocation_groups()
+            == info.transformed(later).colocation_groups()
+        )
         assert info.transformed(early).colocation_groups() != early.colocation_groups()
 
 
@@ -256,9 +288,12 @@ def test_op_by_op_inputs_that_do_not_fit_are_refused_in_a_sentence(line):
     with line.as_default():
         whole = tf.constant(3, name="whole")
     copier = ge.Transformer()
-    copier.transform_op_handler = lambda info, op, inputs: ge.copy_op_handler(info, op, [whole] * len(inputs))
+    copier.transform_op_handler = lambda info, op, inputs: ge.copy_op_handler(
+        info, op, [whole] * len(inputs)
+    )
     with pytest.raises(
-        ValueError, match=r"TensorFlow refuses the new ops: .*; choose others, or other inputs for them"
+        ValueError,
+        match=r"TensorFlow refuses the new ops: .*; choose others, or other inputs for them",
     ):
         copier(line, line, "cp")
 
@@ -292,7 +327,9 @@ def test_a_handler_may_edit_each_node():
     _, info = copier(graph, graph, "cp")
     w = graph.get_operation_by_name("net/one/w")
     assert info.transformed(w).name == "cp/net/one/w_edited"
-    assert {info.transformed(op).device for op in info.original([info.transformed(w)])} == {"/device:CPU:0"}
+    assert {info.transformed(op).device for op in info.original([info.transformed(w)])} == {
+        "/device:CPU:0"
+    }
     session = initialised(graph)
     logits = info.transformed(graph.get_tensor_by_name("net/logits:0"))
     assert session.run(logits, {"cp/x_edited:0": np.ones([2, 3])}).shape == (2, 4)
@@ -306,7 +343,9 @@ def test_the_other_handlers_are_asked(net):
         tf.compat.v1.add_to_collection("mine", net.d)
     given = []
     copier.transform_external_input_handler = lambda *_: ten
-    copier.transform_control_input_handler = partial(ge.transform_op_if_inside_handler, keep_if_possible=False)
+    copier.transform_control_input_handler = partial(
+        ge.transform_op_if_inside_handler, keep_if_possible=False
+    )
     copier.assign_collections_handler = lambda _, elem, elem_: given.append((elem.name, elem_.name))
     view, info = copier(ge.sgv(net.c.op, net.d.op), net.graph, "cp")
     assert names(view.inputs) == ["ten:0"]
@@ -367,16 +406,23 @@ def test_what_is_replaced_and_lies_between_is_replaced_too():
 
 @pytest.mark.parametrize(
     ("value", "error", "words"),
-    [(tf.int32, TypeError, "is int32, but stands for 'x:0', which is float32"), (tf.float32, ValueError, "refuses")],
+    [
+        (tf.int32, TypeError, "is int32, but stands for 'x:0', which is float32"),
+        (tf.float32, ValueError, "refuses"),
+    ],
 )
 def test_what_does_not_fit_is_refused_and_leaves_nothing_behind(line, value, error, words):
     with line.as_default():
         wrong = v1.placeholder(value, [5, 2, 2], name="wrong")
         line.get_tensor_by_name("a:0").set_shape([3, 2])
-        v1.add_to_collection("mine", tf.reshape(line.get_tensor_by_name("a:0"), [3, 2], name="last"))
+        v1.add_to_collection(
+            "mine", tf.reshape(line.get_tensor_by_name("a:0"), [3, 2], name="last")
+        )
     before = state(line)
     with pytest.raises(error, match=words):
-        ge.graph_replace(line.get_tensor_by_name("last:0"), {line.get_tensor_by_name("x:0"): wrong}, "cp")
+        ge.graph_replace(
+            line.get_tensor_by_name("last:0"), {line.get_tensor_by_name("x:0"): wrong}, "cp"
+        )
     assert state(line) == before
     copies, _ = ge.copy(line, dst_scope="cp")
     assert copies.ops[0].name == "cp/x"
@@ -415,7 +461,9 @@ def test_what_changes_a_variable_outside_shares_it_or_is_refused():
     session = initialised(graph)
     assert session.run(info.transformed(total), {view.inputs[1]: 2.0}) == 2.0
     assert session.run(total) == 7.0
-    with pytest.raises(TypeError, match="'add' changes the variable 'v:0', and no placeholder can stand"):
+    with pytest.raises(
+        TypeError, match="'add' changes the variable 'v:0', and no placeholder can stand"
+    ):
         ge.copy([add.op, total.op], tf.Graph())
 
 
@@ -429,8 +477,14 @@ def test_info_says_what_has_become_of_what(net):
     assert info.original(info.transformed((net.c, net.d.op))) == (net.c, net.d.op)
     assert info.original("cp/c") is net.c.op
     assert info.original(view.inputs[0]) is None
-    assert info.dropped == ("Control input 'foo/wait' stays behind: it is not copied, and lies in the other graph.",)
-    assert str(info).splitlines()[-3:] == ["Operations mapping:", "  foo/c => cp/c", "  foo/bar/d => cp/bar/d"]
+    assert info.dropped == (
+        "Control input 'foo/wait' stays behind: it is not copied, and lies in the other graph.",
+    )
+    assert str(info).splitlines()[-3:] == [
+        "Operations mapping:",
+        "  foo/c => cp/c",
+        "  foo/bar/d => cp/bar/d",
+    ]
     with pytest.raises(TypeError, match="Expected a"):
         info.transformed(3)
 
@@ -439,7 +493,9 @@ def test_tables_queues_and_their_runners_are_new():
     graph = tf.Graph()
     with graph.as_default():
         files = v1.train.string_input_producer(["a", "b"], shuffle=False, shared_name="files")
-        table = tf.lookup.StaticHashTable(tf.lookup.KeyValueTensorInitializer(["a", "b"], [1, 2]), -1)
+        table = tf.lookup.StaticHashTable(
+            tf.lookup.KeyValueTensorInitializer(["a", "b"], [1, 2]), -1
+        )
         found = table.lookup(files.dequeue(), name="found")
         _, info = ge.copy(graph, dst_scope="cp")
         assert len(graph.get_collection("queue_runners")) == 2
@@ -458,9 +514,9 @@ def test_partitioned_variables_have_keys_of_their_own_in_checkpoints():
     with graph.as_default():
         v1.get_variable("part/table", [4, 2], partitioner=v1.fixed_size_partitioner(2))
     ge.copy(graph, dst_scope="cp", src_scope="part")
-    assert [v._save_slice_info.full_name for v in graph.get_collection("variables")] == ["part/table"] * 2 + [
-        "cp/table"
-    ] * 2
+    assert [v._save_slice_info.full_name for v in graph.get_collection("variables")] == [
+        "part/table"
+    ] * 2 + ["cp/table"] * 2
 
 
 def test_an_op_may_be_made_to_read_other_tensors_in_place(net):

@@ -18,7 +18,11 @@ util = ge.util
 def test_ops_may_be_a_list_one_op_a_graph_or_anything_that_runs_out(net):
     assert util.make_list_of_op(net.c.op) == [net.c.op]
     assert util.make_list_of_op({net.c.op}) == [net.c.op]
-    assert util.make_list_of_op(op for op in [net.a.op, net.c.op, net.a.op]) == [net.a.op, net.c.op, net.a.op]
+    assert util.make_list_of_op(op for op in [net.a.op, net.c.op, net.a.op]) == [
+        net.a.op,
+        net.c.op,
+        net.a.op,
+    ]
     assert util.make_list_of_op(net.graph) == net.graph.get_operations()
     assert util.make_list_of_op([]) == util.make_list_of_op(()) == []
     assert util.make_list_of_op([net.a, net.c.op], ignore_ts=True) == [net.c.op]
@@ -35,7 +39,9 @@ def test_tensors_likewise(net):
 
 @pytest.mark.parametrize("make", [util.make_list_of_op, util.make_list_of_t])
 def test_what_is_neither_is_a_type_error_with_a_way_out(net, make):
-    with pytest.raises(TypeError, match=r"Expected a tf\.(Operation|Tensor), got the tf\.(Operation|Tensor) 'a"):
+    with pytest.raises(
+        TypeError, match=r"Expected a tf\.(Operation|Tensor), got the tf\.(Operation|Tensor) 'a"
+    ):
         make([net.a, net.a.op])
     with pytest.raises(TypeError, match="select_ops and select_ts find by name"):
         make(["foo/c"])
@@ -119,8 +125,15 @@ def test_a_placeholder_keeps_dtype_and_shape(net):
     with net.graph.as_default():
         made = ge.make_placeholder_from_tensor(net.e, scope="in")
         free = ge.ph(tf.int32)
-        shaped = ge.make_placeholder_from_dtype_and_shape(dtype=tf.int32, shape=[None, 2], scope="in", prefix="ph")
-    assert (made.op.type, made.name, made.dtype, made.shape) == ("Placeholder", "in/geph__e_0:0", tf.float32, [1])
+        shaped = ge.make_placeholder_from_dtype_and_shape(
+            dtype=tf.int32, shape=[None, 2], scope="in", prefix="ph"
+        )
+    assert (made.op.type, made.name, made.dtype, made.shape) == (
+        "Placeholder",
+        "in/geph__e_0:0",
+        tf.float32,
+        [1],
+    )
     assert (free.name, free.shape.rank) == ("geph:0", None)
     assert (shaped.name, shaped.shape.as_list()) == ("in/ph:0", [None, 2])
 
@@ -138,7 +151,14 @@ def test_a_placeholder_for_a_variable_can_be_read_as_the_variable_can(net):
 
 def test_a_list_view_is_read_as_a_list_and_cannot_be_written(net):
     view = util.ListView([1, 2])
-    assert (list(view), len(view), view[0], view[-1:], bool(view), 2 in view) == ([1, 2], 2, 1, [2], True, True)
+    assert (list(view), len(view), view[0], view[-1:], bool(view), 2 in view) == (
+        [1, 2],
+        2,
+        1,
+        [2],
+        True,
+        True,
+    )
     assert view + (3,) == [1, 2, 3]  # noqa: RUF005 this is the addition that is tried
     assert [0] + view == [0, 1, 2]  # noqa: RUF005 the same
     assert not util.ListView([])
@@ -156,9 +176,9 @@ def test_concatenating_adds_what_is_new(net):
 
 
 def test_what_can_be_looped_over(net):
-    assert [util.is_iterable(x) for x in ([], (), {}, iter([]), net.a, net.a.op, net.graph, 3)] == [True] * 4 + [
-        False
-    ] * 4
+    assert [util.is_iterable(x) for x in ([], (), {}, iter([]), net.a, net.a.op, net.graph, 3)] == [
+        True
+    ] * 4 + [False] * 4
 
 
 Pair = namedtuple("Pair", "x y")

@@ -1,4 +1,6 @@
-"""Variables where ops and tensors are asked for: handles and references, old variables and those in parts."""
+"""Variables where ops and tensors are asked for: handles and references, old variables and those in
+parts.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ v1 = tf.compat.v1
 
 
 class Cube:
-    """y = w * w * w with w = 3, its gradient, another variable u = 5, and a session that holds both."""
+    """y = w * w * w with w = 3, its gradient, another variable u = 5, and a session that holds
+    both.
+    """
 
     def __init__(self, *, resource: bool) -> None:
         self.graph = tf.Graph()
@@ -35,7 +39,9 @@ class Cube:
 
     def view(self) -> ge.SubGraphView:
         """The two products, with what they alone read of the variable."""
-        inside = [op for op in self.graph.get_operations() if op.name.split("/")[0] in ("mul1", "mul2")]
+        inside = [
+            op for op in self.graph.get_operations() if op.name.split("/")[0] in ("mul1", "mul2")
+        ]
         return ge.sgv(inside).remap_outputs([self.y])
 
 
@@ -69,7 +75,9 @@ def test_a_step_of_gradient_descent_is_unrolled_as_asked_for_since_2018(cube: Cu
 
 
 def test_variables_among_the_targets_give_their_values(cube: Cube) -> None:
-    assert cube.value(ge.graph_replace([cube.gradient, cube.w, cube.u], {cube.w.ref(): cube.u})) == [75, 5, 5]
+    assert cube.value(
+        ge.graph_replace([cube.gradient, cube.w, cube.u], {cube.w.ref(): cube.u})
+    ) == [75, 5, 5]
     assert cube.value(ge.graph_replace(cube.w, {cube.w.ref(): cube.two})) == 2
     assert ge.graph_replace([cube.y, cube.u], {cube.w.ref(): cube.two})[1] is cube.u
 
@@ -85,14 +93,18 @@ def test_a_view_is_copied_to_another_graph_onto_a_variable_there(cube: Cube) -> 
     graph = tf.Graph()
     with graph.as_default():
         there = v1.get_variable("there", initializer=4.0, use_resource=hasattr(cube.w, "handle"))
-        view, _ = ge.copy_with_input_replacements(cube.view(), {cube.w.ref(): there}, dst_graph=graph)
+        view, _ = ge.copy_with_input_replacements(
+            cube.view(), {cube.w.ref(): there}, dst_graph=graph
+        )
         with v1.Session() as session:
             session.run(v1.global_variables_initializer())
             assert session.run(view.outputs[0]) == 64
 
 
 def test_copies_know_whose_gradient_they_compute_as_in_the_test_of_tensorflow_1(cube: Cube) -> None:
-    replaced = {cube.w.value().ref() if not hasattr(cube.w, "handle") else cube.w.ref(): cube.gradient}
+    replaced = {
+        cube.w.value().ref() if not hasattr(cube.w, "handle") else cube.w.ref(): cube.gradient
+    }
     result = ge.graph_replace(cube.gradient, replaced, dst_scope="res")
     of = cube.graph.get_operation_by_name
     assert of("grad/mul1_grad/Mul_1")._original_op.name == "mul1"
@@ -157,7 +169,9 @@ def test_a_placeholder_for_a_variable_has_its_name_and_takes_its_value(cube: Cub
 
 
 def test_what_has_become_of_a_variable_is_a_variable(cube: Cube) -> None:
-    kept = [op for op in cube.graph.get_operations() if op.name.split("/")[0] in ("w", "mul1", "mul2")]
+    kept = [
+        op for op in cube.graph.get_operations() if op.name.split("/")[0] in ("w", "mul1", "mul2")
+    ]
     _, info = ge.copy(kept, dst_scope="twin")
     copy = info.transformed(cube.w)
     assert copy.name == "twin/w:0"
@@ -169,10 +183,14 @@ def test_what_has_become_of_a_variable_is_a_variable(cube: Cube) -> None:
 
 def test_an_op_that_takes_the_variable_itself_is_named_when_a_tensor_cannot_stand_for_it() -> None:
     with tf.Graph().as_default():
-        table, other = (v1.get_variable(name, [4, 2], use_resource=True) for name in ("table", "other"))
+        table, other = (
+            v1.get_variable(name, [4, 2], use_resource=True) for name in ("table", "other")
+        )
         small = v1.get_variable("small", [3], use_resource=True)
         row = tf.nn.embedding_lookup(table, [1], name="row")
-        with pytest.raises(ValueError, match="'row', a ResourceGather, takes the variable 'table:0' itself"):
+        with pytest.raises(
+            ValueError, match="'row', a ResourceGather, takes the variable 'table:0' itself"
+        ):
             ge.graph_replace(row, {table.ref(): tf.zeros([4, 2])})
         with pytest.raises(ValueError, match="'small:0' has shape"):
             ge.graph_replace(row, {table.ref(): small})
@@ -182,11 +200,16 @@ def test_an_op_that_takes_the_variable_itself_is_named_when_a_tensor_cannot_stan
 def test_a_variable_read_inside_a_v1_loop_is_replaced_by_another() -> None:
     v1.disable_control_flow_v2()
     with tf.Graph().as_default(), v1.Session() as session:
-        w, u = (v1.get_variable(name, initializer=value, use_resource=True) for name, value in (("w", 2.0), ("u", 3.0)))
+        w, u = (
+            v1.get_variable(name, initializer=value, use_resource=True)
+            for name, value in (("w", 2.0), ("u", 3.0))
+        )
         y = tf.while_loop(lambda x: x < 10, lambda x: [x * w], [tf.constant(1.0)])[0]
         session.run(v1.global_variables_initializer())
         assert session.run([y, ge.graph_replace(y, {w.ref(): u})]) == [16, 27]
-        with pytest.raises(ValueError, match=r"takes the variable 'w:0' itself|lies inside a while loop"):
+        with pytest.raises(
+            ValueError, match=r"takes the variable 'w:0' itself|lies inside a while loop"
+        ):
             ge.graph_replace(y, {w.ref(): tf.constant(5.0)})
 
 

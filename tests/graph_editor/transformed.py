@@ -1,4 +1,6 @@
-"""Transform cases of the corpus: how they are run, and what they leave behind, told as the corpus tells it."""
+"""Transform cases of the corpus: how they are run, and what they leave behind, told as the corpus
+tells it.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ Node = dict[str, Any]
 
 
 class Transformed:
-    """A case that has been run on a graph of its own; with `at_once=False` one to be run by `do`."""
+    """A case that has been run on a graph of its own; with `at_once=False` one to be run by
+    `do`.
+    """
 
     def __init__(self, case: dict[str, Any], *, at_once: bool = True) -> None:
         self.case = case
@@ -44,7 +48,11 @@ class Transformed:
         return None if name is None else self.target.get_operation_by_name(name)
 
     def _scopes(self) -> dict[str, Any]:
-        return {k: v for k, v in self.case["args"].items() if k in {"dst_scope", "src_scope", "reuse_dst_scope"}}
+        return {
+            k: v
+            for k, v in self.case["args"].items()
+            if k in {"dst_scope", "src_scope", "reuse_dst_scope"}
+        }
 
     def _take(self, result: tuple[Any, Any]) -> None:
         self.view, self.info = result
@@ -61,7 +69,11 @@ class Transformed:
         self._take(ge.copy(asked.view(), dst_graph=self.target, **self._scopes()))
 
     def copy_with_input_replacements(self, asked: Asked) -> None:
-        self._take(ge.copy_with_input_replacements(asked.view(), self._replacements(), self.target, **self._scopes()))
+        self._take(
+            ge.copy_with_input_replacements(
+                asked.view(), self._replacements(), self.target, **self._scopes()
+            )
+        )
 
     def _replacements(self) -> dict[Any, Any]:
         given = self.case["args"]["replacement_ts"].items()
@@ -69,7 +81,9 @@ class Transformed:
         return {of(old): to(new) for old, new in given}
 
     def graph_replace(self, asked: Asked) -> None:
-        targets = ge.util.transform_tree(self.case["args"]["target_ts"], self.source.get_tensor_by_name)
+        targets = ge.util.transform_tree(
+            self.case["args"]["target_ts"], self.source.get_tensor_by_name
+        )
         returned = ge.graph_replace(targets, self._replacements(), **self._scopes())
         self.told["returned"] = ge.util.transform_tree(returned, lambda t: t.name)
 
@@ -82,7 +96,10 @@ class Transformed:
     def collections_added(self) -> dict[str, list[str]]:
         """What the target graph's collections have gained."""
         now = collected(self.target)
-        gained = {key: sorted(set(held) - set(self.collections_before.get(key, []))) for key, held in now.items()}
+        gained = {
+            key: sorted(set(held) - set(self.collections_before.get(key, [])))
+            for key, held in now.items()
+        }
         return {key: held for key, held in gained.items() if held}
 
 
@@ -100,7 +117,9 @@ def canonical(op: tf.Operation) -> Node:
         "inputs": names(op.inputs),
         "control": sorted(f"^{other.name}" for other in op.control_inputs),
         "device": node.device,
-        "attrs": {key: _value(value) for key, value in node.attr.items() if key != "_output_shapes"},
+        "attrs": {
+            key: _value(value) for key, value in node.attr.items() if key != "_output_shapes"
+        },
     }
 
 
@@ -127,20 +146,27 @@ def _plain(kind: str, item: Any) -> Any:
 
 def _tensor(proto: Any) -> dict[str, Any]:
     array = tf.make_ndarray(proto)
-    data = b"\0".join(np.ravel(array).tolist()) if array.dtype == object else np.ascontiguousarray(array).tobytes()
+    data = (
+        b"\0".join(np.ravel(array).tolist())
+        if array.dtype == object
+        else np.ascontiguousarray(array).tobytes()
+    )
     dtype = types_pb2.DataType.Name(proto.dtype)
     return {"dtype": dtype, "shape": list(array.shape), "sha1": hashlib.sha1(data).hexdigest()}
 
 
 def recorded(done: Transformed) -> dict[str, Node]:
-    """The ops that the case says are new, less the original's known defects, and with the attributes it lists only."""
+    """The ops that the case says are new, less the original's known defects, and with the
+    attributes it lists only.
+    """
     case, expected = done.case, done.case["expected"]
     nodes = {node["name"]: {**node, "attrs": dict(node["attrs"])} for node in expected["added"]}
     doubles = placeholders_for_one(done)
     for node in nodes.values():
         node["inputs"] = [renamed(text, doubles) for text in node["inputs"]]
         if node["op"] == "Merge":
-            # The original exchanged what enters a loop and what comes round: the gradient through such a loop is wrong.
+            # The original exchanged what enters a loop and what comes round: the gradient through
+            # such a loop is wrong.
             node["inputs"].sort(key=lambda text: "NextIteration" in text)
     for bug in case.get("known_bugs", []):
         if bug["bug"] == "colocation_not_remapped":
@@ -153,7 +179,9 @@ def recorded(done: Transformed) -> dict[str, Node]:
 def placeholders_for_one(done: Transformed) -> dict[str, str]:
     """Recorded placeholders that stand for a tensor for which there is one before -> that one."""
     bugs = done.case.get("known_bugs", [])
-    several = {name for bug in bugs if bug["bug"].startswith("external_input") for name in bug["got"]}
+    several = {
+        name for bug in bugs if bug["bug"].startswith("external_input") for name in bug["got"]
+    }
     expected = done.case["expected"]
     nodes = {node["name"]: node for node in expected["added"]}
     first: dict[str, str] = {}
@@ -183,7 +211,11 @@ def run(done: Transformed) -> list[str]:
             elif "error" not in step:
                 got = session.run(step["fetch"], step.get("feeds"))
                 pairs = zip(step["fetch"], got, strict=True)
-                wrong += [name for name, value in pairs if not _same(value, step["expect"][name], case["numeric"])]
+                wrong += [
+                    name
+                    for name, value in pairs
+                    if not _same(value, step["expect"][name], case["numeric"])
+                ]
     return wrong
 
 

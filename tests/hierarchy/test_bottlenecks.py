@@ -37,7 +37,14 @@ def shown(index, *opened):
 
 def test_residual_blocks_end_with_their_sum_and_its_activation(graph):
     seen = shown(graph(residual(14)))
-    assert boxes(seen) == {"x": 0, "net": 0, "y": 0, "net/conv_0": 0, "net/norm_0": 0, "net/conv_1": 0} | {
+    assert boxes(seen) == {
+        "x": 0,
+        "net": 0,
+        "y": 0,
+        "net/conv_0": 0,
+        "net/norm_0": 0,
+        "net/conv_1": 0,
+    } | {
         "net/norm_1": 0,
         "net/add_0": 0,
         "net/act_0": 0,
@@ -57,7 +64,10 @@ def test_many_blocks_are_folded(graph):
 def test_a_block_holds_what_only_it_reads(graph):
     ops = residual(14)
     for k in range(28):
-        ops |= {f"net/w_{k}": "VariableV2", f"net/conv_{k}": f"{ops[f'net/conv_{k}']} net/w_{k} net/one"}
+        ops |= {
+            f"net/w_{k}": "VariableV2",
+            f"net/conv_{k}": f"{ops[f'net/conv_{k}']} net/w_{k} net/one",
+        }
     outline = outline_of(graph(ops | {"net/one": "Const"}))[0]
     index = graph(ops | {"net/one": "Const"})
     block = outline.ids["net/… act_5"]
@@ -82,4 +92,7 @@ def test_a_network_with_a_line_past_all_of_it_has_no_bottlenecks(graph):
 )
 def test_stretches(pairs, found):
     ends = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
-    assert split_at_bottlenecks([*range(6)], (ends[0], ends[1]), np.zeros(6, dtype=bool), 3, 9) == found
+    assert (
+        split_at_bottlenecks([*range(6)], (ends[0], ends[1]), np.zeros(6, dtype=bool), 3, 9)
+        == found
+    )

@@ -25,6 +25,7 @@ def test_a_scope_is_opened_while_its_names_can_be_read(graph, count, opened):
 
 def test_beside_a_scope_of_thousands_another_may_be_opened(graph):
     ops = flat(3000) | {
-        f"head/{k}": f"{('Relu', 'Tanh', 'Sqrt')[k % 3]} {f'head/{k - 1}' if k else 'all/n9'}" for k in range(9)
+        f"head/{k}": f"{('Relu', 'Tanh', 'Sqrt')[k % 3]} {f'head/{k - 1}' if k else 'all/n9'}"
+        for k in range(9)
     }
     assert default_open(graph(ops)) == {"head"}

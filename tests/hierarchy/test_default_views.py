@@ -13,9 +13,16 @@ from tests.conftest import MODELS, v1
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.hierarchy.builder import outline_of
 from tfgraphwidget.visible.view_spec import ViewSpec
-from tfgraphwidget.visible.visible_graph import BADGE, VisibleGraph, build_visible_graph, default_open
+from tfgraphwidget.visible.visible_graph import (
+    BADGE,
+    VisibleGraph,
+    build_visible_graph,
+    default_open,
+)
 
-CORPUS = sorted((Path(__file__).parents[1] / "corpus" / "graph_editor" / "graphs").glob("*.meta.pb*"))
+CORPUS = sorted(
+    (Path(__file__).parents[1] / "corpus" / "graph_editor" / "graphs").glob("*.meta.pb*")
+)
 
 
 def first_view(index: GraphIndex) -> VisibleGraph:
@@ -46,7 +53,9 @@ def transformer() -> GraphIndex:
                     weights = tf.nn.softmax(tf.matmul(query, key, transpose_b=True))
                     x = tf.add(x, tf.matmul(weights, value), name="sum")
                 with v1.variable_scope("feed_forward"):
-                    x = tf.add(x, product(tf.nn.relu(product(x, 32, "widen")), 8, "narrow"), name="sum")
+                    x = tf.add(
+                        x, product(tf.nn.relu(product(x, 32, "widen")), 8, "narrow"), name="sum"
+                    )
         with tf.name_scope("loss"):
             loss = tf.reduce_mean(tf.square(x - wanted))
         v1.train.AdamOptimizer().minimize(loss)
@@ -62,14 +71,29 @@ def test_a_transformer_s_training_step_shows_its_blocks_and_one_box_of_training(
 @pytest.mark.parametrize(
     ("model", "some"),
     [
-        ("dqn_online_train.meta", {"obs", "online/conv2d", "online/flatten", "online/dense", "online/q", "(training)"}),
+        (
+            "dqn_online_train.meta",
+            {"obs", "online/conv2d", "online/flatten", "online/dense", "online/q", "(training)"},
+        ),
         (
             "seq2seq_v1.meta",
-            {"ids", "embedding_lookup", "bidirectional_rnn", "LuongAttention", "decoder", "(training)"},
+            {
+                "ids",
+                "embedding_lookup",
+                "bidirectional_rnn",
+                "LuongAttention",
+                "decoder",
+                "(training)",
+            },
         ),
         (
             "slim_inception_v3_infer.meta",
-            {"input", "net/InceptionV3/InceptionV3/Mixed_6b … Mixed_6e", "net/InceptionV3/Logits", "net/predictions"},
+            {
+                "input",
+                "net/InceptionV3/InceptionV3/Mixed_6b … Mixed_6e",
+                "net/InceptionV3/Logits",
+                "net/predictions",
+            },
         ),
     ],
 )
@@ -98,7 +122,9 @@ def test_every_graph_of_the_corpus_is_drawn_closed_at_first_and_open(path):
 
 
 def test_a_network_is_opened_though_there_are_constants_that_are_badges(graph):
-    """What is drawn as badges counts for nothing: with them there were too many boxes to open the only network."""
+    """What is drawn as badges counts for nothing: with them there were too many boxes to open the
+    only network.
+    """
     ops = {"x": "Placeholder", "y": "Placeholder"}
     for k in range(50):
         before = f"net/part_{k - 1}/{'abcdefg'[(k - 1) % 7]}" if k else "x"

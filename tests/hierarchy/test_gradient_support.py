@@ -1,4 +1,6 @@
-"""What custom gradients make for themselves is training; what else is made after or among gradients is none."""
+"""What custom gradients make for themselves is training; what else is made after or among gradients
+is none.
+"""
 
 from __future__ import annotations
 
@@ -22,9 +24,14 @@ ACTS = pytest.mark.parametrize("act", [tf.nn.relu, tf.nn.silu], ids=["relu", "si
 
 
 def step(
-    act: Callable[[Any], Any], rows: int | None = 4, then: Callable[..., Any] | None = None, reads_loss: bool = False
+    act: Callable[[Any], Any],
+    rows: int | None = 4,
+    then: Callable[..., Any] | None = None,
+    reads_loss: bool = False,
 ) -> GraphIndex:
-    """A training step of three layers under a tape; `then(net, forward, x, y)` may go on from there."""
+    """A training step of three layers under a tape; `then(net, forward, x, y)` may go on from
+    there.
+    """
     weights = [tf.Variable(tf.ones((8, 8))) for _ in range(3)]
 
     def forward(x, y, name="layer"):
@@ -52,7 +59,11 @@ def step(
 
 
 def in_training(index: GraphIndex) -> set[str]:
-    return {name for name, part in zip(index.names, outline_of(index)[0].op_part.tolist(), strict=True) if part}
+    return {
+        name
+        for name, part in zip(index.names, outline_of(index)[0].op_part.tolist(), strict=True)
+        if part
+    }
 
 
 def under(names: Iterable[str], *scopes: str) -> set[str]:
@@ -72,7 +83,9 @@ def test_metrics_after_the_gradients_are_no_training(act):
 
     def measure(train, forward, out, y):
         with tf.name_scope("accuracy"):
-            right.assign_add(tf.reduce_mean(tf.cast(tf.argmax(out, 1) == tf.argmax(y, 1), tf.float32)))
+            right.assign_add(
+                tf.reduce_mean(tf.cast(tf.argmax(out, 1) == tf.argmax(y, 1), tf.float32))
+            )
         tf.abs(out - y, name="unread")
 
     index = step(act, then=measure)
@@ -80,7 +93,9 @@ def test_metrics_after_the_gradients_are_no_training(act):
     assert in_training(index) >= under(index.names, "gradient_tape")
 
 
-@pytest.mark.parametrize("reads_loss", [False, True], ids=["loss unread", "gradient reads the loss"])
+@pytest.mark.parametrize(
+    "reads_loss", [False, True], ids=["loss unread", "gradient reads the loss"]
+)
 @ACTS
 def test_a_second_forward_pass_is_no_training(act, reads_loss):
     def again(train, forward, out, y):
@@ -88,7 +103,9 @@ def test_a_second_forward_pass_is_no_training(act, reads_loss):
 
     index = step(act, then=again, reads_loss=reads_loss)
     assert not under(in_training(index), "layer", "again")
-    assert {name for name in index.names if name.startswith(("mul", "Sigmoid"))} <= in_training(index)
+    assert {name for name in index.names if name.startswith(("mul", "Sigmoid"))} <= in_training(
+        index
+    )
 
 
 @ACTS
@@ -117,7 +134,11 @@ def test_what_a_gradient_penalty_is_added_to_is_no_training(act):
                 inner.watch(real)
                 judged = critic(real, "first")
             slope = inner.gradient(judged, real)
-            loss = critic(fake, "fake") - critic(real, "real") + tf.reduce_mean((tf.norm(slope, axis=1) - 1) ** 2)
+            loss = (
+                critic(fake, "fake")
+                - critic(real, "real")
+                + tf.reduce_mean((tf.norm(slope, axis=1) - 1) ** 2)
+            )
         for weight, change in zip(weights, tape.gradient(loss, weights), strict=True):
             weight.assign_sub(0.1 * change)
         return loss
@@ -125,7 +146,9 @@ def test_what_a_gradient_penalty_is_added_to_is_no_training(act):
     spec = tf.TensorSpec((4, 8))
     index = build(step.get_concrete_function(spec, spec).graph.as_graph_def().node)
     assert not under(in_training(index), "first", "fake", "real")
-    assert {name for name in index.names if name.startswith(("mul", "Sigmoid"))} <= in_training(index)
+    assert {name for name in index.names if name.startswith(("mul", "Sigmoid"))} <= in_training(
+        index
+    )
 
 
 @ACTS
@@ -155,8 +178,18 @@ def test_a_network_written_after_the_constants_of_its_gradients_is_no_training(a
 
 def test_zeros_that_nobody_reads_count_as_training_among_gradients_only(graph):
     ops = {"x": "Placeholder", "zeros": "Const", "loss": "L2Loss x", "gradients/a": "Mul x loss"}
-    ops |= {"zeros_1": "Const", "zeros_like": "ZerosLike x", "other": "Const", "gradients/b": "Mul gradients/a x"}
-    assert in_training(graph(ops | {"zeros_2": "Const"})) == {"gradients/a", "gradients/b", "zeros_1", "zeros_like"}
+    ops |= {
+        "zeros_1": "Const",
+        "zeros_like": "ZerosLike x",
+        "other": "Const",
+        "gradients/b": "Mul gradients/a x",
+    }
+    assert in_training(graph(ops | {"zeros_2": "Const"})) == {
+        "gradients/a",
+        "gradients/b",
+        "zeros_1",
+        "zeros_like",
+    }
 
 
 @given(st.data())
@@ -168,5 +201,7 @@ def test_the_first_to_reach_an_op_is_the_first_that_leads_to_it(data):
     values = np.array([op for row in rows for op in row], dtype=np.int32)
     seeds = np.array(sorted(data.draw(st.sets(ops, min_size=1))))
     reached = [reach(start, values, seeds[k : k + 1]) for k in range(len(seeds))]
-    expected = [next((k for k, ops in enumerate(reached) if ops[op]), len(seeds)) for op in range(n)]
+    expected = [
+        next((k for k, ops in enumerate(reached) if ops[op]), len(seeds)) for op in range(n)
+    ]
     assert first_to_reach(start, values, seeds).tolist() == expected

@@ -11,7 +11,11 @@ from tfgraphwidget.visible.visible_graph import OPEN, build_visible_graph, defau
 
 def test_inception_folds_its_repeated_blocks(inception):
     outline, _ = outline_of(inception)
-    folded = {n.rpartition("/")[2]: int(m) for n, m in zip(outline.names, outline.members, strict=True) if m}
+    folded = {
+        n.rpartition("/")[2]: int(m)
+        for n, m in zip(outline.names, outline.members, strict=True)
+        if m
+    }
     assert folded["Mixed_5b … Mixed_5d"] == 3
     assert folded["Mixed_6b … Mixed_6e"] == 4
 

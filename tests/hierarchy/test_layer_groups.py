@@ -72,7 +72,9 @@ def test_names_that_say_nothing_of_what_belongs_together_are_left_alone(graph):
     """Keras' own names: all convolutions begin alike, and none is wired to another."""
     ops, before = {"x": "Placeholder"}, "x"
     for k in range(24):
-        for name, op_type in zip(("conv", "batch_norm", "activation", "zero_pad"), TYPES, strict=True):
+        for name, op_type in zip(
+            ("conv", "batch_norm", "activation", "zero_pad"), TYPES, strict=True
+        ):
             ops[f"net/{name}_{k}"], before = f"{op_type} {before}", f"net/{name}_{k}"
     assert not outline_of(graph(ops | {"y": f"Softmax {before}"}))[0].blocks.any()
 
@@ -91,7 +93,11 @@ def test_scopes_with_their_variables_and_constants_go_into_blocks(graph):
     for k in range(20):
         for name, op_type in zip(LAYERS, TYPES, strict=True):
             layer = f"net/block{k}_{name}"
-            ops |= {f"{layer}/w": "VariableV2", f"{layer}/c": "Const", f"{layer}/a": f"{op_type} {before} {layer}/w"}
+            ops |= {
+                f"{layer}/w": "VariableV2",
+                f"{layer}/c": "Const",
+                f"{layer}/a": f"{op_type} {before} {layer}/w",
+            }
             ops[f"{layer}/b"], before = f"Tanh {layer}/a {layer}/c", f"{layer}/b"
     outline, sums = outline_of(graph(ops | {"y": f"Softmax {before}"}))
     blocks = np.flatnonzero(outline.blocks)
@@ -114,8 +120,12 @@ def editor() -> tgw.GraphEditor:
     """The same flat network, as an editor has it."""
     graph_def = v1.GraphDef()
     for name, said in flat(7, 7, 2).items():
-        op_type, *inputs = said.replace("Conv2D", "Neg").replace("Pad", "Tanh").replace("MaxPool", "Exp").split()
-        node = graph_def.node.add(name=name, op=op_type if inputs or op_type == "Placeholder" else "Placeholder")
+        op_type, *inputs = (
+            said.replace("Conv2D", "Neg").replace("Pad", "Tanh").replace("MaxPool", "Exp").split()
+        )
+        node = graph_def.node.add(
+            name=name, op=op_type if inputs or op_type == "Placeholder" else "Placeholder"
+        )
         node.input.extend(inputs * 2 if op_type == "Mul" else inputs)
         node.attr["T" if inputs else "dtype"].type = 1
     return tgw.edit(graph_def)
@@ -138,7 +148,9 @@ def test_a_block_is_opened_chosen_hidden_and_cloned_by_its_name(editor):
 
 
 def test_what_is_in_a_cycle_by_itself_does_not_keep_others_from_being_blocks(graph):
-    """The sums of a residual network begin alike and feed one another, around all that lies between them."""
+    """The sums of a residual network begin alike and feed one another, around all that lies between
+    them.
+    """
     ops, before = {"x": "Placeholder"}, "x"
     for block in range(16):
         start = before

@@ -17,7 +17,11 @@ def boxes(shown: VisibleGraph) -> dict[str, int]:
 
 
 def layer(name: str, before: str, op_type: str = "MatMul") -> dict[str, str]:
-    return {f"{name}/w": "VariableV2", f"{name}/mul": f"{op_type} {before} {name}/w", f"{name}/out": f"Relu {name}/mul"}
+    return {
+        f"{name}/w": "VariableV2",
+        f"{name}/mul": f"{op_type} {before} {name}/w",
+        f"{name}/out": f"Relu {name}/mul",
+    }
 
 
 def chain(count: int, start: str = "x") -> dict[str, str]:
@@ -29,7 +33,9 @@ def chain(count: int, start: str = "x") -> dict[str, str]:
 
 
 def test_a_chain_of_equal_scopes_is_one_box_that_counts_them(graph):
-    shown = build_visible_graph(graph({"x": "Placeholder"} | chain(4) | {"y": "Softmax layer_3/out"}), ViewSpec())
+    shown = build_visible_graph(
+        graph({"x": "Placeholder"} | chain(4) | {"y": "Softmax layer_3/out"}), ViewSpec()
+    )
     assert boxes(shown) == {"x": 0, "layer_0 … layer_3": 4, "y": 0}
     assert shown.kind[2] == CLOSED
     assert shown.count[2] == 12
@@ -42,26 +48,46 @@ def test_an_open_fold_is_a_container_around_its_members(graph):
     shown = build_visible_graph(index, ViewSpec(frozenset({"layer_0 … layer_3"})))
     at = shown.names.index("layer_0 … layer_3")
     assert KINDS[shown.kind[at]] == "open scope"
-    assert [n for n, p in zip(shown.names, shown.parent, strict=True) if p == at] == [f"layer_{k}" for k in range(4)]
+    assert [n for n, p in zip(shown.names, shown.parent, strict=True) if p == at] == [
+        f"layer_{k}" for k in range(4)
+    ]
     assert lines(shown)["layer_1", "layer_2"] == 1
 
 
 def test_two_equal_scopes_are_not_worth_a_fold(graph):
-    shown = build_visible_graph(graph({"x": "Placeholder"} | chain(2) | {"y": "Softmax layer_1/out"}), ViewSpec())
+    shown = build_visible_graph(
+        graph({"x": "Placeholder"} | chain(2) | {"y": "Softmax layer_1/out"}), ViewSpec()
+    )
     assert boxes(shown) == {"x": 0, "layer_0": 0, "layer_1": 0, "y": 0}
 
 
 def test_a_scope_that_is_wired_in_another_way_stays_apart(graph):
-    ops = {"x": "Placeholder"} | chain(3) | layer("odd", "layer_2/out", "Sub") | layer("more", "odd/out")
-    assert boxes(build_visible_graph(graph(ops), ViewSpec())) == {"x": 0, "layer_0 … layer_2": 3, "odd": 0, "more": 0}
+    ops = (
+        {"x": "Placeholder"}
+        | chain(3)
+        | layer("odd", "layer_2/out", "Sub")
+        | layer("more", "odd/out")
+    )
+    assert boxes(build_visible_graph(graph(ops), ViewSpec())) == {
+        "x": 0,
+        "layer_0 … layer_2": 3,
+        "odd": 0,
+        "more": 0,
+    }
 
 
 def test_values_of_constants_and_names_do_not_matter(graph):
     ops = {"x": "Placeholder"}
     for name, before in (("one", "x"), ("two", "one/b"), ("three", "two/zz")):
         last = "zz" if name == "two" else "b"
-        ops |= {f"{name}/k": "Const", f"{name}/a": f"Mul {before} {name}/k", f"{name}/{last}": f"Relu {name}/a"}
-    assert "one … three" in boxes(build_visible_graph(graph(ops | {"y": "Softmax three/b"}), ViewSpec()))
+        ops |= {
+            f"{name}/k": "Const",
+            f"{name}/a": f"Mul {before} {name}/k",
+            f"{name}/{last}": f"Relu {name}/a",
+        }
+    assert "one … three" in boxes(
+        build_visible_graph(graph(ops | {"y": "Softmax three/b"}), ViewSpec())
+    )
 
 
 def test_what_lies_between_two_members_keeps_them_apart(graph):
@@ -78,7 +104,11 @@ def test_towers_side_by_side_with_the_same_ends_are_folded(graph):
     for k in range(5):
         ops |= layer(f"tower_{k}", "x")
     ops |= {"y": "AddN " + " ".join(f"tower_{k}/out" for k in range(5))}
-    assert boxes(build_visible_graph(graph(ops), ViewSpec())) == {"x": 0, "tower_0 … tower_4": 5, "y": 0}
+    assert boxes(build_visible_graph(graph(ops), ViewSpec())) == {
+        "x": 0,
+        "tower_0 … tower_4": 5,
+        "y": 0,
+    }
 
 
 def test_towers_with_different_ends_are_not(graph):
@@ -94,7 +124,11 @@ def test_four_ops_of_one_type_side_by_side_are_folded_and_three_are_not(graph):
         parts = {f"part_{k}": "Square x" for k in range(count)}
         return {"x": "Placeholder"} | parts | {"y": "AddN " + " ".join(parts)}
 
-    assert boxes(build_visible_graph(graph(ops(4)), ViewSpec())) == {"x": 0, "part_0 … part_3": 4, "y": 0}
+    assert boxes(build_visible_graph(graph(ops(4)), ViewSpec())) == {
+        "x": 0,
+        "part_0 … part_3": 4,
+        "y": 0,
+    }
     assert "part_2" in build_visible_graph(graph(ops(3)), ViewSpec()).names
 
 
@@ -107,7 +141,9 @@ def test_inputs_are_never_folded(graph):
 def test_a_container_that_would_show_nothing_but_a_fold_is_left_as_it_is(graph):
     ops = {"x": "Placeholder"} | {f"net/{name}": text for name, text in chain(4).items()}
     ops = {name: text.replace(" layer", " net/layer") for name, text in ops.items()}
-    shown = build_visible_graph(graph(ops | {"y": "Softmax net/layer_3/out"}), ViewSpec(frozenset({"net"})))
+    shown = build_visible_graph(
+        graph(ops | {"y": "Softmax net/layer_3/out"}), ViewSpec(frozenset({"net"}))
+    )
     assert "net/layer_1" in shown.names
 
 
@@ -123,7 +159,10 @@ def test_without_folding_equal_siblings_stay_apart(graph):
 
 def test_in_a_file_in_alphabetical_order_a_chain_keeps_its_own(graph):
     ops = {"x": "Placeholder"} | chain(12) | {"y": "Softmax layer_11/out"}
-    assert "layer_0 … layer_11" in build_visible_graph(graph(dict(sorted(ops.items()))), ViewSpec()).names
+    assert (
+        "layer_0 … layer_11"
+        in build_visible_graph(graph(dict(sorted(ops.items()))), ViewSpec()).names
+    )
 
 
 def test_a_dense_chain_where_each_feeds_all_later_ones_is_a_chain(graph):
@@ -131,12 +170,17 @@ def test_a_dense_chain_where_each_feeds_all_later_ones_is_a_chain(graph):
     for k in range(5):
         ops |= {f"d_{k}/cat": "ConcatV2 " + " ".join(outs), f"d_{k}/out": f"Relu d_{k}/cat"}
         outs.append(f"d_{k}/out")
-    assert "d_0 … d_4" in build_visible_graph(graph(ops | {"y": "Softmax d_4/out"}), ViewSpec()).names
+    assert (
+        "d_0 … d_4" in build_visible_graph(graph(ops | {"y": "Softmax d_4/out"}), ViewSpec()).names
+    )
 
 
 def test_a_loop_s_way_back_does_not_keep_its_parts_from_folding(graph):
     ops = {"x": "Placeholder", "enter": "Enter x", "merge": "Merge enter next"}
-    ops |= {f"p_{k}": "Square merge" for k in range(4)} | {"sum": "AddN p_0 p_1 p_2 p_3", "next": "NextIteration sum"}
+    ops |= {f"p_{k}": "Square merge" for k in range(4)} | {
+        "sum": "AddN p_0 p_1 p_2 p_3",
+        "next": "NextIteration sum",
+    }
     assert "p_0 … p_3" in build_visible_graph(graph(ops), ViewSpec()).names
 
 

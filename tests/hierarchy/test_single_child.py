@@ -26,7 +26,11 @@ OPS = {
 
 def labels(shown: VisibleGraph) -> dict[str, str]:
     """What is written on each box instead of the last part of its name."""
-    return {n: text for n, text, k in zip(shown.names, shown.labels, shown.kind, strict=True) if k != BADGE}
+    return {
+        n: text
+        for n, text, k in zip(shown.names, shown.labels, shown.kind, strict=True)
+        if k != BADGE
+    }
 
 
 def test_an_op_alone_with_its_constants_and_variables_has_no_frame_around_it():
@@ -56,7 +60,12 @@ def test_a_variable_that_others_elsewhere_read_keeps_its_scope():
 
 
 def test_what_saves_keeps_its_scope():
-    ops = {"x": "Placeholder", "a": "Relu x", "save/Const": "Const", "save/SaveV2": "SaveV2 save/Const"}
+    ops = {
+        "x": "Placeholder",
+        "a": "Relu x",
+        "save/Const": "Const",
+        "save/SaveV2": "SaveV2 save/Const",
+    }
     assert "save" in build_visible_graph(graph_of(ops), ViewSpec()).names
 
 
@@ -66,4 +75,6 @@ def test_every_op_is_counted_and_nothing_is_in_a_scope_that_is_gone():
     assert not outline.is_collapsed[outline.home].any()
     assert not outline.is_collapsed[outline.parent[1:]].any()
     assert (sums.ops[outline.is_collapsed] == 0).all()
-    assert not set(np.flatnonzero(outline.is_collapsed).tolist()) & {n for below in outline.children for n in below}
+    assert not set(np.flatnonzero(outline.is_collapsed).tolist()) & {
+        n for below in outline.children for n in below
+    }

@@ -52,7 +52,9 @@ def test_gradients_and_optimiser_are_one_closed_group(graph):
 
 def test_an_op_that_an_edit_puts_into_the_network_is_no_training(graph):
     # An edit adds its op behind all others, like a factor of a gradient; but the network reads it.
-    edited = FORWARD | {"loss": "L2Loss net/relu"} | GRADIENTS | {"gradients/shape": "Shape net/relu"}
+    edited = (
+        FORWARD | {"loss": "L2Loss net/relu"} | GRADIENTS | {"gradients/shape": "Shape net/relu"}
+    )
     seen = parts(graph(edited | OPTIMISER | {"net/relu": "Relu net/mul"}), "net")
     assert seen["net/relu"] == 0
 
@@ -101,7 +103,9 @@ def test_what_gives_an_average_its_first_value_is_training(graph):
     assert opened["net/w"] == opened.get("net/w/initial", 0) == 0
 
 
-@pytest.mark.parametrize("taken", ["QueueDequeueV2 queue", "QueueDequeueManyV2 queue", "ReaderReadV2 reader queue"])
+@pytest.mark.parametrize(
+    "taken", ["QueueDequeueV2 queue", "QueueDequeueManyV2 queue", "ReaderReadV2 reader queue"]
+)
 def test_a_network_that_is_fed_by_a_queue_is_no_training(graph, taken):
     # The queue is filled by an iterator, which alone would be what is fed.
     pipeline = {
@@ -112,7 +116,9 @@ def test_a_network_that_is_fed_by_a_queue_is_no_training(graph, taken):
         "enqueue": "QueueEnqueueV2 queue next",
         "x": taken,
     }
-    shown = build_visible_graph(graph(pipeline | FORWARD | {"x": taken} | GRADIENTS | OPTIMISER), ViewSpec())
+    shown = build_visible_graph(
+        graph(pipeline | FORWARD | {"x": taken} | GRADIENTS | OPTIMISER), ViewSpec()
+    )
     drawn = dict(zip(shown.names, shown.part.tolist(), strict=True))
     assert drawn["net"] == drawn["loss"] == drawn["x"] == 0, drawn
     assert drawn["(training)"] == 1
@@ -125,7 +131,12 @@ def test_a_loss_that_only_gradients_read_stays_in_the_forward_pass(graph):
 
 
 def test_a_metric_that_waits_for_the_training_step_is_no_training(graph):
-    ops = FORWARD | GRADIENTS | OPTIMISER | {"accuracy": "Mean net/mul ^Adam", "report": "Print accuracy"}
+    ops = (
+        FORWARD
+        | GRADIENTS
+        | OPTIMISER
+        | {"accuracy": "Mean net/mul ^Adam", "report": "Print accuracy"}
+    )
     seen = parts(graph(ops))
     assert seen["accuracy"] == seen["report"] == 0
 
@@ -142,11 +153,16 @@ def test_a_variable_that_the_network_reads_too_is_no_training(graph):
 
 
 def test_the_body_of_a_gradient_function_is_not_grouped(graph):
-    assert "(training)" not in parts(graph({"x": "Placeholder"} | {f"gradients/g{k}": "Neg x" for k in range(4)}))
+    assert "(training)" not in parts(
+        graph({"x": "Placeholder"} | {f"gradients/g{k}": "Neg x" for k in range(4)})
+    )
 
 
 def test_gradients_beside_the_network_inside_a_scope_are_grouped_there(graph):
-    ops = {f"m/{name}": " ".join(_moved(text)) for name, text in (FORWARD | GRADIENTS | OPTIMISER).items()}
+    ops = {
+        f"m/{name}": " ".join(_moved(text))
+        for name, text in (FORWARD | GRADIENTS | OPTIMISER).items()
+    }
     assert parts(graph(ops), "m")["m/(training)"] == 1
 
 
@@ -160,7 +176,9 @@ def test_training_stays_closed_at_first(graph):
 
 
 def test_a_group_whose_name_is_taken_is_not_made(graph):
-    seen = parts(graph(FORWARD | GRADIENTS | OPTIMISER | {"(training)/x": "Neg x", "(training)/y": "Neg x"}))
+    seen = parts(
+        graph(FORWARD | GRADIENTS | OPTIMISER | {"(training)/x": "Neg x", "(training)/y": "Neg x"})
+    )
     assert seen["gradients"] == seen["Adam"] == 1
     assert seen["(training)"] == 0
 
@@ -187,16 +205,27 @@ def under(prefix: str, ops: dict[str, str]) -> dict[str, str]:
 
 
 def test_gradients_are_known_by_the_ops_that_they_are_of(graph):
-    """`tf.gradients(loss, x, name="grads")`: what is called after ops outside is training, whatever is around it."""
+    """`tf.gradients(loss, x, name="grads")`: what is called after ops outside is training, whatever
+    is around it.
+    """
     seen = parts(graph(FORWARD | CALLED_OTHERWISE))
     assert seen == {"": 0, "x": 0, "net": 0, "loss": 0, "grads": 1}
 
 
 def test_gradients_of_a_graph_under_a_prefix_are_known_too(graph):
-    assert parts(graph(under("one/two/", FORWARD | CALLED_OTHERWISE)), "one", "one/two")["one/two/grads"] == 1
+    assert (
+        parts(graph(under("one/two/", FORWARD | CALLED_OTHERWISE)), "one", "one/two")[
+            "one/two/grads"
+        ]
+        == 1
+    )
 
 
 def test_a_scope_that_the_network_reads_is_no_gradient_however_it_is_called(graph):
-    ops = {"x": "Placeholder", "net/clip_grad/a": "Relu x", "net/clip_grad/b": "Tanh net/clip_grad/a"}
+    ops = {
+        "x": "Placeholder",
+        "net/clip_grad/a": "Relu x",
+        "net/clip_grad/b": "Tanh net/clip_grad/a",
+    }
     ops |= {"clip": "Relu net/clip_grad/b", "y": "Sqrt clip"}
     assert not any(parts(graph(ops)).values())

@@ -1,9 +1,11 @@
-"""What people install: a copy of the sources, the archives that `python -m build` makes of it, and empty environments.
+"""What people install: a copy of the sources, the archives that `python -m build` makes of it, and
+empty environments.
 
-What is honest and what is quick. The archives are built as a person builds them, in isolation. They are installed by
-pip into a new virtual environment of their own, with no Node on PATH. TensorFlow and the other dependencies are 700 MB,
-so they are not installed again each time: the environment sees those of the tests through a folder of links, in which
-our own package is left out, and what pip would have fetched is asked of it once (`pip install --dry-run`).
+What is honest and what is quick. The archives are built as a person builds them, in isolation. They
+are installed by pip into a new virtual environment of their own, with no Node on PATH. TensorFlow
+and the other dependencies are 700 MB, so they are not installed again each time: the environment
+sees those of the tests through a folder of links, in which our own package is left out, and what
+pip would have fetched is asked of it once (`pip install --dry-run`).
 """
 
 from __future__ import annotations
@@ -23,7 +25,14 @@ from tests.test_repository import tracked
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
-SOURCES = ("pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md", "tfgraphwidget", "labextension")
+SOURCES = (
+    "pyproject.toml",
+    "README.md",
+    "LICENSE",
+    "CHANGELOG.md",
+    "tfgraphwidget",
+    "labextension",
+)
 BUILT = ("tfgraphwidget/static", "tfgraphwidget/labextension")
 NODE = ("node", "nodejs", "npm", "npx", "corepack")
 
@@ -73,7 +82,9 @@ class Environment:
         }
 
     def with_dependencies(self) -> Environment:
-        """The same, which sees what the tests' own environment has installed beside the package itself."""
+        """The same, which sees what the tests' own environment has installed beside the package
+        itself.
+        """
         links = self.beside / "dependencies"
         links.mkdir()
         for path in Path(sysconfig.get_path("purelib")).iterdir():
@@ -84,11 +95,18 @@ class Environment:
         return self
 
     def run(self, *command: str, fails: bool = False) -> str:
-        """Run a program of this environment, in an empty folder; what it prints. Fails with that if it fails."""
+        """Run a program of this environment, in an empty folder; what it prints. Fails with that if
+        it fails.
+        """
         program = shutil.which(command[0], path=self.variables["PATH"])
         assert program, f"{command[0]} is not in the environment"
         done = subprocess.run(
-            [program, *command[1:]], cwd=self.beside, env=self.variables, capture_output=True, text=True, check=False
+            [program, *command[1:]],
+            cwd=self.beside,
+            env=self.variables,
+            capture_output=True,
+            text=True,
+            check=False,
         )
         assert bool(done.returncode) is fails, f"{' '.join(command)}\n{done.stdout}\n{done.stderr}"
         return done.stdout + done.stderr
@@ -99,12 +117,18 @@ class Environment:
 
     def files(self) -> set[str]:
         """The files of the environment, but for what Python caches."""
-        found = (path for path in self.folder.rglob("*") if not path.is_dir() and "__pycache__" not in path.parts)
+        found = (
+            path
+            for path in self.folder.rglob("*")
+            if not path.is_dir() and "__pycache__" not in path.parts
+        )
         return {str(path.relative_to(self.folder)) for path in found}
 
     def folders(self) -> set[str]:
         """Its folders."""
-        found = (path for path in self.folder.rglob("*") if path.is_dir() and path.name != "__pycache__")
+        found = (
+            path for path in self.folder.rglob("*") if path.is_dir() and path.name != "__pycache__"
+        )
         return {str(path.relative_to(self.folder)) for path in found}
 
 
@@ -126,7 +150,11 @@ def archives(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """What `python -m build` makes: the sdist, and the wheel out of it, by suffix."""
     folder = tmp_path_factory.mktemp("archives")
     source = copied(folder / "source", built=True)
-    for stray in ("notes.txt", "graph.pb", "static/widget.js.map"):  # as may lie about where somebody works
+    for stray in (
+        "notes.txt",
+        "graph.pb",
+        "static/widget.js.map",
+    ):  # as may lie about where somebody works
         (source / "tfgraphwidget" / stray).touch()
     made = folder / "dist"
     command = [sys.executable, "-m", "build", "--outdir", str(made), str(source)]

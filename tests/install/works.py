@@ -1,4 +1,6 @@
-"""Run by the Python of an environment that the package was installed into: it is there, all of it, and works."""
+"""Run by the Python of an environment that the package was installed into: it is there, all of it,
+and works.
+"""
 
 import importlib.metadata
 import sys

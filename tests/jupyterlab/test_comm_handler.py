@@ -1,4 +1,6 @@
-"""The comm between JupyterLab's page and a kernel: a real kernel, real messages, one reply for each."""
+"""The comm between JupyterLab's page and a kernel: a real kernel, real messages, one reply for
+each.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,8 @@ class Page:
         self.pushed: list[dict[str, Any]] = []
         self.worked: list[dict[str, Any]] = []
         self.on_work: Callable[[], None] = lambda: None
-        # Not of `id(self)`: a page that is gone leaves its id to a new one, while the kernel still has its comm.
+        # Not of `id(self)`: a page that is gone leaves its id to a new one, while the kernel still
+        # has its comm.
         self.comm = uuid.uuid4().hex
         self.run(LISTEN, silent=True)
         self.send("comm_open", {"target_name": "tfgraphwidget.lab", "data": {}})
@@ -74,7 +77,9 @@ class Page:
         self.client.shell_channel.send(message)
 
     def say(self, data: Any) -> dict[str, Any]:
-        """Send this, and give what the kernel answers; what it says by itself is kept in `pushed`."""
+        """Send this, and give what the kernel answers; what it says by itself is kept in
+        `pushed`.
+        """
         self.send("comm_msg", {"data": data})
         end = time.monotonic() + SECONDS
         while time.monotonic() < end:
@@ -129,9 +134,13 @@ def test_a_page_lists_opens_and_hears_of_edits(client: BlockingKernelClient) -> 
 def test_what_code_has_chosen_is_kept(client: BlockingKernelClient) -> None:
     page = Page(client)
     page.run(
-        "import tensorflow as tf, tfgraphwidget as tgw\nchosen = tgw.edit(tf.Graph())\nchosen.view.direction = 'right'"
+        "import tensorflow as tf, tfgraphwidget as tgw\nchosen = "
+        "tgw.edit(tf.Graph())\nchosen.view.direction = 'right'"
     )
-    assert page.say({"id": 1, "type": "open", "name": "chosen", "direction": "down"})["type"] == "opened"
+    assert (
+        page.say({"id": 1, "type": "open", "name": "chosen", "direction": "down"})["type"]
+        == "opened"
+    )
     assert page.value("chosen.view.direction") == "'right'"
 
 
@@ -145,15 +154,21 @@ def write_large_graph(path: Path, ops: int = 8_000) -> None:
     path.write_bytes(graph.SerializeToString())
 
 
-def test_long_work_tells_how_far_it_is_and_is_cancelled(client: BlockingKernelClient, tmp_path: Path) -> None:
+def test_long_work_tells_how_far_it_is_and_is_cancelled(
+    client: BlockingKernelClient, tmp_path: Path
+) -> None:
     write_large_graph(tmp_path / "large.pb")
     page = Page(client)
     page.run(
         "from tfgraphwidget.widget import request_loop\nrequest_loop._SECONDS_OF_SILENCE = 0.0"
     )  # a fast machine is done within 0.1 s
-    opened = page.say({"id": 1, "type": "file", "path": "large.pb", "root": str(tmp_path), "tells": True})
+    opened = page.say(
+        {"id": 1, "type": "file", "path": "large.pb", "root": str(tmp_path), "tells": True}
+    )
     assert opened["type"] == "opened"
-    assert {"type": "working", "id": 1, "what": "Reading the graph"}.items() <= page.worked[0].items()
+    assert {"type": "working", "id": 1, "what": "Reading the graph"}.items() <= page.worked[
+        0
+    ].items()
     page.worked.clear()
 
     kernel = int(page.value("__import__('os').getpid()"))
@@ -177,7 +192,9 @@ def test_long_work_tells_how_far_it_is_and_is_cancelled(client: BlockingKernelCl
         {"id": None, "type": "open", "name": "graph" * 10_000}, {},
     ],
 )  # fmt: skip
-def test_what_makes_no_sense_gets_one_refusal(client: BlockingKernelClient, data: dict[str, Any]) -> None:
+def test_what_makes_no_sense_gets_one_refusal(
+    client: BlockingKernelClient, data: dict[str, Any]
+) -> None:
     page = Page(client)
     reply = page.say(data)
     assert (reply["type"], reply["id"]) == ("refusal", data.get("id"))
@@ -191,7 +208,11 @@ def test_the_oldest_talks_end_when_pages_leave_them_behind(client: BlockingKerne
 
 
 def page_count(page: Page) -> int:
-    return int(page.value("sum(t.is_open for t in __import__('tfgraphwidget.jupyterlab').jupyterlab._handlers)"))
+    return int(
+        page.value(
+            "sum(t.is_open for t in __import__('tfgraphwidget.jupyterlab').jupyterlab._handlers)"
+        )
+    )
 
 
 IN_CELLS = """
@@ -210,12 +231,24 @@ exec(texts[0], globals(), opened)
 """
 
 
-def test_a_script_for_a_cell_names_the_variables_that_hold_what_was_opened(client: BlockingKernelClient) -> None:
+def test_a_script_for_a_cell_names_the_variables_that_hold_what_was_opened(
+    client: BlockingKernelClient,
+) -> None:
     page = Page(client)
     page.run(IN_CELLS)
-    opening = "[''.join(text.partition('tgw.edit(')[2].partition(')\\n')[0].split()) for text in texts]"
+    opening = (
+        "[''.join(text.partition('tgw.edit(')[2].partition(')\\n')[0].split()) for text in texts]"
+    )
     with_session, alone, function, unknown, again, gone = ast.literal_eval(page.value(opening))
-    assert (with_session, alone, function, again) == ("mine,session=running,", "mine,", "squared,", "squared,")
+    assert (with_session, alone, function, again) == (
+        "mine,session=running,",
+        "mine,",
+        "squared,",
+        "squared,",
+    )
     assert unknown.startswith("tf.compat.v1.get_default_graph(")
     assert gone.startswith("...,#givehere")
-    assert page.value("opened['editor'].graph is mine and opened['editor'].session is running") == "True"
+    assert (
+        page.value("opened['editor'].graph is mine and opened['editor'].session is running")
+        == "True"
+    )

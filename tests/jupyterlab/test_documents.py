@@ -51,7 +51,9 @@ def frozen(tmp_path: Path, line: tf.Graph) -> Path:
 
 @pytest.fixture
 def meta(tmp_path: Path) -> Path:
-    """Two dense layers as a MetaGraphDef with its checkpoint; a folder of its name beside would hide that."""
+    """Two dense layers as a MetaGraphDef with its checkpoint; a folder of its name beside would
+    hide that.
+    """
     graph, folder = build_mlp(resource=True), tmp_path / "trained"
     folder.mkdir()
     with initialised(graph) as session, graph.as_default():
@@ -64,7 +66,9 @@ def saved_model(tmp_path: Path) -> Path:
     """A SavedModel of a module with one variable."""
     module = tf.Module()
     module.w = tf.Variable(3.0)
-    module.f = tf.function(lambda x: {"y": x * module.w}, input_signature=[tf.TensorSpec([None], tf.float32)])
+    module.f = tf.function(
+        lambda x: {"y": x * module.w}, input_signature=[tf.TensorSpec([None], tf.float32)]
+    )
     tf.saved_model.save(module, str(tmp_path / "model"), signatures=module.f)
     return tmp_path / "model" / "saved_model.pb"
 
@@ -148,8 +152,12 @@ def test_a_documents_editor_is_the_variable_editor_and_follows_the_file(
     assert open_at(meta).editor is variables["editor"]
 
 
-@pytest.mark.parametrize("make", [lambda: None, lambda: "vim", tgw.example], ids=["None", "a text", "an editor"])
-def test_a_variable_editor_of_ones_own_stays(frozen: Path, variables: dict[str, Any], make: Any) -> None:
+@pytest.mark.parametrize(
+    "make", [lambda: None, lambda: "vim", tgw.example], ids=["None", "a text", "an editor"]
+)
+def test_a_variable_editor_of_ones_own_stays(
+    frozen: Path, variables: dict[str, Any], make: Any
+) -> None:
     variables["editor"] = mine = make()
     open_at(frozen)
     open_at(frozen, again=True)
@@ -172,9 +180,15 @@ def test_a_saved_model_is_called_by_its_folder(saved_model: Path) -> None:
 
 @pytest.mark.parametrize(
     ("content", "why"),
-    [(b"", "is empty"), (b"\x00\xff broken", "is not a GraphDef"), (b"%PDF-1.4 something else", "is not a GraphDef")],
+    [
+        (b"", "is empty"),
+        (b"\x00\xff broken", "is not a GraphDef"),
+        (b"%PDF-1.4 something else", "is not a GraphDef"),
+    ],
 )
-def test_a_file_that_is_no_graph_is_refused_in_one_sentence(tmp_path: Path, content: bytes, why: str) -> None:
+def test_a_file_that_is_no_graph_is_refused_in_one_sentence(
+    tmp_path: Path, content: bytes, why: str
+) -> None:
     (tmp_path / "g.pb").write_bytes(content)
     with pytest.raises(GraphEditError) as refused:
         open_at(tmp_path / "g.pb")
@@ -223,7 +237,10 @@ def test_edits_of_another_file_are_not_done(frozen: Path) -> None:
     frozen.write_bytes(frozen.read_bytes() + b"\x22\x02\x08\x01")  # the versions again
     after = open_at(frozen, edits=kept["edits"], stamp=kept["stamp"])
     assert not after.editor.history.done
-    assert after.notice == "graph.pb has changed on disk since, so 1 edit of last time was not done again."
+    assert (
+        after.notice
+        == "graph.pb has changed on disk since, so 1 edit of last time was not done again."
+    )
 
 
 def test_only_the_page_that_gave_edits_hears_that_they_were_not_done(frozen: Path) -> None:
@@ -258,12 +275,18 @@ def test_a_file_that_is_renamed_goes_on_under_its_new_name(frozen: Path) -> None
         document.move({"path": "nowhere.pb", "root": str(frozen.parent)})
     assert document.title == "graph.pb"
     document.move({"path": "below/other.pb", "root": str(frozen.parent)})
-    document.move({"path": "below/other.pb", "root": str(frozen.parent)})  # another page says so too
+    document.move(
+        {"path": "below/other.pb", "root": str(frozen.parent)}
+    )  # another page says so too
     told = document.status()
     assert (told["title"], told["count"], told["stamp"]) == ("other.pb", 1, stamp)
     assert document.exporter.folder == moved.parent
-    assert documents.open_document({"path": "below/other.pb", "root": str(frozen.parent)}) is document
-    assert document.save({"kind": "graph", "name": "edited.pb"})["path"] == str(moved.parent / "edited.pb")
+    assert (
+        documents.open_document({"path": "below/other.pb", "root": str(frozen.parent)}) is document
+    )
+    assert document.save({"kind": "graph", "name": "edited.pb"})["path"] == str(
+        moved.parent / "edited.pb"
+    )
     assert f'tgw.edit("{moved}")' in document.editor.history.to_script().text
 
 
@@ -311,7 +334,10 @@ def test_kinds_that_the_source_does_not_allow_say_why(meta: Path) -> None:
     assert "without a checkpoint" in told["meta"]["about"]
     about = document.save({"kind": "meta", "name": told["meta"]["name"]})["about"]
     assert "no values here" in about
-    assert sorted(file.name for file in meta.parent.glob("model*")) == ["model.meta", "model_edited.meta"]
+    assert sorted(file.name for file in meta.parent.glob("model*")) == [
+        "model.meta",
+        "model_edited.meta",
+    ]
 
 
 def test_a_kind_that_needs_a_choice_says_so_and_comes_last_of_its_group(frozen: Path) -> None:
@@ -325,7 +351,9 @@ def test_a_kind_that_needs_a_choice_says_so_and_comes_last_of_its_group(frozen: 
     assert not any(kind["refused"] for kind in models() if "pip install" not in kind["refused"])
 
 
-@pytest.mark.parametrize("kind", slow_if({"tflite", "onnx"}.__contains__, [kind.kind for kind in save_formats._ALL]))
+@pytest.mark.parametrize(
+    "kind", slow_if({"tflite", "onnx"}.__contains__, [kind.kind for kind in save_formats._ALL])
+)
 @pytest.mark.sample(5)
 def test_every_kind_is_written_under_the_name_it_proposes(meta: Path, kind: str) -> None:
     document = open_at(meta)
@@ -375,7 +403,10 @@ def test_the_file_that_is_edited_does_not_become_a_frozen_part_of_itself(frozen:
     document, content = open_at(frozen), frozen.read_bytes()
     document.editor.mark("x:0", "b:0")
     for name in ("graph.pb", "graph", "./graph.pb"):
-        with pytest.raises(GraphEditError, match=r"^graph\.pb is the graph that is edited here.*give another name\.$"):
+        with pytest.raises(
+            GraphEditError,
+            match=r"^graph\.pb is the graph that is edited here.*give another name\.$",
+        ):
             document.save({"kind": "frozen", "name": name, "replace": True})
     assert frozen.read_bytes() == content
     assert document.save({"kind": "frozen", "name": "part"})["name"] == "part.pb"
@@ -411,7 +442,18 @@ def test_a_folder_of_jupyterlab_is_named_from_the_folder_on_that_names_are_relat
 
 @pytest.mark.parametrize(
     "name",
-    ["", "  ", "x\0y", "sub/", "nowhere/g.pb", ".", "..", "./..", "~no one is called so/g.pb", "a\ud800"],
+    [
+        "",
+        "  ",
+        "x\0y",
+        "sub/",
+        "nowhere/g.pb",
+        ".",
+        "..",
+        "./..",
+        "~no one is called so/g.pb",
+        "a\ud800",
+    ],
 )
 def test_a_name_that_cannot_be_is_refused(frozen: Path, name: str) -> None:
     with pytest.raises(GraphEditError):
@@ -422,13 +464,27 @@ def test_a_name_that_cannot_be_is_refused(frozen: Path, name: str) -> None:
 def test_a_name_with_the_ending_of_another_kind_is_refused(frozen: Path) -> None:
     document = open_at(frozen)
     for kind, name, why in (
-        ("graph", "b.meta", "'b.meta' ends in .meta, and the kind chosen is GraphDef: choose the kind MetaGraph, or "),
+        (
+            "graph",
+            "b.meta",
+            (
+                "'b.meta' ends in .meta, and the kind chosen is GraphDef: choose the kind MetaGraph, "
+                "or "
+            ),
+        ),
         (
             "meta",
             "b.PB",
-            "ends in .pb, and the kind chosen is MetaGraph: choose the kind Frozen graph or GraphDef, or ",
+            (
+                "ends in .pb, and the kind chosen is MetaGraph: choose the kind Frozen graph or "
+                "GraphDef, or "
+            ),
         ),
-        ("saved_model", "b.svg/", "ends in .svg, and the kind chosen is SavedModel: choose the kind Picture, SVG, or "),
+        (
+            "saved_model",
+            "b.svg/",
+            "ends in .svg, and the kind chosen is SavedModel: choose the kind Picture, SVG, or ",
+        ),
     ):
         with pytest.raises(GraphEditError, match=re.escape(why)):
             document.save({"kind": kind, "name": name})
@@ -470,7 +526,12 @@ def test_an_interrupt_behind_the_writing_claims_nothing_of_the_file(
     monkeypatch.setattr(exporter, "format_size", interrupted)
     line.say({"id": 2, "type": "save", "kind": "graph", "name": "other.pb"})
     assert (frozen.parent / "other.pb").is_file()
-    assert line.sent[-1] == {"type": "refusal", "why": "This was interrupted.", "error": "Interrupted", "id": 2}
+    assert line.sent[-1] == {
+        "type": "refusal",
+        "why": "This was interrupted.",
+        "error": "Interrupted",
+        "id": 2,
+    }
 
 
 # A file with edits
@@ -482,7 +543,9 @@ def edited(frozen: Path) -> Path:
     document = open_at(frozen)
     op = next(
         name
-        for name, kind in zip(document.editor._core.index.names, document.editor._core.index.types, strict=True)
+        for name, kind in zip(
+            document.editor._core.index.names, document.editor._core.index.types, strict=True
+        )
         if kind != "Placeholder"
     )
     document.editor.rename(op, f"{op}_renamed")
@@ -513,14 +576,20 @@ def test_a_file_with_edits_is_saved_under_its_own_name_by_default(edited: Path) 
         document.save({"kind": "editor", "name": "work.tgw"})
     document.save({"kind": "editor", "name": "work.tgw", "replace": True})
     assert not document.status()["dirty"]
-    assert [line.partition("(")[0] for line in tgw.edit(edited).history.lines] == ["editor.rename"] * 2
+    assert [line.partition("(")[0] for line in tgw.edit(edited).history.lines] == [
+        "editor.rename"
+    ] * 2
 
 
-def test_edits_that_a_file_with_edits_does_not_hold_are_made_again_after_a_restart(edited: Path) -> None:
+def test_edits_that_a_file_with_edits_does_not_hold_are_made_again_after_a_restart(
+    edited: Path,
+) -> None:
     document = open_at(edited)
     document.editor.rename(document.editor._core.index.names[0], "first")
     status = as_sent(document.status())
-    again = open_at(edited, again=True, edits=status["edits"], stamp=status["stamp"], saved=status["saved"])
+    again = open_at(
+        edited, again=True, edits=status["edits"], stamp=status["stamp"], saved=status["saved"]
+    )
     assert again.notice == ""
     assert len(again.editor.history.done) == 2
     assert again.status()["dirty"]
@@ -533,17 +602,27 @@ def rename_elsewhere(path: Path, name: str) -> None:
     other.save(path)
 
 
-def test_a_file_with_edits_follows_what_another_program_writes_and_keeps_its_own(edited: Path) -> None:
+def test_a_file_with_edits_follows_what_another_program_writes_and_keeps_its_own(
+    edited: Path,
+) -> None:
     document = open_at(edited)
     editor = document.editor
     rename_elsewhere(edited, "elsewhere")
     assert editor.source.reload() == "work.tgw has changed; it was opened again."
     assert "elsewhere" in editor._core.index.ids
     status = document.status()
-    assert (len(editor.history.done), status["count"], status["dirty"], status["edits"]) == (2, 0, False, [])
+    assert (len(editor.history.done), status["count"], status["dirty"], status["edits"]) == (
+        2,
+        0,
+        False,
+        [],
+    )
     editor.rename(editor._core.index.names[0], "here")
     rename_elsewhere(edited, "elsewhere_again")
-    assert editor.source.reload() == "work.tgw has changed; it was opened again, and 1 edit was made again."
+    assert (
+        editor.source.reload()
+        == "work.tgw has changed; it was opened again, and 1 edit was made again."
+    )
     assert {"elsewhere_again", "here"} <= set(editor._core.index.ids)
     status = document.status()
     assert (len(editor.history.done), status["count"], status["dirty"]) == (4, 1, True)

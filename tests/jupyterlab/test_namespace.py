@@ -1,4 +1,6 @@
-"""What a notebook's variables hold: found by their types alone, opened once, and named as a person would."""
+"""What a notebook's variables hold: found by their types alone, opened once, and named as a person
+would.
+"""
 
 from __future__ import annotations
 
@@ -43,8 +45,9 @@ def test_everything_that_holds_a_graph_is_listed_in_the_order_it_was_made(line: 
             "ed": tgw.edit(line),
         }  # fmt: skip
         assert listed(held) == [
-            ("g", "tf.Graph"), ("sess", "session"), ("f", "tf.function"), ("cf", "ConcreteFunction"),
-            ("body", "FuncGraph"), ("model", "Keras model"), ("ed", "editor"),
+            ("g", "tf.Graph"), ("sess", "session"), ("f", "tf.function"),
+            ("cf", "ConcreteFunction"), ("body", "FuncGraph"), ("model", "Keras model"),
+            ("ed", "editor"),
         ]  # fmt: skip
 
 
@@ -68,7 +71,9 @@ def test_hidden_names_and_odd_ones_are_passed_over(line: tf.Graph):
 
 
 def traps() -> dict[str, Any]:
-    """Objects, and a class, that raise for whatever is asked of them; made here: pytest asks a module's classes."""
+    """Objects, and a class, that raise for whatever is asked of them; made here: pytest asks a
+    module's classes.
+    """
 
     class Trap:
         def __getattribute__(self, name: str) -> Any:
@@ -188,7 +193,9 @@ def test_the_line_that_opens_the_graph_again_has_the_notebooks_names_and_opens_i
         del held["editor_2"]
         exec(told, held)
         assert held["editor_2"].session is session
-        assert namespace.open_variable("sess", held).status()["opening"] == "editor_2 = tgw.edit(sess)"
+        assert (
+            namespace.open_variable("sess", held).status()["opening"] == "editor_2 = tgw.edit(sess)"
+        )
     assert namespace.open_variable("f", held).status()["opening"] == "editor_3 = tgw.edit(f)"
     assert namespace.open_variable("editor_3", held).status()["opening"] == "editor_3 = tgw.edit(f)"
 
@@ -253,7 +260,12 @@ def test_what_is_told_of_a_graph_is_what_its_editor_says():
     def step(x: tf.Tensor) -> tf.Tensor:
         return x + 1
 
-    held = {"g": graph, "editor": editor, "step": step, "trace": step.get_concrete_function(tf.TensorSpec([2]))}
+    held = {
+        "g": graph,
+        "editor": editor,
+        "step": step,
+        "trace": step.get_concrete_function(tf.TensorSpec([2])),
+    }
     told = {choice["name"]: choice["about"] for choice in namespace.list_choices(held)}
     assert told["g"] == f"{len(editor._core.index)} ops"
     assert (told["step"], told["trace"]) == ("step", "step")  # and not b'__inference_step_12'

@@ -1,4 +1,6 @@
-"""The route that starts kernels of documents: what no page sends is refused in a sentence, and starts nothing."""
+"""The route that starts kernels of documents: what no page sends is refused in a sentence, and
+starts nothing.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +50,9 @@ def started_url(process: subprocess.Popen[bytes], runtime: Path, log: Path) -> s
     last = time.monotonic() + SECONDS
     while time.monotonic() < last:
         assert process.poll() is None, log.read_text()
-        with contextlib.suppress(StopIteration, ValueError, OSError):  # not written, half written, not listening yet
+        with contextlib.suppress(
+            StopIteration, ValueError, OSError
+        ):  # not written, half written, not listening yet
             url: str = json.loads(next(runtime.glob("jpserver-*.json")).read_text())["url"]
             urllib.request.urlopen(f"{url}api").close()
             return url
@@ -63,7 +67,9 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     environment = os.environ | {
         "JUPYTER_RUNTIME_DIR": str(runtime),
         "JUPYTER_CONFIG_DIR": str(folder / "config"),
-        "PYTHONPATH": os.pathsep.join(filter(None, (str(Path.cwd()), os.environ.get("PYTHONPATH")))),
+        "PYTHONPATH": os.pathsep.join(
+            filter(None, (str(Path.cwd()), os.environ.get("PYTHONPATH")))
+        ),
     }
     options = {
         "ip": "127.0.0.1",
@@ -75,7 +81,10 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     }
     command = [sys.executable, "-m", "jupyter_server", "--IdentityProvider.token=secret"]
     command += [f"--ServerApp.{name}={value}" for name, value in options.items()]
-    with log.open("wb") as out, subprocess.Popen(command, env=environment, stdout=out, stderr=out) as process:
+    with (
+        log.open("wb") as out,
+        subprocess.Popen(command, env=environment, stdout=out, stderr=out) as process,
+    ):
         try:
             yield Server(started_url(process, runtime, log), log)
         finally:
@@ -111,9 +120,17 @@ BODIES = {
     "NUL in the name": (text(name="a\0b"), 400, "'name' holds a NUL"),
     "NUL in the path": (text(name="python3", path="a\0b", file="b"), 400, "'path' holds a NUL"),
     "NUL in the file": (text(name="python3", path="a", file="b\0"), 400, "'file' holds a NUL"),
-    "half a character": (text(name="python3", path="\ud800", file="b"), 400, "'path' holds half a character"),
+    "half a character": (
+        text(name="python3", path="\ud800", file="b"),
+        400,
+        "'path' holds half a character",
+    ),
     "half a character in the name": (text(name="\udfff"), 400, "'name' holds half a character"),
-    "a long path": (text(name="python3", path="a/" * 10_000, file="b"), 400, "'path' has 20,000 characters"),
+    "a long path": (
+        text(name="python3", path="a/" * 10_000, file="b"),
+        400,
+        "'path' has 20,000 characters",
+    ),
     "a large body": (text(name="python3", more="x" * 2_000_000), 413, "2,000,0"),
 }
 
@@ -128,7 +145,9 @@ def test_a_body_that_no_page_sends_is_refused_in_a_sentence(server: Server, case
     assert not reply.get("traceback")
 
 
-@pytest.mark.parametrize("kind", ["application/x-www-form-urlencoded", "image/png", "multipart/form-data", "x" * 200])
+@pytest.mark.parametrize(
+    "kind", ["application/x-www-form-urlencoded", "image/png", "multipart/form-data", "x" * 200]
+)
 def test_another_content_type_is_refused(server: Server, kind: str) -> None:
     status, reply = server.ask("POST", text(name="python3"), Content_Type=kind)
     assert 400 <= status < 500
@@ -157,6 +176,8 @@ def test_nothing_was_started_by_refusals_and_no_traceback_is_in_the_log(server: 
 
 def test_what_a_page_sends_starts_a_kernel_in_no_folder_of_documents(server: Server) -> None:
     body = text(name="python3", path="folder/π %s.pb", file="π %s.pb")
-    status, kernel = server.ask("POST", body, Content_Type="text/plain;charset=UTF-8")  # as a browser says it
+    status, kernel = server.ask(
+        "POST", body, Content_Type="text/plain;charset=UTF-8"
+    )  # as a browser says it
     assert (status, kernel["name"]) == (201, "python3")
     assert server.ask("DELETE", None, f"api/kernels/{kernel['id']}")[0] == 204

@@ -1,4 +1,6 @@
-"""Graphs written as names, types and inputs, without TensorFlow; and what must hold for every drawing."""
+"""Graphs written as names, types and inputs, without TensorFlow; and what must hold for every
+drawing.
+"""
 
 from __future__ import annotations
 
@@ -28,9 +30,12 @@ def overlaps(shown: VisibleGraph, positions: Positions) -> list[tuple[str, str]]
     for first, stop in _families(shown):
         low = positions.box[first:stop, :2].astype(float)
         high = low + positions.box[first:stop, 2:]
-        both = (low[:, None] < high[None] - 0.01).all(axis=2) & (high[:, None] > low[None] + 0.01).all(axis=2)
+        both = (low[:, None] < high[None] - 0.01).all(axis=2) & (
+            high[:, None] > low[None] + 0.01
+        ).all(axis=2)
         found += [
-            (shown.names[first + i], shown.names[first + j]) for i, j in zip(*np.nonzero(np.triu(both, 1)), strict=True)
+            (shown.names[first + i], shown.names[first + j])
+            for i, j in zip(*np.nonzero(np.triu(both, 1)), strict=True)
         ]
     return found
 
@@ -39,20 +44,28 @@ def outside(shown: VisibleGraph, positions: Positions) -> list[str]:
     """Items that are not strictly inside their parent."""
     box = positions.box[1:].astype(float)
     around = positions.box[shown.parent[1:]].astype(float)
-    inside = (box[:, :2] > around[:, :2] + 1) & (box[:, :2] + box[:, 2:] < around[:, :2] + around[:, 2:] - 1)
+    inside = (box[:, :2] > around[:, :2] + 1) & (
+        box[:, :2] + box[:, 2:] < around[:, :2] + around[:, 2:] - 1
+    )
     return [shown.names[i + 1] for i in np.flatnonzero(~inside.all(axis=1))]
 
 
 def crossed(shown: VisibleGraph, positions: Positions) -> tuple[int, int]:
-    """How many pieces of routes run through a sibling of their ends, and how many pieces there are."""
+    """How many pieces of routes run through a sibling of their ends, and how many pieces there
+    are.
+    """
     bad = pieces = 0
     for edge, item in enumerate(shown.container.tolist()):
         first, stop = shown.child_start[item : item + 2].tolist()
         low = positions.box[first:stop, :2].astype(float)
         high = low + positions.box[first:stop, 2:]
-        way = positions.route[positions.route_start[edge] : positions.route_start[edge + 1]].astype(float)
+        way = positions.route[positions.route_start[edge] : positions.route_start[edge + 1]].astype(
+            float
+        )
         for a, b in pairwise(way):
-            hit = (np.minimum(a, b) < high - 0.5).all(axis=1) & (np.maximum(a, b) > low + 0.5).all(axis=1)
+            hit = (np.minimum(a, b) < high - 0.5).all(axis=1) & (np.maximum(a, b) > low + 0.5).all(
+                axis=1
+            )
             for end in (int(shown.source[edge]), int(shown.target[edge])):
                 if first <= end < stop:
                     hit[end - first] = False
@@ -69,7 +82,10 @@ def fill(shown: VisibleGraph, positions: Positions) -> float:
 
 
 def _families(shown: VisibleGraph) -> Iterable[tuple[int, int]]:
-    return [tuple(shown.child_start[item : item + 2].tolist()) for item in np.flatnonzero(shown.kind == OPEN)]
+    return [
+        tuple(shown.child_start[item : item + 2].tolist())
+        for item in np.flatnonzero(shown.kind == OPEN)
+    ]
 
 
 def loose(shown: VisibleGraph, positions: Positions) -> list[int]:

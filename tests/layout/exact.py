@@ -10,7 +10,9 @@ from tfgraphwidget.visible.visible_graph import VisibleGraph
 
 
 def assert_sound(shown: VisibleGraph, positions: Positions) -> None:
-    """No box on another, all within what is around them, no line through a box or beside its ends."""
+    """No box on another, all within what is around them, no line through a box or beside its
+    ends.
+    """
     assert np.isfinite(positions.box).all()
     assert np.isfinite(positions.route).all()
     assert overlaps(shown, positions) == []
@@ -25,7 +27,9 @@ def through(shown: VisibleGraph, positions: Positions) -> list[tuple[str, str]]:
     for edge, item in enumerate(shown.container.tolist()):
         first, stop = shown.child_start[item : item + 2].tolist()
         box = positions.box[first:stop].astype(float)
-        way = positions.route[positions.route_start[edge] : positions.route_start[edge + 1]].astype(float)
+        way = positions.route[positions.route_start[edge] : positions.route_start[edge + 1]].astype(
+            float
+        )
         hit = _long_within(way[:-1], way[1:], box[:, :2], box[:, :2] + box[:, 2:]).any(axis=0)
         ends = [int(shown.source[edge]), int(shown.target[edge])]
         hit[[end - first for end in ends if first <= end < stop]] = False

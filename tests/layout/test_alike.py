@@ -1,4 +1,6 @@
-"""Scopes of equal structure are drawn alike: siblings, and what has the same place in scopes that are alike."""
+"""Scopes of equal structure are drawn alike: siblings, and what has the same place in scopes that
+are alike.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ pytestmark = pytest.mark.no_tensorflow
 
 
 def alike_scopes(shown: VisibleGraph) -> Iterator[tuple[int, int]]:
-    """Pairs of open scopes that are alike, and in which the same scopes are open and the same lines drawn."""
+    """Pairs of open scopes that are alike, and in which the same scopes are open and the same lines
+    drawn.
+    """
     groups = defaultdict(list)
     for item in np.flatnonzero(shown.kind == OPEN)[1:].tolist():
         groups[int(shown.alike[item]), content(shown, item)].append(item)
@@ -34,10 +38,18 @@ def content(shown: VisibleGraph, item: int) -> tuple[object, ...]:
     """The kinds of the children of an open scope and its lines, whatever the names."""
     first, stop = shown.child_start[item : item + 2].tolist()
     lines = np.flatnonzero(shown.container == item)
-    ends = [np.where(end[lines] == item, -1, end[lines] - first) for end in (shown.source, shown.target)]
+    ends = [
+        np.where(end[lines] == item, -1, end[lines] - first) for end in (shown.source, shown.target)
+    ]
     ports = shown.source_port[lines], shown.target_port[lines]
-    inner = tuple(content(shown, child) for child in range(first, stop) if shown.kind[child] == OPEN)
-    return (shown.kind[first:stop].tobytes(), *(array.tobytes() for array in (*ends, *ports)), *inner)
+    inner = tuple(
+        content(shown, child) for child in range(first, stop) if shown.kind[child] == OPEN
+    )
+    return (
+        shown.kind[first:stop].tobytes(),
+        *(array.tobytes() for array in (*ends, *ports)),
+        *inner,
+    )
 
 
 def inside(shown: VisibleGraph, positions: Positions, item: int) -> np.ndarray:
@@ -52,9 +64,9 @@ def assert_alike(shown: VisibleGraph, positions: Positions) -> int:
     """Check all alike scopes of a drawing; return how many pairs there are."""
     count = 0
     for one, other in alike_scopes(shown):
-        assert np.allclose(inside(shown, positions, one), inside(shown, positions, other), atol=0.02), (
-            f"{shown.names[one]} and {shown.names[other]} are alike, and drawn differently"
-        )
+        assert np.allclose(
+            inside(shown, positions, one), inside(shown, positions, other), atol=0.02
+        ), f"{shown.names[one]} and {shown.names[other]} are alike, and drawn differently"
         count += 1
     return count
 
@@ -86,7 +98,14 @@ def test_blocks_whose_names_are_longer_and_longer_are_drawn_alike():
 
 def test_blocks_that_are_opened_one_after_the_other_are_drawn_alike():
     index, cache, opened = blocks(4), LayoutCache(), frozenset()
-    for name in ("block_1", "block_1/left", "block_10", "block_10/left", "block_100/right", "block_100"):
+    for name in (
+        "block_1",
+        "block_1/left",
+        "block_10",
+        "block_10/left",
+        "block_100/right",
+        "block_100",
+    ):
         opened |= {name}
         place(build_visible_graph(index, ViewSpec(opened, fold=False)), cache=cache)
     for closed in (set(), {"block_100/right"}):
@@ -101,7 +120,10 @@ def test_an_edit_of_one_block_changes_the_drawing_of_that_one_only():
         shown = build_visible_graph(index, ViewSpec(opened, fold=False))
         positions = place(shown, cache=cache)
         drawings.append(
-            {shown.names[i]: inside(shown, positions, i) for i in np.flatnonzero(shown.kind == OPEN)[1:].tolist()}
+            {
+                shown.names[i]: inside(shown, positions, i)
+                for i in np.flatnonzero(shown.kind == OPEN)[1:].tolist()
+            }
         )
     before, after = drawings
     same = {name for name in before if np.array_equal(before[name], after[name])}
@@ -112,7 +134,9 @@ def test_an_edit_of_one_block_changes_the_drawing_of_that_one_only():
 def test_blocks_that_are_alike_are_laid_out_once(monkeypatch):
     drawn = []
     real = compound.layout_container
-    monkeypatch.setattr(compound, "layout_container", lambda *args: drawn.append(args) or real(*args))
+    monkeypatch.setattr(
+        compound, "layout_container", lambda *args: drawn.append(args) or real(*args)
+    )
     index = blocks(6)
     opened = frozenset(outline_of(index, fold=False)[0].names)
     place(build_visible_graph(index, ViewSpec(opened, fold=False)))

@@ -17,13 +17,14 @@ from tfgraphwidget.layout.compound import HEADER, Positions, place
 from tfgraphwidget.visible.view_spec import ViewSpec
 from tfgraphwidget.visible.visible_graph import OP, OPEN, VisibleGraph, build_visible_graph
 
-# Shares of the whole picture: of the boxes of ops alone, and of all that says something, the boxes of ops, the headers
-# of scopes and the lines with as much room around them as keeps them apart. What is left are gaps and empty corners.
-# ResNet's training step stands in frames up to eleven deep, so a quarter for the boxes alone would need each frame to
-# be nine tenths full, its header and its lines included. Since tensors have ports of their own along the borders of
-# scopes, the boxes alone cover less, as what was one line into a scope are up to eight beside each other (in ResNet
-# 6,393 for 5,203, in seq2seq 4,501 for 3,865), and enter beside the titles; boxes and lines together cover as much as
-# before, or more.
+# Shares of the whole picture: of the boxes of ops alone, and of all that says something, the boxes
+# of ops, the headers of scopes and the lines with as much room around them as keeps them apart.
+# What is left are gaps and empty corners. ResNet's training step stands in frames up to eleven
+# deep, so a quarter for the boxes alone would need each frame to be nine tenths full, its header
+# and its lines included. Since tensors have ports of their own along the borders of scopes, the
+# boxes alone cover less, as what was one line into a scope are up to eight beside each other (in
+# ResNet 6,393 for 5,203, in seq2seq 4,501 for 3,865), and enter beside the titles; boxes and lines
+# together cover as much as before, or more.
 LEAST = {
     "resnet": (0.064, 0.174),
     "inception": (0.1, 0.22),
@@ -46,7 +47,9 @@ def test_a_fully_open_model_uses_its_sheet(name, tmp_path):
 
 
 def used(shown: VisibleGraph, positions: Positions) -> tuple[float, float]:
-    """(share of the picture that boxes of ops cover; that they, headers and lines with room around them cover)."""
+    """(share of the picture that boxes of ops cover; that they, headers and lines with room around
+    them cover).
+    """
     box = positions.box.astype(float)
     area = box[:, 2] * box[:, 3]
     width, height = (box[0, 2:] / _CELL).astype(int) + 1
@@ -65,5 +68,7 @@ def used(shown: VisibleGraph, positions: Positions) -> tuple[float, float]:
 
 
 def _fill(sheet: npt.NDArray[np.bool_], low: tuple[float, ...], high: tuple[float, ...]) -> None:
-    (x, y), (right, below) = ([max(0, round(at / _CELL)) for at in corner] for corner in (low, high))
+    (x, y), (right, below) = (
+        [max(0, round(at / _CELL)) for at in corner] for corner in (low, high)
+    )
     sheet[y:below, x:right] = True

@@ -1,4 +1,6 @@
-"""Random layered drawings: rows are only reordered, neighbours keep their distance, lanes are straight."""
+"""Random layered drawings: rows are only reordered, neighbours keep their distance, lanes are
+straight.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,9 @@ def crossings(rows: list[list[int]], links: Links) -> int:
     """Counted pair by pair."""
     at = {vertex: (level, i) for level, row in enumerate(rows) for i, vertex in enumerate(row)}
     ends = [(at[a], at[b]) for a, b in links]
-    return sum(a[0] == c[0] and a[1] < c[1] and b[1] > d[1] for (a, b), (c, d) in product(ends, ends))
+    return sum(
+        a[0] == c[0] and a[1] < c[1] and b[1] > d[1] for (a, b), (c, d) in product(ends, ends)
+    )
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -52,7 +56,9 @@ def test_neighbours_keep_their_distance_and_lanes_are_straight(seed):
     count = rows[-1][-1] + 1
     weighed = [(a, b, 30.0 if {a, b} <= first else 1.0, 0.0) for a, b in links]
     gaps = [[20.0 + vertex % 5 for vertex in row[1:]] for row in rows]
-    given = OrderedRows(rows, gaps, [10.0] * count, weighed, [vertex in first for vertex in range(count)])
+    given = OrderedRows(
+        rows, gaps, [10.0] * count, weighed, [vertex in first for vertex in range(count)]
+    )
     for x in (align_nodes(given), straighten_chains(align_nodes(given), given)):
         for row, between in zip(rows, gaps, strict=True):
             for (a, b), gap in zip(pairwise(row), between, strict=True):
@@ -63,7 +69,9 @@ def test_neighbours_keep_their_distance_and_lanes_are_straight(seed):
 @pytest.mark.parametrize("count", [30, 120, 600])
 def test_no_two_nets_run_on_top_of_each_other(count):
     draw = Random(count)
-    hyperedges = [HyperedgeSpan((draw.uniform(0, 3000),), (draw.uniform(0, 3000),)) for _ in range(count)]
+    hyperedges = [
+        HyperedgeSpan((draw.uniform(0, 3000),), (draw.uniform(0, 3000),)) for _ in range(count)
+    ]
     found = assign_tracks(hyperedges)
     spans = [
         (track, min(*hyperedge.tops, *hyperedge.bottoms), max(*hyperedge.tops, *hyperedge.bottoms))

@@ -104,7 +104,9 @@ def test_a_line_goes_on_inside_an_open_scope_where_it_came_to_its_border(network
 
 
 def test_two_ways_between_two_ops_run_beside_each_other():
-    shown = build_visible_graph(graph_of({"a": "Merge b", "b": "NextIteration a"}), ViewSpec(fold=False))
+    shown = build_visible_graph(
+        graph_of({"a": "Merge b", "b": "NextIteration a"}), ViewSpec(fold=False)
+    )
     positions = place(shown, layout=nx.circular_layout)
     assert_sound(shown, positions)
     there, back = positions.route.reshape(2, 2, 2)
@@ -119,7 +121,9 @@ def test_a_line_to_its_own_box_is_a_loop_beside_it():
 
 
 def test_an_op_and_a_scope_of_one_name_are_two_boxes():
-    problem = LayoutProblem(build_structure([0, 0], [Edge(0, 1)]).components[0], [(64.0, 30.0)] * 2, [None, None])
+    problem = LayoutProblem(
+        build_structure([0, 0], [Edge(0, 1)]).components[0], [(64.0, 30.0)] * 2, [None, None]
+    )
     asked = []
 
     def noted(graph):
@@ -133,8 +137,12 @@ def test_an_op_and_a_scope_of_one_name_are_two_boxes():
 
 def test_what_only_the_border_joins_is_asked_for_apart_and_in_the_order_of_the_graph():
     ops = {"x": "Placeholder"}
-    ops |= {f"net/{i}{j}": f"Relu {f'net/{i}{j - 1}' if j else 'x'}" for i in "ab" for j in range(4)}
-    shown = build_visible_graph(graph_of(ops | {"y": "AddN net/a3 net/b3"}), ViewSpec(frozenset({"net"}), fold=False))
+    ops |= {
+        f"net/{i}{j}": f"Relu {f'net/{i}{j - 1}' if j else 'x'}" for i in "ab" for j in range(4)
+    }
+    shown = build_visible_graph(
+        graph_of(ops | {"y": "AddN net/a3 net/b3"}), ViewSpec(frozenset({"net"}), fold=False)
+    )
     asked = []
 
     def noted(graph):
@@ -156,7 +164,10 @@ def broken(graph):
         (partial(broken), "The layout 'broken' failed"),
         (
             nx.bfs_layout,
-            "'bfs_layout' failed .*missing 1 required positional argument.*takes any graph, and that alone",
+            (
+                "'bfs_layout' failed .*missing 1 required positional argument.*takes any graph, and "
+                "that alone"
+            ),
         ),
         (lambda _: {"x": (0.0, 0.0)}, "gave no position for 'a'"),
         (lambda _: None, "gave no position for 'x'"),
@@ -178,7 +189,10 @@ def test_a_layout_that_fails_is_refused_by_name(layout, why):
 def test_what_no_plane_holds_is_refused_with_the_way_out():
     ops = {f"p{i}": "Placeholder" for i in range(3)} | {f"f{i}": "AddN p0 p1 p2" for i in range(3)}
     shown = build_visible_graph(graph_of(ops), ViewSpec(fold=False))
-    with pytest.raises(GraphEditError, match=r"'planar_layout' failed for 'p0', 'p1' and 4 more .*not planar.*kamada"):
+    with pytest.raises(
+        GraphEditError,
+        match=r"'planar_layout' failed for 'p0', 'p1' and 4 more .*not planar.*kamada",
+    ):
         place(shown, layout=nx.planar_layout)
 
 
@@ -196,7 +210,9 @@ def graphs(draw):
     names = [f"{chance.choice(scopes)}op{i}" for i in range(count)]
     ops = {}
     for i, name in enumerate(names):
-        few = chance.sample(names[: i + 1 + (chance.random() < 0.1) * (count - i)], min(i, chance.randint(0, 3)))
+        few = chance.sample(
+            names[: i + 1 + (chance.random() < 0.1) * (count - i)], min(i, chance.randint(0, 3))
+        )
         ops[name] = " ".join(["AddN", *few])
     return ops
 
@@ -205,7 +221,9 @@ def graphs(draw):
 @settings(max_examples=12 * ROUNDS, deadline=None, derandomize=True)
 def test_any_positions_of_any_graph_make_a_sound_drawing(ops, spots, fold):
     index = graph_of(ops)
-    shown = build_visible_graph(index, ViewSpec(frozenset(outline_of(index, fold=fold)[0].names), fold=fold))
+    shown = build_visible_graph(
+        index, ViewSpec(frozenset(outline_of(index, fold=fold)[0].names), fold=fold)
+    )
     assert_sound(shown, place(shown, layout=lambda graph: dict(zip(graph, spots, strict=False))))
 
 
@@ -213,8 +231,12 @@ def test_any_positions_of_any_graph_make_a_sound_drawing(ops, spots, fold):
 @settings(max_examples=12 * ROUNDS, deadline=None, derandomize=True)
 def test_boxes_can_be_pinned_in_any_drawing(ops, pins):
     index, names = graph_of(ops), list(ops)
-    shown = build_visible_graph(index, ViewSpec(frozenset(outline_of(index, fold=False)[0].names), fold=False))
-    pinned = {names[i % len(names)]: (200 + 40 * min(x, 10), 200 + 40 * min(y, 10)) for i, x, y in pins}
+    shown = build_visible_graph(
+        index, ViewSpec(frozenset(outline_of(index, fold=False)[0].names), fold=False)
+    )
+    pinned = {
+        names[i % len(names)]: (200 + 40 * min(x, 10), 200 + 40 * min(y, 10)) for i, x, y in pins
+    }
     assert_sound(shown, place(shown, layout=nx.circular_layout, pinned=pinned))
 
 

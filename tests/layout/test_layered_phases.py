@@ -38,7 +38,9 @@ def test_a_wide_row_is_folded():
 
 @given(st.lists(st.tuples(st.floats(-1e4, 1e4), st.floats(0.1, 10)), min_size=1, max_size=30))
 def test_settled_places_keep_their_distance(wishes):
-    places = isotonic_placement([x for x, _ in wishes], [w for _, w in wishes], [5.0] * (len(wishes) - 1))
+    places = isotonic_placement(
+        [x for x, _ in wishes], [w for _, w in wishes], [5.0] * (len(wishes) - 1)
+    )
     assert all(b - a >= 5.0 - 1e-6 for a, b in pairwise(places))
 
 
@@ -48,7 +50,11 @@ def test_crossings_are_undone():
 
 
 def test_tracks_neither_overlap_nor_cross_without_need():
-    hyperedges = [HyperedgeSpan((0.0,), (50.0,)), HyperedgeSpan((20.0,), (20.0,)), HyperedgeSpan((30.0,), (90.0,))]
+    hyperedges = [
+        HyperedgeSpan((0.0,), (50.0,)),
+        HyperedgeSpan((20.0,), (20.0,)),
+        HyperedgeSpan((30.0,), (90.0,)),
+    ]
     assert assign_tracks(hyperedges) == [1, -1, 0]
 
 

@@ -24,8 +24,12 @@ TYPES = ("Placeholder", "Const", "VariableV2", "MatMul", "Relu", "NoOp", "Merge"
 
 @st.composite
 def graphs(draw: st.DrawFn) -> tuple[GraphIndex, frozenset[str]]:
-    """A graph of up to 40 ops in nested scopes, with cycles, self-loops and control inputs; and open scopes."""
-    parts = draw(st.lists(st.sampled_from(["a", "b", "a/c", "a/c/d", "b/e", ""]), min_size=1, max_size=40))
+    """A graph of up to 40 ops in nested scopes, with cycles, self-loops and control inputs; and
+    open scopes.
+    """
+    parts = draw(
+        st.lists(st.sampled_from(["a", "b", "a/c", "a/c/d", "b/e", ""]), min_size=1, max_size=40)
+    )
     names = [f"{scope}/op{i}".lstrip("/") for i, scope in enumerate(parts)]
     ops = {}
     for name in names:
@@ -64,7 +68,9 @@ def test_the_same_graph_gives_the_same_picture(drawn):
 def test_routes_begin_and_end_at_their_boxes(network):
     shown = build_visible_graph(network, ViewSpec(frozenset({"net", "net/one"})))
     positions = place(shown)
-    for edge, (source, target) in enumerate(zip(shown.source.tolist(), shown.target.tolist(), strict=True)):
+    for edge, (source, target) in enumerate(
+        zip(shown.source.tolist(), shown.target.tolist(), strict=True)
+    ):
         way = positions.route[positions.route_start[edge] : positions.route_start[edge + 1]]
         left, top, width, height = positions.box[source].tolist()
         if shown.parent[target] == source:
@@ -88,21 +94,31 @@ def test_all_lines_meet_their_boxes_however_many_enter_one(graph, count, directi
 
 
 def test_a_chain_runs_down(graph):
-    shown = build_visible_graph(graph({"x": "Placeholder", "a": "Relu x", "b": "Relu a"}), ViewSpec(frozenset()))
+    shown = build_visible_graph(
+        graph({"x": "Placeholder", "a": "Relu x", "b": "Relu a"}), ViewSpec(frozenset())
+    )
     top = place(shown).box[1:, 1].tolist()
     assert top == sorted(top)
 
 
 def test_a_long_chain_wraps_into_columns(graph):
     ops = {"op0": "Placeholder"} | {f"op{i}": f"Relu op{i - 1}" for i in range(1, 60)}
-    width, height = place(build_visible_graph(graph(ops), ViewSpec(frozenset(), fold=False))).box[0, 2:].tolist()
+    width, height = (
+        place(build_visible_graph(graph(ops), ViewSpec(frozenset(), fold=False)))
+        .box[0, 2:]
+        .tolist()
+    )
     assert 1.0 < width / height < 2.6
 
 
 def test_many_parallel_ops_make_several_rows(graph):
     ops = {"x": "Placeholder"} | {f"op{i}": "Relu x" for i in range(80)}
     ops["sum"] = "AddN " + " ".join(f"op{i}" for i in range(80))
-    width, height = place(build_visible_graph(graph(ops), ViewSpec(frozenset(), fold=False))).box[0, 2:].tolist()
+    width, height = (
+        place(build_visible_graph(graph(ops), ViewSpec(frozenset(), fold=False)))
+        .box[0, 2:]
+        .tolist()
+    )
     assert width / height < 5
 
 
@@ -162,7 +178,10 @@ def test_a_flat_graph_of_thousands_is_placed(graph):
 
 def test_rows_of_a_chain_do_not_drift(graph):
     shown = build_visible_graph(
-        graph({"x": "Placeholder"} | {f"n{i}": f"Relu {'x' if not i else f'n{i - 1}'}" for i in range(4)}),
+        graph(
+            {"x": "Placeholder"}
+            | {f"n{i}": f"Relu {'x' if not i else f'n{i - 1}'}" for i in range(4)}
+        ),
         ViewSpec(frozenset()),
     )
     box = place(shown).box[1:].astype(float)

@@ -30,7 +30,13 @@ from tfgraphwidget.visible.view_spec import ViewSpec
 from tfgraphwidget.visible.visible_graph import CLOSED, OPEN, build_visible_graph, default_open
 
 # Shares of the whole picture that ops and closed scopes cover; see test_area.
-LEAST_FILLED = {"resnet": 0.064, "inception": 0.1, "transformer": 0.055, "seq2seq": 0.032, "dqn": 0.107}
+LEAST_FILLED = {
+    "resnet": 0.064,
+    "inception": 0.1,
+    "transformer": 0.055,
+    "seq2seq": 0.032,
+    "dqn": 0.107,
+}
 
 LEGIBLE = 9  # pixels
 # How many pairs of scopes are alike at least.
@@ -38,8 +44,12 @@ ALIKE = {"resnet": 280, "inception": 310, "transformer": 210, "seq2seq": 60, "dq
 
 
 @pytest.fixture(scope="module", params=NAMES)
-def model(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, GraphIndex]:
-    return request.param, tgw.edit(written(request.param, tmp_path_factory.mktemp("models")))._core.index
+def model(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[str, GraphIndex]:
+    return request.param, tgw.edit(
+        written(request.param, tmp_path_factory.mktemp("models"))
+    )._core.index
 
 
 @pytest.mark.sample(1)
@@ -113,7 +123,9 @@ def test_a_pin_bends_the_lines_of_what_moves_and_leaves_the_others(inception):
     pinned = place(shown, layout=nx.circular_layout, cache=cache, pinned=pins)
     assert_sound(shown, pinned)
     same = 0
-    for free_at, pinned_at in zip(pairwise(free.route_start), pairwise(pinned.route_start), strict=True):
+    for free_at, pinned_at in zip(
+        pairwise(free.route_start), pairwise(pinned.route_start), strict=True
+    ):
         before, after = free.route[slice(*free_at)], pinned.route[slice(*pinned_at)]
         same += before.shape == after.shape and bool(np.allclose(before, after, atol=0.5))
     assert same >= len(shown.source) * 0.5
@@ -141,7 +153,9 @@ def test_inception_is_sound_whichever_scopes_are_open(inception, share):
 
 
 def test_inception_is_legible_at_first(inception):
-    width, height = place(build_visible_graph(inception, ViewSpec(default_open(inception)))).box[0, 2:].tolist()
+    width, height = (
+        place(build_visible_graph(inception, ViewSpec(default_open(inception)))).box[0, 2:].tolist()
+    )
     # Text of 12 pixels stays above 9 in a widget of 1100 by 600.
     assert 12 * min(1100 / width, 600 / height) >= 9
 
@@ -172,7 +186,9 @@ def test_drawings_of_long_ago_are_forgotten_and_what_is_drawn_stays(inception, m
     opened = default_open(inception)
     shown = build_visible_graph(inception, ViewSpec(opened))
     first = place(shown, cache=cache)
-    closed = [name for name, kind in zip(shown.names, shown.kind.tolist(), strict=True) if kind == CLOSED]
+    closed = [
+        name for name, kind in zip(shown.names, shown.kind.tolist(), strict=True) if kind == CLOSED
+    ]
     largest = 0
     for name in closed * 2:
         after = build_visible_graph(inception, ViewSpec(opened | {name}))
@@ -186,21 +202,29 @@ def test_drawings_of_long_ago_are_forgotten_and_what_is_drawn_stays(inception, m
 
 @pytest.mark.sample(2)
 def test_texts_of_the_lines_of_a_model_lie_on_nothing_but_their_own_line(model):
-    """As in saved pictures, which have the browser's rules for the place of a text (see test_display_list)."""
+    """As in saved pictures, which have the browser's rules for the place of a text (see
+    test_display_list).
+    """
     name, index = model
     everything = [frozenset(outline_of(index)[0].names)] if name in ("seq2seq", "dqn") else []
     for opened in (default_open(index), *everything):
         display = build_display_list(build(index, ViewSpec(opened)), default_theme(dark=False))
         texts = [shape for shape in display.shapes if isinstance(shape, Label)]
         assert min(text.size for text in texts) >= LEGIBLE
-        plates = np.array([_plate(text) for text in texts if text.rim and text.middle]).reshape(-1, 4)
+        plates = np.array([_plate(text) for text in texts if text.rim and text.middle]).reshape(
+            -1, 4
+        )
         titles = [_title(text) for text in texts if text.rim and text.bold]
         boxes = [shape.place for shape in display.shapes if isinstance(shape, Box) and shape.fill]
         solid = np.array([*boxes, *titles])
         solid[:, 2:] += solid[:, :2]
         pieces = [
             np.concatenate(
-                [np.minimum(line.points[:-1], line.points[1:]), np.maximum(line.points[:-1], line.points[1:])], 1
+                [
+                    np.minimum(line.points[:-1], line.points[1:]),
+                    np.maximum(line.points[:-1], line.points[1:]),
+                ],
+                1,
             )
             for line in display.shapes
             if isinstance(line, Polyline) and line.corner
@@ -209,14 +233,18 @@ def test_texts_of_the_lines_of_a_model_lie_on_nothing_but_their_own_line(model):
         lines = np.concatenate(pieces)
         for number, plate in enumerate(plates):
             # Boxes around a text are not under it.
-            around = (solid[:, :2] <= plate[:2]).all(axis=1) & (solid[:, 2:] >= plate[2:]).all(axis=1)
+            around = (solid[:, :2] <= plate[:2]).all(axis=1) & (solid[:, 2:] >= plate[2:]).all(
+                axis=1
+            )
             assert not (_hits(solid, plate) & ~around).any()
             assert len(np.unique(owner[_hits(lines, plate)])) <= 1
             assert not _hits(plates[:number], plate).any()
 
 
 def _hits(corners: np.ndarray, plate: np.ndarray) -> np.ndarray:
-    hits: np.ndarray = (corners[:, :2] < plate[2:]).all(axis=1) & (corners[:, 2:] > plate[:2]).all(axis=1)
+    hits: np.ndarray = (corners[:, :2] < plate[2:]).all(axis=1) & (corners[:, 2:] > plate[:2]).all(
+        axis=1
+    )
     return hits
 
 

@@ -38,7 +38,8 @@ def test_from_left_to_right_all_is_sound_too(drawn):
 
 def test_a_chain_runs_right(graph):
     shown = build_visible_graph(
-        graph({"x": "Placeholder", "a": "Relu x", "b": "Relu a"}), ViewSpec(direction="right", fold=False)
+        graph({"x": "Placeholder", "a": "Relu x", "b": "Relu a"}),
+        ViewSpec(direction="right", fold=False),
     )
     box = place(shown, direction="right").box[1:]
     assert box[:, 0].tolist() == sorted(box[:, 0].tolist())
@@ -47,15 +48,23 @@ def test_a_chain_runs_right(graph):
 
 def test_lines_go_from_right_sides_to_left_sides_and_headers_stay_on_top(network):
     opened = frozenset({"net", "net/one"})
-    shown = build_visible_graph(network, ViewSpec(opened, direction="right", fold=False, badges=False))
+    shown = build_visible_graph(
+        network, ViewSpec(opened, direction="right", fold=False, badges=False)
+    )
     positions = place(shown, direction="right")
-    for edge, (source, target) in enumerate(zip(shown.source.tolist(), shown.target.tolist(), strict=True)):
+    for edge, (source, target) in enumerate(
+        zip(shown.source.tolist(), shown.target.tolist(), strict=True)
+    ):
         way = positions.route[positions.route_start[edge] : positions.route_start[edge + 1]]
         left, top, width, height = positions.box[source].tolist()
-        assert way[0, 0] == pytest.approx(left if shown.parent[target] == source else left + width, abs=0.01)
+        assert way[0, 0] == pytest.approx(
+            left if shown.parent[target] == source else left + width, abs=0.01
+        )
         assert top <= way[0, 1] <= top + height
         left, top, width, height = positions.box[target].tolist()
-        assert way[-1, 0] == pytest.approx(left + width if shown.parent[source] == target else left, abs=0.01)
+        assert way[-1, 0] == pytest.approx(
+            left + width if shown.parent[source] == target else left, abs=0.01
+        )
         assert top <= way[-1, 1] <= top + height
     for item in np.flatnonzero(shown.kind == OPEN)[1:].tolist():
         inner = positions.box[shown.parent == item]
@@ -63,7 +72,10 @@ def test_lines_go_from_right_sides_to_left_sides_and_headers_stay_on_top(network
 
 
 def test_a_pinned_op_stands_where_it_was_put_and_others_give_way(graph):
-    index = graph({"x": "Placeholder"} | {f"op{i}": f"Relu {'x' if not i else f'op{i - 1}'}" for i in range(6)})
+    index = graph(
+        {"x": "Placeholder"}
+        | {f"op{i}": f"Relu {'x' if not i else f'op{i - 1}'}" for i in range(6)}
+    )
     shown = build_visible_graph(index, ViewSpec(fold=False))
     free = boxes(shown, place(shown))
     margin = min(box[0] for name, box in free.items() if name)
@@ -81,13 +93,21 @@ def test_a_pinned_op_stands_where_it_was_put_and_others_give_way(graph):
     assert all(a[0] == b[0] or a[1] == b[1] for a, b in pairwise(way))
 
 
-@given(graphs(), st.lists(st.tuples(st.floats(0, 600), st.floats(0, 600)), min_size=1, max_size=4), st.booleans())
+@given(
+    graphs(),
+    st.lists(st.tuples(st.floats(0, 600), st.floats(0, 600)), min_size=1, max_size=4),
+    st.booleans(),
+)
 @settings(max_examples=16 * ROUNDS, deadline=None, derandomize=True)
 def test_pinned_items_never_overlap(drawn, spots, right):
     index, opened = drawn
     shown = build_visible_graph(index, ViewSpec(opened))
     pinned = dict(
-        zip([n for n, k in zip(shown.names, shown.kind, strict=True) if n and k != BADGE], spots, strict=False)
+        zip(
+            [n for n, k in zip(shown.names, shown.kind, strict=True) if n and k != BADGE],
+            spots,
+            strict=False,
+        )
     )
     positions = place(shown, pinned=pinned, direction="right" if right else "down")
     assert overlaps(shown, positions) == []
@@ -95,14 +115,22 @@ def test_pinned_items_never_overlap(drawn, spots, right):
 
 
 def test_a_pin_moves_nothing_in_other_containers(network):
-    shown = build_visible_graph(network, ViewSpec(frozenset({"net", "net/one", "net/two"}), fold=False))
+    shown = build_visible_graph(
+        network, ViewSpec(frozenset({"net", "net/one", "net/two"}), fold=False)
+    )
     free = boxes(shown, place(shown))
-    name = next(n for n, k in zip(shown.names, shown.kind.tolist(), strict=True) if n.startswith("net/one/") and k == 0)
+    name = next(
+        n
+        for n, k in zip(shown.names, shown.kind.tolist(), strict=True)
+        if n.startswith("net/one/") and k == 0
+    )
     box = boxes(shown, place(shown, pinned={name: (300.0, 200.0)}))
     apart = {n for n in free if n.startswith("net/two/")}
     assert apart
     for inner in apart:
-        assert np.allclose(box[inner][:2] - box["net/two"][:2], free[inner][:2] - free["net/two"][:2], atol=0.01)
+        assert np.allclose(
+            box[inner][:2] - box["net/two"][:2], free[inner][:2] - free["net/two"][:2], atol=0.01
+        )
 
 
 def test_badges_are_rows_at_the_bottom_of_their_reader(network):
@@ -111,7 +139,10 @@ def test_badges_are_rows_at_the_bottom_of_their_reader(network):
     badges = np.flatnonzero(shown.kind == BADGE)
     assert len(badges)
     for badge in badges.tolist():
-        box, around = positions.box[badge].astype(float), positions.box[shown.parent[badge]].astype(float)
+        box, around = (
+            positions.box[badge].astype(float),
+            positions.box[shown.parent[badge]].astype(float),
+        )
         assert box[3] == BADGE_HEIGHT
         assert box[0] == pytest.approx(around[0] + 6, abs=0.01)
         assert box[0] + box[2] <= around[0] + around[2] - 5.9

@@ -1,4 +1,6 @@
-"""What is opened or closed moves the rest no further than it must, and costs what has changed only."""
+"""What is opened or closed moves the rest no further than it must, and costs what has changed
+only.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,13 @@ from tfgraphwidget.layout import compound
 from tfgraphwidget.layout.cache import LayoutCache
 from tfgraphwidget.layout.compound import Positions, place
 from tfgraphwidget.visible.view_spec import ViewSpec
-from tfgraphwidget.visible.visible_graph import BADGE, CLOSED, OPEN, VisibleGraph, build_visible_graph
+from tfgraphwidget.visible.visible_graph import (
+    BADGE,
+    CLOSED,
+    OPEN,
+    VisibleGraph,
+    build_visible_graph,
+)
 
 pytestmark = pytest.mark.no_tensorflow
 
@@ -25,11 +33,14 @@ pytestmark = pytest.mark.no_tensorflow
 TRACKS = 14.0 + 0.01
 # Between a box that comes or goes and the next.
 GAP = 16.0
-# A line that comes where a scope is opened, since tensors have ports of their own there, or that turns to its port.
+# A line that comes where a scope is opened, since tensors have ports of their own there, or that
+# turns to its port.
 LANE = 12.0
 
 
-def moves(before: tuple[VisibleGraph, Positions], after: tuple[VisibleGraph, Positions], name: str) -> np.ndarray:
+def moves(
+    before: tuple[VisibleGraph, Positions], after: tuple[VisibleGraph, Positions], name: str
+) -> np.ndarray:
     """How far each item but the toggled one has moved in its container, (n, 2)."""
     (shown, here), (then, there) = before, after
     new = {item: number for number, item in enumerate(then.names)}
@@ -47,7 +58,9 @@ def moves(before: tuple[VisibleGraph, Positions], after: tuple[VisibleGraph, Pos
     return result - (here.box[old, :2] - here.box[shown.parent[old], :2])
 
 
-def assert_stays(index: GraphIndex, opened: frozenset[str], toggled: str, cache: LayoutCache) -> None:
+def assert_stays(
+    index: GraphIndex, opened: frozenset[str], toggled: str, cache: LayoutCache
+) -> None:
     before = build_visible_graph(index, ViewSpec(opened))
     here = place(before, cache=cache)
     after = build_visible_graph(index, ViewSpec(opened | {toggled}))
@@ -75,7 +88,9 @@ def children(shown: VisibleGraph, positions: Positions) -> dict[str, dict[str, B
     for item in np.flatnonzero(shown.kind[1:] != BADGE).tolist():
         parent = int(shown.parent[item + 1])
         corner = np.array([*positions.box[parent, :2], 0, 0])
-        found.setdefault(shown.names[parent], {})[shown.names[item + 1]] = positions.box[item + 1] - corner
+        found.setdefault(shown.names[parent], {})[shown.names[item + 1]] = (
+            positions.box[item + 1] - corner
+        )
     return found
 
 
@@ -83,14 +98,17 @@ def lines(shown: VisibleGraph) -> dict[str, Counter[tuple[str, str]]]:
     """By container: how many lines join which two."""
     found: dict[str, Counter[tuple[str, str]]] = {}
     for source, target, container in zip(shown.source, shown.target, shown.container, strict=True):
-        found.setdefault(shown.names[container], Counter())[shown.names[source], shown.names[target]] += 1
+        found.setdefault(shown.names[container], Counter())[
+            shown.names[source], shown.names[target]
+        ] += 1
     return found
 
 
 def excesses(
     before: tuple[VisibleGraph, Positions], after: tuple[VisibleGraph, Positions]
 ) -> Iterator[tuple[float, int]]:
-    """Per box that stays in its container: how much further it moves than what is there has grown, come or gone.
+    """Per box that stays in its container: how much further it moves than what is there has grown,
+    come or gone.
 
     And how many of the container's lines have come or gone. Boxes at their ends are not asked.
     """
@@ -101,7 +119,9 @@ def excesses(
         changed = (were - are) + (are - were)
         both = boxes.keys() & now.keys()
         room = sum((abs(boxes[name] - now[name])[2:] for name in both), np.zeros(2))
-        room = room + sum(((boxes | now)[name][2:] + GAP for name in boxes.keys() ^ now.keys()), np.zeros(2))
+        room = room + sum(
+            ((boxes | now)[name][2:] + GAP for name in boxes.keys() ^ now.keys()), np.zeros(2)
+        )
         room = room + changed.total() * LANE
         for name in both - {end for line in changed for end in line}:
             yield float((abs(boxes[name] - now[name])[:2] - room).max()), changed.total()
@@ -132,7 +152,9 @@ def walk(
 
 
 def made_by_lot(seed: int) -> GraphIndex:
-    """Ops with badges in nested scopes, whose lines change as they are opened: circles of scopes, too."""
+    """Ops with badges in nested scopes, whose lines change as they are opened: circles of scopes,
+    too.
+    """
     lot = random.Random(seed)
     ops, names = {"x": "Placeholder"}, ["x"]
     kinds = ("Relu {}", "Add {} {}", "Const", "VariableV2", "Identity {}", "MatMul {} {}")
@@ -168,7 +190,9 @@ def test_siblings_keep_their_order_when_one_is_opened(graph):
         ops[f"s{i}/b"] = f"Tanh s{i}/a"
     index, cache = graph(ops), LayoutCache()
     before = place(build_visible_graph(index, ViewSpec(fold=False)), cache=cache).box
-    after = place(build_visible_graph(index, ViewSpec(frozenset({"s4"}), fold=False)), cache=cache).box
+    after = place(
+        build_visible_graph(index, ViewSpec(frozenset({"s4"}), fold=False)), cache=cache
+    ).box
     for axis in (0, 1):
         apart = before[1:11, None, axis] + before[1:11, None, axis + 2] <= before[None, 1:11, axis]
         assert (after[1:11, None, axis] < after[None, 1:11, axis])[apart].all()
@@ -177,7 +201,9 @@ def test_siblings_keep_their_order_when_one_is_opened(graph):
 def test_only_the_toggled_scope_and_those_around_it_are_laid_out(network, monkeypatch):
     drawn, cache = [], LayoutCache()
     real = compound.layout_container
-    monkeypatch.setattr(compound, "layout_container", lambda *args: drawn.append(args) or real(*args))
+    monkeypatch.setattr(
+        compound, "layout_container", lambda *args: drawn.append(args) or real(*args)
+    )
     opened = frozenset({"net", "net/one"})
     place(build_visible_graph(network, ViewSpec(opened, fold=False)), cache=cache)
     first = len(drawn)
@@ -193,11 +219,15 @@ def test_only_the_toggled_scope_and_those_around_it_are_laid_out(network, monkey
 def test_two_scopes_that_are_alike_inside_are_drawn_once(graph, monkeypatch):
     drawn = []
     real = compound.layout_container
-    monkeypatch.setattr(compound, "layout_container", lambda *args: drawn.append(args) or real(*args))
+    monkeypatch.setattr(
+        compound, "layout_container", lambda *args: drawn.append(args) or real(*args)
+    )
     ops = {"x": "Placeholder", "y": "Placeholder"}
     for i in range(30):
         ops |= {f"s{i}/a": "Relu x", f"s{i}/b": f"Tanh s{i}/a", f"s{i}/c": f"Add s{i}/a s{i}/b"}
-    place(build_visible_graph(graph(ops), ViewSpec(frozenset(f"s{i}" for i in range(30)), fold=False)))
+    place(
+        build_visible_graph(graph(ops), ViewSpec(frozenset(f"s{i}" for i in range(30)), fold=False))
+    )
     assert len(drawn) <= 3
 
 
@@ -207,7 +237,8 @@ def test_a_change_of_the_graph_is_laid_out_anew():
     two = graph_of({"x": "Placeholder", "a": "Relu x", "b": "Relu x"})
     place(build_visible_graph(one, ViewSpec()), cache=cache)
     assert np.array_equal(
-        place(build_visible_graph(two, ViewSpec()), cache=cache).box, place(build_visible_graph(two, ViewSpec())).box
+        place(build_visible_graph(two, ViewSpec()), cache=cache).box,
+        place(build_visible_graph(two, ViewSpec())).box,
     )
 
 

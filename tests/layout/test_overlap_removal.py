@@ -1,4 +1,6 @@
-"""Boxes near points: none overlap, they stand to each other as the points do, and take no more room than that needs."""
+"""Boxes near points: none overlap, they stand to each other as the points do, and take no more room
+than that needs.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,9 @@ pytestmark = pytest.mark.no_tensorflow
 
 OP = (100.0, 30.0)
 POINT = st.tuples(*[st.sampled_from([0.0, 1.0, 1e-12, -1e9, 1e300]) | st.floats(-1, 1)] * 2)
-SIZE = st.tuples(st.floats(10, 200), st.floats(10, 50)) | st.tuples(st.floats(200, 4000), st.floats(50, 4000))
+SIZE = st.tuples(st.floats(10, 200), st.floats(10, 50)) | st.tuples(
+    st.floats(200, 4000), st.floats(50, 4000)
+)
 
 
 def boxes(count, size=OP):

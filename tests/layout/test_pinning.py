@@ -1,4 +1,6 @@
-"""Pinned items: who gives way, which lines are drawn anew and how often, and what a name means that two have."""
+"""Pinned items: who gives way, which lines are drawn anew and how often, and what a name means that
+two have.
+"""
 
 from __future__ import annotations
 
@@ -67,7 +69,9 @@ def test_no_line_runs_through_a_box_however_many_there_are(tangle, free_tangle, 
     assert overlaps(tangle, positions) == []
 
 
-def test_a_way_is_searched_for_the_lines_of_what_moved_and_those_now_stood_on_and_once(tangle, searched):
+def test_a_way_is_searched_for_the_lines_of_what_moved_and_those_now_stood_on_and_once(
+    tangle, searched
+):
     cache = LayoutCache()
     free = place(tangle, cache=cache)
     pinned = beside(tangle, free, "f70", 80, 60)
@@ -92,7 +96,9 @@ def test_what_is_pinned_where_it_stands_changes_nothing(tangle, searched):
 
 
 def test_only_what_a_pinned_box_would_stand_on_gives_way():
-    shown = build_visible_graph(graph_of({f"part{i}": "Placeholder" for i in range(80)}), ViewSpec(fold=False))
+    shown = build_visible_graph(
+        graph_of({f"part{i}": "Placeholder" for i in range(80)}), ViewSpec(fold=False)
+    )
     free = place(shown)
     positions = place(shown, pinned=beside(shown, free, "part40", 60, 40))
     at, width, height = positions.box[shown.names.index("part40")][:2], *free.box[1, 2:].tolist()
@@ -102,7 +108,11 @@ def test_only_what_a_pinned_box_would_stand_on_gives_way():
     assert overlaps(shown, positions) == []
 
 
-@given(st.lists(st.tuples(st.integers(0, 79), st.floats(0, 900), st.floats(0, 500)), min_size=1, max_size=6))
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 79), st.floats(0, 900), st.floats(0, 500)), min_size=1, max_size=6
+    )
+)
 @settings(max_examples=6 * ROUNDS, deadline=None, derandomize=True)
 def test_many_pinned_boxes_are_sound_too(spots):
     ops = {f"op{i}": "Placeholder" if i < 4 else f"AddN op{i // 2} op{i - 3}" for i in range(80)}
@@ -117,6 +127,8 @@ def test_many_pinned_boxes_are_sound_too(spots):
 def test_a_scope_alone_of_its_name_is_pinned_by_it_with_a_slash_and_without():
     index = graph_of({"x": "Placeholder", "net/one": "Relu x", "net/two": "Relu net/one"})
     for name in ("net", "net/"):
-        positions = place(build_visible_graph(index, ViewSpec(fold=False)), pinned={name: (300.0, 200.0)})
+        positions = place(
+            build_visible_graph(index, ViewSpec(fold=False)), pinned={name: (300.0, 200.0)}
+        )
         left, top, width, height = positions.box[2].tolist()
         assert (left + width / 2, top + height / 2) == (300.0, 200.0)

@@ -1,4 +1,6 @@
-"""Lines in any direction: straight where they can be, around what is between, quick where there is much."""
+"""Lines in any direction: straight where they can be, around what is between, quick where there is
+much.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,12 @@ import pytest
 
 from tests.layout.exact import _long_within
 from tfgraphwidget.layout.free_form.orthogonal_detour import pieces_through
-from tfgraphwidget.layout.free_form.polyline_routing import CLEAR, NoPathError, ObstacleAvoidance, PolylineRouter
+from tfgraphwidget.layout.free_form.polyline_routing import (
+    CLEAR,
+    NoPathError,
+    ObstacleAvoidance,
+    PolylineRouter,
+)
 
 pytestmark = pytest.mark.no_tensorflow
 
@@ -75,4 +82,7 @@ def test_a_slanted_piece_beside_a_corner_runs_through_nothing():
     low = np.array([(60.0, 10.0)])
     assert pieces_through(points, low, low + 25).tolist() == [False, False]
     assert pieces_through(points, low, low + np.array([25, 70])).tolist() == [True, False]
-    assert pieces_through(points, np.array([(40.0, 95.0)]), np.array([(50.0, 120.0)])).tolist() == [False, True]
+    assert pieces_through(points, np.array([(40.0, 95.0)]), np.array([(50.0, 120.0)])).tolist() == [
+        False,
+        True,
+    ]

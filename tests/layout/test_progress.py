@@ -9,7 +9,9 @@ from tfgraphwidget.layout.layered import columns, phases
 from tfgraphwidget.progress import listen
 
 
-def test_a_drawing_of_many_lines_tells_how_far_it_is_and_can_be_broken_off(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_drawing_of_many_lines_tells_how_far_it_is_and_can_be_broken_off(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(columns, "LONG", 1)
     monkeypatch.setattr(phases, "LONG", 1)
     editor, told = tgw.example(), list[str]()

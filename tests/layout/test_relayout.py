@@ -1,4 +1,6 @@
-"""A drawing taken up again with other lines: rows stay, new lines run down, circles keep the way back that they had."""
+"""A drawing taken up again with other lines: rows stay, new lines run down, circles keep the way
+back that they had.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,13 @@ from tests.layout.checks import crossed, graph_of, loose, overlaps
 from tfgraphwidget.layout.cache import LayoutCache
 from tfgraphwidget.layout.compound import place
 from tfgraphwidget.layout.container import layout_container
-from tfgraphwidget.layout.incremental.previous_layout import CachedLayout, LayoutKey, PreviousLayouts, find, remember
+from tfgraphwidget.layout.incremental.previous_layout import (
+    CachedLayout,
+    LayoutKey,
+    PreviousLayouts,
+    find,
+    remember,
+)
 from tfgraphwidget.layout.incremental.stretch import insert_into_rows
 from tfgraphwidget.layout.layered.components import Edge, build_structure
 from tfgraphwidget.layout.layered.layered_graph import (
@@ -66,7 +74,9 @@ def test_a_new_line_out_of_a_scope_has_no_box_in_its_way():
     ops = {"scope/a": "Placeholder", "scope/b": "Relu scope/a", "scope/alone": "Placeholder"}
     cache = LayoutCache()
     for more in ({}, {"reader": "Tanh scope/b"}):
-        shown = build_visible_graph(graph_of(ops | more), ViewSpec(frozenset({"scope"}), fold=False, badges=False))
+        shown = build_visible_graph(
+            graph_of(ops | more), ViewSpec(frozenset({"scope"}), fold=False, badges=False)
+        )
         positions = place(shown, cache=cache, aspect=0.3)
         boxes = dict(zip(shown.names, positions.box, strict=True))
         assert below(boxes, "scope/b", "scope/alone") == (not more)
@@ -99,21 +109,33 @@ def test_an_op_put_into_a_line_stands_in_it():
 
 
 def test_an_op_that_is_taken_out_leaves_the_others_in_their_order():
-    before, after = drawn(CHAIN, {name: text for name, text in CHAIN.items() if name != "c2"} | {"c3": "Relu c1"})
+    before, after = drawn(
+        CHAIN, {name: text for name, text in CHAIN.items() if name != "c2"} | {"c3": "Relu c1"}
+    )
     assert before["c1"] == pytest.approx(after["c1"], abs=LANE)
     assert below(after, "c1", "c3")
 
 
 def test_what_has_changed_for_the_most_part_is_drawn_anew():
-    _, after = drawn(CHAIN, {f"c{i}": f"Relu c{i + 1}" if i < 3 else "Placeholder" for i in range(4)})
+    _, after = drawn(
+        CHAIN, {f"c{i}": f"Relu c{i + 1}" if i < 3 else "Placeholder" for i in range(4)}
+    )
     assert [below(after, f"c{i + 1}", f"c{i}") for i in range(3)] == [True] * 3
 
 
 def test_new_lines_of_one_box_stand_in_the_order_of_their_ports():
-    edges = [Edge(0, 1, source_port=0), Edge(0, 3, source_port=0), Edge(0, 2, source_port=1), Edge(1, 2), Edge(1, 3)]
+    edges = [
+        Edge(0, 1, source_port=0),
+        Edge(0, 3, source_port=0),
+        Edge(0, 2, source_port=1),
+        Edge(1, 2),
+        Edge(1, 3),
+    ]
     structure = build_structure([0] * 4, edges)
     problem = LayoutProblem(
-        structure.components[0], [(360.0, 90.0)] + [(50.0, 30.0)] * 3, [((), (10.0, 350.0)), None, None, None]
+        structure.components[0],
+        [(360.0, 90.0)] + [(50.0, 30.0)] * 3,
+        [((), (10.0, 350.0)), None, None, None],
     )
     layering = Layering([0, 1, 2, 2], [0], [False] * 5, group_hyperedges(problem, [False] * 5))
     graph = insert_dummy_nodes(problem, layering)

@@ -46,7 +46,9 @@ def struck(shown: VisibleGraph, positions: Positions) -> list[tuple[str, int]]:
     text = titles(shown, positions)
     found = []
     for line, container in enumerate(shown.container.tolist()):
-        route = positions.route[positions.route_start[line] : positions.route_start[line + 1]].astype(float)
+        route = positions.route[
+            positions.route_start[line] : positions.route_start[line + 1]
+        ].astype(float)
         if shown.source[line] == container and container:  # drawn from the border on
             route[0, 1] = positions.box[container, 1]
         low, high = np.minimum(route[:-1], route[1:]), np.maximum(route[:-1], route[1:])
@@ -65,7 +67,9 @@ def covered(shown: VisibleGraph, positions: Positions) -> list[str]:
     return [shown.names[item] for item in np.flatnonzero(hit).tolist()]
 
 
-def assert_titles_are_free(index: GraphIndex, opened: frozenset[str], cache: LayoutCache | None = None) -> None:
+def assert_titles_are_free(
+    index: GraphIndex, opened: frozenset[str], cache: LayoutCache | None = None
+) -> None:
     shown = build_visible_graph(index, ViewSpec(opened))
     positions = place(shown, cache=cache)
     assert struck(shown, positions) == []
@@ -90,8 +94,14 @@ def test_titles_stay_free_when_scopes_are_opened_and_closed():
 
 
 def test_a_line_into_a_small_box_below_a_long_title_turns_below_the_title():
-    ops = {"x": "Placeholder", "a_scope_with_a_very_long_name/a": "Relu x", "a_scope_with_a_very_long_name/b": "Tanh x"}
-    shown = build_visible_graph(graph_of(ops), ViewSpec(frozenset({"a_scope_with_a_very_long_name"}), fold=False))
+    ops = {
+        "x": "Placeholder",
+        "a_scope_with_a_very_long_name/a": "Relu x",
+        "a_scope_with_a_very_long_name/b": "Tanh x",
+    }
+    shown = build_visible_graph(
+        graph_of(ops), ViewSpec(frozenset({"a_scope_with_a_very_long_name"}), fold=False)
+    )
     positions = place(shown)
     assert struck(shown, positions) == []
     assert crossed(shown, positions)[0] == 0
@@ -109,9 +119,19 @@ def test_layouts_by_a_function_have_free_titles_too():
 
 
 def test_ports_below_a_title_keep_their_order_beside_it_and_their_lines_do_not_meet():
-    edges = [Edge(BORDER, 0, source_port=0), Edge(BORDER, 0, source_port=1), Edge(BORDER, 1, source_port=2)]
-    routes = [[(10.0, 0.0), (10.0, 30.0)], [(20.0, 0.0), (20.0, 30.0)], [(200.0, 0.0), (200.0, 30.0)]]
-    layout = MutableLayout([0.0, 180.0], [30.0, 30.0], 240.0, 60.0, routes, (10.0, 20.0, 200.0), (15.0,))
+    edges = [
+        Edge(BORDER, 0, source_port=0),
+        Edge(BORDER, 0, source_port=1),
+        Edge(BORDER, 1, source_port=2),
+    ]
+    routes = [
+        [(10.0, 0.0), (10.0, 30.0)],
+        [(20.0, 0.0), (20.0, 30.0)],
+        [(200.0, 0.0), (200.0, 30.0)],
+    ]
+    layout = MutableLayout(
+        [0.0, 180.0], [30.0, 30.0], 240.0, 60.0, routes, (10.0, 20.0, 200.0), (15.0,)
+    )
     clear_title(layout, build_structure([0, 0], edges), 100.0)
     assert layout.enter == (100.0, 112.0, 200.0)
     assert [route[0] for route in layout.routes] == [(100.0, 0.0), (112.0, 0.0), (200.0, 0.0)]
@@ -122,13 +142,21 @@ def test_ports_below_a_title_keep_their_order_beside_it_and_their_lines_do_not_m
 
 
 def test_in_a_saved_picture_no_line_crosses_a_title():
-    ops = {"x": "Placeholder", "network/dense/w": "Relu x", "network/dense/b": "Tanh network/dense/w"}
+    ops = {
+        "x": "Placeholder",
+        "network/dense/w": "Relu x",
+        "network/dense/b": "Tanh network/dense/w",
+    }
     index = graph_of(ops)
     display = build_display_list(
         build(index, ViewSpec(frozenset(outline_of(index)[0].names))), default_theme(dark=False)
     )
     texts = [shape for shape in display.shapes if isinstance(shape, Label) and shape.bold]
-    lines = [shape.points for shape in display.shapes if isinstance(shape, Polyline) and shape.head is not None]
+    lines = [
+        shape.points
+        for shape in display.shapes
+        if isinstance(shape, Polyline) and shape.head is not None
+    ]
     assert texts
     assert lines
     for text in texts:

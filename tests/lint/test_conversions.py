@@ -1,4 +1,6 @@
-"""`lint` for a runtime finds an error exactly where `save` for it is refused: kinds of graphs, two converters."""
+"""`lint` for a runtime finds an error exactly where `save` for it is refused: kinds of graphs, two
+converters.
+"""
 
 from __future__ import annotations
 
@@ -21,13 +23,19 @@ from tfgraphwidget.export.formats import converted_model
 ROW = [2, 4]
 
 
-def of_function(body: Callable[[Any], Any], shape: Any = ROW, dtype: Any = tf.float32) -> GraphEditor:
+def of_function(
+    body: Callable[[Any], Any], shape: Any = ROW, dtype: Any = tf.float32
+) -> GraphEditor:
     """An editor of a function of one argument."""
-    return tgw.edit(tf.function(body, autograph=False), signature=[tf.TensorSpec(shape, dtype, "x")])
+    return tgw.edit(
+        tf.function(body, autograph=False), signature=[tf.TensorSpec(shape, dtype, "x")]
+    )
 
 
 def of_graph(build: Callable[[Any], Any], shape: Any = ROW, dtype: Any = tf.float32) -> GraphEditor:
-    """An editor of a graph of TensorFlow 1, x → `build` → y, with loops and conditionals of that time."""
+    """An editor of a graph of TensorFlow 1, x → `build` → y, with loops and conditionals of that
+    time.
+    """
     v1.disable_control_flow_v2()
     try:
         with tf.Graph().as_default() as graph:
@@ -45,7 +53,9 @@ def of_file(build: Callable[[Any], Any]) -> GraphEditor:
 
 
 def looked_up(words: Any) -> Any:
-    table = tf.lookup.StaticHashTable(tf.lookup.KeyValueTensorInitializer(["a"], [1]), 0, name="words")
+    table = tf.lookup.StaticHashTable(
+        tf.lookup.KeyValueTensorInitializer(["a"], [1]), 0, name="words"
+    )
     return table.lookup(words)
 
 
@@ -60,7 +70,9 @@ def looped(step: Callable[[Any], Any]) -> Callable[[Any], Any]:
 def array_filled(x: Any) -> Any:
     """A loop of TensorFlow 1 that writes rows into a TensorArray."""
     rows = tf.TensorArray(tf.float32, 2, element_shape=[4])
-    filled = tf.while_loop(lambda i, _: i < 2, lambda i, a: (i + 1, a.write(i, x[i] * 2.0)), [0, rows])[1]
+    filled = tf.while_loop(
+        lambda i, _: i < 2, lambda i, a: (i + 1, a.write(i, x[i] * 2.0)), [0, rows]
+    )[1]
     return filled.stack()
 
 
@@ -79,11 +91,15 @@ def suppressed(x: Any) -> Any:
 
 QUICK: dict[str, Callable[[], GraphEditor]] = {
     "an op that neither has": lambda: of_graph(lambda x: tf.math.igamma(x, x)),
-    "such an op of constants": lambda: of_graph(lambda x: x + tf.math.igamma(np.ones(4, np.float32), 2.0)),
+    "such an op of constants": lambda: of_graph(
+        lambda x: x + tf.math.igamma(np.ones(4, np.float32), 2.0)
+    ),
     "a table": lambda: of_graph(looked_up, [None], tf.string),
     "rows of a variable": lambda: of_graph(embedded, [3], tf.int32),
     "a loop of a function": lambda: of_function(looped(tf.tanh)),
-    "rows of unknown size": lambda: of_function(lambda x: tf.map_fn(lambda row: row * 2.0, x), [3, None]),
+    "rows of unknown size": lambda: of_function(
+        lambda x: tf.map_fn(lambda row: row * 2.0, x), [3, None]
+    ),
 }
 SLOW: dict[str, Callable[[], GraphEditor]] = {
     "a loop of TensorFlow 1": lambda: of_graph(looped(tf.tanh)),
@@ -125,7 +141,9 @@ KINDS = [*QUICK, *(pytest.param(kind, marks=pytest.mark.slow) for kind in SLOW)]
 
 @pytest.fixture(autouse=True)
 def _in_process(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Converters in this process, which has imported TensorFlow; what saves report are no warnings here."""
+    """Converters in this process, which has imported TensorFlow; what saves report are no warnings
+    here.
+    """
     monkeypatch.setattr(converted_model, "CONVERTERS", InProcess())
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -142,10 +160,14 @@ def refusal_of_save(editor: GraphEditor, path: Path) -> GraphEditError | None:
 
 @pytest.mark.parametrize("target", ["tflite", "onnx"])
 @pytest.mark.parametrize("kind", KINDS)
-def test_lint_finds_an_error_where_save_is_refused_and_nowhere_else(kind: str, target: Any, tmp_path: Path) -> None:
+def test_lint_finds_an_error_where_save_is_refused_and_nowhere_else(
+    kind: str, target: Any, tmp_path: Path
+) -> None:
     editor = (QUICK | SLOW)[kind]()
     index, notices = editor._core.index, editor.source.notices
-    errors = [finding for finding in editor.lint(target, only="no-kernel") if finding.severity == "error"]
+    errors = [
+        finding for finding in editor.lint(target, only="no-kernel") if finding.severity == "error"
+    ]
     assert editor._core.index is index
     assert editor.source.notices == notices
     refusal = refusal_of_save(editor, tmp_path / f"model.{target}")

@@ -33,7 +33,9 @@ def graph_of(build: Callable[[Any], Any], shape: Any = (None, 4)) -> tgw.GraphEd
 
 
 def dense(x: Any) -> Any:
-    w = v1.get_variable("w", [4, 3], initializer=v1.initializers.random_uniform(seed=1), use_resource=True)
+    w = v1.get_variable(
+        "w", [4, 3], initializer=v1.initializers.random_uniform(seed=1), use_resource=True
+    )
     return tf.matmul(x, w)
 
 
@@ -118,7 +120,10 @@ def slots(x: Any) -> Any:
 def checked_and_printed(x: Any) -> Any:
     """One check that hands its input on, and one that others wait for; one print of each kind."""
     with tf.control_dependencies(
-        [v1.debugging.assert_less(tf.reduce_sum(x), 1e9), tf.raw_ops.PrintV2(input=tf.constant("x"))]
+        [
+            v1.debugging.assert_less(tf.reduce_sum(x), 1e9),
+            tf.raw_ops.PrintV2(input=tf.constant("x")),
+        ]
     ):
         y = tf.raw_ops.Print(input=tf.nn.relu(x), data=[x])
     return tf.debugging.check_numerics(tf.exp(tf.debugging.check_numerics(y, "bad")), "worse")
@@ -163,12 +168,18 @@ NOT_FOUND: dict[str, tuple[str, Callable[[], tgw.GraphEditor]]] = {
     "a shape of unknown sizes": ("unknown-shape", lambda: graph_of(tf.nn.relu, (None, None))),
     "zeros of an untrained network": ("duplicate-weights", lambda: graph_of(zeros)),
     "a frozen weight of 48 MB": ("huge-constants", lambda: graph_of(dense_with(HUGE))),
-    "float64 throughout": ("float64", lambda: graph_of(lambda x: tf.sqrt(tf.exp(tf.cast(x, tf.float64))))),
+    "float64 throughout": (
+        "float64",
+        lambda: graph_of(lambda x: tf.sqrt(tf.exp(tf.cast(x, tf.float64)))),
+    ),
     "the -inf of a mask": ("not-finite", lambda: graph_of(lambda x: x + tf.constant(-np.inf))),
     "random initial values": ("dropout", lambda: graph_of(dense)),
     "a device that is here": ("missing-devices", lambda: graph_of(on_cpu)),
     "a check of training alone": ("asserts", lambda: graph_of(lambda x: (watched(x), dense(x))[1])),
-    "a call that no output needs": ("python-calls", lambda: graph_of(lambda x: (called_in_python(x).op, dense(x))[1])),
+    "a call that no output needs": (
+        "python-calls",
+        lambda: graph_of(lambda x: (called_in_python(x).op, dense(x))[1]),
+    ),
     "a variable that is read": ("unused-variables", lambda: graph_of(dense)),
     "no optimizer": ("training-ops", lambda: graph_of(with_dropout)),
 }
@@ -209,7 +220,9 @@ def test_a_rule_finds_nothing_in_what_is_as_it_should_be(what: str) -> None:
 
 
 @pytest.mark.parametrize("build", [checked_and_printed, checked_in_a_loop])
-def test_checks_and_prints_go_wherever_they_stand_and_the_results_stay(build: Callable[[Any], Any]) -> None:
+def test_checks_and_prints_go_wherever_they_stand_and_the_results_stay(
+    build: Callable[[Any], Any],
+) -> None:
     editor = graph_of(build)
     feeds = {"x:0": np.ones((2, 4), np.float32)}
     before = editor.session.run("out:0", feeds)
@@ -225,7 +238,9 @@ def test_checks_and_prints_go_wherever_they_stand_and_the_results_stay(build: Ca
 def test_a_conditional_that_computes_and_asserts_is_not_bypassed() -> None:
     def build(x: Any) -> Any:
         def positive() -> Any:
-            with tf.control_dependencies([tf.raw_ops.Assert(condition=tf.reduce_all(x > 0), data=[x])]):
+            with tf.control_dependencies(
+                [tf.raw_ops.Assert(condition=tf.reduce_all(x > 0), data=[x])]
+            ):
                 return x * 2.0
 
         return tf.cond(tf.reduce_sum(x) > 0, positive, lambda: x)
@@ -251,7 +266,9 @@ def test_a_dropout_that_is_turned_off_by_what_is_fed_is_not_said_to_be_active() 
 
 
 def test_labels_beside_a_batch_are_a_batch() -> None:
-    editor = graph_of(lambda x: x * tf.expand_dims(v1.placeholder(tf.float32, [8], "labels"), 1), (8, 4))
+    editor = graph_of(
+        lambda x: x * tf.expand_dims(v1.placeholder(tf.float32, [8], "labels"), 1), (8, 4)
+    )
     assert [finding.ops[0] for finding in editor.lint(only="batch-size")] == ["x", "labels"]
 
 
@@ -277,14 +294,22 @@ def test_a_baked_batch_size_names_the_constants_that_hold_it() -> None:
 
 
 def test_a_batch_size_in_a_constant_of_which_nobody_knows_another_value_has_no_fix() -> None:
-    finding = graph_of(lambda x: x * tf.constant(np.ones([8, 1], np.float32)), (8, 4)).lint(only=["batch-size"])[0]
+    finding = graph_of(lambda x: x * tf.constant(np.ones([8, 1], np.float32)), (8, 4)).lint(
+        only=["batch-size"]
+    )[0]
     assert finding.fix is None
     assert len(finding.ops) == 2
 
 
 def test_many_types_are_listed_once() -> None:
     def build(x: Any) -> Any:
-        for function in (tf.math.lgamma, tf.math.digamma, tf.math.erfinv, tf.math.bessel_i0e, tf.math.ndtri):
+        for function in (
+            tf.math.lgamma,
+            tf.math.digamma,
+            tf.math.erfinv,
+            tf.math.bessel_i0e,
+            tf.math.ndtri,
+        ):
             x = function(x)
         return x
 
@@ -301,9 +326,13 @@ def test_a_signature_that_needs_what_it_does_not_take_is_an_error() -> None:
 
 
 def two_ways_in() -> Any:
-    """A GraphDef: examples → parse → y → z, where `z` waits for `seen`, and `parse` waits for `labels`."""
+    """A GraphDef: examples → parse → y → z, where `z` waits for `seen`, and `parse` waits for
+    `labels`.
+    """
     with tf.Graph().as_default() as graph:
-        examples, labels = (v1.placeholder(tf.float32, [2], name) for name in ("examples", "labels"))
+        examples, labels = (
+            v1.placeholder(tf.float32, [2], name) for name in ("examples", "labels")
+        )
         with tf.control_dependencies([labels]):
             parse = tf.negative(examples, "parse")
         with tf.control_dependencies([v1.placeholder(tf.float32, [2], "seen")]):
@@ -338,7 +367,11 @@ def test_what_lies_behind_a_tensor_that_a_signature_feeds_is_not_needed(
 def test_a_signature_that_takes_a_tensor_twice_is_an_error() -> None:
     meta = v1.MetaGraphDef(graph_def=graph_of(dense).graph.as_graph_def())
     ends = meta.signature_def["twice"]
-    for key, side, tensor in (("a", ends.inputs, "x:0"), ("b", ends.inputs, "x:0"), ("c", ends.outputs, "out:0")):
+    for key, side, tensor in (
+        ("a", ends.inputs, "x:0"),
+        ("b", ends.inputs, "x:0"),
+        ("c", ends.outputs, "out:0"),
+    ):
         side[key].name = tensor
     editor = tgw.edit(meta)
     (finding,) = editor.lint(only="signature-ends")
@@ -347,7 +380,9 @@ def test_a_signature_that_takes_a_tensor_twice_is_an_error() -> None:
 
 
 def with_missing_ends(meta: Any) -> dict[str, str]:
-    """Give the one signature of a MetaGraphDef companions that name what its graph does not have; what they name."""
+    """Give the one signature of a MetaGraphDef companions that name what its graph does not have;
+    what they name.
+    """
     (name,) = (name for name in meta.signature_def if not name.startswith("__"))
     end = next(iter(meta.signature_def[name].outputs.values())).name.partition(":")[0]
     missing = {"gone": "gone:0", "port": f"{end}:3"}
@@ -358,11 +393,15 @@ def with_missing_ends(meta: Any) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("kind", ["meta", "TF1 SavedModel", "TF2 SavedModel"])
-def test_ends_that_do_not_exist_are_found_and_their_signatures_removed_from_the_file(kind: str, tmp_path: Path) -> None:
+def test_ends_that_do_not_exist_are_found_and_their_signatures_removed_from_the_file(
+    kind: str, tmp_path: Path
+) -> None:
     path: Path = tmp_path / "m"
     if kind == "TF2 SavedModel":
         spec = tf.TensorSpec([None, 4], tf.float32, "x")
-        tf.saved_model.save(tf.Module(), path, tf.function(lambda x: {"y": tf.nn.relu(x)}, input_signature=[spec]))
+        tf.saved_model.save(
+            tf.Module(), path, tf.function(lambda x: {"y": tf.nn.relu(x)}, input_signature=[spec])
+        )
     else:
         editor = graph_of(dense)
         editor.signatures.add("serve", inputs=["x"], outputs=["out"])
@@ -377,9 +416,14 @@ def test_ends_that_do_not_exist_are_found_and_their_signatures_removed_from_the_
     report = editor.lint(only="missing-ends")
     assert [finding.severity for finding in report] == ["error", "error"]
     for (name, tensor), finding in zip(missing.items(), report, strict=True):
-        assert finding.sentence == f"Signature {name!r} names {tensor!r}, which the graph does not have."
+        assert (
+            finding.sentence
+            == f"Signature {name!r} names {tensor!r}, which the graph does not have."
+        )
         assert finding.fix == RemoveSignature(name)
-    assert [sum(tensor in notice for notice in editor.source.notices) for tensor in missing.values()] == [1, 1]
+    assert [
+        sum(tensor in notice for notice in editor.source.notices) for tensor in missing.values()
+    ] == [1, 1]
     for fix in report.fixes:
         editor.apply(fix)
     assert not editor.lint(only="missing-ends")
@@ -396,19 +440,25 @@ def test_ends_that_do_not_exist_are_found_and_their_signatures_removed_from_the_
 
 
 @pytest.mark.parametrize(
-    ("target", "op_types"), [("tflite", ["MatrixInverse"]), ("onnx", ["MatrixInverse"]), ("cpu", [])]
+    ("target", "op_types"),
+    [("tflite", ["MatrixInverse"]), ("onnx", ["MatrixInverse"]), ("cpu", [])],
 )
 def test_ops_that_a_target_lacks_are_found(target: Any, op_types: list[str]) -> None:
     editor = graph_of(lambda x: tf.linalg.inv(tf.matmul(x, x, transpose_a=True)))
     report = editor.lint(target, only=["no-kernel"])
-    assert [editor._core.index.types[editor._core.index.ids[name]] for name in report.ops] == op_types
+    assert [
+        editor._core.index.types[editor._core.index.ids[name]] for name in report.ops
+    ] == op_types
 
 
 def test_an_op_without_a_kernel_on_a_cpu_is_found() -> None:
     """NcclAllReduce reduces among graphics cards."""
     with tf.Graph().as_default() as graph:
         x = v1.placeholder(tf.float32, [2], "x")
-        tf.nn.relu(tf.raw_ops.NcclAllReduce(input=x, reduction="sum", num_devices=1, shared_name="all"), name="out")
+        tf.nn.relu(
+            tf.raw_ops.NcclAllReduce(input=x, reduction="sum", num_devices=1, shared_name="all"),
+            name="out",
+        )
     editor = tgw.edit(graph)
     (finding,) = editor.lint("cpu", only=["no-kernel"])
     assert (finding.severity, finding.ops) == ("error", ("NcclAllReduce",))
@@ -425,7 +475,10 @@ def test_a_code_that_there_is_not_is_refused_and_a_rule_can_be_left_out() -> Non
 
 def test_every_rule_has_a_sentence_and_a_test() -> None:
     load_rules()
-    assert all(rule.about.endswith(".") or ":" in rule.about or "," in rule.about for rule in RULES.values())
+    assert all(
+        rule.about.endswith(".") or ":" in rule.about or "," in rule.about
+        for rule in RULES.values()
+    )
     assert RULES.keys() - FOUND.keys() == {
         *("no-kernel", "signature-ends", "missing-ends", "untrusted"),
         *BROKEN,  # tests/sources/test_broken_graphs.py

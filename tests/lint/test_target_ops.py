@@ -45,7 +45,9 @@ def test_the_tables_name_op_types_that_there_are() -> None:
 
 def test_an_op_in_the_body_of_a_loop_is_found_at_the_op_that_calls_it() -> None:
     body = lambda i, a: (i + 1, tf.math.igamma(a, a))  # noqa: E731
-    loop = tf.function(lambda x: tf.while_loop(lambda i, _: i < 3, body, [0, x])[1], autograph=False)
+    loop = tf.function(
+        lambda x: tf.while_loop(lambda i, _: i < 3, body, [0, x])[1], autograph=False
+    )
     editor = tgw.edit(loop, signature=[tf.TensorSpec([2], tf.float32)])
     (finding,) = editor.lint("onnx", only="no-kernel")
     assert "'Igamma'" in finding.sentence

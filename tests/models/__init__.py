@@ -24,7 +24,11 @@ def written(name: str, folder: Path) -> Path:
         path = folder / "slim_resnet_v2_50_train.meta"
         path.write_bytes(gzip.decompress((HERE / f"{path.name}.gz").read_bytes()))
         return path
-    files = {"inception": "slim_inception_v3_infer", "seq2seq": "seq2seq_v1", "dqn": "dqn_online_train"}
+    files = {
+        "inception": "slim_inception_v3_infer",
+        "seq2seq": "seq2seq_v1",
+        "dqn": "dqn_online_train",
+    }
     return NOTEBOOK_MODELS / f"{files[name]}.meta"
 
 
@@ -41,13 +45,17 @@ def transformer_step(blocks: int = 4, width: int = 64, heads: int = 4, words: in
     x = keras.layers.Embedding(words, width, name="embedding")(tokens)
     for block in range(blocks):
         read = keras.layers.LayerNormalization(name=f"block_{block}_norm_1")(x)
-        read = keras.layers.MultiHeadAttention(heads, width // heads, name=f"block_{block}_attention")(read, read)
+        read = keras.layers.MultiHeadAttention(
+            heads, width // heads, name=f"block_{block}_attention"
+        )(read, read)
         x = keras.layers.Add(name=f"block_{block}_add_1")([x, read])
         read = keras.layers.LayerNormalization(name=f"block_{block}_norm_2")(x)
         read = keras.layers.Dense(4 * width, activation="gelu", name=f"block_{block}_widen")(read)
         read = keras.layers.Dense(width, name=f"block_{block}_narrow")(read)
         x = keras.layers.Add(name=f"block_{block}_add_2")([x, read])
-    logits = keras.layers.Dense(words, name="logits")(keras.layers.LayerNormalization(name="norm")(x))
+    logits = keras.layers.Dense(words, name="logits")(
+        keras.layers.LayerNormalization(name="norm")(x)
+    )
     model = keras.Model(tokens, logits, name="transformer")
     optimizer = keras.optimizers.Adam(1e-3)
     optimizer.build(model.trainable_variables)
@@ -58,7 +66,11 @@ def transformer_step(blocks: int = 4, width: int = 64, heads: int = 4, words: in
         with tf.GradientTape() as tape:
             loss = loss_of(labels, model(tokens, training=True))
         optimizer.apply_gradients(
-            zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables, strict=True)
+            zip(
+                tape.gradient(loss, model.trainable_variables),
+                model.trainable_variables,
+                strict=True,
+            )
         )
         return loss
 

@@ -1,6 +1,8 @@
-"""Small files of the kinds that people have: of old producers, for training, of clusters, damaged, with state.
+"""Small files of the kinds that people have: of old producers, for training, of clusters, damaged,
+with state.
 
-Each is made in a folder of its own. The kinds are those of public projects from TensorFlow 0.6 to 2.x.
+Each is made in a folder of its own. The kinds are those of public projects from TensorFlow 0.6 to
+2.x.
 """
 
 from __future__ import annotations
@@ -32,7 +34,9 @@ def made(name: str) -> Callable[[Make], Make]:
 
 def dense(x: Any, units: int, name: str, *, resource: bool = False) -> Any:
     with v1.variable_scope(name, use_resource=resource):
-        weights = v1.get_variable("weights", [x.shape[-1], units], initializer=v1.random_normal_initializer(seed=1))
+        weights = v1.get_variable(
+            "weights", [x.shape[-1], units], initializer=v1.random_normal_initializer(seed=1)
+        )
         bias = v1.get_variable("bias", [units], initializer=v1.zeros_initializer())
         return tf.nn.relu(tf.matmul(x, weights) + bias)
 
@@ -41,14 +45,20 @@ def frozen_net() -> v1.GraphDef:
     """Two layers with constants."""
     with tf.Graph().as_default() as graph:
         x = v1.placeholder(tf.float32, [None, 4], name="x")
-        hidden = tf.nn.relu(tf.matmul(x, tf.constant(np.ones((4, 3), np.float32)), name="product"), name="hidden")
+        hidden = tf.nn.relu(
+            tf.matmul(x, tf.constant(np.ones((4, 3), np.float32)), name="product"), name="hidden"
+        )
         tf.nn.softmax(tf.nn.bias_add(hidden, [0.1, 0.2, 0.3], name="biased"), name="probabilities")
     return graph.as_graph_def()
 
 
 def write(path: Path, graph_def: Any) -> None:
     """Write a message in the form that the suffix says."""
-    data = text_format.MessageToString(graph_def).encode() if path.suffix == ".pbtxt" else graph_def.SerializeToString()
+    data = (
+        text_format.MessageToString(graph_def).encode()
+        if path.suffix == ".pbtxt"
+        else graph_def.SerializeToString()
+    )
     path.write_bytes(data)
 
 
@@ -83,7 +93,11 @@ def axes_in_a_matrix(folder: Path) -> None:
     with tf.Graph().as_default() as graph:
         tf.reduce_sum(v1.placeholder(tf.float32, [2, 3], name="x"), [0, 1], name="sum")
     graph_def = graph.as_graph_def()
-    axes = next(node for node in graph_def.node if node.name == "sum/reduction_indices" or node.op == "Const")
+    axes = next(
+        node
+        for node in graph_def.node
+        if node.name == "sum/reduction_indices" or node.op == "Const"
+    )
     axes.attr["value"].tensor.CopyFrom(tf.make_tensor_proto([[0, 1]]))
     graph_def.versions.producer = 17
     write(folder / "graph.pb", graph_def)
@@ -97,7 +111,9 @@ def batch_norm_of_2015(folder: Path) -> None:
         node = graph_def.node.add(name=name, op="Const")
         node.attr["dtype"].type = 1
         node.attr["value"].tensor.CopyFrom(tf.make_tensor_proto(np.full(shape, 0.5, np.float32)))
-    node = graph_def.node.add(name="normalized", op="BatchNormWithGlobalNormalization", input=list(names))
+    node = graph_def.node.add(
+        name="normalized", op="BatchNormWithGlobalNormalization", input=list(names)
+    )
     node.attr["T"].type = 1
     node.attr["variance_epsilon"].f = 0.001
     node.attr["scale_after_normalization"].b = True
@@ -108,14 +124,23 @@ def batch_norm_of_2015(folder: Path) -> None:
 # Graphs for training, with checkpoints
 
 
-def training(folder: Path, *, resource: bool, checkpoint: bool = True, extra: Callable[[], Any] = lambda: None) -> None:
+def training(
+    folder: Path,
+    *,
+    resource: bool,
+    checkpoint: bool = True,
+    extra: Callable[[], Any] = lambda: None,
+) -> None:
     """A .meta with its optimizer, and a checkpoint beside it."""
     with tf.Graph().as_default(), v1.Session() as session:
         x = v1.placeholder(tf.float32, [None, 4], name="x")
         hidden = dense(x, 5, "one", resource=resource)
         logits = dense(hidden, 3, "two", resource=resource)
         labels = v1.placeholder(tf.int64, [None], name="labels")
-        loss = tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits), name="loss")
+        loss = tf.reduce_mean(
+            tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits),
+            name="loss",
+        )
         v1.train.AdamOptimizer(0.1).minimize(loss, name="train")
         v1.summary.scalar("loss", loss)
         v1.summary.merge_all()
@@ -152,7 +177,11 @@ def strange_version(meta: Any) -> None:
 
 def place_on_a_cluster(meta: Any) -> None:
     for node in meta.graph_def.node:
-        node.device = "/job:ps/task:1" if "weights" in node.name else "/job:worker/replica:0/task:3/device:GPU:0"
+        node.device = (
+            "/job:ps/task:1"
+            if "weights" in node.name
+            else "/job:worker/replica:0/task:3/device:GPU:0"
+        )
 
 
 def stale_class(meta: Any) -> None:
@@ -183,7 +212,9 @@ def partitioned() -> None:
 
 def loop_and_choice() -> None:
     with v1.variable_scope("flow"):
-        i = v1.while_loop(lambda i, _: i < 3, lambda i, x: (i + 1, x * 2.0), [0, tf.ones([2])], name="loop")
+        i = v1.while_loop(
+            lambda i, _: i < 3, lambda i, x: (i + 1, x * 2.0), [0, tf.ones([2])], name="loop"
+        )
         v1.cond(i[0] > 2, lambda: i[1] + 1.0, lambda: i[1] - 1.0, name="choice")
 
 
@@ -236,7 +267,10 @@ def of_function(build: Callable[[], Any], *specs: Any) -> Make:
     """The graph of a tf.function."""
 
     def make(folder: Path) -> None:
-        write(folder / "graph.pb", tf.function(build()).get_concrete_function(*specs).graph.as_graph_def())
+        write(
+            folder / "graph.pb",
+            tf.function(build()).get_concrete_function(*specs).graph.as_graph_def(),
+        )
 
     return make
 
@@ -252,7 +286,9 @@ def looped() -> Any:
 
 
 def chosen() -> Any:
-    return lambda x: tf.cond(tf.reduce_sum(x) > 0, lambda: tf.exp(x), lambda: tf.math.log1p(tf.abs(x)))
+    return lambda x: tf.cond(
+        tf.reduce_sum(x) > 0, lambda: tf.exp(x), lambda: tf.math.log1p(tf.abs(x))
+    )
 
 
 _VECTOR = tf.TensorSpec([4])
@@ -262,7 +298,9 @@ MADE["choice_v2"] = of_function(chosen, _VECTOR)
 MADE["texts"] = of_function(
     lambda: lambda x: tf.strings.length(tf.strings.join([x, "!"])), tf.TensorSpec([None], tf.string)
 )
-MADE["sparse"] = of_function(lambda: lambda x: tf.sparse.to_dense(tf.sparse.from_dense(x)) + 1.0, tf.TensorSpec([2, 3]))
+MADE["sparse"] = of_function(
+    lambda: lambda x: tf.sparse.to_dense(tf.sparse.from_dense(x)) + 1.0, tf.TensorSpec([2, 3])
+)
 
 
 # What TensorFlow does not know, or does not take
@@ -273,7 +311,9 @@ def unknown_at_the_end(graph_def: v1.GraphDef) -> None:
 
 
 def unknown_inside(graph_def: v1.GraphDef) -> None:
-    next(node for node in graph_def.node if node.name == "hidden").op = "AnActivationOfAnotherLibrary"
+    next(
+        node for node in graph_def.node if node.name == "hidden"
+    ).op = "AnActivationOfAnotherLibrary"
 
 
 def private_attributes(graph_def: v1.GraphDef) -> None:
@@ -348,9 +388,30 @@ def newer_than_all(graph_def: v1.GraphDef) -> None:
 
 
 for _change in (
-    *(unknown_at_the_end, unknown_inside, private_attributes, stale_shapes, missing_input, wrong_port, too_few_inputs),
-    *(circle, two_of_one_name, name_with_a_blank, attribute_without_a_value, negative_shape, newer_than_all),
-    *(too_many_inputs, controls_before_tensors, name_of_a_tensor, op_without_a_name, attribute_of_the_future),
+    *(
+        unknown_at_the_end,
+        unknown_inside,
+        private_attributes,
+        stale_shapes,
+        missing_input,
+        wrong_port,
+        too_few_inputs,
+    ),
+    *(
+        circle,
+        two_of_one_name,
+        name_with_a_blank,
+        attribute_without_a_value,
+        negative_shape,
+        newer_than_all,
+    ),
+    *(
+        too_many_inputs,
+        controls_before_tensors,
+        name_of_a_tensor,
+        op_without_a_name,
+        attribute_of_the_future,
+    ),
 ):
     MADE[_change.__name__] = partial(edited_net, _change)
 
@@ -358,7 +419,9 @@ for _change in (
 # SavedModels
 
 
-def saved_model_v1(folder: Path, *, tags: tuple[str, ...] = ("serve",), key: str = "serving_default") -> None:
+def saved_model_v1(
+    folder: Path, *, tags: tuple[str, ...] = ("serve",), key: str = "serving_default"
+) -> None:
     """A SavedModel of TensorFlow 1; of several tags a MetaGraph for each."""
     builder = v1.saved_model.Builder(str(folder / "model"))
     for number, tag in enumerate(tags):
@@ -415,7 +478,10 @@ def keras_model(layers: Callable[[], list[Any]], shape: tuple[int, ...], folder:
 
 _KERAS: dict[str, tuple[Callable[[], list[Any]], tuple[int, ...]]] = {
     "dense": (lambda: [tf.keras.layers.Dense(3), tf.keras.layers.BatchNormalization()], (4,)),
-    "convolution": (lambda: [tf.keras.layers.Conv2D(2, 3), tf.keras.layers.GlobalAveragePooling2D()], (6, 6, 1)),
+    "convolution": (
+        lambda: [tf.keras.layers.Conv2D(2, 3), tf.keras.layers.GlobalAveragePooling2D()],
+        (6, 6, 1),
+    ),
     "recurrent": (lambda: [tf.keras.layers.LSTM(3)], (5, 2)),
 }
 for _name, (_layers, _shape) in _KERAS.items():

@@ -1,7 +1,8 @@
-"""The sweep: every verb on every file, each file in a process with limits; what came of it is recorded.
+"""The sweep: every verb on every file, each file in a process with limits; what came of it is
+recorded.
 
-    python -m tests.real_files.sweep FOLDER            prints what is worse than recorded, and the table
-    python -m tests.real_files.sweep FOLDER --record   writes what came of it to outcomes.tsv
+    python -m tests.real_files.sweep FOLDER            prints what is worse than recorded, and the
+    table python -m tests.real_files.sweep FOLDER --record   writes what came of it to outcomes.tsv
 
 Without FOLDER small files are made to the kinds that people have.
 """
@@ -28,7 +29,9 @@ _LETTERS = "drwex"
 def files_in(folder: Path) -> list[Path]:
     """The graphs in a folder: SavedModels, and files that hold graphs."""
     models = {file.parent for file in folder.rglob("saved_model.pb*")}
-    alone = (file for file in folder.rglob("*") if file.suffix in SUFFIXES and file.parent not in models)
+    alone = (
+        file for file in folder.rglob("*") if file.suffix in SUFFIXES and file.parent not in models
+    )
     return sorted([*models, *(file for file in alone if "variables" not in file.parts)])
 
 
@@ -47,12 +50,22 @@ def sweep(paths: Sequence[Path]) -> Iterator[tuple[Path, dict[str, Tried]]]:
     results = run_apart(try_job, jobs, SECONDS)
     for path in paths:
         tried = {verb: next(results) for verb in VERBS}
-        yield path, {verb: Tried(Outcome.DIED, t.how) if isinstance(t, Ended) else t for verb, t in tried.items()}
+        yield (
+            path,
+            {
+                verb: Tried(Outcome.DIED, t.how) if isinstance(t, Ended) else t
+                for verb, t in tried.items()
+            },
+        )
 
 
 def recorded() -> dict[str, dict[str, Outcome]]:
     """What came of each verb on each file when it was recorded."""
-    rows = [line.split("\t") for line in RECORD.read_text(encoding="utf-8").splitlines() if line[0] != "#"]
+    rows = [
+        line.split("\t")
+        for line in RECORD.read_text(encoding="utf-8").splitlines()
+        if line[0] != "#"
+    ]
     return {
         name: {verb: Outcome(_LETTERS.index(c)) for verb, c in zip(VERBS, letters, strict=True)}
         for name, letters in rows
@@ -60,7 +73,9 @@ def recorded() -> dict[str, dict[str, Outcome]]:
 
 
 def worse(name: str, tried: Mapping[str, Tried], before: Mapping[str, Outcome]) -> list[str]:
-    """Sentences on the verbs that came out worse than recorded; of a new file on what is no refusal."""
+    """Sentences on the verbs that came out worse than recorded; of a new file on what is no
+    refusal.
+    """
     limit = {verb: before.get(verb, Outcome.REFUSED) for verb in VERBS}
     return [
         f"{name}: {verb} is {t.outcome.name}, was {limit[verb].name}: {t.says}"
@@ -75,7 +90,11 @@ def main(arguments: Sequence[str]) -> None:
     with tempfile.TemporaryDirectory() as scratch:
         root = places[0] if places else Path(scratch)
         paths = files_in(root) if places else make_files(root)
-        rows, counts, before = dict[str, str](), {verb: Counter[Outcome]() for verb in VERBS}, recorded()
+        rows, counts, before = (
+            dict[str, str](),
+            {verb: Counter[Outcome]() for verb in VERBS},
+            recorded(),
+        )
         for path, tried in sweep(paths):
             name = path.relative_to(root).as_posix()
             rows[name] = "".join(_LETTERS[t.outcome] for t in tried.values())
@@ -84,14 +103,27 @@ def main(arguments: Sequence[str]) -> None:
             for line in worse(name, tried, before.get(name, {})):
                 sys.stdout.write(line.replace("\n", " ") + "\n")
                 sys.stdout.flush()
-    sys.stdout.write("| verb | " + " | ".join(each.name.lower() for each in Outcome) + " |\n|---|" + "---:|" * 5 + "\n")
+    sys.stdout.write(
+        "| verb | "
+        + " | ".join(each.name.lower() for each in Outcome)
+        + " |\n|---|"
+        + "---:|" * 5
+        + "\n"
+    )
     for verb, count in counts.items():
         sys.stdout.write(f"| {verb} | " + " | ".join(str(count[each]) for each in Outcome) + " |\n")
     if "--record" in arguments:
-        letters = {name: "".join(_LETTERS[o] for o in by.values()) for name, by in before.items()} | rows
-        meaning = ", ".join(f"{letter} {each.name.lower()}" for letter, each in zip(_LETTERS, Outcome, strict=True))
+        letters = {
+            name: "".join(_LETTERS[o] for o in by.values()) for name, by in before.items()
+        } | rows
+        meaning = ", ".join(
+            f"{letter} {each.name.lower()}" for letter, each in zip(_LETTERS, Outcome, strict=True)
+        )
         head = f"# What came of {', '.join(VERBS)}: {meaning}.\n"
-        RECORD.write_text(head + "".join(f"{name}\t{letters[name]}\n" for name in sorted(letters)), encoding="utf-8")
+        RECORD.write_text(
+            head + "".join(f"{name}\t{letters[name]}\n" for name in sorted(letters)),
+            encoding="utf-8",
+        )
 
 
 if __name__ == "__main__":

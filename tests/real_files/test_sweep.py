@@ -1,4 +1,6 @@
-"""No verb on a file of the kinds that people have comes out worse than it did when that was recorded."""
+"""No verb on a file of the kinds that people have comes out worse than it did when that was
+recorded.
+"""
 
 from __future__ import annotations
 
@@ -33,12 +35,19 @@ def test_a_file_of_each_kind_comes_out_as_recorded(kind: str, tmp_path: Path) ->
 
 
 def test_no_recorded_outcome_is_wrong_or_an_error() -> None:
-    bad = [(name, verb) for name, by in recorded().items() for verb in VERBS if by[verb] > Outcome.REFUSED]
+    bad = [
+        (name, verb)
+        for name, by in recorded().items()
+        for verb in VERBS
+        if by[verb] > Outcome.REFUSED
+    ]
     assert bad == []
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not FILES.is_dir(), reason="the files of public projects are not there: set TFGRAPHWIDGET_FILES")
+@pytest.mark.skipif(
+    not FILES.is_dir(), reason="the files of public projects are not there: set TFGRAPHWIDGET_FILES"
+)
 def test_files_of_public_projects_come_out_as_recorded() -> None:
     before, lines = recorded(), []
     for path, tried in sweep(files_in(FILES)):

@@ -56,12 +56,18 @@ class Wrong(Exception):
 def ends(editor: GraphEditor) -> list[str]:
     """What the graph is for: the outputs of its signatures, else what nothing reads."""
     index = editor._core.index
-    tensors = {tensor for signature in tuple(editor.signatures.values()) for _, tensor in signature.outputs}
+    tensors = {
+        tensor for signature in tuple(editor.signatures.values()) for _, tensor in signature.outputs
+    }
     here = sorted(tensor for tensor in tensors if tensor.partition(":")[0] in index.ids)
     if here:  # else the function that computes them is open
         return here
     unread = [op for op in range(len(index)) if not index.consumer_lists[op] and index.dtypes(op)]
-    return [f"{index.names[op]}:0" for op in unread if index.dtypes(op)[0].removesuffix("_ref") in _FLOATS][:20]
+    return [
+        f"{index.names[op]}:0"
+        for op in unread
+        if index.dtypes(op)[0].removesuffix("_ref") in _FLOATS
+    ][:20]
 
 
 def middle(editor: GraphEditor) -> tuple[str, str]:
@@ -75,22 +81,31 @@ def middle(editor: GraphEditor) -> tuple[str, str]:
         source, port = int(index.inputs.values[slot]), int(index.ports[slot])
         if port < len(index.dtypes(source)) and index.dtypes(source)[port] in _FLOATS:
             return f"{index.names[source]}:{port}", f"{index.names[op]}:0"
-    raise GraphEditError("The graph has no op that computes numbers from numbers; choose another one.")
+    raise GraphEditError(
+        "The graph has no op that computes numbers from numbers; choose another one."
+    )
 
 
 def inputs_of(node: Any) -> list[str]:
     """The inputs of a NodeDef; control inputs have no order, so they come sorted."""
-    return [text for text in node.input if text[:1] != "^"] + sorted(text for text in node.input if text[:1] == "^")
+    return [text for text in node.input if text[:1] != "^"] + sorted(
+        text for text in node.input if text[:1] == "^"
+    )
 
 
 def same(editor: GraphEditor, other: GraphEditor) -> None:
     """Raise Wrong unless two graphs have the same ops with the same inputs."""
     mine, theirs = (
-        {node.name: (node.op, inputs_of(node)) for node in each._core.index.nodes} for each in (editor, other)
+        {node.name: (node.op, inputs_of(node)) for node in each._core.index.nodes}
+        for each in (editor, other)
     )
     if mine != theirs:
-        names = sorted(name for name in mine.keys() | theirs.keys() if mine.get(name) != theirs.get(name))
-        raise Wrong(f"{len(names)} ops differ, as {names[0]}: {mine.get(names[0])}, {theirs.get(names[0])}")
+        names = sorted(
+            name for name in mine.keys() | theirs.keys() if mine.get(name) != theirs.get(name)
+        )
+        raise Wrong(
+            f"{len(names)} ops differ, as {names[0]}: {mine.get(names[0])}, {theirs.get(names[0])}"
+        )
 
 
 Contents = tuple[str, list[str], dict[str, str]]
@@ -98,15 +113,23 @@ Contents = tuple[str, list[str], dict[str, str]]
 
 
 def contents(editor: GraphEditor) -> dict[str, Contents]:
-    """What each op is, by its name, but for what importing leaves out: private attributes, the order of controls."""
+    """What each op is, by its name, but for what importing leaves out: private attributes, the
+    order of controls.
+    """
     return {
-        node.name: (node.op, inputs_of(node), {key: str(node.attr[key]) for key in node.attr if key[:1] != "_"})
+        node.name: (
+            node.op,
+            inputs_of(node),
+            {key: str(node.attr[key]) for key in node.attr if key[:1] != "_"},
+        )
         for node in editor._core.index.nodes
     }
 
 
 def is_kept(before: Contents, after: Contents) -> bool:
-    """Whether an op is what it was; importing adds the defaults of attributes that came after the file was written."""
+    """Whether an op is what it was; importing adds the defaults of attributes that came after the
+    file was written.
+    """
     return before[:2] == after[:2] and before[2].items() <= after[2].items()
 
 
@@ -115,10 +138,15 @@ def clone(editor: GraphEditor, to: Path) -> None:
     first, last = middle(editor)
     editor.clone([first], [last], into="cloned")
     after = contents(editor)
-    changed = next((name for name, op in before.items() if name not in after or not is_kept(op, after[name])), None)
+    changed = next(
+        (name for name, op in before.items() if name not in after or not is_kept(op, after[name])),
+        None,
+    )
     if changed is not None:
         raise Wrong(f"{changed!r} of the original has changed")
-    if len(editor.view.breadcrumb) == 1 and not any(name.startswith("cloned") for name in after):  # else it is a module
+    if len(editor.view.breadcrumb) == 1 and not any(
+        name.startswith("cloned") for name in after
+    ):  # else it is a module
         raise Wrong("no op was copied")
 
 
@@ -133,7 +161,11 @@ def undo(editor: GraphEditor, to: Path) -> None:
 def passes(editor: GraphEditor, to: Path) -> None:
     """Passes that have nothing to do say so."""
     names = {tensor.split(":")[0] for tensor in ends(editor)} & set(editor._core.index.names)
-    for each in (editor.passes.remove_identities, editor.passes.merge_duplicates, editor.passes.fold_constants):
+    for each in (
+        editor.passes.remove_identities,
+        editor.passes.merge_duplicates,
+        editor.passes.fold_constants,
+    ):
         with contextlib.suppress(GraphEditError):
             each()
     if not names <= set(editor._core.index.names):
@@ -144,7 +176,11 @@ def saved(name: str, **options: Any) -> Callable[[GraphEditor, Path], None]:
     """Save under that name, and open what was written."""
 
     def save(editor: GraphEditor, to: Path) -> None:
-        outputs = {"outputs": ends(editor)} if options.get("frozen") and not tuple(editor.signatures.values()) else {}
+        outputs = (
+            {"outputs": ends(editor)}
+            if options.get("frozen") and not tuple(editor.signatures.values())
+            else {}
+        )
         editor.save(f"{to}/{name}", **outputs, **options)
         again = tgw.edit(f"{to}/{name}")
         if not options:
@@ -190,7 +226,11 @@ def opened(path: Path) -> GraphEditor:
 def try_job(job: Job) -> Tried:
     """Open the file, and call the verb."""
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-    with warnings.catch_warnings(), tempfile.TemporaryDirectory() as folder, Path(os.devnull).open("w") as nowhere:
+    with (
+        warnings.catch_warnings(),
+        tempfile.TemporaryDirectory() as folder,
+        Path(os.devnull).open("w") as nowhere,
+    ):
         warnings.simplefilter("ignore")
         try:
             with contextlib.redirect_stderr(nowhere), contextlib.redirect_stdout(nowhere):

@@ -1,4 +1,6 @@
-"""What a graph costs for a batch is what TensorFlow's profiler counts in the same graph made for that batch."""
+"""What a graph costs for a batch is what TensorFlow's profiler counts in the same graph made for
+that batch.
+"""
 
 from __future__ import annotations
 
@@ -63,8 +65,23 @@ LAYERS: dict[str, Build] = {
 NETWORKS: dict[str, Build] = {
     name: getattr(networks, name)
     for name in (
-        *("unet", "vision_transformer", "mixer", "autoencoder", "wavenet", "translator", "convolutional_lstm"),
-        *("language_model", "recommender", "siamese", "squeeze_and_excite", "generator", "graph_convolution"),
+        *(
+            "unet",
+            "vision_transformer",
+            "mixer",
+            "autoencoder",
+            "wavenet",
+            "translator",
+            "convolutional_lstm",
+        ),
+        *(
+            "language_model",
+            "recommender",
+            "siamese",
+            "squeeze_and_excite",
+            "generator",
+            "graph_convolution",
+        ),
     )
 } | {name: application(name, size) for name, size in APPLICATIONS.items()}
 
@@ -72,7 +89,10 @@ NETWORKS: dict[str, Build] = {
 def graph_of(model: Any, arguments: Any, batch: int | None) -> tf.Graph:
     """The graph of a model's call; its examples are batches of that size."""
     leaves = tf.nest.flatten(arguments)
-    specs = [tf.TensorSpec((batch, *np.shape(leaf)[1:]), tf.as_dtype(np.asarray(leaf).dtype)) for leaf in leaves]
+    specs = [
+        tf.TensorSpec((batch, *np.shape(leaf)[1:]), tf.as_dtype(np.asarray(leaf).dtype))
+        for leaf in leaves
+    ]
 
     def call(*given: Any) -> Any:
         return model(*tf.nest.pack_sequence_as(arguments, given), training=False)
@@ -86,7 +106,9 @@ def counted_by_tensorflow(graph: tf.Graph) -> dict[str, float]:
     for op in graph.get_operations():
         if op.type in COUNTED:
             try:
-                counts[op.name] = float(ops.get_stats_for_node_def(graph, op.node_def, "flops").value or 0)
+                counts[op.name] = float(
+                    ops.get_stats_for_node_def(graph, op.node_def, "flops").value or 0
+                )
             except ValueError:  # "Incomplete shape"
                 continue
     return counts
@@ -101,7 +123,9 @@ def check(build: Build, batches: tuple[int, ...]) -> int:
     for batch in batches:
         table = editor.table(batch=batch).set_index("name")
         expected = counted_by_tensorflow(graph_of(model, arguments, batch))
-        both = [name for name in expected if name in table.index and table.loc[name, "type"] in COUNTED]
+        both = [
+            name for name in expected if name in table.index and table.loc[name, "type"] in COUNTED
+        ]
         wrong = {
             name: (table.loc[name, "flops"], expected[name])
             for name in both

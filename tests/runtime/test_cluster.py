@@ -1,4 +1,6 @@
-"""Sync over gRPC: two real servers in processes of their own, and what is said when one of them is gone."""
+"""Sync over gRPC: two real servers in processes of their own, and what is said when one of them is
+gone.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,9 @@ STARTING = 180.0  # seconds for TensorFlow to be imported twice on a busy machin
 
 @dataclass
 class Cluster:
-    """Two servers; sessions are opened on the first, and end by themselves when it does not answer."""
+    """Two servers; sessions are opened on the first, and end by themselves when it does not
+    answer.
+    """
 
     processes: list[subprocess.Popen]  # which stand in for the servers, see tests/browser/warm.py
     servers: list[int]  # ids of their processes
@@ -44,8 +48,12 @@ class Cluster:
         return f"grpc://{self.addresses[0]}"
 
     def session(self, graph: tf.Graph) -> v1.Session:
-        """A session whose end cannot hang: `close` on servers that are gone waits for ever without this timeout."""
-        return v1.Session(self.target, graph=graph, config=v1.ConfigProto(operation_timeout_in_ms=5_000))
+        """A session whose end cannot hang: `close` on servers that are gone waits for ever without
+        this timeout.
+        """
+        return v1.Session(
+            self.target, graph=graph, config=v1.ConfigProto(operation_timeout_in_ms=5_000)
+        )
 
     def kill(self, task: int) -> None:
         self.processes[task].kill()
@@ -68,7 +76,9 @@ def started(python: list[str], addresses: list[str], task: int) -> subprocess.Po
 
 
 def ready(process: subprocess.Popen, deadline: float) -> int:
-    """The id of a server that is ready in time; 0 for one that ended, as another program has its port meanwhile."""
+    """The id of a server that is ready in time; 0 for one that ended, as another program has its
+    port meanwhile.
+    """
     wait = max(0.0, deadline - time.monotonic())
     is_answer = select.select([process.stdout], [], [], wait)[0]
     return int(process.stdout.readline() or 0) if is_answer else 0
@@ -132,7 +142,9 @@ def two_places(*, resource: bool) -> tuple[tf.Graph, tf.Variable, tf.Variable, t
     return graph, a, b, init
 
 
-def sync_on(graph: tf.Graph, session: v1.Session, a: tf.Variable, b: tf.Variable, patience: float = 60) -> Sync:
+def sync_on(
+    graph: tf.Graph, session: v1.Session, a: tf.Variable, b: tf.Variable, patience: float = 60
+) -> Sync:
     model = Model(graph, session)
     return Sync(((variable_definition(a), variable_definition(b)),), model, model, "copy", patience)
 
@@ -162,7 +174,11 @@ def test_the_copy_on_another_server_is_synced_over_grpc(cluster: Cluster, resour
         fill(a, [8.0, 9.0], session)
         session.run(sync.op())
         assert read([b], session)[0].tolist() == [8.0, 9.0]
-        writes = [op for op in graph.get_operations() if op.name.startswith("copy/sync") and "Assign" in op.type]
+        writes = [
+            op
+            for op in graph.get_operations()
+            if op.name.startswith("copy/sync") and "Assign" in op.type
+        ]
         assert {op.device for op in writes} == {TASKS[1]}
 
 
@@ -174,13 +190,19 @@ def test_values_come_over_grpc_into_a_session_of_this_process(cluster: Cluster) 
     with cluster.session(there) as remote, v1.Session(graph=here) as local:
         remote.run(init)
         local.run(b.initializer)
-        Sync(((variable_definition(a), variable_definition(b)),), Model(there, remote), Model(here, local)).sync(0.5)
+        Sync(
+            ((variable_definition(a), variable_definition(b)),),
+            Model(there, remote),
+            Model(here, local),
+        ).sync(0.5)
         assert np.array_equal(read([b], local)[0], [0.5, 1.0])
 
 
 @pytest.mark.parametrize("has_synced", [False, True])
 @pytest.mark.sample(1)
-def test_the_death_of_the_server_that_the_session_is_on_is_no_hang(cluster: Cluster, has_synced: bool) -> None:
+def test_the_death_of_the_server_that_the_session_is_on_is_no_hang(
+    cluster: Cluster, has_synced: bool
+) -> None:
     graph, a, b, init = two_places(resource=True)
     session = cluster.session(graph)
     session.run(init)
@@ -257,7 +279,8 @@ def test_the_example_of_the_page_runs_and_a_server_that_dies_leaves_all_as_it_wa
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (block,) = re.findall(
-        r"```py\n([^`]*grpc://[^`]*)```", (ROOT / "docs" / "how-to" / "clusters.md").read_text(encoding="utf-8")
+        r"```py\n([^`]*grpc://[^`]*)```",
+        (ROOT / "docs" / "how-to" / "clusters.md").read_text(encoding="utf-8"),
     )
     graph = tf.Graph()
     with graph.as_default(), tf.device(TASKS[0]):
@@ -267,7 +290,9 @@ def test_the_example_of_the_page_runs_and_a_server_that_dies_leaves_all_as_it_wa
         init = v1.global_variables_initializer()
     names = {"tf": tf, "tgw": tgw, "graph": graph, "init": init, "feed": {"x:0": [1.0, 1.0]}}
     code = block.replace("grpc://10.0.0.1:2222", cluster.target).replace("60_000", "5_000")
-    assert "operation_timeout_in_ms" in code  # else the end of the session would hang, in whatever test comes then
+    assert (
+        "operation_timeout_in_ms" in code
+    )  # else the end of the session would hang, in whatever test comes then
     with pytest.warns(UserWarning, match="leaves out on which machine"):
         exec(code, names)
     editor, session, copy = (names[name] for name in ("editor", "session", "copy"))
@@ -302,11 +327,17 @@ def test_devices_of_servers_are_known_and_others_refused(cluster: Cluster) -> No
         for ask in (partial(editor.preview, editor.clone), editor.clone):
             with pytest.raises(SessionRefused, match="would stand on '/job:worker/task:7'"):
                 ask(outputs=["y"], into="nowhere", device="/job:worker/task:7")
-        for k, device in enumerate(("/job:worker/task:0/device:CPU:0", "/job:worker/task:1", "/task:1")):
+        for k, device in enumerate(
+            ("/job:worker/task:0/device:CPU:0", "/job:worker/task:1", "/task:1")
+        ):
             editor.clone(outputs=["y"], into=f"here_{k}", device=device)
             assert session.run(f"here_{k}/y:0").tolist() == [1.0, 4.0]
         with pytest.raises(SessionRefused, match="could run nothing any more"):
-            editor.call("y:0", lambda y: tf.raw_ops.Cholesky(input=tf.cast([[y[0]]], tf.float16)), into="lacking")
+            editor.call(
+                "y:0",
+                lambda y: tf.raw_ops.Cholesky(input=tf.cast([[y[0]]], tf.float16)),
+                into="lacking",
+            )
         assert session.run("y:0").tolist() == [1.0, 4.0]
 
 

@@ -1,4 +1,6 @@
-"""Copies of ops that TensorFlow has accepted are imported without a sandbox; what may be refused is tried in one."""
+"""Copies of ops that TensorFlow has accepted are imported without a sandbox; what may be refused is
+tried in one.
+"""
 
 from __future__ import annotations
 
@@ -32,25 +34,33 @@ def tried(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 
 def everything() -> tf.Graph:
-    """A net with both kinds of variables, a v1 conditional, a v1 loop, functions with and without state, a summary."""
+    """A net with both kinds of variables, a v1 conditional, a v1 loop, functions with and without
+    state, a summary.
+    """
     graph = tf.Graph()
     v1.disable_control_flow_v2()
     with graph.as_default():
         x = v1.placeholder(tf.float32, [None, 3], name="x")
         h = x
         for kind, is_resource in (("ref", False), ("resource", True)):
-            w = v1.get_variable(kind, [3, 3], initializer=v1.ones_initializer(), use_resource=is_resource)
+            w = v1.get_variable(
+                kind, [3, 3], initializer=v1.ones_initializer(), use_resource=is_resource
+            )
             h = tf.matmul(h, w, name=f"by_{kind}")
         tf.identity(h, name="y")
         v1.summary.scalar("summary", tf.reduce_mean(h))
         tf.identity(v1.cond(tf.reduce_sum(h) > 0, lambda: h + 1, lambda: h - 1), name="chosen")
-        tf.identity(tf.while_loop(lambda k: tf.reduce_sum(k) < 9, lambda k: k + 1, [h]), name="looped")
+        tf.identity(
+            tf.while_loop(lambda k: tf.reduce_sum(k) < 9, lambda k: k + 1, [h]), name="looped"
+        )
         v1.placeholder_with_default(tf.ones([2, 3]), [None, 3], name="other")
         plain = tf.function(lambda value: value * 2)
 
         @tf.function
         def stateful(value: tf.Tensor) -> tf.Tensor:
-            table = tf.raw_ops.HashTableV2(key_dtype=tf.int64, value_dtype=tf.float32, shared_name="kept")
+            table = tf.raw_ops.HashTableV2(
+                key_dtype=tf.int64, value_dtype=tf.float32, shared_name="kept"
+            )
             return value + tf.cast(tf.raw_ops.LookupTableSizeV2(table_handle=table), tf.float32)
 
         tf.identity(plain(h), name="called")
@@ -79,18 +89,24 @@ AT_ONCE: dict[str, Callable[[GraphEditor], Any]] = {
 }
 TRIED: dict[str, Callable[[GraphEditor], Any]] = {
     "placeholders": lambda editor: editor.clone("x:0", "y:0", into="copy", placeholders=True),
-    "another input": lambda editor: editor.clone("x:0", "y:0", into="copy", replace={"x:0": "other:0"}),
+    "another input": lambda editor: editor.clone(
+        "x:0", "y:0", into="copy", replace={"x:0": "other:0"}
+    ),
     "new seeds": lambda editor: editor.clone("x:0", "y:0", into="copy", reseed=True),
     "a v1 loop": lambda editor: editor.clone("x:0", "looped:0", into="copy"),
     "a function with state": lambda editor: editor.clone("x:0", "counted:0", into="copy"),
-    "another graph": lambda editor: editor.clone("x:0", "y:0", into="copy", graph=tf.Graph(), init="none"),
+    "another graph": lambda editor: editor.clone(
+        "x:0", "y:0", into="copy", graph=tf.Graph(), init="none"
+    ),
     "behind an edit in place": bypassed,
     "a graph that is added": lambda editor: editor.add(build_line(), into="copy"),
 }
 
 
 @pytest.mark.parametrize("call", [*AT_ONCE, *TRIED])
-def test_a_sandbox_is_left_out_for_copies_of_what_is_there_and_for_nothing_else(tried: list[int], call: str) -> None:
+def test_a_sandbox_is_left_out_for_copies_of_what_is_there_and_for_nothing_else(
+    tried: list[int], call: str
+) -> None:
     graph = everything()
     with initialised(graph) as session:
         editor = tgw.edit(graph, session=session)
@@ -98,9 +114,12 @@ def test_a_sandbox_is_left_out_for_copies_of_what_is_there_and_for_nothing_else(
         assert bool(tried) is (call in TRIED), tried
         if call in AT_ONCE:
             *_, output = (made[-1] if isinstance(made, list) else made).ops
-            values = session.run([f"{output}:0", f"{original(output)}:0"], {"x:0": [[1.0, 2.0, 3.0]]})
+            values = session.run(
+                [f"{output}:0", f"{original(output)}:0"], {"x:0": [[1.0, 2.0, 3.0]]}
+            )
             copied, given = (
-                v1.Summary.FromString(v).value[0].simple_value if call == "a summary" else v for v in values
+                v1.Summary.FromString(v).value[0].simple_value if call == "a summary" else v
+                for v in values
             )
             assert np.array_equal(copied, given)
 
@@ -120,7 +139,9 @@ def test_an_op_with_shapes_that_an_import_holds_against_its_own_is_tried(tried: 
 
 
 def test_what_tensorflow_refuses_without_a_sandbox_changes_nothing(tried: list[int]) -> None:
-    """A static shape that was set behind the ops that read it is the one fact that no op of the graph shows."""
+    """A static shape that was set behind the ops that read it is the one fact that no op of the
+    graph shows.
+    """
     graph = tf.Graph()
     with graph.as_default():
         x = v1.placeholder(tf.float32, None, name="x")
@@ -132,13 +153,17 @@ def test_what_tensorflow_refuses_without_a_sandbox_changes_nothing(tried: list[i
         x.set_shape([5, 7])
         before, version, seen = state(graph), graph.version, editor._core.index.names
         for _ in range(2):
-            with pytest.raises(tgw.GraphEditError, match=r"TensorFlow refuses the new ops: .* must be equal") as raised:
+            with pytest.raises(
+                tgw.GraphEditError, match=r"TensorFlow refuses the new ops: .* must be equal"
+            ) as raised:
                 editor.clone("x:0", "y:0", into="copy")
             assert "copy/y" in raised.value.ops
         assert (state(graph), graph.version) == (before, version)
         assert graph.new_operations() == []
         assert (editor._core.index.names, editor.history.done, tried) == (seen, (), [])
-        copy = editor.clone([], "z:0", into="copy")  # the name scope is free, and the session goes on
+        copy = editor.clone(
+            [], "z:0", into="copy"
+        )  # the name scope is free, and the session goes on
         assert session.run([copy["z:0"], "z:0"]) == [6.0, 6.0]
         editor.undo()
         assert editor.redo()

@@ -13,7 +13,9 @@ from tests.conftest import v1
 from tfgraphwidget.runtime.measure.flops import COUNTED, flops
 
 import_module("tensorflow.python.profiler.internal.flops_registry")  # fills the registry
-REGISTERED = {name.removesuffix(",flops") for name in ops._stats_registry.list() if name.endswith(",flops")}
+REGISTERED = {
+    name.removesuffix(",flops") for name in ops._stats_registry.list() if name.endswith(",flops")
+}
 
 
 def every_op() -> tf.Graph:
@@ -25,7 +27,17 @@ def every_op() -> tf.Graph:
         for kind in ("Reciprocal", "Square", "Rsqrt", "Log", "Neg"):
             getattr(raw, kind)(x=a)
         for kind in (
-            *("Add", "AddV2", "Sub", "Mul", "RealDiv", "Maximum", "Minimum", "Pow", "SquaredDifference"),
+            *(
+                "Add",
+                "AddV2",
+                "Sub",
+                "Mul",
+                "RealDiv",
+                "Maximum",
+                "Minimum",
+                "Pow",
+                "SquaredDifference",
+            ),
             *("GreaterEqual", "Greater", "LessEqual", "Less", "Equal", "NotEqual"),
         ):
             getattr(raw, kind)(x=a, y=b)
@@ -52,14 +64,33 @@ def every_op() -> tf.Graph:
         strides = [1, 2, 1, 1]
         convolved = raw.Conv2D(input=image, filter=kernel, strides=strides, padding="SAME")
         raw.Conv2DBackpropInput(
-            input_sizes=[2, 8, 9, 3], filter=kernel, out_backprop=convolved, strides=strides, padding="SAME"
+            input_sizes=[2, 8, 9, 3],
+            filter=kernel,
+            out_backprop=convolved,
+            strides=strides,
+            padding="SAME",
         )
         raw.Conv2DBackpropFilter(
-            input=image, filter_sizes=[3, 2, 3, 5], out_backprop=convolved, strides=strides, padding="SAME"
+            input=image,
+            filter_sizes=[3, 2, 3, 5],
+            out_backprop=convolved,
+            strides=strides,
+            padding="SAME",
         )
         raw.DepthwiseConv2dNative(input=image, filter=kernel, strides=[1, 2, 2, 1], padding="VALID")
-        raw.Conv3D(input=tf.ones([1, 4, 5, 6, 2]), filter=tf.ones([2, 3, 2, 2, 7]), strides=[1] * 5, padding="SAME")
-        raw.Dilation2D(input=image, filter=tf.ones([3, 2, 3]), strides=strides, rates=[1, 1, 1, 1], padding="SAME")
+        raw.Conv3D(
+            input=tf.ones([1, 4, 5, 6, 2]),
+            filter=tf.ones([2, 3, 2, 2, 7]),
+            strides=[1] * 5,
+            padding="SAME",
+        )
+        raw.Dilation2D(
+            input=image,
+            filter=tf.ones([3, 2, 3]),
+            strides=strides,
+            rates=[1, 1, 1, 1],
+            padding="SAME",
+        )
         window = {"ksize": [1, 3, 2, 1], "strides": strides, "padding": "SAME"}
         mean, top = raw.AvgPool(value=image, **window), raw.MaxPool(input=image, **window)
         raw.AvgPoolGrad(orig_input_shape=[2, 8, 9, 3], grad=mean, **window)
@@ -74,7 +105,9 @@ def test_each_type_is_counted_as_tensorflow_counts_it() -> None:
     compared = set()
     for op in graph.get_operations():
         if op.type in COUNTED:
-            assert counted[op.name] == ops.get_stats_for_node_def(graph, op.node_def, "flops").value, op.name
+            assert (
+                counted[op.name] == ops.get_stats_for_node_def(graph, op.node_def, "flops").value
+            ), op.name
             compared.add(op.type)
     assert compared == COUNTED == REGISTERED
 

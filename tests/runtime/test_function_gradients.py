@@ -1,4 +1,6 @@
-"""Gradients of modules and clones are those of the function, for loops in loops and all else that TensorFlow makes."""
+"""Gradients of modules and clones are those of the function, for loops in loops and all else that
+TensorFlow makes.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,9 @@ def case(body: Body) -> Body:
 @case
 def loop_in_a_loop(x: Any, w: Any) -> Any:
     def outer(i: Any, a: Any) -> Any:
-        inner = tf.while_loop(lambda j, *_: j < 2, lambda j, b: (j + 1, tf.tanh(b @ w) * 0.5), (0, a))
+        inner = tf.while_loop(
+            lambda j, *_: j < 2, lambda j, b: (j + 1, tf.tanh(b @ w) * 0.5), (0, a)
+        )
         return i + 1, inner[1] + a
 
     return tf.while_loop(lambda i, *_: i < 3, outer, (0, x))[1]
@@ -40,7 +44,9 @@ def loop_in_a_loop(x: Any, w: Any) -> Any:
 
 @case
 def loop_of_a_fixed_count(x: Any, w: Any) -> Any:
-    return tf.while_loop(lambda i, *_: i < 5, lambda i, a: (i + 1, tf.tanh(a @ w)), (0, x), maximum_iterations=3)[1]
+    return tf.while_loop(
+        lambda i, *_: i < 5, lambda i, a: (i + 1, tf.tanh(a @ w)), (0, x), maximum_iterations=3
+    )[1]
 
 
 @case
@@ -84,7 +90,9 @@ def cases_of_a_switch(x: Any, w: Any) -> Any:
 def loop_in_a_switch_in_a_loop(x: Any, w: Any) -> Any:
     def body(i: Any, a: Any) -> Any:
         def loop() -> Any:
-            return tf.while_loop(lambda j, *_: j < 2, lambda j, b: (j + 1, tf.tanh(b @ w)), (0, a))[1]
+            return tf.while_loop(lambda j, *_: j < 2, lambda j, b: (j + 1, tf.tanh(b @ w)), (0, a))[
+                1
+            ]
 
         return i + 1, tf.switch_case(i % 2, [loop, lambda: a * 0.5])
 
@@ -310,11 +318,17 @@ def check_same(function: Any, made: Any, x: Any, pairs: Any) -> None:
 @pytest.mark.parametrize("taken_before", [False, True])
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.sample(10)
-def test_gradients_of_the_module_and_of_a_clone_are_the_function_s(name: str, taken_before: bool) -> None:
+def test_gradients_of_the_module_and_of_a_clone_are_the_function_s(
+    name: str, taken_before: bool
+) -> None:
     w = tf.Variable(W, name="w")
     body = CASES[name]
-    function = tf.function(lambda x: body(x, w), input_signature=[tf.TensorSpec([4, 5, 3], name="x")])
-    if taken_before:  # TensorFlow adds what it needs for them to the function's loops and conditionals
+    function = tf.function(
+        lambda x: body(x, w), input_signature=[tf.TensorSpec([4, 5, 3], name="x")]
+    )
+    if (
+        taken_before
+    ):  # TensorFlow adds what it needs for them to the function's loops and conditionals
         gradients(function, X, [w])
     editor = tgw.edit(function)
     module, copy = editor.to_module(), editor.clone(into="copy")
@@ -358,7 +372,9 @@ MODELS: dict[str, Callable[[], keras.Model]] = {
 }
 
 
-@pytest.mark.parametrize("name", slow_if({"gru_backwards", "masked bidirectional"}.__contains__, MODELS))
+@pytest.mark.parametrize(
+    "name", slow_if({"gru_backwards", "masked bidirectional"}.__contains__, MODELS)
+)
 @pytest.mark.sample(2)
 def test_gradients_of_recurrent_and_attention_models_are_the_model_s(name: str) -> None:
     keras.utils.set_random_seed(0)
@@ -385,7 +401,9 @@ def test_gradients_of_an_edited_loop_in_a_loop_are_those_of_the_loop_written_so(
 
     def nested(x: Any, factor: float) -> Any:
         def outer(i: Any, a: Any) -> Any:
-            return i + 1, tf.while_loop(lambda j, *_: j < 2, lambda j, b: (j + 1, tf.tanh(b @ w) * factor), (0, a))[1]
+            return i + 1, tf.while_loop(
+                lambda j, *_: j < 2, lambda j, b: (j + 1, tf.tanh(b @ w) * factor), (0, a)
+            )[1]
 
         return tf.while_loop(lambda i, *_: i < 2, outer, (0, x))[1]
 
@@ -394,11 +412,17 @@ def test_gradients_of_an_edited_loop_in_a_loop_are_those_of_the_loop_written_so(
     editor = tgw.edit(function)
     for _ in range(2):
         index = editor._core.index
-        (loop,) = [name for name, kind in zip(index.names, index.types, strict=True) if kind.endswith("While")]
+        (loop,) = [
+            name
+            for name, kind in zip(index.names, index.types, strict=True)
+            if kind.endswith("While")
+        ]
         editor.view.enter(loop, "body")
     index = editor._core.index
     (scale,) = editor.ops(type="Mul").ops
-    (factor,) = [index.names[i] for i in index.input_lists[index.ids[scale]] if index.types[i] == "Const"]
+    (factor,) = [
+        index.names[i] for i in index.input_lists[index.ids[scale]] if index.types[i] == "Const"
+    ]
     editor.set_constant(f"{factor}:0", 0.25)
     editor.view.leave(0)
     check_same(lambda x: nested(x, 0.25), editor.to_module(), X, [(w, w)])
@@ -417,32 +441,48 @@ def numeric_gradient(function: Any, x: Any) -> Any:
     return found
 
 
-def test_a_conditional_around_a_loop_whose_gradient_was_taken_is_edited_and_has_its_own_gradient() -> None:
+def test_a_conditional_around_a_loop_whose_gradient_was_taken_is_edited_and_has_its_own_gradient() -> (
+    None
+):
     w = tf.Variable(W.astype(np.float64), name="w")
 
     def compute(x: Any) -> Any:
         def loop() -> Any:
-            return tf.while_loop(lambda i, *_: i < 3, lambda i, a: (i + 1, tf.tanh(a @ w)), (0, x))[1]
+            return tf.while_loop(lambda i, *_: i < 3, lambda i, a: (i + 1, tf.tanh(a @ w)), (0, x))[
+                1
+            ]
 
         return tf.cond(tf.reduce_sum(x) > -1e9, loop, lambda: x)
 
     x = X[0].astype(np.float64)
     inner = tf.function(compute)
-    function = tf.function(lambda x: inner(x) * 1.0, input_signature=[tf.TensorSpec([5, 3], tf.float64, name="x")])
+    function = tf.function(
+        lambda x: inner(x) * 1.0, input_signature=[tf.TensorSpec([5, 3], tf.float64, name="x")]
+    )
     gradients(function, x, [w])
     editor = tgw.edit(function)
-    editor.view.enter(next(name for name in editor._core.index.names if editor.view.called_functions(name)))
     editor.view.enter(
-        next(name for name in editor._core.index.names if editor.view.called_functions(name)), "then_branch"
+        next(name for name in editor._core.index.names if editor.view.called_functions(name))
     )
-    editor.view.enter(next(name for name in editor._core.index.names if editor.view.called_functions(name)), "body")
+    editor.view.enter(
+        next(name for name in editor._core.index.names if editor.view.called_functions(name)),
+        "then_branch",
+    )
+    editor.view.enter(
+        next(name for name in editor._core.index.names if editor.view.called_functions(name)),
+        "body",
+    )
     editor.insert(editor.ops(type="Tanh").ops[0], lambda t: t * 0.5)
     editor.view.leave(0)
     module = editor.to_module()
-    np.testing.assert_allclose(gradients(module, x, [])[0], numeric_gradient(module, x), rtol=1e-6, atol=1e-8)
+    np.testing.assert_allclose(
+        gradients(module, x, [])[0], numeric_gradient(module, x), rtol=1e-6, atol=1e-8
+    )
 
 
-def test_the_gradient_of_a_loop_that_reads_what_is_outside_of_it_alone_is_refused(tmp_path: Path) -> None:
+def test_the_gradient_of_a_loop_that_reads_what_is_outside_of_it_alone_is_refused(
+    tmp_path: Path,
+) -> None:
     def compute(x: Any) -> Any:
         far = tf.sin(x)
         rule = tf.custom_gradient(lambda a: (a * 2.0, lambda upstream: upstream * far))
@@ -450,7 +490,9 @@ def test_the_gradient_of_a_loop_that_reads_what_is_outside_of_it_alone_is_refuse
 
     function = tf.function(compute, input_signature=[tf.TensorSpec([4, 5, 3], name="x")])
     module = tgw.edit(function).to_module()
-    with pytest.raises(NotClonable, match=r"The gradient of 'while/IdentityN' of the function .*tf\.stop_gradient"):
+    with pytest.raises(
+        NotClonable, match=r"The gradient of 'while/IdentityN' of the function .*tf\.stop_gradient"
+    ):
         gradients(module, X, [])
     tf.saved_model.save(module, str(tmp_path))
     loaded = tf.saved_model.load(str(tmp_path))
@@ -464,16 +506,25 @@ def test_the_gradient_of_a_loop_that_reads_what_is_outside_of_it_alone_is_refuse
 def test_a_module_with_a_custom_gradient_is_saved(name: str, tmp_path: Path) -> None:
     w = tf.Variable(W, name="w")
     body = CASES[name]
-    function = tf.function(lambda x: body(x, w), input_signature=[tf.TensorSpec([4, 5, 3], name="x")])
+    function = tf.function(
+        lambda x: body(x, w), input_signature=[tf.TensorSpec([4, 5, 3], name="x")]
+    )
     tf.saved_model.save(tgw.edit(function).to_module(), str(tmp_path))
     loaded = tf.saved_model.load(str(tmp_path))
     np.testing.assert_allclose(loaded.run(X), function(X), rtol=1e-4, atol=1e-5)
-    if name in ("custom_gradient", "custom_gradient_of_a_called_function"):  # TensorFlow loads none in loops
-        np.testing.assert_allclose(gradients(loaded.run, X, [])[0], gradients(function, X, [])[0], rtol=1e-4)
+    if name in (
+        "custom_gradient",
+        "custom_gradient_of_a_called_function",
+    ):  # TensorFlow loads none in loops
+        np.testing.assert_allclose(
+            gradients(loaded.run, X, [])[0], gradients(function, X, [])[0], rtol=1e-4
+        )
 
 
 def test_second_derivatives_are_those_of_the_function() -> None:
-    function = tf.function(lambda x: tf.reduce_sum(tf.tanh(x) ** 3), input_signature=[tf.TensorSpec([3])])
+    function = tf.function(
+        lambda x: tf.reduce_sum(tf.tanh(x) ** 3), input_signature=[tf.TensorSpec([3])]
+    )
     module = tgw.edit(function).to_module()
     x = tf.constant([0.1, 0.5, -0.3])
 
@@ -509,10 +560,14 @@ def test_a_copy_of_a_loop_in_a_loop_in_a_graph_has_the_gradient_of_the_original(
     np.testing.assert_allclose(b[0], a[0], rtol=1e-4)
 
 
-@pytest.mark.parametrize("name", ["loop_in_a_loop", "conditional_in_a_loop", "map_fn_in_map_fn", "call_in_a_loop"])
+@pytest.mark.parametrize(
+    "name", ["loop_in_a_loop", "conditional_in_a_loop", "map_fn_in_map_fn", "call_in_a_loop"]
+)
 def test_a_function_s_loops_in_a_graph_have_its_gradients(name: str) -> None:
     w, body = tf.Variable(W, name="w"), CASES[name]
-    function = tf.function(lambda x: body(x, w), input_signature=[tf.TensorSpec([4, 5, 3], name="x")])
+    function = tf.function(
+        lambda x: body(x, w), input_signature=[tf.TensorSpec([4, 5, 3], name="x")]
+    )
     expected = gradients(function, X, [w])
     graph = tf.Graph()
     with tf.compat.v1.Session(graph=graph) as session:
@@ -528,15 +583,21 @@ def test_a_function_s_loops_in_a_graph_have_its_gradients(name: str) -> None:
 
 
 @pytest.mark.parametrize("jit_compile", [False, True])
-def test_a_custom_gradient_in_a_called_function_stays_when_the_function_is_edited(jit_compile: bool) -> None:
+def test_a_custom_gradient_in_a_called_function_stays_when_the_function_is_edited(
+    jit_compile: bool,
+) -> None:
     w, x = tf.Variable(W), tf.constant(X)
 
     def edited(factor: float, offset: float) -> Callable[[Any], Any]:
-        rule = tf.custom_gradient(lambda a: (tf.nn.relu(a) * factor, lambda upstream: upstream * tf.abs(a)))
+        rule = tf.custom_gradient(
+            lambda a: (tf.nn.relu(a) * factor, lambda upstream: upstream * tf.abs(a))
+        )
         return tf.function(lambda a: rule(a @ w + offset), autograph=False, jit_compile=jit_compile)
 
     inner = edited(1.0, 0.0)
-    outer = tf.function(lambda a: tf.tanh(inner(a)), input_signature=[tf.TensorSpec([4, 5, 3])], autograph=False)
+    outer = tf.function(
+        lambda a: tf.tanh(inner(a)), input_signature=[tf.TensorSpec([4, 5, 3])], autograph=False
+    )
     editor = tgw.edit(outer)
     call = next(name for name in editor._core.index.names if editor.view.called_functions(name))
     editor.view.enter(call)
@@ -547,7 +608,10 @@ def test_a_custom_gradient_in_a_called_function_stays_when_the_function_is_edite
             editor.insert(editor.ops(type="BatchMatMulV2").ops[0], lambda t: t + 1.0)
         editor.view.leave(0)
         expected = edited(2.0, offset)
-        found = [gradients(made, x, [w]) for made in (editor.to_module(), lambda a, then=expected: tf.tanh(then(a)))]
+        found = [
+            gradients(made, x, [w])
+            for made in (editor.to_module(), lambda a, then=expected: tf.tanh(then(a)))
+        ]
         for one, other in zip(*found, strict=True):
             np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-5)
 
@@ -605,16 +669,24 @@ def test_a_custom_gradient_stays_when_its_ops_are_renamed(saved: bool, tmp_path:
 
     module = tf.Module()
     compute = tf.function(
-        lambda x: doubled(tf.identity(x, name="given")), input_signature=[tf.TensorSpec([2], name="x")]
+        lambda x: doubled(tf.identity(x, name="given")),
+        input_signature=[tf.TensorSpec([2], name="x")],
     )
     module.compute = compute
     if saved:
         options = tf.saved_model.SaveOptions(experimental_custom_gradients=True)
         tf.saved_model.save(
-            module, str(tmp_path / "saved"), signatures=compute.get_concrete_function(), options=options
+            module,
+            str(tmp_path / "saved"),
+            signatures=compute.get_concrete_function(),
+            options=options,
         )
     editor = tgw.edit(tmp_path / "saved" if saved else compute)
-    ops = [name for name in editor._core.index.names if name.split("/")[-1] in ("middle", "given", "IdentityN")]
+    ops = [
+        name
+        for name in editor._core.index.names
+        if name.split("/")[-1] in ("middle", "given", "IdentityN")
+    ]
     assert len(ops) == 3
     for k, op in enumerate(ops):
         editor.rename(op, f"other/{k}")
@@ -627,11 +699,17 @@ def test_a_custom_gradient_stays_when_its_ops_are_renamed(saved: bool, tmp_path:
 
 
 def test_a_custom_gradient_in_a_called_function_stays_when_its_op_is_renamed() -> None:
-    rule = tf.custom_gradient(lambda x: (x * x, lambda upstream: 7.0 * upstream * x))  # not that of x * x
+    rule = tf.custom_gradient(
+        lambda x: (x * x, lambda upstream: 7.0 * upstream * x)
+    )  # not that of x * x
     inner = tf.function(lambda x: rule(tf.identity(x)), autograph=False)
-    outer = tf.function(lambda x: inner(x) + 1.0, input_signature=[tf.TensorSpec([2])], autograph=False)
+    outer = tf.function(
+        lambda x: inner(x) + 1.0, input_signature=[tf.TensorSpec([2])], autograph=False
+    )
     editor, x = tgw.edit(outer), tf.constant([1.0, 2.0])
-    editor.view.enter(next(name for name in editor._core.index.names if editor.view.called_functions(name)))
+    editor.view.enter(
+        next(name for name in editor._core.index.names if editor.view.called_functions(name))
+    )
     editor.rename(editor.ops(type="IdentityN").ops[0], "renamed")
     editor.view.leave(0)
     with tf.GradientTape() as tape:

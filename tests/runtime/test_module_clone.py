@@ -14,7 +14,14 @@ import tensorflow as tf
 import tfgraphwidget as tgw
 from tests.conftest import v1
 from tfgraphwidget.editor import GraphEditor
-from tfgraphwidget.errors import GraphEditError, NameTaken, NoPath, NotClonable, SessionRefused, UnknownName
+from tfgraphwidget.errors import (
+    GraphEditError,
+    NameTaken,
+    NoPath,
+    NotClonable,
+    SessionRefused,
+    UnknownName,
+)
 from tfgraphwidget.runtime.functions.module_clone import as_module
 from tfgraphwidget.runtime.functions.module_copy import ModuleCopy
 from tfgraphwidget.sources.functions.state import captured_state
@@ -23,13 +30,24 @@ X = np.random.default_rng(0).normal(size=(5, 3)).astype(np.float32)
 
 
 def clone(
-    editor: GraphEditor, inputs: Sequence[str] = (), outputs: Sequence[str] = (), into: str = "copy", **options: Any
+    editor: GraphEditor,
+    inputs: Sequence[str] = (),
+    outputs: Sequence[str] = (),
+    into: str = "copy",
+    **options: Any,
 ) -> ModuleCopy:
     """A module of the body that one stands in."""
     body = editor._core.view.body
     ends = editor._core.view.names(inputs), editor._core.view.names(outputs)
     told: dict[str, Any] = {"arguments": body.arguments, "returns": body.returns}
-    return as_module(editor._core.index, captured_state(editor._core.source, body), *ends, into, **told, **options)
+    return as_module(
+        editor._core.index,
+        captured_state(editor._core.source, body),
+        *ends,
+        into,
+        **told,
+        **options,
+    )
 
 
 def gradients(function: Callable[[Any], Any], x: Any, variables: Sequence[Any]) -> list[Any]:
@@ -38,7 +56,9 @@ def gradients(function: Callable[[Any], Any], x: Any, variables: Sequence[Any]) 
     return [tf.convert_to_tensor(g).numpy() for g in tape.gradient(loss, variables)]
 
 
-def check_same(original: Callable[[Any], Any], copy: ModuleCopy, x: Any, variables: Sequence[Any]) -> None:
+def check_same(
+    original: Callable[[Any], Any], copy: ModuleCopy, x: Any, variables: Sequence[Any]
+) -> None:
     """The same numbers, and the same gradients on corresponding variables."""
     np.testing.assert_allclose(copy(x), original(x), rtol=1e-5, atol=1e-6)
     expected = gradients(original, x, variables)
@@ -53,7 +73,9 @@ class Net(tf.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        self.w = tf.Variable(np.random.default_rng(1).normal(size=(3, 3)).astype(np.float32), name="net/w")
+        self.w = tf.Variable(
+            np.random.default_rng(1).normal(size=(3, 3)).astype(np.float32), name="net/w"
+        )
         self.b = tf.Variable([1.0, 2.0, 3.0], trainable=False, name="net/b")
         self.calls = tf.Variable(0, trainable=False, name="net/calls")
 
@@ -81,7 +103,11 @@ def test_a_clone_of_a_function_computes_the_same_with_variables_of_its_own(net: 
     module = clone(tgw.edit(net.__call__), into="twin")
     assert isinstance(module, tf.Module)
     assert module.name == "twin"
-    assert {v.name for v in module.variables} == {"twin/net/w:0", "twin/net/b:0", "twin/net/calls:0"}
+    assert {v.name for v in module.variables} == {
+        "twin/net/w:0",
+        "twin/net/b:0",
+        "twin/net/calls:0",
+    }
     assert [v.name for v in module.trainable_variables] == ["twin/net/w:0"]
     assert not {id(v) for v in module.variables} & {id(v) for v in net.variables}
     np.testing.assert_allclose(module(X), net(X), rtol=1e-5)
@@ -96,7 +122,9 @@ def test_training_the_clone_leaves_the_original_bit_equal(net: Net) -> None:
     before = [v.numpy() for v in net.variables]
     optimizer = keras.optimizers.SGD(0.1)
     for _ in range(3):
-        optimizer.apply_gradients(zip(gradients(module, X, [module["net/w"]]), [module["net/w"]], strict=True))
+        optimizer.apply_gradients(
+            zip(gradients(module, X, [module["net/w"]]), [module["net/w"]], strict=True)
+        )
     assert all(np.array_equal(a, b) for a, b in zip(before, net.variables, strict=True))
     assert not np.allclose(module["net/w"], net.w)
     assert module["net/calls"].numpy() == 3
@@ -173,7 +201,9 @@ def test_a_mapping_says_which_variables_are_shared(net: Net) -> None:
 
 def test_a_function_that_a_function_calls_can_be_cloned(net: Net) -> None:
     editor = tgw.edit(net.__call__)
-    editor.view.enter(next(name for name in editor._core.index.names if name.endswith("PartitionedCall")))
+    editor.view.enter(
+        next(name for name in editor._core.index.names if name.endswith("PartitionedCall"))
+    )
     check_same(net.layer, clone(editor), X, [net.w])
 
 
@@ -185,7 +215,9 @@ def test_a_loop_s_body_becomes_one_step() -> None:
         return tf.while_loop(lambda i, _: i < 4, lambda i, v: (i + 1, v * w), [0, x])[1]
 
     editor = tgw.edit(power)
-    editor.view.enter(next(n.name for n in editor._core.index.nodes if n.op.endswith("While")), "body")
+    editor.view.enter(
+        next(n.name for n in editor._core.index.nodes if n.op.endswith("While")), "body"
+    )
     mul = next(n.name for n in editor._core.index.nodes if n.op == "Mul")
     value = next(n for n in editor._core.index.nodes if n.name == mul).input[0]
     step = clone(editor, [value], [mul])
@@ -194,7 +226,9 @@ def test_a_loop_s_body_becomes_one_step() -> None:
 
 
 def test_a_part_between_two_tensors_has_only_its_own_variables() -> None:
-    model = keras.Sequential([keras.Input((3,)), *(keras.layers.Dense(4, "relu", name=f"d{k}") for k in range(3))])
+    model = keras.Sequential(
+        [keras.Input((3,)), *(keras.layers.Dense(4, "relu", name=f"d{k}") for k in range(3))]
+    )
     editor = tgw.edit(model)
     first, second, _ = [name for name in editor._core.index.names if name.endswith("Relu")]
     module = clone(editor, [first], [f"{second}:0"], "middle")
@@ -235,7 +269,11 @@ def test_a_keras_model_with_normalisation_and_dropout_is_cloned_for_inference() 
 
 
 def test_a_keras_model_in_training_keeps_its_own_statistics_and_random_state() -> None:
-    layers = [keras.layers.Dense(6), keras.layers.BatchNormalization(), keras.layers.Dropout(0.5, seed=3)]
+    layers = [
+        keras.layers.Dense(6),
+        keras.layers.BatchNormalization(),
+        keras.layers.Dropout(0.5, seed=3),
+    ]
     model = keras.Sequential([keras.Input((3,)), *layers])
     train = tf.function(lambda x: model(x, training=True))
     train(X)
@@ -255,8 +293,12 @@ def test_recurrent_layers_are_cloned_with_their_loops() -> None:
     check_same(model, clone(tgw.edit(model)), x, [v.value for v in model.trainable_variables])
 
 
-@pytest.mark.parametrize("save", [tf.saved_model.save, lambda model, folder: model.export(folder, verbose=False)])
-def test_a_saved_keras_model_is_cloned_with_the_values_of_its_checkpoint(save: Any, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "save", [tf.saved_model.save, lambda model, folder: model.export(folder, verbose=False)]
+)
+def test_a_saved_keras_model_is_cloned_with_the_values_of_its_checkpoint(
+    save: Any, tmp_path: Path
+) -> None:
     image = keras.Input((3,))
     hidden = keras.layers.BatchNormalization()(keras.layers.Dense(6, "relu", name="dense")(image))
     model = keras.Model(image, keras.layers.Dense(2)(hidden))
@@ -273,14 +315,18 @@ def test_a_saved_keras_model_is_cloned_with_the_values_of_its_checkpoint(save: A
     np.testing.assert_allclose(tf.saved_model.load(str(tmp_path / "again"))(X), model(X), rtol=1e-5)
 
 
-def test_values_changed_in_the_session_of_a_file_are_the_present_ones(net: Net, tmp_path: Path) -> None:
+def test_values_changed_in_the_session_of_a_file_are_the_present_ones(
+    net: Net, tmp_path: Path
+) -> None:
     tf.saved_model.save(net, str(tmp_path), signatures=net.__call__)
     editor = tgw.edit(str(tmp_path))
     first = clone(editor)["net/b"].numpy()
     session = editor.session
     with session.graph.as_default():
         handle = session.graph.get_tensor_by_name("net/b:0")
-        session.run(tf.raw_ops.AssignVariableOp(resource=handle, value=tf.constant([7.0, 7.0, 7.0])))
+        session.run(
+            tf.raw_ops.AssignVariableOp(resource=handle, value=tf.constant([7.0, 7.0, 7.0]))
+        )
     assert first.tolist() == [1.0, 2.0, 3.0]
     assert clone(editor)["net/b"].numpy().tolist() == [7.0] * 3
 
@@ -338,12 +384,16 @@ def test_a_shared_table_is_told_and_is_the_original_s() -> None:
 
 
 @pytest.mark.parametrize("table", [_static, _mutable])
-def test_a_module_that_shares_a_table_is_saved_with_what_it_holds(table: Any, tmp_path: Path) -> None:
+def test_a_module_that_shares_a_table_is_saved_with_what_it_holds(
+    table: Any, tmp_path: Path
+) -> None:
     words = Words(table())
     given = tf.constant(["b", "a", "b"])
     editor = tgw.edit(words.__call__)
     other = tgw.edit(bytes(editor))
-    for k, module in enumerate((editor.to_module(), clone(editor, variables="shared"), other.to_module())):
+    for k, module in enumerate(
+        (editor.to_module(), clone(editor, variables="shared"), other.to_module())
+    ):
         tf.saved_model.save(module, str(tmp_path / f"{k}"))
         np.testing.assert_allclose(tf.saved_model.load(str(tmp_path / f"{k}"))(given), words(given))
 
@@ -385,20 +435,26 @@ def _filled_mutable(dtype: Any, default: Any) -> Any:
 
 @pytest.mark.parametrize("kind", [_filled_static, _filled_mutable])
 @pytest.mark.parametrize("is_saved", [False, True])
-def test_tables_of_several_dtypes_are_each_copied(kind: Any, is_saved: bool, tmp_path: Path) -> None:
+def test_tables_of_several_dtypes_are_each_copied(
+    kind: Any, is_saved: bool, tmp_path: Path
+) -> None:
     tables, given = TwoTables(kind), tf.constant(["b", "a", "c"])
     expected = tables(given).numpy().tolist()
     if is_saved:
         tf.saved_model.save(tables, str(tmp_path), signatures=tables.__call__)
     module = tgw.edit(str(tmp_path) if is_saved else tables.__call__).to_module()
     result = module(given)
-    assert (next(iter(result.values())) if isinstance(result, dict) else result).numpy().tolist() == expected
+    assert (
+        next(iter(result.values())) if isinstance(result, dict) else result
+    ).numpy().tolist() == expected
 
 
 def test_a_table_in_a_called_function_is_found() -> None:
     words = Words(_static())
     editor = tgw.edit(words.__call__)
-    editor.view.enter(next(name for name in editor._core.index.names if name.endswith("PartitionedCall")))
+    editor.view.enter(
+        next(name for name in editor._core.index.names if name.endswith("PartitionedCall"))
+    )
     assert clone(editor)(["b", "a"]).numpy().tolist() == [1, 0]
 
 
@@ -411,7 +467,9 @@ def test_a_function_that_a_live_graph_calls_takes_its_values_from_the_session() 
         initialise = v1.global_variables_initializer()
     with v1.Session(graph=graph) as session:
         editor = tgw.edit(graph, session=session)
-        editor.view.enter(next(name for name in editor._core.index.names if name.endswith("PartitionedCall")))
+        editor.view.enter(
+            next(name for name in editor._core.index.names if name.endswith("PartitionedCall"))
+        )
         with pytest.raises(SessionRefused, match="initialize"):
             clone(editor)
         session.run(initialise)
@@ -440,7 +498,10 @@ def test_a_custom_gradient_follows_the_clone_s_own_variables() -> None:
 
             @tf.custom_gradient
             def odder(x: tf.Tensor) -> tuple[tf.Tensor, Any]:
-                return x * self.w, lambda dy, variables=(): (dy * 3.0, [tf.reduce_sum(dy) * 11.0 for _ in variables])
+                return x * self.w, lambda dy, variables=(): (
+                    dy * 3.0,
+                    [tf.reduce_sum(dy) * 11.0 for _ in variables],
+                )
 
             return odder(odd(outside))
 
@@ -450,7 +511,9 @@ def test_a_custom_gradient_follows_the_clone_s_own_variables() -> None:
     check_same(original, module, x, [original.w])
     module["w"].assign(5.0)
     other = Custom(5.0)
-    np.testing.assert_allclose(gradients(module, x, [module["w"]]), gradients(other, x, [other.w]), rtol=1e-5)
+    np.testing.assert_allclose(
+        gradients(module, x, [module["w"]]), gradients(other, x, [other.w]), rtol=1e-5
+    )
 
 
 def test_a_custom_gradient_in_a_called_function_follows_too() -> None:
@@ -480,12 +543,16 @@ def test_a_custom_gradient_in_a_called_function_follows_too() -> None:
     np.testing.assert_allclose(given[1], gradients(twice, x, [w]), rtol=1e-5)
 
 
-def test_a_saved_model_that_ends_in_a_called_function_is_cloned_whole(net: Net, tmp_path: Path) -> None:
+def test_a_saved_model_that_ends_in_a_called_function_is_cloned_whole(
+    net: Net, tmp_path: Path
+) -> None:
     tf.saved_model.save(net, str(tmp_path), signatures=net.__call__)
     check_same(net, clone(tgw.edit(str(tmp_path))), X, [net.w])
 
 
-def test_the_gradient_of_a_custom_gradient_out_of_reach_is_an_error_and_never_the_original_s() -> None:
+def test_the_gradient_of_a_custom_gradient_out_of_reach_is_an_error_and_never_the_original_s() -> (
+    None
+):
     @tf.function(input_signature=[tf.TensorSpec([])])
     def cut(x: tf.Tensor) -> tf.Tensor:
         far = tf.square(x, name="far")
@@ -499,7 +566,10 @@ def test_the_gradient_of_a_custom_gradient_out_of_reach_is_an_error_and_never_th
     module = clone(tgw.edit(cut), ["exp"])
     assert module(3.0).numpy() == 3.0
     x = tf.Variable(3.0)
-    with pytest.raises(NotClonable, match=r"The gradient of 'copy/IdentityN' is that of .*"), tf.GradientTape():
+    with (
+        pytest.raises(NotClonable, match=r"The gradient of 'copy/IdentityN' is that of .*"),
+        tf.GradientTape(),
+    ):
         module(x)
 
 
@@ -521,7 +591,9 @@ def test_what_hangs_on_another_argument_is_refused_with_the_tensor_to_add() -> N
         return tf.multiply(tf.exp(x, name="exp"), tf.square(scale, name="squared"), name="out")
 
     editor = tgw.edit(scaled)
-    with pytest.raises(NotClonable, match="'squared:0', which hangs on the function's argument 'scale'") as refused:
+    with pytest.raises(
+        NotClonable, match="'squared:0', which hangs on the function's argument 'scale'"
+    ) as refused:
         clone(editor, ["exp"], ["out"])
     assert refused.value.ops == ("squared",)
     assert clone(editor, ["exp", "squared:0"], ["out"])(2.0, 3.0).numpy() == 6.0
@@ -583,7 +655,9 @@ def test_variables_of_one_name_are_found_by_the_variable_itself() -> None:
 
 
 @pytest.mark.parametrize(
-    "options", [{"device": "Const"}, {"device": {"net": "x"}}, {"devices": ["/CPU:0", "x"]}], ids=str
+    "options",
+    [{"device": "Const"}, {"device": {"net": "x"}}, {"devices": ["/CPU:0", "x"]}],
+    ids=str,
 )
 def test_a_device_that_is_none_is_refused_before_anything_is_made(options: dict[str, Any]) -> None:
     weights = tf.Variable([[2.0]], name="weights")
@@ -595,7 +669,9 @@ def test_a_device_that_is_none_is_refused_before_anything_is_made(options: dict[
 
     editor = tgw.edit(network.get_concrete_function(tf.TensorSpec([None, 1], tf.float32, name="x")))
     for call in (editor.clone, partial(editor.preview, editor.clone)):
-        with pytest.raises(GraphEditError, match=r"the device of op '.+', is not written as TensorFlow writes one"):
+        with pytest.raises(
+            GraphEditError, match=r"the device of op '.+', is not written as TensorFlow writes one"
+        ):
             call("x", "net/out", into="copy", **options)
     assert editor.history.done == ()
     assert not editor._core.executor.copies
@@ -606,7 +682,9 @@ def test_a_variable_that_no_device_takes_is_refused_in_a_sentence() -> None:
     editor = tgw.edit(tf.function(lambda x: x * weight).get_concrete_function(tf.TensorSpec([2])))
     tf.config.set_soft_device_placement(False)
     try:
-        with pytest.raises(SessionRefused, match=r"'copy/w' cannot be made on '/gpu:7': .*; give another device"):
+        with pytest.raises(
+            SessionRefused, match=r"'copy/w' cannot be made on '/gpu:7': .*; give another device"
+        ):
             editor.clone("x:0", "Identity:0", into="copy", device="/gpu:7")
     finally:
         tf.config.set_soft_device_placement(True)

@@ -17,12 +17,17 @@ import tfgraphwidget as tgw
 X = np.random.default_rng(0).normal(size=(16, 4)).astype(np.float32)
 Y = np.random.default_rng(1).normal(size=(16, 1)).astype(np.float32)
 
-pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")  # of Keras
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:__array__ implementation:DeprecationWarning"
+)  # of Keras
 
 
 def backbone() -> Any:
     keras.utils.set_random_seed(0)
-    layers = [keras.layers.Dense(3, activation="tanh", name="hidden"), keras.layers.Dense(2, name="last")]
+    layers = [
+        keras.layers.Dense(3, activation="tanh", name="hidden"),
+        keras.layers.Dense(2, name="last"),
+    ]
     return keras.Sequential([keras.Input((4,)), *layers])
 
 
@@ -42,14 +47,18 @@ def of_part() -> Any:
 def of_function() -> Any:
     holder = tf.Module()
     holder.w, holder.b = tf.Variable(tf.ones([4, 2]), name="w"), tf.Variable([1.0, 2.0], name="b")
-    function = tf.function(lambda x: x @ holder.w + holder.b, input_signature=[tf.TensorSpec([None, 4])])
+    function = tf.function(
+        lambda x: x @ holder.w + holder.b, input_signature=[tf.TensorSpec([None, 4])]
+    )
     return tgw.edit(function).to_module()
 
 
 def of_graph() -> Any:
     with tf.Graph().as_default() as graph, tf.compat.v1.Session(graph=graph) as session:
         x = tf.compat.v1.placeholder(tf.float32, [None, 4], name="x")
-        w = tf.compat.v1.get_variable("w", [4, 2], initializer=tf.compat.v1.ones_initializer(), use_resource=True)
+        w = tf.compat.v1.get_variable(
+            "w", [4, 2], initializer=tf.compat.v1.ones_initializer(), use_resource=True
+        )
         tf.matmul(x, w, name="y")
         session.run(tf.compat.v1.global_variables_initializer())
         return tgw.edit(graph, session=session).to_module()
@@ -80,7 +89,9 @@ class Subclassed(keras.Model):
 
 @pytest.mark.parametrize("build", [functional, Subclassed], ids=["functional", "subclassed"])
 @pytest.mark.parametrize("kind", MODULES)
-def test_keras_trains_counts_and_saves_the_variables(kind: str, build: Callable[[Any], Any], tmp_path: Path) -> None:
+def test_keras_trains_counts_and_saves_the_variables(
+    kind: str, build: Callable[[Any], Any], tmp_path: Path
+) -> None:
     make, count = MODULES[kind]
     module = make()
     wanted = np.asarray(module(tf.constant(X)))
@@ -125,7 +136,10 @@ def test_training_gives_the_numbers_of_the_same_model_of_keras() -> None:
     for net in nets:
         net.compile(keras.optimizers.Adam(0.01), "mse")
         net.fit(X, Y, epochs=3, shuffle=False, verbose=0)
-    assert all(np.allclose(a, b, atol=1e-6) for a, b in zip(ours.get_weights(), theirs.get_weights(), strict=True))
+    assert all(
+        np.allclose(a, b, atol=1e-6)
+        for a, b in zip(ours.get_weights(), theirs.get_weights(), strict=True)
+    )
 
 
 def test_a_module_that_is_called_on_a_tensor_of_keras_is_a_layer() -> None:
@@ -148,7 +162,9 @@ def test_a_frozen_layer_does_not_train() -> None:
 
 def test_a_module_that_keras_cannot_see_is_said() -> None:
     net = Subclassed(of_clone())
-    with pytest.warns(UserWarning, match=r"does not see the 4 variables of 'copy'.*use module\.layer\(\)"):
+    with pytest.warns(
+        UserWarning, match=r"does not see the 4 variables of 'copy'.*use module\.layer\(\)"
+    ):
         net(X)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -160,7 +176,9 @@ def test_a_module_that_keras_cannot_see_is_said() -> None:
 def test_several_inputs_are_a_list_or_a_dict(tmp_path: Path) -> None:
     a, b = keras.Input((4,), name="a"), keras.Input((4,), name="b")
     two = keras.Model([a, b], keras.layers.Dense(2)(keras.layers.Subtract()([a, b])))
-    function = tf.function(lambda a, b: two([a, b]), input_signature=[tf.TensorSpec([None, 4], name=n) for n in "ab"])
+    function = tf.function(
+        lambda a, b: two([a, b]), input_signature=[tf.TensorSpec([None, 4], name=n) for n in "ab"]
+    )
     layer = tgw.edit(function).to_module().layer()
     wanted = np.asarray(two([X, 2 * X]))
     assert np.allclose(layer([X, 2 * X]), wanted, atol=1e-6)
@@ -168,16 +186,22 @@ def test_several_inputs_are_a_list_or_a_dict(tmp_path: Path) -> None:
     x, y = keras.Input((4,)), keras.Input((4,))
     net = keras.Model([x, y], layer([x, y]))
     net.save(tmp_path / "net.keras")
-    assert np.allclose(keras.models.load_model(tmp_path / "net.keras")([X, 2 * X]), wanted, atol=1e-6)
+    assert np.allclose(
+        keras.models.load_model(tmp_path / "net.keras")([X, 2 * X]), wanted, atol=1e-6
+    )
 
 
-def test_a_file_whose_layer_does_more_than_compute_is_loaded_when_the_user_says_so(tmp_path: Path) -> None:
+def test_a_file_whose_layer_does_more_than_compute_is_loaded_when_the_user_says_so(
+    tmp_path: Path,
+) -> None:
     (tmp_path / "text").write_text("3")
 
     def read(x: Any) -> Any:
         return x * tf.strings.to_number(tf.io.read_file(str(tmp_path / "text")))
 
-    layer = tgw.edit(tf.function(read, input_signature=[tf.TensorSpec([None, 4])])).to_module().layer()
+    layer = (
+        tgw.edit(tf.function(read, input_signature=[tf.TensorSpec([None, 4])])).to_module().layer()
+    )
     x = keras.Input((4,))
     keras.Model(x, layer(x)).save(tmp_path / "net.keras")
     with pytest.raises(ValueError, match="safe_mode=False"):

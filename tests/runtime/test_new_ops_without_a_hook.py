@@ -1,4 +1,6 @@
-"""A release of TensorFlow may lose `Graph._add_op`: edits of live graphs then compare the ops before and after."""
+"""A release of TensorFlow may lose `Graph._add_op`: edits of live graphs then compare the ops
+before and after.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,10 @@ from tfgraphwidget.tf_internals import graphs
 
 
 def grow(editor: tgw.GraphEditor) -> None:
-    editor.call("net/two/out:0", lambda x: x * v1.get_variable("scale", shape=[], initializer=v1.ones_initializer()))
+    editor.call(
+        "net/two/out:0",
+        lambda x: x * v1.get_variable("scale", shape=[], initializer=v1.ones_initializer()),
+    )
 
 
 def fail_to_grow(editor: tgw.GraphEditor) -> None:
@@ -48,7 +53,9 @@ EDITS: dict[str, Callable[[tgw.GraphEditor], object]] = {
 
 
 def outcome(edit: Callable[[tgw.GraphEditor], object]) -> tuple[object, ...]:
-    """What an edit, its undo and its redo make of a live graph, and the numbers that it then computes."""
+    """What an edit, its undo and its redo make of a live graph, and the numbers that it then
+    computes.
+    """
     graph = build_mlp(resource=True)
     session = initialised(graph)
     with graph.as_default():

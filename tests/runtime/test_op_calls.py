@@ -35,7 +35,11 @@ CALLS: list[tuple[str, list[Any], dict[str, Any]]] = [
     ("MatMul", [FLOATS], {"b": [[1.0], [2.0], [3.0], [4.0]]}),
     ("Pad", [FLOATS], {"paddings": [[0, 0], [1, 1]]}),
     ("ArgMax", [FLOATS], {"dimension": 1}),
-    ("MaxPool", [("float32", (1, 8, 8, 3))], {"ksize": [1, 2, 2, 1], "strides": [1, 2, 2, 1], "padding": "SAME"}),
+    (
+        "MaxPool",
+        [("float32", (1, 8, 8, 3))],
+        {"ksize": [1, 2, 2, 1], "strides": [1, 2, 2, 1], "padding": "SAME"},
+    ),
     ("Relu", [("float32", None)], {}),
     ("Squeeze", [("float32", (1, 4, 1))], {"axis": [0]}),
     ("Neg", [INTEGERS], {}),
@@ -52,19 +56,29 @@ TEXTS = [
 def described(trace: Any) -> tuple[Any, ...]:
     """The ops of a trace, with their static shapes, and its ends."""
     index = trace.index
-    shapes = [[index.shape(op, port) for port in range(len(index.dtypes(op)))] for op in range(len(index))]
-    return {node.name: node for node in index.nodes}, dict(zip(index.names, shapes, strict=True)), trace.outputs
+    shapes = [
+        [index.shape(op, port) for port in range(len(index.dtypes(op)))] for op in range(len(index))
+    ]
+    return (
+        {node.name: node for node in index.nodes},
+        dict(zip(index.names, shapes, strict=True)),
+        trace.outputs,
+    )
 
 
 def is_equal(a: Any, b: Any) -> bool:
     """Whether two traces are one; TensorFlow writes some shapes of placeholders in another way."""
     return described(a)[1:] == described(b)[1:] and all(
-        node == described(b)[0].get(name) for name, node in described(a)[0].items() if node.op != "Placeholder"
+        node == described(b)[0].get(name)
+        for name, node in described(a)[0].items()
+        if node.op != "Placeholder"
     )
 
 
 @pytest.mark.parametrize(("op_type", "specs", "options"), CALLS, ids=lambda value: str(value)[:30])
-def test_an_op_type_makes_what_tensorflow_makes(op_type: str, specs: list[Any], options: dict[str, Any]) -> None:
+def test_an_op_type_makes_what_tensorflow_makes(
+    op_type: str, specs: list[Any], options: dict[str, Any]
+) -> None:
     own = trace_op_type(op_type, specs, options)
     assert own is not None
     assert is_equal(own, trace_function(op_type, specs, options))
@@ -88,7 +102,8 @@ def test_what_cannot_be_called_is_for_tensorflow_to_refuse(specs: list[Any]) -> 
 def test_without_tensorflow_it_is_refused_in_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tf_protos, "is_tensorflow_installed", lambda: False)
     with pytest.raises(
-        GraphEditError, match=r"^Elu cannot be called here: it cannot be called on int32, only on .*\.$"
+        GraphEditError,
+        match=r"^Elu cannot be called here: it cannot be called on int32, only on .*\.$",
     ):
         trace_op_type("Elu", [INTEGERS], {})
 
@@ -100,7 +115,11 @@ def test_a_python_function_is_for_tensorflow_to_call() -> None:
 def test_parameters_of_all_op_types_are_named_as_in_raw_ops() -> None:
     wrong = []
     for op_type in op_types():
-        signature = [name for name in inspect.signature(getattr(tf.raw_ops, op_type)).parameters if name != "name"]
+        signature = [
+            name
+            for name in inspect.signature(getattr(tf.raw_ops, op_type)).parameters
+            if name != "name"
+        ]
         if sorted(argument_names(op_type).values()) != sorted(signature):
             wrong.append(op_type)
     assert wrong == []

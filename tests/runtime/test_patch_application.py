@@ -1,4 +1,6 @@
-"""All or nothing: whatever fails, and wherever, graph, collections, session and editor are as before."""
+"""All or nothing: whatever fails, and wherever, graph, collections, session and editor are as
+before.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,12 @@ from tfgraphwidget.editor.places import LiveGraph
 from tfgraphwidget.editor.transaction import Listeners
 from tfgraphwidget.edits.history import History
 from tfgraphwidget.errors import GraphEditError, NameTaken
-from tfgraphwidget.runtime.live import control_flow_contexts, graph_import, patch_application, static_attributes
+from tfgraphwidget.runtime.live import (
+    control_flow_contexts,
+    graph_import,
+    patch_application,
+    static_attributes,
+)
 from tfgraphwidget.runtime.sandbox import preflight
 from tfgraphwidget.runtime.session import variable_values
 
@@ -49,23 +56,31 @@ BEFORE_THE_GRAPH_CHANGES = {"the proof", "the proof's import", "entering a funct
 
 @pytest.fixture
 def everything() -> Iterator[tuple[tf.Graph, v1.Session]]:
-    """x -> a dense layer, a v1 loop, a queue with its runner, a function that keeps state, a set shape -> y."""
+    """x -> a dense layer, a v1 loop, a queue with its runner, a function that keeps state, a set
+    shape -> y.
+    """
     v1.disable_control_flow_v2()
     graph = tf.Graph()
     with graph.as_default():
         x = v1.placeholder(tf.float32, [None, 2], name="x")
-        w = v1.get_variable("w", [2, 2], initializer=v1.ones_initializer(), regularizer=tf.nn.l2_loss)
+        w = v1.get_variable(
+            "w", [2, 2], initializer=v1.ones_initializer(), regularizer=tf.nn.l2_loss
+        )
         b = v1.get_variable("b", [2], initializer=v1.ones_initializer(), use_resource=False)
         h = tf.matmul(x, w) + b
         h = v1.while_loop(lambda i, _: i < 3, lambda i, v: (i + 1, v * 2), [0, h])[1]
         open_shape = v1.placeholder_with_default(h, None, name="open")
         open_shape.set_shape([None, 2])
         queue = tf.queue.FIFOQueue(4, tf.float32, [2], name="queue")
-        v1.train.add_queue_runner(v1.train.QueueRunner(queue, [queue.enqueue(tf.constant([1.0, 2.0]), name="put")]))
+        v1.train.add_queue_runner(
+            v1.train.QueueRunner(queue, [queue.enqueue(tf.constant([1.0, 2.0]), name="put")])
+        )
 
         @tf.function
         def stateful(value: tf.Tensor) -> tf.Tensor:
-            table = tf.raw_ops.HashTableV2(key_dtype=tf.int64, value_dtype=tf.float32, shared_name="kept")
+            table = tf.raw_ops.HashTableV2(
+                key_dtype=tf.int64, value_dtype=tf.float32, shared_name="kept"
+            )
             size = tf.raw_ops.LookupTableSizeV2(table_handle=table)
             return value + tf.cast(size, tf.float32)
 
@@ -83,10 +98,17 @@ def seen(editor: GraphEditor, session: v1.Session) -> dict[str, Any]:
     names = list(editor._core.index.names)
     shown = set(names)
     return {
-        "collections": {key: list(map(id, graph.get_collection_ref(key))) for key in graph.get_all_collection_keys()},
-        "nested": [len(c._nested_contexts) + len(c._values) for c in graph.get_collection("while_context")],
+        "collections": {
+            key: list(map(id, graph.get_collection_ref(key)))
+            for key in graph.get_all_collection_keys()
+        },
+        "nested": [
+            len(c._nested_contexts) + len(c._values) for c in graph.get_collection("while_context")
+        ],
         "names": names,
-        "members": {key: members for key, members in editor._core.index.collections.items() if members},
+        "members": {
+            key: members for key, members in editor._core.index.collections.items() if members
+        },
         "variables": editor._core.index.variable_defs,
         "values": [value.tolist() for value in read(variables, session)],
         "code": editor.history.lines,
@@ -98,7 +120,9 @@ def seen(editor: GraphEditor, session: v1.Session) -> dict[str, Any]:
 
 @contextmanager
 def failing(owner: Any, name: str, at: int, error: BaseException) -> Iterator[Callable[[], int]]:
-    """The function raises `error` when it is called for the `at`-th time, and works before and after that."""
+    """The function raises `error` when it is called for the `at`-th time, and works before and
+    after that.
+    """
     raw = vars(owner)[name] if isinstance(owner, type) else getattr(owner, name)
     works = raw.__func__ if isinstance(raw, classmethod | staticmethod) else raw
     calls = 0
@@ -116,7 +140,9 @@ def failing(owner: Any, name: str, at: int, error: BaseException) -> Iterator[Ca
         yield lambda: calls
 
 
-@pytest.mark.parametrize("error", [RuntimeError("injected"), KeyboardInterrupt()], ids=["error", "interrupt"])
+@pytest.mark.parametrize(
+    "error", [RuntimeError("injected"), KeyboardInterrupt()], ids=["error", "interrupt"]
+)
 @pytest.mark.parametrize("step", STEPS)
 @pytest.mark.sample(14)
 def test_whatever_fails_all_is_as_before(
@@ -151,7 +177,9 @@ def check_works(session: v1.Session, *copies: Any) -> None:
     with graph.as_default():
         gradient = tf.gradients(copies[0]["h:0"], copies[0].variables[0])
     session.run(puts)
-    feed = {copy["x:0"] if "x" in copy else "x:0": [[1.0, 2.0]] for copy in copies} | {"x:0": [[1.0, 2.0]]}
+    feed = {copy["x:0"] if "x" in copy else "x:0": [[1.0, 2.0]] for copy in copies} | {
+        "x:0": [[1.0, 2.0]]
+    }
     original, *copied = session.run(["y:0", *(copy["y:0"] for copy in copies)], feed)
     assert all(np.array_equal(original, value) for value in copied)
     session.run(puts[:2])
@@ -186,7 +214,9 @@ def test_another_clone_cannot_take_the_names_of_ops_that_a_failure_left(
     assert editor.clone("x:0", "net/logits:0").scope != "copy"
 
 
-def test_a_listener_that_fails_does_not_undo_what_is_done_and_remembered(editor: GraphEditor) -> None:
+def test_a_listener_that_fails_does_not_undo_what_is_done_and_remembered(
+    editor: GraphEditor,
+) -> None:
     # The first call records the edit; the second notifies the listeners.
     with failing(Listeners, "notify", 2, RuntimeError("injected")), pytest.raises(RuntimeError):
         editor.clone("x:0", "net/logits:0", "copy")
@@ -200,7 +230,10 @@ def test_redo_that_fails_can_be_done_again(editor: GraphEditor, session: v1.Sess
     editor.clone("x:0", "net/logits:0", "copy")
     editor.undo()
     before = seen(editor, session)
-    with failing(patch_application, "_add_members", 1, RuntimeError("injected")), pytest.raises(RuntimeError):
+    with (
+        failing(patch_application, "_add_members", 1, RuntimeError("injected")),
+        pytest.raises(RuntimeError),
+    ):
         editor.redo()
     assert seen(editor, session) == before
     with pytest.raises(NameTaken):
@@ -212,7 +245,10 @@ def test_redo_that_fails_can_be_done_again(editor: GraphEditor, session: v1.Sess
 def test_undo_that_fails_can_be_done_again(editor: GraphEditor, session: v1.Session) -> None:
     editor.clone("x:0", "net/logits:0", "copy")
     before = seen(editor, session)
-    with failing(patch_application, "remove_runners", 1, RuntimeError("injected")), pytest.raises(RuntimeError):
+    with (
+        failing(patch_application, "remove_runners", 1, RuntimeError("injected")),
+        pytest.raises(RuntimeError),
+    ):
         editor.undo()
     assert seen(editor, session) == before
     editor.undo()
@@ -229,7 +265,8 @@ def test_a_copied_call_of_a_function_has_the_gradient_of_the_original() -> None:
     with graph.as_default():
         both = [tf.gradients(y, x)[0] for y in (graph.get_tensor_by_name("y:0"), copy["y:0"])]
         own = tf.gradients(copy["y:0"], copy.variables[0])[0]
-    # TensorFlow gives calls more outputs when it differentiates them, which an older session would not see.
+    # TensorFlow gives calls more outputs when it differentiates them, which an older session would
+    # not see.
     with initialised(graph) as session:
         feed = {"x:0": [2.0, 3.0]}
         assert np.array_equal(*session.run(both, feed))
@@ -248,7 +285,9 @@ def test_surroundings_do_not_leak_into_a_copy(mlp: tf.Graph, editor: GraphEditor
     ):
         copy = editor.clone("x:0", "net/logits:0", "copy")
     for name in copy.ops:
-        made, original = (mlp.get_operation_by_name(n).node_def for n in (name, name.removeprefix("copy/")))
+        made, original = (
+            mlp.get_operation_by_name(n).node_def for n in (name, name.removeprefix("copy/"))
+        )
         assert made.device == original.device
         assert set(made.attr) == set(original.attr)
         assert len(made.input) == len(original.input)

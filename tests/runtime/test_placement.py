@@ -1,4 +1,6 @@
-"""Placing: what a session could not place is refused before it comes, and whatever happens the session runs on."""
+"""Placing: what a session could not place is refused before it comes, and whatever happens the
+session runs on.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,8 @@ Build = Callable[[], Any]
 def opened(graph: tf.Graph, *, soft: bool = False, cpus: int = 1) -> v1.Session:
     """A session on the graph whose variables have their initial values; the first bias is 7."""
     session = v1.Session(
-        graph=graph, config=v1.ConfigProto(allow_soft_placement=soft, device_count={"CPU": cpus, "GPU": 0})
+        graph=graph,
+        config=v1.ConfigProto(allow_soft_placement=soft, device_count={"CPU": cpus, "GPU": 0}),
     )
     with graph.as_default():
         session.run(v1.global_variables_initializer())
@@ -70,10 +73,16 @@ def runs_on(editor: GraphEditor, folder: Path) -> None:
     editor.undo()
     editor.undo()
     again = tgw.edit(editor.save(str(folder / "saved/"), "x:0", "net/logits:0"))
-    assert np.array_equal(again.session.run("net/logits:0", {"x:0": x}), before) if again.session else again._core.index
+    assert (
+        np.array_equal(again.session.run("net/logits:0", {"x:0": x}), before)
+        if again.session
+        else again._core.index
+    )
     alone = editor.extract(["x:0"], ["net/logits:0"])
     assert np.array_equal(alone.session.run("net/logits:0", {"x:0": x}), before)
-    with v1.Session(graph=graph, config=v1.ConfigProto()) as another:  # nothing that is left ends other sessions
+    with v1.Session(
+        graph=graph, config=v1.ConfigProto()
+    ) as another:  # nothing that is left ends other sessions
         with graph.as_default():
             another.run([v.initializer for v in graph.get_collection("variables")])
         assert another.run("net/logits:0", {"x:0": x}).shape == before.shape
@@ -117,10 +126,14 @@ REFUSED: dict[str, Callable[[GraphEditor, Path], Any]] = {
     "clone of a scope": lambda e, _: e.clone(*BOUNDARY, "q", device={"net/one": GPU}),
     "clone of a selection": lambda e, _: e.clone(e.ops(scope="net/one"), into="q", device=GPU),
     "clone far away": lambda e, _: e.clone(*BOUNDARY, "q", device=FAR),
-    "clone on the second of two": lambda e, _: e.clone(*BOUNDARY, "q", devices=["/cpu:0", "/gpu:1"]),
+    "clone on the second of two": lambda e, _: e.clone(
+        *BOUNDARY, "q", devices=["/cpu:0", "/gpu:1"]
+    ),
     "clone onto a CPU too many": lambda e, _: e.clone(*BOUNDARY, "q", device="/cpu:1"),
     "add": lambda e, folder: e.add(gpu_meta(folder), into="added"),
-    "call": lambda e, _: e.call("net/one/out:0", pinned(GPU), into=e._core.executor.free_scope("g")),
+    "call": lambda e, _: e.call(
+        "net/one/out:0", pinned(GPU), into=e._core.executor.free_scope("g")
+    ),
     "grow without a kernel": lambda e, _: e.call(
         "net/one/out:0", without_kernel, into=e._core.executor.free_scope("g")
     ),
@@ -128,7 +141,10 @@ REFUSED: dict[str, Callable[[GraphEditor, Path], Any]] = {
     "insert without a kernel": lambda e, _: e.insert("net/one/out:0", without_kernel, into="g"),
     "replace": lambda e, _: e.replace("net/one/out", pinned(GPU), into="g"),
     "set_device": lambda e, _: e.set_device("net/one/out", GPU),
-    "place without renewal": lambda e, _: (setattr(e, "renew", False), e.set_device("net/one/out", GPU)),
+    "place without renewal": lambda e, _: (
+        setattr(e, "renew", False),
+        e.set_device("net/one/out", GPU),
+    ),
     "graph_editor's copy of what is elsewhere": copied_by_graph_editor,
 }
 
@@ -141,7 +157,9 @@ def test_what_the_session_cannot_place_is_refused_and_the_session_runs_on(
     before = everything(editor)
     for _ in range(2):
         # graph_editor raises ValueErrors, as TensorFlow's did.
-        with pytest.raises((SessionRefused, ValueError), match="could run nothing any more") as refusal:
+        with pytest.raises(
+            (SessionRefused, ValueError), match="could run nothing any more"
+        ) as refusal:
             REFUSED[what](editor, tmp_path)
         assert "\n" not in str(refusal.value)
         assert everything(editor) == before
@@ -149,7 +167,9 @@ def test_what_the_session_cannot_place_is_refused_and_the_session_runs_on(
 
 
 @pytest.mark.parametrize("what", [name for name in REFUSED if name.startswith("clone")])
-def test_a_preview_refuses_what_the_clone_refuses(what: str, editor: GraphEditor, tmp_path: Path) -> None:
+def test_a_preview_refuses_what_the_clone_refuses(
+    what: str, editor: GraphEditor, tmp_path: Path
+) -> None:
     with pytest.raises(SessionRefused) as done:
         REFUSED[what](editor, tmp_path)
 
@@ -162,7 +182,9 @@ def test_a_preview_refuses_what_the_clone_refuses(what: str, editor: GraphEditor
 
 
 @pytest.mark.sample(1)
-def test_the_ways_out_that_a_refusal_names_are_ways_out(editor: GraphEditor, tmp_path: Path) -> None:
+def test_the_ways_out_that_a_refusal_names_are_ways_out(
+    editor: GraphEditor, tmp_path: Path
+) -> None:
     with pytest.raises(SessionRefused) as refusal:
         editor.clone(*BOUNDARY, "q", device=GPU)
     why = refusal.value.why
@@ -184,10 +206,11 @@ def test_the_ways_out_that_a_refusal_names_are_ways_out(editor: GraphEditor, tmp
 
 
 DEVICES = [
-    "", "/cpu:0", "/CPU:0", "/device:CPU:0", "/device:CPU:*", "/cpu:*", "/job:localhost", "/replica:0/task:0/cpu:0",
-    "/job:localhost/replica:0/task:0/device:CPU:0", "/gpu:0", "/device:GPU:*", "/cpu:1", "/task:1", "/replica:1",
-    "/job:worker", "/job:worker/cpu:0", "/job:localhost/task:1/cpu:0", "/device:FOO:0", "/job:LOCALHOST",
-    "/job:localhost/gpu:0", "/job:worker/task:0/gpu:0", "/device:XLA_CPU_JIT:0",
+    "", "/cpu:0", "/CPU:0", "/device:CPU:0", "/device:CPU:*", "/cpu:*", "/job:localhost",
+    "/replica:0/task:0/cpu:0", "/job:localhost/replica:0/task:0/device:CPU:0", "/gpu:0",
+    "/device:GPU:*", "/cpu:1", "/task:1", "/replica:1", "/job:worker", "/job:worker/cpu:0",
+    "/job:localhost/task:1/cpu:0", "/device:FOO:0", "/job:LOCALHOST", "/job:localhost/gpu:0",
+    "/job:worker/task:0/gpu:0", "/device:XLA_CPU_JIT:0",
 ]  # fmt: skip
 
 
@@ -219,10 +242,17 @@ def labelled() -> Any:
 
 KERNELS: dict[str, Build] = {
     "CudnnRNN": lambda: tf.raw_ops.CudnnRNN(
-        input=tf.zeros([2, 2, 2]), input_h=tf.zeros([1, 2, 2]), input_c=tf.zeros([1, 2, 2]), params=tf.zeros([9])
+        input=tf.zeros([2, 2, 2]),
+        input_h=tf.zeros([1, 2, 2]),
+        input_c=tf.zeros([1, 2, 2]),
+        params=tf.zeros([9]),
     ),
-    "MatMul of uint8": lambda: tf.raw_ops.MatMul(a=tf.zeros([2, 2], tf.uint8), b=tf.zeros([2, 2], tf.uint8)),
-    "MatMul of float64": lambda: tf.raw_ops.MatMul(a=tf.zeros([2, 2], tf.float64), b=tf.zeros([2, 2], tf.float64)),
+    "MatMul of uint8": lambda: tf.raw_ops.MatMul(
+        a=tf.zeros([2, 2], tf.uint8), b=tf.zeros([2, 2], tf.uint8)
+    ),
+    "MatMul of float64": lambda: tf.raw_ops.MatMul(
+        a=tf.zeros([2, 2], tf.float64), b=tf.zeros([2, 2], tf.float64)
+    ),
     "Cholesky of float16": lambda: tf.raw_ops.Cholesky(input=tf.zeros([2, 2], tf.float16)),
     "Selu of bfloat16": lambda: tf.raw_ops.Selu(features=tf.zeros([2], tf.bfloat16)),
     "a reference variable": lambda: v1.Variable(1, use_resource=False),
@@ -230,9 +260,13 @@ KERNELS: dict[str, Build] = {
     "a function of what has no kernel": lambda: tf.function(without_kernel)(tf.zeros([4, 4])),
     "a loop": lambda: tf.while_loop(lambda i: i < 3, lambda i: i + 1, [0]),
     "a TensorFlow 1 loop": lambda: v1.while_loop(lambda i: i < 3, lambda i: i + 1, [0]),
-    "a table": lambda: tf.lookup.StaticHashTable(tf.lookup.KeyValueTensorInitializer(["a"], [1]), 0),
+    "a table": lambda: tf.lookup.StaticHashTable(
+        tf.lookup.KeyValueTensorInitializer(["a"], [1]), 0
+    ),
     "a queue": lambda: v1.RandomShuffleQueue(9, 0, [tf.string, tf.int64]).dequeue(),
-    "a dataset": lambda: v1.data.make_one_shot_iterator(tf.data.Dataset.range(3).batch(2)).get_next(),
+    "a dataset": lambda: v1.data.make_one_shot_iterator(
+        tf.data.Dataset.range(3).batch(2)
+    ).get_next(),
     "Python": lambda: tf.py_function(lambda: 1.0, [], tf.float32),
     "strings": lambda: tf.strings.regex_replace(["a"], "a", "b"),
     "a label": labelled,
@@ -270,10 +304,15 @@ def test_ops_of_one_colocation_group_must_agree_where_there_are_several_devices(
     config = v1.ConfigProto(allow_soft_placement=soft, device_count={"CPU": 2})
     with v1.Session(graph=graph, config=config) as session:
         editor = tgw.edit(graph, session=session)
-        assert editor.clone(editor.ops("a", "b"), into="both", device="/cpu:1").ops == ("both/a", "both/b")
+        assert editor.clone(editor.ops("a", "b"), into="both", device="/cpu:1").ops == (
+            "both/a",
+            "both/b",
+        )
         split = [
             lambda ask, into: ask(editor.ops("b"), into=into, device="/cpu:1"),
-            lambda ask, into: ask(editor.ops("a", "b"), into=into, device={"a": "/cpu:1", "b": "/cpu:0"}),
+            lambda ask, into: ask(
+                editor.ops("a", "b"), into=into, device={"a": "/cpu:1", "b": "/cpu:0"}
+            ),
         ]
         for k, call in enumerate(split):
             if soft:
@@ -402,7 +441,9 @@ def test_an_interrupt_while_copies_are_loaded_leaves_a_session_that_runs(
     runs_on(editor, tmp_path)
 
 
-@pytest.mark.parametrize("build", [lambda: pinned(GPU)(tf.constant(1.0)), lambda: without_kernel(tf.zeros([4, 4]))])
+@pytest.mark.parametrize(
+    "build", [lambda: pinned(GPU)(tf.constant(1.0)), lambda: without_kernel(tf.zeros([4, 4]))]
+)
 @pytest.mark.sample(2)
 def test_renewal_frees_a_session_that_an_op_of_another_cell_has_ended(
     build: Build, editor: GraphEditor, tmp_path: Path
@@ -436,7 +477,9 @@ def test_what_a_session_that_places_nothing_any_more_cannot_hand_on_is_told() ->
         assert session.run(size) == 0
 
 
-def test_an_error_that_says_nothing_of_placing_does_not_renew_the_session_for_less(editor: GraphEditor) -> None:
+def test_an_error_that_says_nothing_of_placing_does_not_renew_the_session_for_less(
+    editor: GraphEditor,
+) -> None:
     extend, failed = editor.session._extend_graph, []
 
     def once() -> None:
@@ -454,7 +497,9 @@ def test_an_error_that_says_nothing_of_placing_does_not_renew_the_session_for_le
 
 @pytest.mark.parametrize("soft", [False, True])
 @pytest.mark.parametrize("device", ["/job:ps/task:0", "/job:worker/replica:0/task:1/device:GPU:0"])
-def test_a_live_graph_that_is_placed_for_a_cluster_is_cloned_on_a_laptop(device: str, soft: bool) -> None:
+def test_a_live_graph_that_is_placed_for_a_cluster_is_cloned_on_a_laptop(
+    device: str, soft: bool
+) -> None:
     with tf.Graph().as_default() as graph, tf.device(device):
         x = v1.placeholder(tf.float32, [None, 2], "x")
         tf.multiply(x, v1.get_variable("w", initializer=[3.0, 4.0], use_resource=True), name="y")

@@ -74,7 +74,9 @@ REFUSED: dict[str, Callable[[], list[v1.NodeDef]]] = {
 
 
 @pytest.mark.parametrize("reason", REFUSED)
-def test_what_tensorflow_refuses_is_said_in_one_sentence_and_changes_nothing(line: tf.Graph, reason: str) -> None:
+def test_what_tensorflow_refuses_is_said_in_one_sentence_and_changes_nothing(
+    line: tf.Graph, reason: str
+) -> None:
     with line.as_default():
         v1.placeholder(tf.float32, [3], name="flat")
     before = state(line)
@@ -88,7 +90,10 @@ def test_what_tensorflow_refuses_is_said_in_one_sentence_and_changes_nothing(lin
 
 
 def test_the_bytes_are_those_of_a_graph_def_that_holds_the_same(line: tf.Graph) -> None:
-    nodes = [node("n" * length, "NoOp") for length in (1, 100, 123, 124, 125, 16_000, 16_377, 16_378, 16_379, 70_000)]
+    nodes = [
+        node("n" * length, "NoOp")
+        for length in (1, 100, 123, 124, 125, 16_000, 16_377, 16_378, 16_379, 70_000)
+    ]
     library = function_pb2.FunctionDefLibrary()
     library.function.add().signature.name = "f"
     for held in (library, None):
@@ -96,7 +101,9 @@ def test_the_bytes_are_those_of_a_graph_def_that_holds_the_same(line: tf.Graph) 
         assert v1.GraphDef.FromString(serialize_nodes(line, iter(nodes), held)) == whole
 
 
-def test_more_than_protobuf_reads_is_refused(line: tf.Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_more_than_protobuf_reads_is_refused(
+    line: tf.Graph, monkeypatch: pytest.MonkeyPatch
+) -> None:
     nodes = [node("new", "Relu", "x", T=FLOAT)]
     monkeypatch.setattr(preflight, "_MOST_BYTES", len(serialize_nodes(line, nodes)) - 1)
     before = state(line)
@@ -107,7 +114,9 @@ def test_more_than_protobuf_reads_is_refused(line: tf.Graph, monkeypatch: pytest
 
 def test_a_refusal_holds_the_op_to_highlight(line: tf.Graph) -> None:
     with pytest.raises(GraphEditError) as raised:
-        validate(line, [node("fine", "Relu", "x", T=FLOAT), node("wrong/one", "Relu", "fine", T=INT)])
+        validate(
+            line, [node("fine", "Relu", "x", T=FLOAT), node("wrong/one", "Relu", "fine", T=INT)]
+        )
     assert "wrong/one" in raised.value.ops
     with pytest.raises(NameTaken) as taken:
         validate(line, [node("a", "Relu", "x", T=FLOAT)])

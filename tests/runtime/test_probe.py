@@ -1,4 +1,6 @@
-"""Probing: numbers about tensors of every kind, in graphs, files and functions; nothing is left behind."""
+"""Probing: numbers about tensors of every kind, in graphs, files and functions; nothing is left
+behind.
+"""
 
 from __future__ import annotations
 
@@ -150,7 +152,9 @@ def loops_of_1(build: Any) -> tgw.GraphEditor:
 
 
 def counted(rounds: Any, body: Any, x: Any, name: str) -> Any:
-    return v1.while_loop(lambda i, _: i < rounds, lambda i, v: (i + 1, body(i, v)), [0, x], name=name)[1]
+    return v1.while_loop(
+        lambda i, _: i < rounds, lambda i, v: (i + 1, body(i, v)), [0, x], name=name
+    )[1]
 
 
 def doubled(x: Any) -> Any:
@@ -164,7 +168,8 @@ def test_what_is_in_a_while_loop_has_the_value_of_the_last_round() -> None:
     last, before = x * 2**5, x * 2**4
     expected: dict[str, Any] = {
         "loop/mul:0": last, "loop/Identity_1:0": before, "loop/Switch_1:1": before, "loop/NextIteration_1:0": last,
-        "loop/add:0": 5, "loop/Identity:0": 4, "loop/Enter_1:0": x, "loop/Exit_1:0": last, "y:0": last,
+        "loop/add:0": 5, "loop/Identity:0": 4, "loop/Enter_1:0": x, "loop/Exit_1:0": last,
+        "y:0": last,
         # The condition is computed once more than the body.
         "loop/Merge_1:0": last, "loop/Switch_1:0": last, "loop/Less:0": False,
     }  # fmt: skip
@@ -177,12 +182,16 @@ def test_what_is_in_a_while_loop_has_the_value_of_the_last_round() -> None:
 
 
 def test_a_loop_without_a_round_has_no_last_one() -> None:
-    editor = loops_of_1(lambda x: counted(tf.size(x) - 1, lambda _, v: tf.multiply(v, 2.0, name="mul"), x, "loop"))
+    editor = loops_of_1(
+        lambda x: counted(tf.size(x) - 1, lambda _, v: tf.multiply(v, 2.0, name="mul"), x, "loop")
+    )
     found = editor.probe(["loop/mul", "y"], {"x": [3.0]})
     assert found["loop/mul"].value is None
     assert "had no round" in found["loop/mul"].note
     assert found["y"].most == 3.0
-    with pytest.raises(SessionRefused, match=r"'loop/mul:0' has no value in this run: .* had no round; give other"):
+    with pytest.raises(
+        SessionRefused, match=r"'loop/mul:0' has no value in this run: .* had no round; give other"
+    ):
         editor.probe("loop/mul", {"x": [3.0]})
     assert editor.probe("loop/mul", {"x": [3.0, 4.0, 5.0]})["loop/mul"].most == 20.0
 
@@ -198,7 +207,8 @@ def test_of_a_loop_in_a_loop_it_is_the_last_round_of_the_last_round() -> None:
         entered = value
         value = (value + sum(10.0 * j for j in range(i))) * 2.0
     found = editor.probe(
-        ["outer/inner/added", "outer/inner/Enter_1", "outer/inner/Exit_1", "outer/twice"], {"x": [1.0]}
+        ["outer/inner/added", "outer/inner/Enter_1", "outer/inner/Exit_1", "outer/twice"],
+        {"x": [1.0]},
     )
     assert [stats.most for stats in found.values()] == [value / 2, entered, value / 2, value]
 
@@ -209,14 +219,25 @@ def test_of_a_branch_in_a_loop_it_is_the_last_round_if_that_takes_it() -> None:
         late = lambda: v1.cond(i > 1, deep, lambda: tf.multiply(v, 1.5, name="second"), name="late")  # noqa: E731
         return v1.cond(i > 0, late, lambda: tf.add(v, 1.0, name="first"), name="which")
 
-    editor = loops_of_1(lambda x: v1.cond(tf.reduce_sum(x) > 0, lambda: counted(4, body, x, "loop"), lambda: x))
+    editor = loops_of_1(
+        lambda x: v1.cond(tf.reduce_sum(x) > 0, lambda: counted(4, body, x, "loop"), lambda: x)
+    )
     where = "cond/loop/which"
     value = (1.0 + 1.0) * 1.5 + 2 + 3
-    names = [f"{where}/late/inner/deep", f"{where}/late/second", f"{where}/first", f"{where}/Merge", "y"]
+    names = [
+        f"{where}/late/inner/deep",
+        f"{where}/late/second",
+        f"{where}/first",
+        f"{where}/Merge",
+        "y",
+    ]
     found = editor.probe(names, {"x": [1.0]})
     assert [found[name].most for name in names] == [value, None, None, value, value]
     assert "of its conditional the other branch was taken" in found[names[1]].note
-    with pytest.raises(SessionRefused, match=f"^probe.*: '{names[0]}:0' has no value in this run, since of the cond"):
+    with pytest.raises(
+        SessionRefused,
+        match=f"^probe.*: '{names[0]}:0' has no value in this run, since of the cond",
+    ):
         editor.probe(names[0], {"x": [-1.0]})
 
 
@@ -226,11 +247,17 @@ def test_a_loop_of_a_file_or_of_a_frozen_function_has_a_last_round_too(tmp_path:
     np.testing.assert_array_equal(editor.probe("loop/mul", {"x": x})["loop/mul"].value, x * 32)
     v1.enable_control_flow_v2()
     weight = tf.Variable(2.0)
-    loop = tf.function(lambda a: tf.while_loop(lambda i, _: i < 5, lambda i, v: (i + 1, v * weight), [0, a])[1])
-    frozen = convert_variables_to_constants_v2(loop.get_concrete_function(tf.TensorSpec([2], tf.float32, "a")))
+    loop = tf.function(
+        lambda a: tf.while_loop(lambda i, _: i < 5, lambda i, v: (i + 1, v * weight), [0, a])[1]
+    )
+    frozen = convert_variables_to_constants_v2(
+        loop.get_concrete_function(tf.TensorSpec([2], tf.float32, "a"))
+    )
     editor = tgw.edit(frozen)
     (product,) = (
-        name for name, kind in zip(editor._core.index.names, editor._core.index.types, strict=True) if kind == "Mul"
+        name
+        for name, kind in zip(editor._core.index.names, editor._core.index.types, strict=True)
+        if kind == "Mul"
     )
     np.testing.assert_array_equal(editor.probe(product, {"a": x})[product].value, x * 32)
 
@@ -244,7 +271,9 @@ def test_the_branch_that_was_not_taken_says_so() -> None:
     found = editor.probe(["cond/mul", "cond/mul_1", "y"], {"x": 1.0})
     assert [stats.most for stats in found.values()] == [2.0, None, 2.0]
     assert "other branch was taken" in found["cond/mul_1"].note
-    assert len(graph._unfetchable_ops) == len({"cond/mul", "cond/mul_1"} | {o.name for o in graph._unfetchable_ops})
+    assert len(graph._unfetchable_ops) == len(
+        {"cond/mul", "cond/mul_1"} | {o.name for o in graph._unfetchable_ops}
+    )
     with pytest.raises(Exception, match="not fetchable"):
         editor.session.run("cond/mul:0", {"x:0": 1.0})
 
@@ -332,7 +361,9 @@ def test_a_graph_is_not_compared_apart_by_what_only_a_session_has_in_a_queue() -
     graph, session = queue_fed()
     editor = tgw.edit(graph, session=session)
     session.run("enqueue")
-    with pytest.raises(SessionRefused, match=r"'dequeue:0' would be waited for without end.*feeds={'dequeue:0': …}"):
+    with pytest.raises(
+        SessionRefused, match=r"'dequeue:0' would be waited for without end.*feeds={'dequeue:0': …}"
+    ):
         editor.compare({}, "y:0")
     assert editor.compare({"dequeue:0": [1, 1]}, "y:0")["y:0"].same
     assert editor.compare({}, "filled:0")["filled:0"].same  # the run fills the queue itself
@@ -374,12 +405,16 @@ def test_the_time_limit_of_a_session_is_not_taken_for_an_empty_queue(from_queue:
         add_slow(queue.dequeue() if from_queue else tf.constant(1.0), 1.5)
     session = v1.Session(graph=graph, config=v1.ConfigProto(operation_timeout_in_ms=300))
     session.run(fill)
-    with pytest.raises(SessionRefused, match=r"The graph cannot run: [^;]+; give other feeds") as refusal:
+    with pytest.raises(
+        SessionRefused, match=r"The graph cannot run: [^;]+; give other feeds"
+    ) as refusal:
         tgw.edit(graph, session=session).probe("slow:0")
     assert "queue" not in str(refusal.value)
 
 
-def test_a_branch_that_is_not_taken_does_not_wait_for_its_queue(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_branch_that_is_not_taken_does_not_wait_for_its_queue(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     v1.disable_control_flow_v2()
     monkeypatch.setattr("tfgraphwidget.runtime.sandbox.evaluation.QUEUE_PATIENCE", 0.5)
     with tf.Graph().as_default() as graph:

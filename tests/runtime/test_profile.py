@@ -1,4 +1,6 @@
-"""Costs of ops: parameters, bytes, FLOPs from TensorFlow's registry, time and memory from traced runs."""
+"""Costs of ops: parameters, bytes, FLOPs from TensorFlow's registry, time and memory from traced
+runs.
+"""
 
 from __future__ import annotations
 
@@ -68,8 +70,12 @@ def calling() -> tgw.GraphEditor:
 
     def step(x: tf.Tensor, n: tf.Tensor) -> tf.Tensor:
         y = outer(x) + layer(x)
-        y = tf.while_loop(lambda i, _: i < n, lambda i, y: (i + 1, tf.matmul(y, tf.ones([7, 7]))), [0, y])[1]
-        return tf.cond(n > 3, lambda: tf.matmul(y, tf.ones([7, 9])), lambda: tf.matmul(y, tf.ones([7, 2])))
+        y = tf.while_loop(
+            lambda i, _: i < n, lambda i, y: (i + 1, tf.matmul(y, tf.ones([7, 7]))), [0, y]
+        )[1]
+        return tf.cond(
+            n > 3, lambda: tf.matmul(y, tf.ones([7, 9])), lambda: tf.matmul(y, tf.ones([7, 2]))
+        )
 
     signature = [tf.TensorSpec([None, 5]), tf.TensorSpec([], tf.int32)]
     return tgw.edit(tf.function(step, autograph=False), signature=signature)
@@ -82,14 +88,19 @@ def test_a_call_costs_what_it_calls_wherever_that_is_seen_from():
     calls = {name: row["flops"] for name, row in found.items() if "PartitionedCall" in row["type"]}
     twice = 2 * layer + 4 * 5 + 4 * 7
     assert sorted(calls.values()) == [layer, twice]
-    assert kinds["StatelessWhile"] == 2 * 4 * 7 * 7 + 1 + 1 + 1  # with the condition and both counters
+    assert (
+        kinds["StatelessWhile"] == 2 * 4 * 7 * 7 + 1 + 1 + 1
+    )  # with the condition and both counters
     assert kinds["StatelessIf"] == 2 * 4 * 7 * 9
     editor.view.color_by("FLOPs", batch=4)
     legend = editor.view.legend
     assert legend is not None
     assert "unknown" not in legend.notice
     editor.view.enter(next(name for name, flops in calls.items() if flops == twice))
-    assert [row["flops"] for row in rows(editor, batch=4).values() if row["flops"] == layer] == [layer, layer]
+    assert [row["flops"] for row in rows(editor, batch=4).values() if row["flops"] == layer] == [
+        layer,
+        layer,
+    ]
 
 
 def test_a_function_that_calls_itself_and_one_that_tells_nothing_are_unknown():
@@ -160,7 +171,9 @@ def test_the_constants_of_a_frozen_graph_are_its_parameters():
 
 def test_a_function_s_variables_are_its_arguments():
     w = tf.Variable(tf.ones([3, 4]), name="w")
-    function = tf.function(lambda x: tf.matmul(x, w)).get_concrete_function(tf.TensorSpec([None, 3]))
+    function = tf.function(lambda x: tf.matmul(x, w)).get_concrete_function(
+        tf.TensorSpec([None, 3])
+    )
     index = tgw.edit(function)._core.index
     assert parameters(index).sum() == 12
 
@@ -179,7 +192,9 @@ def test_ops_that_ran_took_time(editor, mlp, session, batch):
     assert found["net/two/MatMul"].time > 0
     assert found["net/two/MatMul:0"] == found["net/two/MatMul"]
     assert "init" not in found
-    assert [cost.time for cost in found.values()] == sorted((c.time for c in found.values()), reverse=True)
+    assert [cost.time for cost in found.values()] == sorted(
+        (c.time for c in found.values()), reverse=True
+    )
     assert len(mlp.get_operations()) == ops
     for old, new in zip(before, read(mlp.get_collection("variables"), session), strict=True):
         assert np.array_equal(old, new)
@@ -187,21 +202,36 @@ def test_ops_that_ran_took_time(editor, mlp, session, batch):
 
 
 def net() -> tuple[tf.Graph, dict[str, Any]]:
-    """A convolution and a product, each of which any processor's TensorFlow runs as one with what follows; a feed."""
+    """A convolution and a product, each of which any processor's TensorFlow runs as one with what
+    follows; a feed.
+    """
     with tf.Graph().as_default() as graph:
         x = v1.placeholder(tf.float32, [None, 8, 8, 3], name="x")
         w = v1.get_variable("w", [3, 3, 3, 4], use_resource=True)
-        y = tf.nn.relu(tf.nn.bias_add(tf.nn.conv2d(x, w, 1, "SAME", name="conv"), tf.ones(4), name="bias"), name="out")
+        y = tf.nn.relu(
+            tf.nn.bias_add(tf.nn.conv2d(x, w, 1, "SAME", name="conv"), tf.ones(4), name="bias"),
+            name="out",
+        )
         flat = tf.reshape(y, [-1, 4], name="flat")
-        tf.nn.relu(tf.nn.bias_add(tf.matmul(flat, 2 * tf.ones([4, 5]), name="mm"), tf.ones(5), name="add"), name="end")
+        tf.nn.relu(
+            tf.nn.bias_add(tf.matmul(flat, 2 * tf.ones([4, 5]), name="mm"), tf.ones(5), name="add"),
+            name="end",
+        )
     return graph, {"x:0": np.ones((2, 8, 8, 3))}
 
 
 def joined_as(found: Any) -> dict[str, str]:
-    return {op: told for op, told in found.fused.items() if op in ("conv", "bias", "out", "mm", "add", "end")}
+    return {
+        op: told
+        for op, told in found.fused.items()
+        if op in ("conv", "bias", "out", "mm", "add", "end")
+    }
 
 
-JOINED = {**dict.fromkeys(("conv", "bias", "out"), "conv"), **dict.fromkeys(("mm", "add", "end"), "mm")}
+JOINED = {
+    **dict.fromkeys(("conv", "bias", "out"), "conv"),
+    **dict.fromkeys(("mm", "add", "end"), "mm"),
+}
 
 
 def test_what_runs_as_one_is_told_once_under_the_op_that_does_the_work(tmp_path):
@@ -236,7 +266,9 @@ def test_what_is_fed_in_the_middle_or_runs_by_itself_is_not_taken_for_a_part():
         op: told for op, told in JOINED.items() if told == "mm"
     }
     assert joined_as(editor.measure("end", {"add:0": np.ones((6, 5))})) == {}
-    found = editor.measure(["bias", "end"], feed)  # what is fetched in between runs by itself, or as the end
+    found = editor.measure(
+        ["bias", "end"], feed
+    )  # what is fetched in between runs by itself, or as the end
     assert found["conv"].time > 0
     assert "out" in found
 
@@ -245,7 +277,9 @@ def test_memory_is_what_an_op_asked_for():
     with tf.Graph().as_default() as graph:
         x = v1.placeholder(tf.float32, [None, 100], name="x")
         tf.matmul(x, x, transpose_b=True, name="y")
-    found = tgw.edit(graph, session=v1.Session(graph=graph)).measure("y:0", {"x:0": np.ones((200, 100))})
+    found = tgw.edit(graph, session=v1.Session(graph=graph)).measure(
+        "y:0", {"x:0": np.ones((200, 100))}
+    )
     assert found["y"].memory >= 200 * 200 * 4
 
 
@@ -317,7 +351,9 @@ def test_of_a_graph_that_trains_all_before_the_updates_is_measured():
     editor = tgw.edit(graph, session=(session := initialised(graph)))
     before = session.run("w/Read/ReadVariableOp:0").tolist()
     measured = editor.measure(feeds={"x": [[1.0, 2.0, 3.0]]})
-    assert {"product", "gradients/product_grad/MatMul_1", "loss"} <= {name for name in measured if measured[name].time}
+    assert {"product", "gradients/product_grad/MatMul_1", "loss"} <= {
+        name for name in measured if measured[name].time
+    }
     assert not any("Apply" in graph.get_operation_by_name(name).type for name in measured)
     assert session.run("w/Read/ReadVariableOp:0").tolist() == before
 

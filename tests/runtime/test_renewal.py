@@ -1,4 +1,6 @@
-"""Renewal: a session sees changes made in place, and keeps what it holds, or says what it does not keep."""
+"""Renewal: a session sees changes made in place, and keeps what it holds, or says what it does not
+keep.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +45,9 @@ def graph() -> Iterator[tf.Graph]:
 
 def transfer_op_types(graph: tf.Graph) -> list[str]:
     """The hidden ops that renewals have added, by type."""
-    return [op.type for op in graph.get_operations() if op.name.startswith("tfgraphwidget_renewal/")]
+    return [
+        op.type for op in graph.get_operations() if op.name.startswith("tfgraphwidget_renewal/")
+    ]
 
 
 def has_value(session: v1.Session, fetch: Any) -> bool:
@@ -57,10 +61,14 @@ def has_value(session: v1.Session, fetch: Any) -> bool:
 # --- What it is for ---
 
 
-def test_a_session_sees_a_change_in_place_after_renewal_only(mlp: tf.Graph, session: v1.Session) -> None:
+def test_a_session_sees_a_change_in_place_after_renewal_only(
+    mlp: tf.Graph, session: v1.Session
+) -> None:
     x = np.ones((2, 3))
     whole = session.run("net/logits:0", {"x:0": x})
-    mlp.get_operation_by_name("net/logits")._update_input(0, mlp.get_tensor_by_name("net/one/out:0"))
+    mlp.get_operation_by_name("net/logits")._update_input(
+        0, mlp.get_tensor_by_name("net/one/out:0")
+    )
     first = session.run("net/one/out:0", {"x:0": x})
     assert np.array_equal(session.run("net/logits:0", {"x:0": x}), whole)
     before = read(mlp.get_collection("variables"), session)
@@ -71,7 +79,9 @@ def test_a_session_sees_a_change_in_place_after_renewal_only(mlp: tf.Graph, sess
     assert transfer_op_types(mlp) == []
 
 
-def test_values_are_kept_that_were_read_before_the_graph_changed(mlp: tf.Graph, session: v1.Session) -> None:
+def test_values_are_kept_that_were_read_before_the_graph_changed(
+    mlp: tf.Graph, session: v1.Session
+) -> None:
     bias = next(v for v in mlp.get_collection("variables") if v.name == "net/one/b:0")
     fill(bias, 7.0, session)
     renewal = Renewal.read(session, mlp)
@@ -89,7 +99,9 @@ def test_the_session_object_stays_what_it_is(line: tf.Graph) -> None:
         assert session._config.inter_op_parallelism_threads == 3
         assert line.get_tensor_by_name("c:0").eval({"x:0": [[1.0, 1.0]]}).tolist() == [[8.0, 8.0]]
         assert callable_([[1.0, 1.0]]).tolist() == [[8.0, 8.0]]
-        assert [device.name for device in session.list_devices()] == [device.name for device in again]
+        assert [device.name for device in session.list_devices()] == [
+            device.name for device in again
+        ]
     with pytest.raises(RuntimeError, match="closed Session"):
         session.run("c:0")
     with pytest.raises(SessionRefused, match="closed"):
@@ -136,20 +148,29 @@ KEPT = {
 @pytest.mark.parametrize("resource", [False, True], ids=["ref", "resource"])
 def test_every_dtype_is_kept_to_the_bit(graph: tf.Graph, resource: bool) -> None:
     made = [
-        v1.Variable(tf.zeros([2], dtype) if dtype != "string" else ["", ""], name=dtype, use_resource=resource)
+        v1.Variable(
+            tf.zeros([2], dtype) if dtype != "string" else ["", ""],
+            name=dtype,
+            use_resource=resource,
+        )
         for dtype in KEPT
     ]
     with initialised(graph) as session:
         for variable, value in zip(made, KEPT.values(), strict=True):
             variable.load(
-                np.array(value, object if variable.dtype == tf.string else variable.dtype.as_numpy_dtype), session
+                np.array(
+                    value, object if variable.dtype == tf.string else variable.dtype.as_numpy_dtype
+                ),
+                session,
             )
         before = session.run(made)
         assert renew(session) == ()
         after = session.run(made)
     for old, new in zip(before, after, strict=True):
         assert old.dtype == new.dtype
-        assert old.tolist() == new.tolist() if old.dtype == object else old.tobytes() == new.tobytes()
+        assert (
+            old.tolist() == new.tolist() if old.dtype == object else old.tobytes() == new.tobytes()
+        )
     assert before[1].tolist() == KEPT["string"]
 
 
@@ -159,7 +180,11 @@ def test_int4_and_float8_are_kept(graph: tf.Graph) -> None:
         handle = raw.VarHandleOp(dtype=dtype, shape=[2], shared_name=dtype.name)
         fed = v1.placeholder(dtype, [2])
         values.append(
-            (raw.AssignVariableOp(resource=handle, value=fed), fed, raw.ReadVariableOp(resource=handle, dtype=dtype))
+            (
+                raw.AssignVariableOp(resource=handle, value=fed),
+                fed,
+                raw.ReadVariableOp(resource=handle, dtype=dtype),
+            )
         )
     with v1.Session(graph=graph) as session:
         for assign, fed, _ in values:
@@ -176,18 +201,31 @@ def test_variables_without_a_value_stay_so(graph: tf.Graph, resource: bool) -> N
         assert not any(has_value(session, variable) for variable in made)
         session.run([made[1].initializer, made[4].initializer])
         assert renew(session) == ()
-        assert [has_value(session, variable) for variable in made] == [False, True, False, False, True, False]
+        assert [has_value(session, variable) for variable in made] == [
+            False,
+            True,
+            False,
+            False,
+            True,
+            False,
+        ]
         assert session.run(made[4]).tolist() == [4.0]
     assert set(transfer_op_types(graph)) == (set() if resource else {"IsVariableInitialized"})
 
 
 @pytest.mark.parametrize("resource", [False, True], ids=["ref", "resource"])
-def test_partitioned_scalar_and_shapeless_variables_are_kept(graph: tf.Graph, resource: bool) -> None:
-    with v1.variable_scope("parts", partitioner=v1.fixed_size_partitioner(3), use_resource=resource):
+def test_partitioned_scalar_and_shapeless_variables_are_kept(
+    graph: tf.Graph, resource: bool
+) -> None:
+    with v1.variable_scope(
+        "parts", partitioner=v1.fixed_size_partitioner(3), use_resource=resource
+    ):
         parts = v1.get_variable("p", [7, 2], initializer=v1.zeros_initializer())
     step = v1.Variable(0, name="step", use_resource=resource)
     shape = tf.TensorShape(None) if resource else None
-    grows = v1.Variable([1.0], validate_shape=False, name="grows", use_resource=resource, shape=shape)
+    grows = v1.Variable(
+        [1.0], validate_shape=False, name="grows", use_resource=resource, shape=shape
+    )
     larger = v1.assign(grows, [[1.0, 2.0], [3.0, 4.0]], validate_shape=False)
     with initialised(graph) as session:
         for k, part in enumerate(parts):
@@ -240,7 +278,9 @@ def test_variables_with_one_initial_value_are_kept_apart(graph: tf.Graph) -> Non
 
 @pytest.mark.parametrize("resource", [False, True], ids=["ref", "resource"])
 def test_values_do_not_come_by_ops_that_were_edited(graph: tf.Graph, resource: bool) -> None:
-    a, b = (v1.Variable([float(k)], name=name, use_resource=resource) for k, name in enumerate("ab"))
+    a, b = (
+        v1.Variable([float(k)], name=name, use_resource=resource) for k, name in enumerate("ab")
+    )
     handles = [graph.get_tensor_by_name(f"{name}:0") for name in "ab"]
     with initialised(graph) as session:
         a.load([5.0], session)
@@ -274,7 +314,11 @@ def test_a_variable_of_variants_is_named(graph: tf.Graph) -> None:
     with v1.Session(graph=graph) as session:
         session.run(raw.AssignVariableOp(resource=handle, value=item))
         (lost,) = renew(session)
-    assert lost == "Variable 'list' is not carried over: Python cannot read its dtype; run its initializer again."
+    assert (
+        lost
+        == "Variable 'list' is not carried over: Python cannot read its dtype; run its initializer "
+        "again."
+    )
 
 
 def test_a_variable_in_the_body_of_a_function_is_kept(graph: tf.Graph) -> None:
@@ -300,7 +344,9 @@ def test_a_variable_in_the_body_of_a_function_is_kept(graph: tf.Graph) -> None:
         assert session.run(more) == 7.0
 
 
-def test_variables_of_an_undone_clone_come_back_with_their_values(mlp: tf.Graph, session: v1.Session) -> None:
+def test_variables_of_an_undone_clone_come_back_with_their_values(
+    mlp: tf.Graph, session: v1.Session
+) -> None:
     editor = tgw.edit(mlp, session=session)
     copy = editor.clone("x:0", "net/logits:0", "copy")
     fill(copy.variables[1], 3.0, session)
@@ -310,7 +356,9 @@ def test_variables_of_an_undone_clone_come_back_with_their_values(mlp: tf.Graph,
     assert read([copy.variables[1]], session)[0].tolist() == [3.0] * 4
 
 
-def test_what_an_edit_fills_between_reading_and_carrying_is_kept(mlp: tf.Graph, session: v1.Session) -> None:
+def test_what_an_edit_fills_between_reading_and_carrying_is_kept(
+    mlp: tf.Graph, session: v1.Session
+) -> None:
     renewal = Renewal.read(session, mlp)
     with mlp.as_default():
         new = [v1.Variable([1.0, 2.0], name=f"new{k}", use_resource=bool(k)) for k in range(2)]
@@ -324,7 +372,9 @@ def test_what_an_edit_fills_between_reading_and_carrying_is_kept(mlp: tf.Graph, 
 
 def test_tables_keep_what_they_hold_and_unfilled_ones_stay_so(graph: tf.Graph) -> None:
     static, unfilled = (
-        tf.lookup.StaticHashTable(tf.lookup.KeyValueTensorInitializer(keys, values, tf.string, tf.int64), -1)
+        tf.lookup.StaticHashTable(
+            tf.lookup.KeyValueTensorInitializer(keys, values, tf.string, tf.int64), -1
+        )
         for keys, values in ((["a", "b\0"], [1, 2]), (["c"], [3]))
     )
     tf.lookup.experimental.MutableHashTable(tf.int64, tf.float32, 0.0, name="never")
@@ -357,13 +407,18 @@ def test_tables_keep_what_they_hold_and_unfilled_ones_stay_so(graph: tf.Graph) -
 
 def test_tables_of_tensorflow_1_are_kept(graph: tf.Graph) -> None:
     static = gen_lookup_ops.hash_table(key_dtype=tf.string, value_dtype=tf.int64, name="static")
-    mutable = gen_lookup_ops.mutable_hash_table(key_dtype=tf.string, value_dtype=tf.int64, name="mutable")
+    mutable = gen_lookup_ops.mutable_hash_table(
+        key_dtype=tf.string, value_dtype=tf.int64, name="mutable"
+    )
     keys, values = tf.constant(["a"]), tf.constant([9], tf.int64)
     filled = [
         gen_lookup_ops.initialize_table(static, keys, values),
         gen_lookup_ops.lookup_table_insert(mutable, keys, values),
     ]
-    found = [gen_lookup_ops.lookup_table_find(table, keys, tf.constant(-1, tf.int64)) for table in (static, mutable)]
+    found = [
+        gen_lookup_ops.lookup_table_find(table, keys, tf.constant(-1, tf.int64))
+        for table in (static, mutable)
+    ]
     with v1.Session(graph=graph) as session:
         session.run(filled)
         assert renew(session) == ()
@@ -374,7 +429,8 @@ def test_iterators_go_on_from_where_they_were(graph: tf.Graph) -> None:
     shuffled = tf.data.Dataset.range(100).shuffle(10, seed=3).batch(2)
     table = tf.lookup.StaticHashTable(tf.lookup.KeyValueTensorInitializer([1, 2], [10, 20]), 0)
     made = [
-        v1.data.make_initializable_iterator(each) for each in (shuffled, tf.data.Dataset.range(9).repeat(), shuffled)
+        v1.data.make_initializable_iterator(each)
+        for each in (shuffled, tf.data.Dataset.range(9).repeat(), shuffled)
     ]
     one = v1.data.make_one_shot_iterator(tf.data.Dataset.range(50).map(lambda x: x * 3)).get_next()
     offset = v1.Variable(5, name="offset", use_resource=True)
@@ -400,9 +456,13 @@ def test_iterators_that_cannot_go_on_are_named(graph: tf.Graph) -> None:
     size = v1.placeholder(tf.int64, [], name="size")
     fed = v1.data.make_initializable_iterator(tf.data.Dataset.range(size))
     train, test = tf.data.Dataset.range(5), tf.data.Dataset.range(7)
-    either = v1.data.Iterator.from_structure(v1.data.get_output_types(train), v1.data.get_output_shapes(train))
+    either = v1.data.Iterator.from_structure(
+        v1.data.get_output_types(train), v1.data.get_output_shapes(train)
+    )
     starts = [either.make_initializer(each) for each in (train, test)]
-    python = v1.data.make_initializable_iterator(tf.data.Dataset.from_generator(lambda: iter(range(9)), tf.int64))
+    python = v1.data.make_initializable_iterator(
+        tf.data.Dataset.from_generator(lambda: iter(range(9)), tf.int64)
+    )
     following = [fed.get_next(), either.get_next(), python.get_next()]
     v1.data.Iterator.from_string_handle(fed.string_handle(), tf.int64)
     with v1.Session(graph=graph) as session:
@@ -417,7 +477,10 @@ def test_iterators_that_cannot_go_on_are_named(graph: tf.Graph) -> None:
         "Iterator 'IteratorV2_2' starts at its beginning",
         "Iterator 'IteratorV2' is not carried over",
         "Iterator 'IteratorV2_1' is not carried over",
-        "String handles of iterators, as 'IteratorFromStringHandleV2' takes them, have to be fetched again.",
+        (
+            "String handles of iterators, as 'IteratorFromStringHandleV2' takes them, have to be "
+            "fetched again."
+        ),
     ]
     assert "You must feed a value for placeholder tensor 'size'" in lost[1]
     assert "2 ops initialize it" in lost[2]
@@ -451,18 +514,22 @@ def test_queues_keep_their_elements_in_order(graph: tf.Graph) -> None:
         session.run(shuffled.close(), options=v1.RunOptions(timeout_in_ms=5000))
         assert renew(session) == ()
         assert str(session.run(takes)) == (
-            "[[array([1, 2], dtype=int32), b'a'], array([1, 2, 3], dtype=int32), array([1, 2], dtype=int32), "
+            "[[array([1, 2], dtype=int32), b'a'], array([1, 2, 3], dtype=int32), array([1, 2], "
+            "dtype=int32), "
             "[np.int64(1), b'soon'], [np.int32(7)]]"
         )
         assert str(session.run(takes)) == (
-            "[[array([3, 4], dtype=int32), b'b\\x00'], array([4], dtype=int32), array([3], dtype=int32), "
+            "[[array([3, 4], dtype=int32), b'b\\x00'], array([4], dtype=int32), array([3], "
+            "dtype=int32), "
             "[np.int64(3), b'late'], [np.int32(8)]]"
         )
         assert sorted(session.run(rest).tolist()) == list(range(6))
         assert session.run([each.is_closed() for each in (fifo, shuffled)]) == [False, True]
 
 
-def test_a_queue_that_an_edit_makes_too_small_is_named(graph: tf.Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_queue_that_an_edit_makes_too_small_is_named(
+    graph: tf.Graph, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("tfgraphwidget.runtime.session.queue_transfer._PATIENCE", 1.0)
     queue = v1.FIFOQueue(5, [tf.int32], shapes=[[]], name="q")
     put = queue.enqueue_many([tf.range(3)])
@@ -472,7 +539,9 @@ def test_a_queue_that_an_edit_makes_too_small_is_named(graph: tf.Graph, monkeypa
         queue.queue_ref.op._set_attr("capacity", tf.compat.v1.AttrValue(i=2))
         renewal.apply()
         (lost,) = renewal.losses
-        assert lost.startswith("The elements of queue 'q' are not carried over, or not all of them: ")
+        assert lost.startswith(
+            "The elements of queue 'q' are not carried over, or not all of them: "
+        )
         assert session.run(queue.size()) <= 2
 
 
@@ -492,7 +561,12 @@ def test_queue_runners_stop_and_can_be_started_again(graph: tf.Graph) -> None:
         )
         again = tf.train.Coordinator()
         threads = v1.train.start_queue_runners(session, again)
-        assert sorted(session.run(batch).tolist() + session.run(batch).tolist()) == [b"a", b"a", b"b", b"b"]
+        assert sorted(session.run(batch).tolist() + session.run(batch).tolist()) == [
+            b"a",
+            b"a",
+            b"b",
+            b"b",
+        ]
         again.request_stop()
         again.join(threads)
         with pytest.raises(tf.errors.CancelledError):
@@ -509,7 +583,9 @@ def test_what_cannot_be_read_is_named_if_it_holds_anything(graph: tf.Graph) -> N
     mapped = raw.OrderedMapStage(
         key=tf.constant(1, tf.int64), indices=[0], values=[1.0], dtypes=[tf.float32], name="mapped"
     )
-    barrier = gen_data_flow_ops.barrier(component_types=[tf.int32, tf.int32], shapes=[[], []], name="barrier")
+    barrier = gen_data_flow_ops.barrier(
+        component_types=[tf.int32, tf.int32], shapes=[[], []], name="barrier"
+    )
     half = gen_data_flow_ops.barrier_insert_many(barrier, ["k"], [1], component_index=0)
     gradients = v1.ConditionalAccumulator(tf.float32, shape=[], name="gradients")
     mean = gradients.apply_grad(1.0)
@@ -540,7 +616,10 @@ def test_random_ops_begin_again_and_it_is_said(graph: tf.Graph) -> None:
         first, second = session.run(drawn), session.run(drawn)
         session.run(noisy)
         assert renew(session) == (
-            "Random ops with a seed begin their sequences again: 'noise/RandomStandardNormal' and 1 more.",
+            (
+                "Random ops with a seed begin their sequences again: 'noise/RandomStandardNormal' and "
+                "1 more."
+            ),
         )
         assert np.array_equal(session.run(drawn), first)
         assert not np.array_equal(first, second)
@@ -593,7 +672,9 @@ def test_partial_runs_are_set_up_again(graph: tf.Graph) -> None:
         assert session.partial_run(session.partial_run_setup([y], [x]), y, {x: 1.0}) == 2.0
 
 
-def test_a_run_of_another_thread_ends_and_the_next_one_is_in_the_renewed_session(graph: tf.Graph) -> None:
+def test_a_run_of_another_thread_ends_and_the_next_one_is_in_the_renewed_session(
+    graph: tf.Graph,
+) -> None:
     queue = v1.FIFOQueue(5, [tf.int32], shapes=[[]])
     take, put = queue.dequeue(), queue.enqueue([1])
     ended = []
@@ -673,7 +754,9 @@ def test_an_interrupt_while_loading_leaves_the_session_as_it_was(
         before = str(session.run(looks))
         renewal = Renewal.read(session, graph)
         with monkeypatch.context() as patched:
-            patched.setattr("tfgraphwidget.runtime.session.state_transfer.IteratorTransfer.load", interrupted)
+            patched.setattr(
+                "tfgraphwidget.runtime.session.state_transfer.IteratorTransfer.load", interrupted
+            )
             with pytest.raises(error):
                 renewal.apply()
         assert open_sessions() == []
@@ -797,7 +880,10 @@ def test_a_session_on_a_server_keeps_what_it_holds(
 ) -> None:
     variables = [v1.Variable([1.0], name=f"v{isolated}{k}", use_resource=bool(k)) for k in range(2)]
     unset = v1.Variable([1.0], name=f"unset{isolated}", use_resource=False)
-    named, own = (v1.FIFOQueue(9, [tf.int32], shapes=[[]], shared_name=name) for name in (f"named{isolated}", None))
+    named, own = (
+        v1.FIFOQueue(9, [tf.int32], shapes=[[]], shared_name=name)
+        for name in (f"named{isolated}", None)
+    )
     table = tf.lookup.experimental.MutableHashTable(tf.string, tf.int64, -1)
     tf.lookup.StaticHashTable(tf.lookup.KeyValueTensorInitializer(["c"], [3]), -1)
     iterator = v1.data.make_initializable_iterator(tf.data.Dataset.range(9))
@@ -808,7 +894,9 @@ def test_a_session_on_a_server_keeps_what_it_holds(
     config = v1.ConfigProto(isolate_session_state=isolated)
     with v1.Session(server.target, graph=graph, config=config) as session:
         session.run([*(v.initializer for v in variables), iterator.initializer])
-        session.run([table.insert(["x"], tf.constant([5], tf.int64)), named.enqueue([1]), own.enqueue([2])])
+        session.run(
+            [table.insert(["x"], tf.constant([5], tf.int64)), named.enqueue([1]), own.enqueue([2])]
+        )
         assert session.run([following, y], {x: 3.0}) == [0, 3.0]
         for variable in variables:
             variable.load([7.0], session)
@@ -837,7 +925,9 @@ class Fault(RuntimeError):
 def faults(
     monkeypatch: pytest.MonkeyPatch, owner: Any, name: str, *, late: bool
 ) -> Iterator[Callable[[], AbstractContextManager[None]]]:
-    """Contexts in which one call of a function fails, before its work is done or after: each of them in turn."""
+    """Contexts in which one call of a function fails, before its work is done or after: each of
+    them in turn.
+    """
     function = getattr(owner, name)
     for number in itertools.count(1):
         calls = [0]
@@ -879,7 +969,9 @@ def test_whatever_fails_in_a_renewal_nothing_is_seen_of_it_and_nothing_lost_unto
     for failing in faults(monkeypatch, *FAILING[what], late=late):
         with tf.Graph().as_default() as graph, v1.Session(graph=graph) as session:
             fills, looks = everything(graph)
-            one = v1.FIFOQueue(9, [tf.int32], name="singly")  # of no known shape, so not moved all at once
+            one = v1.FIFOQueue(
+                9, [tf.int32], name="singly"
+            )  # of no known shape, so not moved all at once
             size = one.size()
             fills += [one.enqueue([[7, 8]]), one.enqueue([9])]
             session.run(fills)
@@ -893,7 +985,9 @@ def test_whatever_fails_in_a_renewal_nothing_is_seen_of_it_and_nothing_lost_unto
                 values = [value.tolist() for value in session.run([*looks, size])]
                 if lost:  # what a run has taken out and Python not given is nowhere
                     assert late
-                    assert values in ([[1.0], [5], 0, 2], [[1.0], [5], 2, 1], [[1.0], [5], 2, 0]), lost
+                    assert values in ([[1.0], [5], 0, 2], [[1.0], [5], 2, 1], [[1.0], [5], 2, 0]), (
+                        lost
+                    )
                     assert "elements of queue" in "".join(lost)
                 else:
                     assert values == [[1.0], [5], 2, 2], again
@@ -901,7 +995,9 @@ def test_whatever_fails_in_a_renewal_nothing_is_seen_of_it_and_nothing_lost_unto
             assert editor._core.index.names == nodes
 
 
-def test_elements_that_could_not_be_moved_at_all_are_told_of(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_elements_that_could_not_be_moved_at_all_are_told_of(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     def failing(*_: Any) -> Any:
         raise Fault("no memory")
 
@@ -911,7 +1007,9 @@ def test_elements_that_could_not_be_moved_at_all_are_told_of(monkeypatch: pytest
         with monkeypatch.context() as patched:
             patched.setattr("tfgraphwidget.runtime.session.queue_transfer.run_each", failing)
             (lost,) = {*renew(session)}
-        assert lost == "The elements of queue 'q' are not carried over, or not all of them: no memory."
+        assert (
+            lost == "The elements of queue 'q' are not carried over, or not all of them: no memory."
+        )
         assert session.run(looks)[0].tolist() == [1.0]
 
 
@@ -949,7 +1047,10 @@ def test_a_partial_run_under_way_is_told_of_and_one_that_is_over_is_not(graph: t
         under_way = session.partial_run_setup(["y:0", "z:0"], [x, other])
         assert session.partial_run(under_way, "y:0", {x: 1.0}) == 2.0
         (lost,) = editor.bypass("y").lost
-        assert lost == "The partial run of 'y:0' and 'z:0' is cut; set it up again by partial_run_setup."
+        assert (
+            lost
+            == "The partial run of 'y:0' and 'z:0' is cut; set it up again by partial_run_setup."
+        )
         again = session.partial_run_setup(["z:0"], [x, other])
         assert session.partial_run(again, "z:0", {x: 1.0, other: 1.0}) == 2.0
         assert renew(session) == ()
@@ -957,7 +1058,9 @@ def test_a_partial_run_under_way_is_told_of_and_one_that_is_over_is_not(graph: t
 
 def test_a_preview_says_which_partial_run_the_edit_will_cut_and_cuts_none(graph: tf.Graph) -> None:
     x, other = (v1.placeholder(tf.float32, [], name=name) for name in ("x", "other"))
-    y = tf.multiply(tf.function(lambda x: tf.identity(x, "inner") * 2.0)(x), tf.constant(2.0), name="y")
+    y = tf.multiply(
+        tf.function(lambda x: tf.identity(x, "inner") * 2.0)(x), tf.constant(2.0), name="y"
+    )
     tf.add(y, other, name="z")
     with v1.Session(graph=graph) as session:
         editor = tgw.edit(graph, session=session)
@@ -965,12 +1068,17 @@ def test_a_preview_says_which_partial_run_the_edit_will_cut_and_cuts_none(graph:
         left = editor.preview(bypass).notes
         run = session.partial_run_setup(["y:0", "z:0"], [x, other])
         assert session.partial_run(run, "y:0", {x: 1.0}) == 4.0
-        will = "The partial run of 'y:0' and 'z:0' will be cut; end it before, or set it up again by partial_run_setup."
+        will = (
+            "The partial run of 'y:0' and 'z:0' will be cut; end it before, or set it up again "
+            "by partial_run_setup."
+        )
         assert editor.preview(bypass).notes == (*left, will)
         editor.renew = False
         assert editor.preview(editor.bypass, "y").notes == left
         editor.renew = True
-        assert editor.preview({"command": "remove", "arguments": {"what": "z"}}).notes == ()  # needs no renewal
+        assert (
+            editor.preview({"command": "remove", "arguments": {"what": "z"}}).notes == ()
+        )  # needs no renewal
         preview, _ = RequestHandler(editor).handle(p.PreviewEdit("bypass", ("y",)))
         assert isinstance(preview, p.PreviewedEdit)
         assert will in preview.notes
@@ -984,7 +1092,10 @@ def test_a_preview_says_which_partial_run_the_edit_will_cut_and_cuts_none(graph:
         again = session.partial_run_setup(["y:0", "z:0"], [x, other])
         session.partial_run(again, "y:0", {x: 1.0})
         (lost,) = editor.bypass("y").lost
-        assert lost == "The partial run of 'y:0' and 'z:0' is cut; set it up again by partial_run_setup."
+        assert (
+            lost
+            == "The partial run of 'y:0' and 'z:0' is cut; set it up again by partial_run_setup."
+        )
 
 
 def test_a_session_that_an_editor_has_had_is_closed_when_nobody_has_it(graph: tf.Graph) -> None:

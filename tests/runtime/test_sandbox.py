@@ -23,13 +23,19 @@ def test_it_gives_the_same_numbers_to_the_last_bit(resource: bool) -> None:
     with initialised(graph) as session:
         with graph.as_default():
             held = dict(
-                zip((v.op.name for v in v1.global_variables()), session.run(v1.global_variables()), strict=True)
+                zip(
+                    (v.op.name for v in v1.global_variables()),
+                    session.run(v1.global_variables()),
+                    strict=True,
+                )
             )
         wanted = session.run(["net/logits:0", "net/one/out:0"], {"x:0": ONES})
     with Sandbox(graph.as_graph_def().node, values=held) as sandbox:
         got = sandbox.run(["net/logits:0", "net/one/out:0"], {"x:0": ONES})
         assert all(np.array_equal(a, b) for a, b in zip(got, wanted, strict=True))
-        assert np.array_equal(sandbox.run(["net/logits:0"], {"net/one/out:0": wanted[1]})[0], wanted[0])
+        assert np.array_equal(
+            sandbox.run(["net/logits:0"], {"net/one/out:0": wanted[1]})[0], wanted[0]
+        )
 
 
 def test_updates_and_tables_are_its_own() -> None:
@@ -43,7 +49,10 @@ def test_updates_and_tables_are_its_own() -> None:
         fill = v1.get_collection(v1.GraphKeys.TABLE_INITIALIZERS)[0].name
     with initialised(graph) as session:
         with Sandbox(graph.as_graph_def().node, None, {"n": np.int64(10)}, [fill]) as sandbox:
-            assert [sandbox.run(["y:0"], {"x:0": ["a"]})[0].tolist() for _ in range(2)] == [[12], [13]]
+            assert [sandbox.run(["y:0"], {"x:0": ["a"]})[0].tolist() for _ in range(2)] == [
+                [12],
+                [13],
+            ]
         assert session.run("n/Read/ReadVariableOp:0") == 0
 
 
@@ -94,11 +103,15 @@ def test_a_result_that_cannot_travel_is_an_error_and_the_process_goes_on() -> No
 
 
 def test_a_run_that_fails_leaves_the_process_for_the_next_one() -> None:
-    """Where tblib is installed, an exception takes along what it was raised from: TensorFlow's, which has an op."""
+    """Where tblib is installed, an exception takes along what it was raised from: TensorFlow's,
+    which has an op.
+    """
     with tf.Graph().as_default() as graph:
         serialized = v1.placeholder(tf.string, [None], name="serialized")
         v1.parse_example(serialized, {"x": v1.FixedLenFeature([1], tf.float32)}, name="parse")
-    good = tf.train.Example(features={"feature": {"x": {"float_list": {"value": [3.0]}}}}).SerializeToString()
+    good = tf.train.Example(
+        features={"feature": {"x": {"float_list": {"value": [3.0]}}}}
+    ).SerializeToString()
     with RemoteSandbox(graph.as_graph_def().node) as sandbox:
         output = f"{graph.get_operations()[-1].name}:0"
         generation = sandbox._context._process.generation

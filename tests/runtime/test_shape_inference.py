@@ -1,4 +1,6 @@
-"""Static shapes after an edit are those that TensorFlow would infer, and only the ops that it concerns are asked."""
+"""Static shapes after an edit are those that TensorFlow would infer, and only the ops that it
+concerns are asked.
+"""
 
 from __future__ import annotations
 
@@ -82,10 +84,17 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 @pytest.fixture
 def chain() -> GraphIndex:
-    """x -> product (with a 3 x 4 variable) -> relu -> flat, which doubles the batch -> out; more placeholders."""
+    """x -> product (with a 3 x 4 variable) -> relu -> flat, which doubles the batch -> out; more
+    placeholders.
+    """
     with tf.Graph().as_default() as graph:
         x = v1.placeholder(tf.float32, [None, 3], name="x")
-        for name, shape in {"same": [None, 3], "full": [32, 3], "wide": [None, 7], "any": None}.items():
+        for name, shape in {
+            "same": [None, 3],
+            "full": [32, 3],
+            "wide": [None, 7],
+            "any": None,
+        }.items():
             v1.placeholder(tf.float32, shape, name=name)
         w = v1.get_variable("w", [3, 4], use_resource=True)
         v1.get_variable("w5", [3, 5], use_resource=True)
@@ -123,7 +132,10 @@ def test_a_sharper_shape_flows_as_far_as_it_goes(chain):
 
 
 def test_a_shape_becomes_unknown_again(chain):
-    sharp = apply_patch(chain, infer_patch_shapes(chain, reading(chain, "product", "full", "product/ReadVariableOp")))
+    sharp = apply_patch(
+        chain,
+        infer_patch_shapes(chain, reading(chain, "product", "full", "product/ReadVariableOp")),
+    )
     patch = infer_patch_shapes(sharp, reading(sharp, "product", "x", "product/ReadVariableOp"))
     assert told(patch)["out:0"] == ((64, 2), (None, None))
 
@@ -136,14 +148,18 @@ def test_values_that_shape_functions_read_are_texts_too(tmp_path):
         path = tmp_path / "saver.pb"
         path.write_bytes(graph.as_graph_def().SerializeToString())
         for editor in (tgw.edit(graph, session=session), tgw.edit(path)):
-            before = [node.SerializeToString(deterministic=True) for node in editor._core.index.nodes]
+            before = [
+                node.SerializeToString(deterministic=True) for node in editor._core.index.nodes
+            ]
             why = (
                 r"Op 'save/RestoreV2' cannot take 'save/SaveV2/tensor_names:0' of shape \(1,\) in place of .*: need "
                 r"least two elements in shape_and_slice specification: w; choose a tensor of other values\."
             )
             with pytest.raises(GraphEditError, match=why):
                 editor.swap("save/RestoreV2/shape_and_slices:0", "save/SaveV2/tensor_names:0")
-            assert [node.SerializeToString(deterministic=True) for node in editor._core.index.nodes] == before
+            assert [
+                node.SerializeToString(deterministic=True) for node in editor._core.index.nodes
+            ] == before
             why = (
                 r"Op 'save/RestoreV2' cannot take 'save/RestoreV2/shape_and_slices:0' of shape \(1,\) with its new "
                 r"values, beside .* and .*, which follows from the change of .*: .*; choose a tensor of other values\."
@@ -164,8 +180,10 @@ def test_a_refusal_names_reader_source_and_both_shapes(chain):
     with pytest.raises(GraphEditError) as refused:
         infer_patch_shapes(chain, reading(chain, "product", "wide", "product/ReadVariableOp"))
     assert refused.value.why == (
-        "Op 'product' cannot take 'wide:0' of shape (None, 7) in place of 'x:0' of shape (None, 3), beside "
-        "'product/ReadVariableOp:0' of shape (3, 4): dimensions must be equal, but are 7 and 3; choose a tensor of "
+        "Op 'product' cannot take 'wide:0' of shape (None, 7) in place of 'x:0' of shape (None, "
+        "3), beside "
+        "'product/ReadVariableOp:0' of shape (3, 4): dimensions must be equal, but are 7 and 3; "
+        "choose a tensor of "
         "another shape."
     )
     assert refused.value.ops == ("product", "wide")
@@ -175,7 +193,9 @@ def test_a_refusal_downstream_names_what_was_edited(mlp):
     with mlp.as_default():
         v1.placeholder(tf.float32, [None, 9], name="wide")
     index = index_of(mlp)
-    with pytest.raises(GraphEditError, match="which follows from the change of 'net/one/out': dimensions") as refused:
+    with pytest.raises(
+        GraphEditError, match="which follows from the change of 'net/one/out': dimensions"
+    ) as refused:
         infer_patch_shapes(index, reading(index, "net/one/out", "wide"))
     assert refused.value.ops == ("net/two/MatMul", "net/one/out")
     assert "'net/one/out:0' of shape (None, 9) in place of (None, 4)" in refused.value.why
@@ -196,14 +216,18 @@ def test_a_ref_variable_is_read_by_its_shape():
         v1.get_variable("b", [2, 3], use_resource=False)
         tf.add(v1.assign(a, [1.0, 2.0, 3.0], name="set"), 1.0, name="more")
     index = index_of(graph)
-    assert told(infer_patch_shapes(index, reading(index, "more", "b", "more/y"))) == {"more:0": ((3,), (2, 3))}
+    assert told(infer_patch_shapes(index, reading(index, "more", "b", "more/y"))) == {
+        "more:0": ((3,), (2, 3))
+    }
 
 
 def test_numbers_that_shapes_hang_on_flow_where_no_shape_changes(chain):
     """The Const gets other numbers, not another shape."""
     minus_one = next(n for n in chain.nodes if n.op == "Pack").input[1]
     three = v1.AttrValue(tensor=tf.make_tensor_proto(3, tf.int32))
-    assert told(infer_patch_shapes(chain, Patch(changed=(edited(chain, minus_one, value=three),)))) == {
+    assert told(
+        infer_patch_shapes(chain, Patch(changed=(edited(chain, minus_one, value=three),)))
+    ) == {
         "flat:0": ((None, None), (None, 3)),
         "out:0": ((None, None), (None, 3)),
     }
@@ -230,8 +254,13 @@ def test_what_set_shape_said_stays_while_the_op_reads_the_same(chain):
         p.set_shape([7])
         tf.concat([p, z], 0, name="y")
     index = index_of(graph)
-    assert told(infer_patch_shapes(index, reading(index, "y", "p", "long", "y/axis"))) == {"y:0": ((9,), (12,))}
-    assert told(infer_patch_shapes(index, reading(index, "p", "long"))) == {"p:0": ((7,), None), "y:0": ((9,), (None,))}
+    assert told(infer_patch_shapes(index, reading(index, "y", "p", "long", "y/axis"))) == {
+        "y:0": ((9,), (12,))
+    }
+    assert told(infer_patch_shapes(index, reading(index, "p", "long"))) == {
+        "p:0": ((7,), None),
+        "y:0": ((9,), (None,)),
+    }
 
 
 def test_what_set_shape_said_of_any_input_holds_for_a_narrower_one():
@@ -254,24 +283,34 @@ def test_added_ops_have_their_shapes_and_readers_see_them(chain):
     perm = node("twice/perm", "Const", dtype=v1.AttrValue(type=3))
     perm.attr["value"].tensor.CopyFrom(tf.make_tensor_proto([1, 0]))
     patch = replace(reading(chain, "flat", "twice", "stack"), add=Change(nodes=(twice, perm)))
-    assert told(infer_patch_shapes(chain, patch)) == {"twice/perm:0": (None, (2,)), "twice:0": (None, (4, None))}
+    assert told(infer_patch_shapes(chain, patch)) == {
+        "twice/perm:0": (None, (2,)),
+        "twice:0": (None, (4, None)),
+    }
 
 
 def test_an_added_op_that_cannot_be_is_refused(chain):
     wrong = node("wrong", "MatMul", "wide", "full", T=FLOAT)
-    with pytest.raises(GraphEditError, match=r"^Op 'wrong' cannot take 'wide:0' of shape \(None, 7\) and 'full:0' of"):
+    with pytest.raises(
+        GraphEditError,
+        match=r"^Op 'wrong' cannot take 'wide:0' of shape \(None, 7\) and 'full:0' of",
+    ):
         infer_patch_shapes(chain, Patch(add=Change(nodes=(wrong,))))
 
 
 def test_a_copy_has_the_shape_of_its_original(chain, asked):
-    """As a rename makes it: one op goes, the same one comes under another name, and what read it reads that."""
+    """As a rename makes it: one op goes, the same one comes under another name, and what read it
+    reads that.
+    """
     copy = node("renamed", "Relu", "product", T=FLOAT)
     readers = [
         edited(chain, "shape", "renamed"),
         edited(chain, "flat", "renamed", *chain.nodes[chain.ids["flat"]].input[1:]),
     ]
     gone = Change(nodes=(chain.nodes[chain.ids["relu"]],))
-    patch = Patch(Change(nodes=(copy,), copies=(("relu", "renamed"),)), gone, changed=tuple(readers))
+    patch = Patch(
+        Change(nodes=(copy,), copies=(("relu", "renamed"),)), gone, changed=tuple(readers)
+    )
     assert told(infer_patch_shapes(chain, patch)) == {"renamed:0": (None, (None, 4))}
     assert asked == []
 
@@ -286,7 +325,9 @@ def test_two_changes_are_taken_in_the_order_of_the_graph(chain):
         between = tf.nn.relu(first, name="between")
         tf.add(between, a, name="second")
     index = index_of(graph)
-    patch = Patch(changed=(edited(index, "second", "between", "b"), edited(index, "first", "b", "b")))
+    patch = Patch(
+        changed=(edited(index, "second", "between", "b"), edited(index, "first", "b", "b"))
+    )
     assert told(infer_patch_shapes(index, patch))["second:0"] == ((2,), (3,))
 
 
@@ -341,7 +382,8 @@ def v2_loop(shape: Any) -> tf.Graph:
 def test_a_v2_loop_and_conditional_give_what_their_functions_give():
     index = index_of(v2_loop([32, 4]))
     loop, pick = (
-        next(n for n in index.nodes if n.op in kinds) for kinds in (("While", "StatelessWhile"), ("If", "StatelessIf"))
+        next(n for n in index.nodes if n.op in kinds)
+        for kinds in (("While", "StatelessWhile"), ("If", "StatelessIf"))
     )
     inputs = [text if text != "x" else "big" for text in loop.input]
     patch = infer_patch_shapes(index, reading(index, loop.name, *inputs))
@@ -368,19 +410,30 @@ def test_a_function_that_is_called_tells_the_shapes_of_its_results():
         tf.identity(inner(x), name="y")
     index = index_of(graph)
     call = next(n for n in index.nodes if n.op.endswith("PartitionedCall"))
-    assert told(infer_patch_shapes(index, reading(index, call.name, "other")))["y:0"][1] == (7, 2, 4)
-    with pytest.raises(GraphEditError, match=rf"^Op {call.name!r} cannot take 'odd:0' of shape \(7, 9\) in place of"):
+    assert told(infer_patch_shapes(index, reading(index, call.name, "other")))["y:0"][1] == (
+        7,
+        2,
+        4,
+    )
+    with pytest.raises(
+        GraphEditError,
+        match=rf"^Op {call.name!r} cannot take 'odd:0' of shape \(7, 9\) in place of",
+    ):
         infer_patch_shapes(index, reading(index, call.name, "odd"))
 
 
 def test_the_body_of_a_function_is_shaped_like_a_graph():
-    @tf.function(input_signature=[tf.TensorSpec([None, 3], name="x"), tf.TensorSpec([2, 3], name="z")])
+    @tf.function(
+        input_signature=[tf.TensorSpec([None, 3], name="x"), tf.TensorSpec([2, 3], name="z")]
+    )
     def function(x, z):
         return tf.nn.relu(x, name="relu") * 2.0 + tf.reduce_sum(z)
 
     editor = tgw.edit(function)
     mul = next(n for n in editor._core.index.nodes if n.op == "Mul")
-    assert told(infer_patch_shapes(editor._core.index, reading(editor._core.index, "relu", "z")))[f"{mul.name}:0"] == (
+    assert told(infer_patch_shapes(editor._core.index, reading(editor._core.index, "relu", "z")))[
+        f"{mul.name}:0"
+    ] == (
         (None, 3),
         (2, 3),
     )
@@ -400,7 +453,10 @@ def test_nothing_runs_while_shapes_are_inferred(tmp_path):
 
 def test_an_op_that_tensorflow_does_not_know_gives_unknown_shapes():
     graph_def = v1.GraphDef()
-    x, z = (node(name, "Placeholder", dtype=FLOAT, shape=shape_attr(shape)) for name, shape in (("x", [2]), ("z", [3])))
+    x, z = (
+        node(name, "Placeholder", dtype=FLOAT, shape=shape_attr(shape))
+        for name, shape in (("x", [2]), ("z", [3]))
+    )
     custom = node("custom", "NobodysOp", "x", T=FLOAT)
     custom.attr["_output_shapes"].list.shape.add().CopyFrom(tf.TensorShape([9]).as_proto())
     relu = node("relu", "Relu", "custom", T=FLOAT)
@@ -430,7 +486,9 @@ def test_what_a_file_says_of_its_shapes_is_right_after_the_edit_too():
 def test_what_was_refused_before_the_edit_may_be_edited():
     graph_def = v1.GraphDef()
     shapes = {"x": [2, 3], "w": [4, 5], "other": [2, 7]}
-    graph_def.node.extend(node(name, "Placeholder", dtype=FLOAT, shape=shape_attr(s)) for name, s in shapes.items())
+    graph_def.node.extend(
+        node(name, "Placeholder", dtype=FLOAT, shape=shape_attr(s)) for name, s in shapes.items()
+    )
     graph_def.node.append(node("wrong", "MatMul", "x", "w", T=FLOAT))
     index = index_of(graph_def)
     assert told(infer_patch_shapes(index, reading(index, "wrong", "other", "w"))) == {}
@@ -473,7 +531,9 @@ def agrees(ours: Shape, theirs: Shape) -> bool:
     """Whether all that we say, TensorFlow says too."""
     if ours is None or theirs is None:
         return ours is None
-    return len(ours) == len(theirs) and all(a in (None, b) for a, b in zip(ours, theirs, strict=True))
+    return len(ours) == len(theirs) and all(
+        a in (None, b) for a, b in zip(ours, theirs, strict=True)
+    )
 
 
 def plain_graph(path: Path) -> Any:
@@ -485,7 +545,9 @@ def plain_graph(path: Path) -> Any:
 
 @pytest.mark.parametrize(("model", "edits"), [("dqn_online_train", 40), ("seq2seq_v1", 8)])
 def test_shapes_are_those_of_a_fresh_import(model, edits):
-    """Random tensors of the right dtype are read instead: half the edits are refused, by TensorFlow and here alike."""
+    """Random tensors of the right dtype are read instead: half the edits are refused, by TensorFlow
+    and here alike.
+    """
     graph_def = plain_graph(MODELS / f"{model}.meta")
     with tf.Graph().as_default() as graph:
         tf.import_graph_def(graph_def, name="")
@@ -497,7 +559,11 @@ def test_shapes_are_those_of_a_fresh_import(model, edits):
             tensors[dtype].append((i, port))
     for _ in range(edits):
         i, slot, (source, port) = rewire(index, tensors, rnd)
-        patch = reading(index, index.names[i], *with_input(index.nodes[i].input, slot, index.names[source], port))
+        patch = reading(
+            index,
+            index.names[i],
+            *with_input(index.nodes[i].input, slot, index.names[source], port),
+        )
         changed = v1.GraphDef()
         changed.CopyFrom(graph_def)
         changed.node[place[index.names[i]]].CopyFrom(patch.changed[0].after)
@@ -511,7 +577,9 @@ def test_shapes_are_those_of_a_fresh_import(model, edits):
         assert {t: pair for t, pair in wrong.items() if not agrees(*pair)} == {}, patch
 
 
-def rewire(index: GraphIndex, tensors: Mapping[str, list], rnd: random.Random) -> tuple[int, int, tuple[int, int]]:
+def rewire(
+    index: GraphIndex, tensors: Mapping[str, list], rnd: random.Random
+) -> tuple[int, int, tuple[int, int]]:
     """An op, one of its slots, and a tensor that it could read there without a cycle."""
     while True:
         i = rnd.randrange(len(index))
@@ -542,7 +610,9 @@ def test_the_names_of_functions_are_put_together_once_and_not_for_each_op(mlp: t
 
 
 def _in_a_loop(write: Callable[[tf.Tensor], tf.Tensor]) -> Any:
-    """A loop of TensorFlow 1 that fills a TensorArray of rows of four, and what each of its steps computes."""
+    """A loop of TensorFlow 1 that fills a TensorArray of rows of four, and what each of its steps
+    computes.
+    """
     rows = tf.TensorArray(tf.float32, 3, element_shape=[4])
 
     def step(i: tf.Tensor, rows: tf.TensorArray) -> tuple[tf.Tensor, tf.TensorArray]:
@@ -555,11 +625,15 @@ def _in_a_list(write: Callable[[tf.Tensor], tf.Tensor]) -> Any:
     """A list of tensors of four, of which one is set."""
     rows = tf.raw_ops.TensorListReserve(element_shape=[4], num_elements=3, element_dtype=tf.float32)
     rows = tf.raw_ops.TensorListSetItem(input_handle=rows, index=0, item=tf.zeros([4]))
-    return tf.raw_ops.TensorListSetItem(input_handle=tf.identity(rows), index=1, item=write(tf.fill([4], 1.0)))
+    return tf.raw_ops.TensorListSetItem(
+        input_handle=tf.identity(rows), index=1, item=write(tf.fill([4], 1.0))
+    )
 
 
 @pytest.mark.parametrize("build", [_in_a_loop, _in_a_list])
-def test_what_holds_tensors_of_one_shape_takes_no_other(build: Callable[[Any], Any], tmp_path: Path) -> None:
+def test_what_holds_tensors_of_one_shape_takes_no_other(
+    build: Callable[[Any], Any], tmp_path: Path
+) -> None:
     v1.disable_control_flow_v2()
     try:
         with tf.Graph().as_default() as graph:
@@ -569,7 +643,9 @@ def test_what_holds_tensors_of_one_shape_takes_no_other(build: Callable[[Any], A
     (tmp_path / "graph.pb").write_bytes(graph.as_graph_def().SerializeToString())
     row = next(op.name for op in graph.get_operations() if op.type == "Exp")
     for editor in (tgw.edit(graph), tgw.edit(tmp_path / "graph.pb")):
-        with pytest.raises(GraphEditError, match=r"cannot take '.*:0' of shape \(1, 4\) in place of"):
+        with pytest.raises(
+            GraphEditError, match=r"cannot take '.*:0' of shape \(1, 4\) in place of"
+        ):
             editor.insert(f"{row}:0", lambda x: tf.expand_dims(x, 0))
         editor.insert(f"{row}:0", lambda x: tf.reshape(tf.expand_dims(x, 0), [4]))
         edited_def = v1.GraphDef.FromString(editor.save(tmp_path / "edited.pb").read_bytes())

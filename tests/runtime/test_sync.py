@@ -40,7 +40,10 @@ def pair(
 
 
 def sync_of(
-    session: v1.Session, *pairs: tuple[tf.Variable, tf.Variable], to: v1.Session | None = None, scope: str = "copy"
+    session: v1.Session,
+    *pairs: tuple[tf.Variable, tf.Variable],
+    to: v1.Session | None = None,
+    scope: str = "copy",
 ) -> Sync:
     target = to or session
     told = tuple((variable_definition(a), variable_definition(b)) for a, b in pairs)
@@ -56,7 +59,9 @@ def many(mlp: tf.Graph, session: v1.Session) -> tuple[list[tf.Variable], list[tf
     copy = tgw.edit(mlp, session=session).clone("x:0", "net/logits:0", "copy", init="initial")
     copies = list(copy.variables)
     with mlp.as_default():
-        originals = [v for v in v1.global_variables() if f"copy/{v.name}" in {c.name for c in copies}]
+        originals = [
+            v for v in v1.global_variables() if f"copy/{v.name}" in {c.name for c in copies}
+        ]
     return originals, copies, sync_of(session, *zip(originals, copies, strict=True))
 
 
@@ -65,7 +70,10 @@ def test_the_copies_get_the_originals_present_values(mlp: tf.Graph, session: v1.
     for k, variable in enumerate(originals):
         fill(variable, k + 0.5, session)
     sync.sync()
-    assert all(np.array_equal(a, b) for a, b in zip(read(originals, session), read(copies, session), strict=True))
+    assert all(
+        np.array_equal(a, b)
+        for a, b in zip(read(originals, session), read(copies, session), strict=True)
+    )
     fill(originals[0], 9.0, session)
     assert not np.array_equal(*read([originals[0], copies[0]], session))
 
@@ -101,7 +109,8 @@ def test_tau_is_exact_in_every_dtype(resource: bool, dtype: tf.DType) -> None:
 
 @KINDS
 @pytest.mark.parametrize(
-    ("value", "other"), [([3, 4], [7, 9]), ([True, False], [False, False]), ([b"x", b"y"], [b"u", b"v"])]
+    ("value", "other"),
+    [([3, 4], [7, 9]), ([True, False], [False, False]), ([b"x", b"y"], [b"u", b"v"])],
 )
 @pytest.mark.parametrize("finalized", [False, True])
 def test_integers_booleans_and_strings_are_copied_whatever_tau_is(
@@ -170,7 +179,9 @@ def test_under_control_dependencies_the_op_reads_after_what_it_waits_for(resourc
 
 
 @KINDS
-def test_an_op_first_asked_for_under_control_dependencies_does_not_spoil_the_next(resource: bool) -> None:
+def test_an_op_first_asked_for_under_control_dependencies_does_not_spoil_the_next(
+    resource: bool,
+) -> None:
     graph, a, b = pair(resource)
     with initialised(graph) as session:
         sync = sync_of(session, (a, b))
@@ -210,7 +221,10 @@ def test_when_one_original_has_no_value_no_copy_changes(resource: bool, tau: flo
     graph = tf.Graph()
     with graph.as_default():
         pairs = [
-            [v1.Variable(tf.fill([100], float(k)), name=f"{s}v{k}", use_resource=resource) for s in ("", "copy/")]
+            [
+                v1.Variable(tf.fill([100], float(k)), name=f"{s}v{k}", use_resource=resource)
+                for s in ("", "copy/")
+            ]
             for k in range(20)
         ]
     with v1.Session(graph=graph) as session:
@@ -305,9 +319,13 @@ def test_pairs_of_different_shape_or_dtype_are_refused_by_name() -> None:
         a, b = v1.Variable([1.0], name="a"), v1.Variable([1.0, 2.0], name="b")
         c = v1.Variable([1], name="c")
     with initialised(graph) as session:
-        with pytest.raises(GraphEditError, match=r"'a:0' has shape \(1,\) .* 'b:0' of shape \(2,\)"):
+        with pytest.raises(
+            GraphEditError, match=r"'a:0' has shape \(1,\) .* 'b:0' of shape \(2,\)"
+        ):
             sync_of(session, (a, b))
-        with pytest.raises(GraphEditError, match=r"'a:0' has dtype float32 .* 'c:0' of dtype int32"):
+        with pytest.raises(
+            GraphEditError, match=r"'a:0' has dtype float32 .* 'c:0' of dtype int32"
+        ):
             sync_of(session, (a, c))
 
 
@@ -336,7 +354,9 @@ def test_a_closed_session_is_refused() -> None:
 
 def test_without_a_session_there_is_the_op_only() -> None:
     graph, a, b = pair(resource=True)
-    sync = Sync(((variable_definition(a), variable_definition(b)),), Model(graph), Model(graph), "copy")
+    sync = Sync(
+        ((variable_definition(a), variable_definition(b)),), Model(graph), Model(graph), "copy"
+    )
     with pytest.raises(SessionRefused, match="no session"):
         sync.sync()
     op = sync.op()
@@ -346,7 +366,9 @@ def test_without_a_session_there_is_the_op_only() -> None:
 
 
 @KINDS
-def test_in_a_finalized_graph_values_go_through_python_unless_the_op_is_there(resource: bool) -> None:
+def test_in_a_finalized_graph_values_go_through_python_unless_the_op_is_there(
+    resource: bool,
+) -> None:
     graph, a, b = pair(resource)
     with initialised(graph) as session:
         sync = sync_of(session, (a, b))
@@ -361,11 +383,23 @@ def test_in_a_finalized_graph_values_go_through_python_unless_the_op_is_there(re
 
 def test_drift_is_the_largest_difference_of_each_variable() -> None:
     graph = tf.Graph()
-    values = {"f": ([1.0, 2.0], [1.5, -2.0]), "i": ([5], [2]), "n": ([math.nan, 1.0], [math.nan, 1.0])}
-    values |= {"m": ([math.nan], [1.0]), "j": ([math.inf], [math.inf]), "z": ([0.0], [0.25]), "c": ([3j], [4.0 + 0j])}
+    values = {
+        "f": ([1.0, 2.0], [1.5, -2.0]),
+        "i": ([5], [2]),
+        "n": ([math.nan, 1.0], [math.nan, 1.0]),
+    }
+    values |= {
+        "m": ([math.nan], [1.0]),
+        "j": ([math.inf], [math.inf]),
+        "z": ([0.0], [0.25]),
+        "c": ([3j], [4.0 + 0j]),
+    }
     with graph.as_default():
         pairs = [
-            [v1.Variable(x, name=s + name, use_resource=True) for s, x in zip(("", "copy/"), both, strict=True)]
+            [
+                v1.Variable(x, name=s + name, use_resource=True)
+                for s, x in zip(("", "copy/"), both, strict=True)
+            ]
             for name, both in values.items()
         ]
     with initialised(graph) as session:
@@ -400,7 +434,9 @@ def test_values_go_to_another_graph_and_leave_it_without_new_ops(resource: bool)
         for k, variable in enumerate(originals):
             fill(variable, k + 1.0, ours)
         version = target.version
-        told = match_variables(map(variable_definition, originals), map(variable_definition, copies))
+        told = match_variables(
+            map(variable_definition, originals), map(variable_definition, copies)
+        )
         sync = Sync(told, Model(source, ours), Model(target, theirs))
         sync.sync()
         assert target.version == version
@@ -416,12 +452,17 @@ def names_of(names: Iterable[str], scope: str = "") -> list:
         return [variable_definition(v1.Variable([0.0], name=scope + name)) for name in names]
 
 
-def paired(source: list, target: list, names: object = None, **scopes: str) -> list[tuple[str, str]]:
+def paired(
+    source: list, target: list, names: object = None, **scopes: str
+) -> list[tuple[str, str]]:
     return [(a.handle, b.handle) for a, b in match_variables(source, target, names, **scopes)]
 
 
 def test_models_are_matched_by_name_less_their_scopes() -> None:
-    a, b = names_of(["one/w", "two/w"], "online/"), names_of(["two/w", "one/w", "head/w"], "net/target/")
+    a, b = (
+        names_of(["one/w", "two/w"], "online/"),
+        names_of(["two/w", "one/w", "head/w"], "net/target/"),
+    )
     found = paired(a, b, source_scope="online", target_scope="net/target")
     assert found == [("online/one/w", "net/target/one/w"), ("online/two/w", "net/target/two/w")]
     with pytest.raises(GraphEditError, match="None of the 2 variables"):
@@ -441,12 +482,18 @@ def test_models_are_matched_by_a_mapping_of_variables_or_scopes() -> None:
 
 def test_the_first_layers_alone_are_matched_by_their_names() -> None:
     names = ["one/w", "one/b", "one_more/w", "two/w"]
-    assert paired(names_of(names), names_of(names), ["one"]) == [("one/w", "one/w"), ("one/b", "one/b")]
+    assert paired(names_of(names), names_of(names), ["one"]) == [
+        ("one/w", "one/w"),
+        ("one/b", "one/b"),
+    ]
     assert paired(names_of(names), names_of(names), "two") == [("two/w", "two/w")]
 
 
 def test_the_slots_of_an_optimiser_are_brought_along_where_both_models_have_them() -> None:
-    trained, fresh = names_of(["one/w", "one/w/Adam", "one/b", "two/w"]), names_of(["first/w", "first/b"])
+    trained, fresh = (
+        names_of(["one/w", "one/w/Adam", "one/b", "two/w"]),
+        names_of(["first/w", "first/b"]),
+    )
     assert paired(trained, fresh, {"one": "first"}) == [("one/w", "first/w"), ("one/b", "first/b")]
     assert paired(trained, fresh, {"one/w": "first/w"}) == [("one/w", "first/w")]
     assert paired(trained, trained, ["one/w"]) == [("one/w", "one/w"), ("one/w/Adam", "one/w/Adam")]
@@ -475,7 +522,9 @@ def test_values_come_from_another_process_through_a_checkpoint(
 ) -> None:
     path = str(tmp_path / "present")
     root = Path(__file__).parents[2]
-    done = subprocess.run([*warm_python, "-c", PROCESS, path], cwd=root, capture_output=True, check=False)
+    done = subprocess.run(
+        [*warm_python, "-c", PROCESS, path], cwd=root, capture_output=True, check=False
+    )
     assert done.returncode == 0, done.stderr.decode()[-2000:]
     originals, copies, sync = many(mlp, session)
     before = read(originals, session)
@@ -501,7 +550,9 @@ def test_a_savers_checkpoint_is_loaded_and_what_is_saved_a_saver_restores(
     assert not any(sync.drift().values())
 
 
-def test_save_load_and_the_saver_of_a_copy_agree_on_the_names_in_the_checkpoint(tmp_path: Path) -> None:
+def test_save_load_and_the_saver_of_a_copy_agree_on_the_names_in_the_checkpoint(
+    tmp_path: Path,
+) -> None:
     graph = tf.Graph()
     with graph.as_default():
         a = v1.get_variable("a", [2], initializer=v1.ones_initializer())
@@ -529,7 +580,10 @@ def test_values_that_cannot_be_written_are_refused_in_one_sentence(tmp_path: Pat
     (tmp_path / "file").write_text("no folder")
     with initialised(graph) as session:
         copy = tgw.edit(graph, session=session).clone((), "y", "copy")
-        with pytest.raises(GraphEditError, match=r"^save\(\S+\): The folder '.*file' does not exist; make it first\.$"):
+        with pytest.raises(
+            GraphEditError,
+            match=r"^save\(\S+\): The folder '.*file' does not exist; make it first\.$",
+        ):
             copy.save(str(tmp_path / "file" / "values"))
         copy.save(str(tmp_path / "file"))  # the names of a checkpoint's files begin with its own
         assert tf.train.list_variables(str(tmp_path / "file")) == [("a", [2])]
@@ -543,7 +597,9 @@ def test_the_parts_of_a_partitioned_variable_are_synced_saved_and_loaded(tmp_pat
         for scope in ("net", "copy"):
             with v1.variable_scope(scope):
                 init = v1.random_normal_initializer(seed=len(scope))
-                whole = v1.get_variable("w", [5, 2], initializer=init, partitioner=v1.fixed_size_partitioner(2))
+                whole = v1.get_variable(
+                    "w", [5, 2], initializer=init, partitioner=v1.fixed_size_partitioner(2)
+                )
                 parts.append(list(whole))
     with initialised(graph) as session:
         sync = sync_of(session, *zip(*parts, strict=True))
@@ -556,7 +612,9 @@ def test_the_parts_of_a_partitioned_variable_are_synced_saved_and_loaded(tmp_pat
         assert not any(sync.drift().values())
 
 
-def test_a_checkpoint_that_lacks_a_value_changes_nothing(mlp: tf.Graph, session: v1.Session, tmp_path: Path) -> None:
+def test_a_checkpoint_that_lacks_a_value_changes_nothing(
+    mlp: tf.Graph, session: v1.Session, tmp_path: Path
+) -> None:
     originals, copies, sync = many(mlp, session)
     with mlp.as_default():
         path = v1.train.Saver(originals[:-1]).save(session, str(tmp_path / "some"))
@@ -573,7 +631,11 @@ def test_undo_hides_the_ops_of_the_sync_with_the_clone(mlp: tf.Graph, session: v
     editor = tgw.edit(mlp, session=session)
     before = set(editor._core.index.names)
     copy = editor.clone("x:0", "net/logits:0", "copy")
-    originals = [v for v in mlp.get_collection("variables") if f"copy/{v.name}" in {c.name for c in copy.variables}]
+    originals = [
+        v
+        for v in mlp.get_collection("variables")
+        if f"copy/{v.name}" in {c.name for c in copy.variables}
+    ]
     sync = sync_of(session, *zip(originals, copy.variables, strict=True))
     sync.sync()
     sync.sync(0.5)
@@ -608,7 +670,10 @@ WAYS: dict[str, Callable[[Copy], object]] = {
 def still_syncs(editor: GraphEditor, copy: Copy, values: list[np.ndarray]) -> None:
     copy.sync()
     assert set(copy.drift().values()) == {0.0}
-    assert all(np.array_equal(a, b) for a, b in zip(read(copy.variables, editor.session), values, strict=True))
+    assert all(
+        np.array_equal(a, b)
+        for a, b in zip(read(copy.variables, editor.session), values, strict=True)
+    )
     editor.session.run(copy.sync_op)
     copy.sync(0.5)
     editor.session.run(copy.mix_op(0.25))
@@ -616,7 +681,9 @@ def still_syncs(editor: GraphEditor, copy: Copy, values: list[np.ndarray]) -> No
 
 @pytest.mark.parametrize("way", slow_if(lambda way: way in {"sync with tau", "mix_op"}, WAYS))
 @pytest.mark.sample(1)
-def test_a_fault_in_the_first_sync_leaves_nothing_to_be_seen(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_fault_in_the_first_sync_leaves_nothing_to_be_seen(
+    way: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     create = tf.Graph._create_op_internal
     number, calls = 0, [0]
     while calls[0] >= number:
@@ -624,7 +691,9 @@ def test_a_fault_in_the_first_sync_leaves_nothing_to_be_seen(way: str, monkeypat
         editor, copy, values = cloned_and_trained()
         before = editor._core.index.names
 
-        def failing(*given: Any, _calls: list[int] = calls, _number: int = number, **options: Any) -> Any:
+        def failing(
+            *given: Any, _calls: list[int] = calls, _number: int = number, **options: Any
+        ) -> Any:
             _calls[0] += 1
             if _calls[0] == _number:
                 raise MemoryError

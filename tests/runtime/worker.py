@@ -1,6 +1,8 @@
-"""One server of a cluster: `worker.py '["127.0.0.1:1", "127.0.0.1:2"]' 0`. It ends when its standard input does.
+"""One server of a cluster: `worker.py '["127.0.0.1:1", "127.0.0.1:2"]' 0`. It ends when its
+standard input does.
 
-When it is ready it prints the id of its process, which is not the one that was started: see tests/browser/warm.py.
+When it is ready it prints the id of its process, which is not the one that was started: see
+tests/browser/warm.py.
 """
 
 from __future__ import annotations

@@ -18,7 +18,9 @@ HUGE = (10**400, -(10**400))  # beyond all floats
 
 
 @pytest.mark.parametrize(
-    "nothing", [None, float("nan"), float("inf"), np.float32("nan"), *HUGE, ""], ids=lambda value: repr(value)[:9]
+    "nothing",
+    [None, float("nan"), float("inf"), np.float32("nan"), *HUGE, ""],
+    ids=lambda value: repr(value)[:9],
 )
 def test_what_is_no_value_colours_nothing(nothing: Any) -> None:
     known = encode_values([1.5, nothing, 2])

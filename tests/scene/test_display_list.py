@@ -1,6 +1,8 @@
-"""Saved pictures show what the screen shows: the file that labextension/tests/render/pictures.test.ts compares.
+"""Saved pictures show what the screen shows: the file that
+labextension/tests/render/pictures.test.ts compares.
 
-`python -m tests.scene.test_display_list` writes the file again, after an intended change of the drawing.
+`python -m tests.scene.test_display_list` writes the file again, after an intended change of the
+drawing.
 """
 
 from __future__ import annotations
@@ -50,7 +52,11 @@ PAINTS: dict[str, dict[str, dict[str, Any]]] = {
     },
     "numbers": {
         "tint": {"net/MatMul": 3, "x": 128},
-        "note": {"net": "465 MFLOP", "x": "1234567890123456 MFLOP", "net/MatMul": "12345678901234567890 ms"},
+        "note": {
+            "net": "465 MFLOP",
+            "x": "1234567890123456 MFLOP",
+            "net/MatMul": "12345678901234567890 ms",
+        },
     },
     "untrusted": {"effects": {"net/act": 2, "head": 3}},
     "run": {"probed": {"net/act": 1}, "value": {"net/act": "mean 0.25, 1×4"}},
@@ -58,7 +64,9 @@ PAINTS: dict[str, dict[str, dict[str, Any]]] = {
 
 
 def drawing() -> Scene:
-    """A scope that is open, a closed one with a function, a group, a loop, a training part, badges and a pin."""
+    """A scope that is open, a closed one with a function, a group, a loop, a training part, badges
+    and a pin.
+    """
     ops = {
         "x": "Placeholder",
         "net/w": "VariableV2",
@@ -131,23 +139,44 @@ def shapes_of(scene: Scene, paint: Paint, theme: str) -> list[dict[str, Any]]:
                 line = {name: getattr(shape, name) for name in ("line", "thick", "dash", "alpha")}
                 found.append({"kind": "line", "ends": ends, "head": shape.head is not None} | line)
             case Triangle():
-                found.append({"kind": "triangle", "points": shape.points.tolist(), "fill": shape.fill})
+                found.append(
+                    {"kind": "triangle", "points": shape.points.tolist(), "fill": shape.fill}
+                )
     return found
 
 
 def pictures() -> dict[str, Any]:
-    """The drawing with each paint in each theme: what the browser gets, and what a saved picture has."""
+    """The drawing with each paint in each theme: what the browser gets, and what a saved picture
+    has.
+    """
     scene = drawing()
     cases = []
     for name, fields in PAINTS.items():
         paint = painted(scene, fields)
         layouts, buffer = scenes.to_bytes(scene.arrays() | paint.arrays())
-        decoded = [dict(zip(("name", "dtype", "shape", "offset"), layout, strict=True)) for layout in layouts]
+        decoded = [
+            dict(zip(("name", "dtype", "shape", "offset"), layout, strict=True))
+            for layout in layouts
+        ]
         expected = {theme: shapes_of(scene, paint, theme) for theme in THEMES}
-        case = {"name": name, "fields": decoded, "buffer": base64.b64encode(buffer).decode(), "shapes": expected}
+        case = {
+            "name": name,
+            "fields": decoded,
+            "buffer": base64.b64encode(buffer).decode(),
+            "shapes": expected,
+        }
         cases.append(case)
-    texts = {shape["text"] for case in cases for shape in case["shapes"]["light"] if shape["kind"] == "text"}
-    return {"themes": THEMES, "widths": {text: text_width(text) for text in sorted(texts)}, "cases": cases}
+    texts = {
+        shape["text"]
+        for case in cases
+        for shape in case["shapes"]["light"]
+        if shape["kind"] == "text"
+    }
+    return {
+        "themes": THEMES,
+        "widths": {text: text_width(text) for text in sorted(texts)},
+        "cases": cases,
+    }
 
 
 def test_the_file_that_the_browser_s_drawing_is_compared_with_is_that_of_today() -> None:
@@ -155,9 +184,25 @@ def test_the_file_that_the_browser_s_drawing_is_compared_with_is_that_of_today()
 
 
 def test_every_kind_of_mark_is_in_a_compared_picture() -> None:
-    kinds = {"coverage", "mark", "fresh", "unused", "differs", "probed", "effects", "tint", "note", "value"}
+    kinds = {
+        "coverage",
+        "mark",
+        "fresh",
+        "unused",
+        "differs",
+        "probed",
+        "effects",
+        "tint",
+        "note",
+        "value",
+    }
     assert {field for fields in PAINTS.values() for field in fields} == kinds
-    texts = {shape["text"] for case in pictures()["cases"] for shape in case["shapes"]["light"] if "text" in shape}
+    texts = {
+        shape["text"]
+        for case in pictures()["cases"]
+        for shape in case["shapes"]["light"]
+        if "text" in shape
+    }
     assert texts >= {
         "▾ net",
         "×4",
@@ -190,18 +235,34 @@ def test_a_label_of_a_line_does_not_lie_on_the_number_of_siblings() -> None:
     beside = np.array([[x + width + 10, y - 32], [x + width + 10, y + 33]])
     none = replace(scene, members=np.zeros_like(scene.members), route=np.zeros_like(scene.route))
     assert _LabelPlaces(none).take(0, beside[None], 40.0, -1) == (x + width + 10, y + 0.5, True)
-    assert _LabelPlaces(replace(none, members=scene.members)).take(0, beside[None], 40.0, -1) is None
+    assert (
+        _LabelPlaces(replace(none, members=scene.members)).take(0, beside[None], 40.0, -1) is None
+    )
 
 
-def test_a_value_is_on_another_piece_where_the_longest_has_no_room_and_a_count_beside_a_short_one() -> None:
+def test_a_value_is_on_another_piece_where_the_longest_has_no_room_and_a_count_beside_a_short_one() -> (
+    None
+):
     scene = drawing()
     scene = replace(scene, members=np.zeros_like(scene.members), route=np.zeros_like(scene.route))
     x, y, width, height = scene.box[scene.names.index("head")].tolist()
-    through = [[x - 50, y + height / 2], [x + width + 50, y + height / 2]]  # the label would lie on the box
+    through = [
+        [x - 50, y + height / 2],
+        [x + width + 50, y + height / 2],
+    ]  # the label would lie on the box
     free = [[x + width + 60, y], [x + width + 60, y + 50]]
-    assert _LabelPlaces(scene).take(0, np.array([through, free]), 20.0, -1) == (x + width + 60, y + 25, False)
+    assert _LabelPlaces(scene).take(0, np.array([through, free]), 20.0, -1) == (
+        x + width + 60,
+        y + 25,
+        False,
+    )
     short = np.array([[[x + width + 60, y], [x + width + 60, y + 20]]])
-    assert _LabelPlaces(replace(scene, tensors=np.full_like(scene.tensors, 1))).take(0, short, 20.0, -1) is None
+    assert (
+        _LabelPlaces(replace(scene, tensors=np.full_like(scene.tensors, 1))).take(
+            0, short, 20.0, -1
+        )
+        is None
+    )
     bundles = replace(scene, tensors=np.full_like(scene.tensors, 7))
     assert _LabelPlaces(bundles).take(0, short, 20.0, -1) == (x + width + 73, y + 10, False)
     assert _LabelPlaces(bundles).take(0, short, 20.0, 1) is None  # a value is a dot there
@@ -210,10 +271,20 @@ def test_a_value_is_on_another_piece_where_the_longest_has_no_room_and_a_count_b
 def test_a_picture_in_chosen_colors_says_below_the_drawing_what_they_mean() -> None:
     scene = drawing()
     plain = build_display_list(scene, default_theme(dark=False))
-    entries = (LegendEntry("float32", 1, 12), LegendEntry("int32", 2, 1), LegendEntry("no output", 0, 3))
+    entries = (
+        LegendEntry("float32", 1, 12),
+        LegendEntry("int32", 2, 1),
+        LegendEntry("no output", 0, 3),
+    )
     for legend, texts in (
-        (Legend("dtype", entries), ["Color by dtype", "float32 · 12 ops", "int32 · 1 op", "no output · 3 ops"]),
-        (Legend("FLOPs", low="0", high="3 GFLOP", notice="batch = 1"), ["Color by FLOPs", "0", "3 GFLOP", "batch = 1"]),
+        (
+            Legend("dtype", entries),
+            ["Color by dtype", "float32 · 12 ops", "int32 · 1 op", "no output · 3 ops"],
+        ),
+        (
+            Legend("FLOPs", low="0", high="3 GFLOP", notice="batch = 1"),
+            ["Color by FLOPs", "0", "3 GFLOP", "batch = 1"],
+        ),
     ):
         paint = replace(painted(scene, {}), legend=legend)
         for area in (None, (100.0, 100.0, 260.0, 40.0)):
@@ -226,11 +297,16 @@ def test_a_picture_in_chosen_colors_says_below_the_drawing_what_they_mean() -> N
             cover = Box((left, bottom, width, height - without[3]), 0.0, "#ffffff")
             background = shown.shapes.index(cover)
             labels = [shape for shape in shown.shapes[background:] if isinstance(shape, Label)]
-            words = [label.text for label in labels if not label.bold or label.text.startswith("Color")]
+            words = [
+                label.text for label in labels if not label.bold or label.text.startswith("Color")
+            ]
             assert words == texts if area is None else words[0] == texts[0]
             for label in labels:
                 assert bottom < label.y < top + height
-                assert label.x + (0 if label.middle else text_width(label.text) * label.size) <= left + width
+                assert (
+                    label.x + (0 if label.middle else text_width(label.text) * label.size)
+                    <= left + width
+                )
 
 
 def test_a_badge_has_a_sign_beside_its_name_only_where_its_op_has_another() -> None:
@@ -241,11 +317,20 @@ def test_a_badge_has_a_sign_beside_its_name_only_where_its_op_has_another() -> N
     def signs(differs: dict[int, int]) -> list[float]:
         array = np.zeros(len(scene), np.uint8)
         array[list(differs)] = list(differs.values())
-        shown = build_display_list(scene, default_theme(dark=False), replace(painted(scene, {}), differs=array))
-        return [shape.x for shape in shown.shapes if isinstance(shape, Label) and shape.text in {"+", "~"}]
+        shown = build_display_list(
+            scene, default_theme(dark=False), replace(painted(scene, {}), differs=array)
+        )
+        return [
+            shape.x
+            for shape in shown.shapes
+            if isinstance(shape, Label) and shape.text in {"+", "~"}
+        ]
 
     assert signs({badge: 1, around: 1}) == [scene.box[around, 0]]
-    assert set(signs({badge: 1, around: 2})) == {float(scene.box[badge, 0]) - 7, float(scene.box[around, 0])}
+    assert set(signs({badge: 1, around: 2})) == {
+        float(scene.box[badge, 0]) - 7,
+        float(scene.box[around, 0]),
+    }
 
 
 @pytest.mark.parametrize("color", ["red", "#fff", "rgb(1,2,300)", 'rgb(0,0,0)"/><script>'])

@@ -1,4 +1,6 @@
-"""Drawing on axes that somebody else has made, of whatever size and sort, and names that are no plain letters."""
+"""Drawing on axes that somebody else has made, of whatever size and sort, and names that are no
+plain letters.
+"""
 
 from __future__ import annotations
 
@@ -42,5 +44,10 @@ def test_what_is_no_axes_is_refused(drawing, given):
 
 
 def test_a_line_break_in_a_name_is_a_gap(graph):
-    ax = draw(build(graph({"line\nbreak": "Placeholder", "tab\tin\x01it": "Placeholder"}), ViewSpec(frozenset())))
+    ax = draw(
+        build(
+            graph({"line\nbreak": "Placeholder", "tab\tin\x01it": "Placeholder"}),
+            ViewSpec(frozenset()),
+        )
+    )
     assert {text.get_text() for text in ax.texts} == {"line break", "tab in it"}

@@ -24,7 +24,9 @@ from tfgraphwidget.visible.view_spec import ViewSpec
 pytestmark = pytest.mark.no_tensorflow
 
 
-@pytest.mark.parametrize(("suffix", "start"), [(".png", b"\x89PNG"), (".svg", b"<?xml"), (".pdf", b"%PDF")])
+@pytest.mark.parametrize(
+    ("suffix", "start"), [(".png", b"\x89PNG"), (".svg", b"<?xml"), (".pdf", b"%PDF")]
+)
 @pytest.mark.parametrize("dark", [False, True])
 def test_a_picture_is_saved(network, tmp_path, suffix, start, dark):
     path = tmp_path / f"net{suffix}"
@@ -43,7 +45,9 @@ def test_it_draws_on_the_axes_it_is_given_without_pyplot(network):
     painted = paint(scene, np.ones(len(network), dtype=bool), [0], [1])
     assert draw(scene, ax, paint=painted) is ax
     assert {text.get_text() for text in ax.texts} >= {"x", "▾ net", "one", "two", "loss"}
-    assert "matplotlib.pyplot" not in sys.modules or not sys.modules["matplotlib.pyplot"].get_fignums()
+    assert (
+        "matplotlib.pyplot" not in sys.modules or not sys.modules["matplotlib.pyplot"].get_fignums()
+    )
 
 
 def test_a_name_from_a_file_is_text_and_not_markup(graph, tmp_path):
@@ -55,7 +59,9 @@ def test_a_name_from_a_file_is_text_and_not_markup(graph, tmp_path):
 
 @pytest.mark.parametrize("suffix", [".png", ".pdf"])
 def test_letters_that_no_font_has_are_not_warned_about_one_by_one(graph, tmp_path, suffix):
-    scene = build(graph({"卷积/层🙂": "Placeholder", "卷积/b": "Relu 卷积/层🙂"}), ViewSpec(frozenset()))
+    scene = build(
+        graph({"卷积/层🙂": "Placeholder", "卷积/b": "Relu 卷积/层🙂"}), ViewSpec(frozenset())
+    )
     with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")
         save(scene, tmp_path / f"a{suffix}")
@@ -63,8 +69,12 @@ def test_letters_that_no_font_has_are_not_warned_about_one_by_one(graph, tmp_pat
     assert (tmp_path / f"a{suffix}").stat().st_size > 1000
 
 
-def test_east_asian_letters_are_drawn_with_a_font_that_has_them_where_there_is_one(graph, monkeypatch):
-    monkeypatch.setattr(font_manager, "get_font_names", lambda: ["DejaVu Sans", "Malgun Gothic", "Noto Sans CJK JP"])
+def test_east_asian_letters_are_drawn_with_a_font_that_has_them_where_there_is_one(
+    graph, monkeypatch
+):
+    monkeypatch.setattr(
+        font_manager, "get_font_names", lambda: ["DejaVu Sans", "Malgun Gothic", "Noto Sans CJK JP"]
+    )
     ax = draw(build(graph({"卷积": "Placeholder"}), ViewSpec(frozenset())))
     assert ax.texts[0].get_fontfamily() == ["sans-serif", "Noto Sans CJK JP", "Malgun Gothic"]
 
@@ -72,7 +82,9 @@ def test_east_asian_letters_are_drawn_with_a_font_that_has_them_where_there_is_o
 def test_no_line_shows_between_the_letters_of_its_text():
     scene = drawing()
     labels = [
-        shape for shape in build_display_list(scene, default_theme(dark=False)).shapes if isinstance(shape, Label)
+        shape
+        for shape in build_display_list(scene, default_theme(dark=False)).shapes
+        if isinstance(shape, Label)
     ]
     upright = next(label for label in labels if label.rim and label.middle and label.upright)
     _, _, wide, high = upright.plate

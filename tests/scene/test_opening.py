@@ -54,7 +54,9 @@ def test_as_much_is_open_as_can_be_read_at_once(branches, width, height):
         assert zoom(scenes.build(branches, ViewSpec(more)), width, height) < 0.55
 
 
-def test_a_large_pane_shows_all_that_is_open_by_default_and_a_tiny_one_more_than_a_few_boxes(branches):
+def test_a_large_pane_shows_all_that_is_open_by_default_and_a_tiny_one_more_than_a_few_boxes(
+    branches,
+):
     steps = opening_steps(branches)
     assert first_drawing(branches, ViewSpec(), 1600, 900, LayoutCache())[0] == steps[-1]
     opened, scene = first_drawing(branches, ViewSpec(), 60, 60, LayoutCache())

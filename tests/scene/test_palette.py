@@ -32,7 +32,9 @@ def test_every_family_has_a_colour_in_the_same_order():
 @pytest.mark.parametrize("name", FAMILIES)
 def test_text_is_readable_on_every_fill(name):
     for fill, theme in zip(
-        palette.FAMILIES[name], (palette.default_theme(dark=False), palette.default_theme(dark=True)), strict=True
+        palette.FAMILIES[name],
+        (palette.default_theme(dark=False), palette.default_theme(dark=True)),
+        strict=True,
     ):
         assert contrast(fill, theme.text) >= 4.5
         assert contrast(fill, theme.marks["faint"]) >= 3.0
@@ -60,9 +62,15 @@ def test_a_ramp_leaves_the_background_step_by_step(dark):
 # What people see who lack one kind of cone (Machado, Oliveira and Fernandes 2009), in linear RGB.
 VISION = {
     "all": np.eye(3),
-    "protanopia": np.array([[0.152, 1.053, -0.205], [0.115, 0.786, 0.099], [-0.004, -0.048, 1.052]]),
-    "deuteranopia": np.array([[0.367, 0.861, -0.228], [0.280, 0.673, 0.047], [-0.012, 0.043, 0.969]]),
-    "tritanopia": np.array([[1.256, -0.077, -0.179], [-0.078, 0.931, 0.148], [0.005, 0.691, 0.304]]),
+    "protanopia": np.array(
+        [[0.152, 1.053, -0.205], [0.115, 0.786, 0.099], [-0.004, -0.048, 1.052]]
+    ),
+    "deuteranopia": np.array(
+        [[0.367, 0.861, -0.228], [0.280, 0.673, 0.047], [-0.012, 0.043, 0.969]]
+    ),
+    "tritanopia": np.array(
+        [[1.256, -0.077, -0.179], [-0.078, 0.931, 0.148], [0.005, 0.691, 0.304]]
+    ),
 }
 TO_XYZ = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]])
 
@@ -78,20 +86,25 @@ def lab(colour, vision):
 @pytest.mark.parametrize("dark", [False, True])
 @pytest.mark.parametrize("vision", VISION)
 def test_categories_stay_apart_whatever_colours_one_sees(vision, dark):
-    seen = [lab(fill, vision) for fill in (*(pair[dark] for pair in palette.TINTS), palette.FAMILIES["other"][dark])]
-    assert min(float(np.linalg.norm(a - b)) for a, b in combinations(seen, 2)) >= 8  # 2.3 can just be told apart
+    seen = [
+        lab(fill, vision)
+        for fill in (*(pair[dark] for pair in palette.TINTS), palette.FAMILIES["other"][dark])
+    ]
+    assert (
+        min(float(np.linalg.norm(a - b)) for a, b in combinations(seen, 2)) >= 8
+    )  # 2.3 can just be told apart
 
 
 @pytest.mark.parametrize(
     ("op_type", "name"),
     [
-        ("Placeholder", "input"), ("Const", "constant"), ("VariableV2", "variable"), ("ReadVariableOp", "variable"),
-        ("Conv2D", "linear"), ("MatMul", "linear"), ("BiasAdd", "linear"), ("Relu6", "activation"),
-        ("FusedBatchNormV3", "normalization"), ("MaxPool", "pooling"),
-        ("AvgPool3D", "pooling"), ("L2Loss", "arithmetic"), ("AddV2", "arithmetic"),
-        ("RandomUniform", "arithmetic"), ("CustomDropout", "arithmetic"),
-        ("Reshape", "shape"), ("Switch", "control"), ("NoOp", "control"), ("Assign", "state"), ("SaveV2", "state"),
-        ("ResourceApplyAdam", "state"), ("SomebodysOwnOp", "other"),
+        ("Placeholder", "input"), ("Const", "constant"), ("VariableV2", "variable"),
+        ("ReadVariableOp", "variable"), ("Conv2D", "linear"), ("MatMul", "linear"),
+        ("BiasAdd", "linear"), ("Relu6", "activation"), ("FusedBatchNormV3", "normalization"),
+        ("MaxPool", "pooling"), ("AvgPool3D", "pooling"), ("L2Loss", "arithmetic"),
+        ("AddV2", "arithmetic"), ("RandomUniform", "arithmetic"), ("CustomDropout", "arithmetic"),
+        ("Reshape", "shape"), ("Switch", "control"), ("NoOp", "control"), ("Assign", "state"),
+        ("SaveV2", "state"), ("ResourceApplyAdam", "state"), ("SomebodysOwnOp", "other"),
     ],
 )  # fmt: skip
 def test_families_of_common_ops(op_type, name):

@@ -51,7 +51,9 @@ def test_a_scope_that_was_foreseen_opens_without_a_new_layout_of_it(tangles, mon
     editor._core.view.prefetch(name)
     laid_out = []
     really = compound.layout_container
-    monkeypatch.setattr(compound, "layout_container", lambda *a, **k: laid_out.append(a) or really(*a, **k))
+    monkeypatch.setattr(
+        compound, "layout_container", lambda *a, **k: laid_out.append(a) or really(*a, **k)
+    )
     editor.view.expand(name)
     editor.view.scene()
     assert laid_out == []
@@ -73,7 +75,9 @@ def test_foreseeing_changes_neither_this_drawing_nor_the_next(tangles):
 
 
 def test_with_a_layout_of_ones_own_nothing_is_done_ahead(tangles):
-    editor = tgw.edit(tangles, layout=lambda graph: {node: (0.0, float(i)) for i, node in enumerate(graph)})
+    editor = tgw.edit(
+        tangles, layout=lambda graph: {node: (0.0, float(i)) for i, node in enumerate(graph)}
+    )
     assert likely(editor) == ()
     assert editor._core.view.prefetch("scope_3") is None
     assert np.isfinite(editor.view.scene().box).all()

@@ -33,7 +33,9 @@ def tints_by_name(scene: Scene, known: scales.OpValues) -> dict[str, tuple[int, 
     tint, notes = color_items(scene, known)
     return {
         name: (int(t), note)
-        for name, kind, t, note in zip(scene.names, scene.kind.tolist(), tint.tolist(), notes, strict=True)
+        for name, kind, t, note in zip(
+            scene.names, scene.kind.tolist(), tint.tolist(), notes, strict=True
+        )
         if kind != BADGE
     }
 
@@ -46,7 +48,9 @@ def by_name(index: GraphIndex, values: dict[str, float], **how: bool) -> Numbers
 def test_a_closed_scope_shows_the_sum_of_costs_and_the_mean_of_other_numbers(index):
     values = {"net/one/MatMul": 1.0, "net/two/MatMul": 2.0, "net/two/add": 6.0}
     scene = drawn(index, "net", fold=False)
-    assert [tints_by_name(scene, by_name(index, values))[name][1] for name in ("net/one", "net/two")] == ["1", "8"]
+    assert [
+        tints_by_name(scene, by_name(index, values))[name][1] for name in ("net/one", "net/two")
+    ] == ["1", "8"]
     notes = tints_by_name(scene, by_name(index, values, total=False))
     assert [notes[f"net/{n}"][1] for n in ("one", "two")] == ["1", "4"]
 
@@ -77,7 +81,13 @@ def test_equal_numbers_have_equal_colours_whatever_is_open(index):
     opened = tints_by_name(drawn(index, "net", "net/one", "net/two", fold=False), known)
     assert closed["net/one"] == opened["net/one/MatMul"]
     assert closed["net/two"] == opened["net/two/MatMul"]
-    assert 128 <= closed["net/one"][0] < closed["net/two"][0] < tints_by_name(drawn(index), known)["net"][0] == 255
+    assert (
+        128
+        <= closed["net/one"][0]
+        < closed["net/two"][0]
+        < tints_by_name(drawn(index), known)["net"][0]
+        == 255
+    )
 
 
 def test_a_cost_of_nothing_has_no_colour_and_a_number_of_nothing_has(index):
@@ -89,9 +99,17 @@ def test_a_cost_of_nothing_has_no_colour_and_a_number_of_nothing_has(index):
 
 
 def test_a_wide_range_goes_by_powers_of_ten(index):
-    known = by_name(index, {"net/one/MatMul": 1.0, "net/two/MatMul": 30.0, "x": 1000.0}, total=False)
+    known = by_name(
+        index, {"net/one/MatMul": 1.0, "net/two/MatMul": 30.0, "x": 1000.0}, total=False
+    )
     scene = drawn(index, "net", "net/one", "net/two", fold=False)
-    assert abs(tints_by_name(scene, known)["net/two/MatMul"][0] - (128 + 127 * np.log(30) / np.log(1000))) < 1
+    assert (
+        abs(
+            tints_by_name(scene, known)["net/two/MatMul"][0]
+            - (128 + 127 * np.log(30) / np.log(1000))
+        )
+        < 1
+    )
     assert known.legend("mine").notice == "log scale"
     assert not by_name(index, {"x": 0.0, "net/one/MatMul": 1e9}, total=False).is_wide
 
@@ -103,7 +121,9 @@ def test_what_is_very_little_of_the_whole_is_as_pale_as_nothing(index):
     assert known.legend("cost").low.startswith("≤ ")
 
 
-@pytest.mark.parametrize(("unit", "low"), [("n", "≤ 14"), ("FLOP", "≤ 14 FLOP"), ("B", "≤ 14 B"), ("µs", "≤ 14.6 µs")])
+@pytest.mark.parametrize(
+    ("unit", "low"), [("n", "≤ 14"), ("FLOP", "≤ 14 FLOP"), ("B", "≤ 14 B"), ("µs", "≤ 14.6 µs")]
+)
 def test_the_lower_end_of_a_ramp_of_what_is_counted_is_whole(unit, low):
     known = Numbers(np.array([1.0, 145_999.0]), unit, total=True)
     assert known.legend("cost").low == low
@@ -166,7 +186,12 @@ def test_more_categories_than_colours_share_the_last_one():
     assert [entry.ops for entry in legend.entries[:3]] == [20, 19, 18]
     assert (legend.entries[-1].label, legend.entries[-1].ops) == ("9 others", sum(range(1, 10)))
     found = tints_by_name(drawn(index, fold=False), known)
-    assert (found["scope00"][0], found["scope10"][0], found["scope11"][0], found["scope18"][0]) == (1, 11, 12, 12)
+    assert (found["scope00"][0], found["scope10"][0], found["scope11"][0], found["scope18"][0]) == (
+        1,
+        11,
+        12,
+        12,
+    )
     assert found["scope18"][1] == "scope18"
 
 
@@ -189,8 +214,8 @@ def test_nothing_known_is_an_empty_legend():
         (0.0, "n", "0"), (999.0, "n", "999"), (999.6, "n", "1.0 K"), (25557032, "n", "25.6 M"),
         (1e30, "n", f"{1e12:.0f} E"),
         (1.2e9, "FLOP", "1.2 GFLOP"), (512.0, "B", "512 B"), (3.4e6, "B", "3.4 MB"),
-        (0.5, "µs", "0.5 µs"), (412.0, "µs", "412 µs"), (3400.0, "µs", "3.4 ms"), (2.1e6, "µs", "2.1 s"),
-        (-0.125, "", "-0.125"), (12345678.0, "", "1.235e+07"),
+        (0.5, "µs", "0.5 µs"), (412.0, "µs", "412 µs"), (3400.0, "µs", "3.4 ms"),
+        (2.1e6, "µs", "2.1 s"), (-0.125, "", "-0.125"), (12345678.0, "", "1.235e+07"),
     ],
 )  # fmt: skip
 def test_numbers_are_short(value, unit, text):
@@ -200,9 +225,9 @@ def test_numbers_are_short(value, unit, text):
 @pytest.mark.parametrize(
     ("device", "text"),
     [
-        ("", ""), ("/gpu:1", "GPU:1"), ("/device:CPU:0", "CPU:0"), ("/cpu", "CPU:0"), ("/job:ps/task:2", "ps:2"),
-        ("/job:localhost/replica:0/task:0/device:GPU:3", "GPU:3"), ("/job:worker/task:1/gpu:0", "worker:1 GPU:0"),
-        ("GPU", "GPU:0"),
+        ("", ""), ("/gpu:1", "GPU:1"), ("/device:CPU:0", "CPU:0"), ("/cpu", "CPU:0"),
+        ("/job:ps/task:2", "ps:2"), ("/job:localhost/replica:0/task:0/device:GPU:3", "GPU:3"),
+        ("/job:worker/task:1/gpu:0", "worker:1 GPU:0"), ("GPU", "GPU:0"),
     ],
 )  # fmt: skip
 def test_devices_are_short(device, text):
@@ -234,7 +259,9 @@ def test_variables_are_trainable_or_not_and_other_ops_neither():
         v1.get_variable("kernel", [2])
         v1.get_variable("mean", [2], trainable=False)
         v1.placeholder(tf.float32, name="x")
-    found = tints_by_name(drawn(index := index_of(graph), badges=False, fold=False), encodings.by_trainable(index))
+    found = tints_by_name(
+        drawn(index := index_of(graph), badges=False, fold=False), encodings.by_trainable(index)
+    )
     assert found["kernel"][1].startswith("trainable")
     assert found["mean"][1].startswith("not trainable")
     assert found["x"] == (0, "")
@@ -246,5 +273,8 @@ def test_the_dtype_is_that_of_the_first_output():
         v1.get_variable("w", [2], use_resource=False)
         tf.no_op(name="none")
     known = encodings.by_dtype(index := index_of(graph))
-    dtype = {name: known.labels[code] if code >= 0 else "" for name, code in zip(index.names, known.code, strict=True)}
+    dtype = {
+        name: known.labels[code] if code >= 0 else ""
+        for name, code in zip(index.names, known.code, strict=True)
+    }
     assert (dtype["half"], dtype["w"], dtype["none"]) == ("float16", "float32", "")

@@ -6,7 +6,15 @@ import numpy as np
 import pytest
 
 from tfgraphwidget.scene import scene as view
-from tfgraphwidget.scene.scene import EDGE_FIELDS, ITEM_FIELDS, PAINT_FIELDS, build, from_bytes, paint, to_bytes
+from tfgraphwidget.scene.scene import (
+    EDGE_FIELDS,
+    ITEM_FIELDS,
+    PAINT_FIELDS,
+    build,
+    from_bytes,
+    paint,
+    to_bytes,
+)
 from tfgraphwidget.visible.view_spec import ViewSpec
 
 pytestmark = pytest.mark.no_tensorflow
@@ -58,7 +66,9 @@ def test_fresh_are_items_whose_ops_are_all_new(network):
     scene = build(network, ViewSpec(frozenset({"net"})))
     new = np.array([name.startswith("net/two/") for name in network.names])
     painted = paint(scene, np.zeros(len(network), dtype=bool), fresh=new)
-    assert [name for name, fresh in zip(scene.names, painted.fresh, strict=True) if fresh] == ["net/two"]
+    assert [name for name, fresh in zip(scene.names, painted.fresh, strict=True) if fresh] == [
+        "net/two"
+    ]
     assert not painted.coverage.any()
 
 

@@ -28,7 +28,13 @@ def test_every_box_and_every_name_is_there(network):
     root = ET.fromstring(svg(scene))
     assert root.get("viewBox") == f"0 0 {scene.box[0, 2]:g} {scene.box[0, 3]:g}"
     assert len(root.findall(f"{NAME}rect")) >= len(scene)
-    assert {text.text for text in root.findall(f"{NAME}text")} >= {"x", "▾ net", "one", "two", "loss"}
+    assert {text.text for text in root.findall(f"{NAME}text")} >= {
+        "x",
+        "▾ net",
+        "one",
+        "two",
+        "loss",
+    }
     assert len(root.findall(f"{NAME}path")) == len(scene.source)
 
 
@@ -76,7 +82,9 @@ def test_lines_are_wider_for_larger_tensors():
 
 @pytest.mark.parametrize("opened", [(), ("layer_0",)])
 def test_a_loop_s_name_has_room_for_its_sign(graph, opened):
-    index = graph({"x": "Placeholder", "layer_0/cond": "LoopCond x", "layer_0/out": "Relu layer_0/cond"})
+    index = graph(
+        {"x": "Placeholder", "layer_0/cond": "LoopCond x", "layer_0/out": "Relu layer_0/cond"}
+    )
     texts = {text.text for text in written(index, *opened).findall(f"{NAME}text")}
     assert ("▾ ⟲ layer_0" if opened else "⟲ layer_0") in texts
 

@@ -39,7 +39,9 @@ def node(name: str, op: str, *inputs: str, **attributes: object) -> v1.NodeDef:
 
 
 class Affine(tf.Module):
-    """A TensorFlow 2 module with a trainable and another variable, a table, a conditional and a loop."""
+    """A TensorFlow 2 module with a trainable and another variable, a table, a conditional and a
+    loop.
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -73,13 +75,19 @@ def affine() -> Affine:
 def tf2_saved_model(affine: Affine, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """`affine` saved by tf.saved_model.save, with two signatures."""
     folder = tmp_path_factory.mktemp("tf2") / "affine"
-    tf.saved_model.save(affine, str(folder), signatures={"serving_default": affine.__call__, "other": affine.__call__})
+    tf.saved_model.save(
+        affine,
+        str(folder),
+        signatures={"serving_default": affine.__call__, "other": affine.__call__},
+    )
     return folder
 
 
 @pytest.fixture(scope="session")
 def tf1_saved_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An mlp saved by the TensorFlow 1 builder, with the signature "predict" and two graphs, "serve" and "train"."""
+    """An mlp saved by the TensorFlow 1 builder, with the signature "predict" and two graphs,
+    "serve" and "train".
+    """
     folder = tmp_path_factory.mktemp("tf1") / "mlp"
     graph = build_mlp(resource=False)
     builder = v1.saved_model.Builder(str(folder))

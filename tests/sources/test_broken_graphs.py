@@ -1,6 +1,8 @@
-"""Graphs that the format of a file allows and TensorFlow refuses: opened, drawn, named by lint, fixed by an edit.
+"""Graphs that the format of a file allows and TensorFlow refuses: opened, drawn, named by lint,
+fixed by an edit.
 
-Each kind is made in the graph of a file, and in a function of its library. TensorFlow alone reads what is saved.
+Each kind is made in the graph of a file, and in a function of its library. TensorFlow alone reads
+what is saved.
 """
 
 from __future__ import annotations
@@ -25,7 +27,14 @@ from tfgraphwidget.lint.structure import BROKEN
 
 _NUMBERS = count()  # names of functions: TensorFlow keeps those of all graphs of a process
 _FLOAT = v1.AttrValue(type=1)
-_OUTPUTS = {"Const": "output", "Mul": "z", "AddN": "sum", "Cast": "y", "Identity": "output", "Placeholder": "output"}
+_OUTPUTS = {
+    "Const": "output",
+    "Mul": "z",
+    "AddN": "sum",
+    "Cast": "y",
+    "Identity": "output",
+    "Placeholder": "output",
+}
 
 
 def add(graph_def: Any, name: str, op: str, *inputs: str, **attributes: Any) -> Any:
@@ -69,7 +78,13 @@ def in_a_function(graph_def: Any) -> Any:
         copy.CopyFrom(node)
         copy.input[:] = [as_function_input(text, types) for text in node.input]
     function.ret["r"] = "y:output:0"
-    add(whole, "x", "Placeholder", dtype=_FLOAT, shape=v1.AttrValue(shape=tf.TensorShape([2]).as_proto()))
+    add(
+        whole,
+        "x",
+        "Placeholder",
+        dtype=_FLOAT,
+        shape=v1.AttrValue(shape=tf.TensorShape([2]).as_proto()),
+    )
     dtypes = v1.AttrValue(list=v1.AttrValue.ListValue(type=[1]))
     called = v1.AttrValue(func=v1.NameAttrList(name=name))
     add(whole, "call", "PartitionedCall", "x", Tin=dtypes, Tout=dtypes, f=called)
@@ -186,7 +201,10 @@ def mixed_list(graph_def: Any) -> None:
 KINDS = {
     "missing": Kind(reading("x", "gone"), "missing-inputs", ("gone", "m"), set_constant),
     "missing port": Kind(
-        reading("x", "gone:1"), "missing-inputs", ("gone", "m"), lambda e: e.reroute("gone", to="two")
+        reading("x", "gone:1"),
+        "missing-inputs",
+        ("gone", "m"),
+        lambda e: e.reroute("gone", to="two"),
     ),
     "missing control": Kind(
         reading("x", "two", "^gone"),
@@ -196,12 +214,19 @@ KINDS = {
     ),
     "wrong port": Kind(reading("m:3", op="y"), "wrong-ports", ("m", "y")),
     "port of millions": Kind(
-        reading("m:99999999", op="y"), "missing-inputs", ("m_1", "y"), lambda e: e.reroute("m_1", to="m")
+        reading("m:99999999", op="y"),
+        "missing-inputs",
+        ("m_1", "y"),
+        lambda e: e.reroute("m_1", to="m"),
     ),
     "too few": Kind(reading("x"), "input-counts", ("m",), lambda e: e.connect("two", "m", 1)),
     "too many": Kind(reading("x", "two", "two"), "input-counts", ("m",)),
-    "dtype of the op": Kind(with_attribute("T", lambda v: setattr(v, "type", 3)), "input-dtypes", ("m", "x")),
-    "dtype of the last op": Kind(below("T", lambda v: setattr(v, "type", 3), "y"), "input-dtypes", ("m", "y")),
+    "dtype of the op": Kind(
+        with_attribute("T", lambda v: setattr(v, "type", 3)), "input-dtypes", ("m", "x")
+    ),
+    "dtype of the last op": Kind(
+        below("T", lambda v: setattr(v, "type", 3), "y"), "input-dtypes", ("m", "y")
+    ),
     "dtype of a constant": Kind(lambda g: integer(g, "two"), "input-dtypes", ("m", "two")),
     "text for a number": Kind(
         lambda g: text(g, "two"),
@@ -215,11 +240,15 @@ KINDS = {
     "controls first": Kind(reading("^two", "x", "two"), "input-order", ("m",)),
     "cycle": Kind(reading("x", "y"), "cycles", ("m", "y"), lambda e: e.connect("two", "m", 1)),
     "reads itself": Kind(reading("x", "m"), "cycles", ("m",), lambda e: e.connect("two", "m", 1)),
-    "two of a name, the first": Kind(lambda g: constant(g, "two", 5.0), "duplicate-names", ("two", "two_1")),
+    "two of a name, the first": Kind(
+        lambda g: constant(g, "two", 5.0), "duplicate-names", ("two", "two_1")
+    ),
     "two of a name, the second": Kind(
         lambda g: constant(g, "two", 2.0), "duplicate-names", ("two", "two_1"), keep_the_second
     ),
-    "name of a tensor": Kind(named("output:0"), "invalid-names", ("output:0",), renaming("output:0")),
+    "name of a tensor": Kind(
+        named("output:0"), "invalid-names", ("output:0",), renaming("output:0")
+    ),
     "name of a control input": Kind(named("^b"), "invalid-names", ("b",), renaming("^b")),
     "name with a caret": Kind(named("a^b"), "invalid-names", ("a^b",), renaming("a^b")),
     "name with a blank": Kind(named("a b"), "invalid-names", ("a b",), renaming("a b")),
@@ -242,17 +271,30 @@ KINDS = {
         with_attribute("_empty", lambda v: v.SetInParent()), "attributes", ("m",)
     ),
     "attribute without a value": Kind(
-        with_attribute("T", lambda v: v.Clear()), "attributes", ("m",), lambda e: e.set_attr("m", "T", "float32")
+        with_attribute("T", lambda v: v.Clear()),
+        "attributes",
+        ("m",),
+        lambda e: e.set_attr("m", "T", "float32"),
     ),
     "attribute that lacks": Kind(
-        lambda g: node_of(g, "m").attr.pop("T"), "attributes", ("m",), lambda e: e.set_attr("m", "T", "float32")
+        lambda g: node_of(g, "m").attr.pop("T"),
+        "attributes",
+        ("m",),
+        lambda e: e.set_attr("m", "T", "float32"),
     ),
-    "attribute of the future": Kind(with_attribute("brand_new", lambda v: setattr(v, "i", 7)), "attributes", ("m",)),
+    "attribute of the future": Kind(
+        with_attribute("brand_new", lambda v: setattr(v, "i", 7)), "attributes", ("m",)
+    ),
     "unknown function": Kind(
-        with_attribute("_future", lambda v: setattr(v.func, "name", "no_such_function")), "attributes", ("m",)
+        with_attribute("_future", lambda v: setattr(v.func, "name", "no_such_function")),
+        "attributes",
+        ("m",),
     ),
     "negative shape": Kind(
-        below("shape", negative_shape, "x"), "negative-shapes", ("x",), lambda e: e.set_attr("x", "shape", [2])
+        below("shape", negative_shape, "x"),
+        "negative-shapes",
+        ("x",),
+        lambda e: e.set_attr("x", "shape", [2]),
     ),
     "negative constant": Kind(
         below("value", lambda v: v.tensor.tensor_shape.dim.add(size=-3), "two"),
@@ -260,7 +302,9 @@ KINDS = {
         ("two",),
         lambda e: e.set_constant("two", 2.0),
     ),
-    "negative static shape": Kind(below("_output_shapes", negative_list, "m"), "negative-shapes", ("m",)),
+    "negative static shape": Kind(
+        below("_output_shapes", negative_list, "m"), "negative-shapes", ("m",)
+    ),
 }
 
 
@@ -325,7 +369,9 @@ def test_only_the_places_beside_ops_that_are_gone_are_taken_out(tmp_path: Path) 
     (finding,) = editor.lint(only=BROKEN)
     assert "'gone'" in finding.sentence
     editor.apply(finding.fix)
-    assert list(editor._core.index.nodes[editor._core.index.ids["m"]].attr["_class"].list.s) == [b"loc:@two"]
+    assert list(editor._core.index.nodes[editor._core.index.ids["m"]].attr["_class"].list.s) == [
+        b"loc:@two"
+    ]
     editor.save(tmp_path / "fixed.pb")
     assert run(tmp_path / "fixed.pb") == [2.0, 6.0]
 
@@ -340,16 +386,18 @@ def test_only_the_places_beside_ops_that_are_gone_are_taken_out(tmp_path: Path) 
         ),
     ],
 )
-def test_an_input_of_another_dtype_is_cast(harm: Callable[[Any], Any], reads: dict[str, str], tmp_path: Path) -> None:
+def test_an_input_of_another_dtype_is_cast(
+    harm: Callable[[Any], Any], reads: dict[str, str], tmp_path: Path
+) -> None:
     graph_def = graph_of_a_product()
     harm(graph_def)
     with tf.Graph().as_default(), pytest.raises(ValueError, match="incompatible with expected"):
         tf.import_graph_def(graph_def, name="")
     editor = tgw.edit(graph_def)
     findings = editor.lint(only=BROKEN)
-    assert [f"reads {tensor!r}" in each.sentence for tensor, each in zip(reads, findings, strict=True)] == [True] * len(
-        reads
-    )
+    assert [
+        f"reads {tensor!r}" in each.sentence for tensor, each in zip(reads, findings, strict=True)
+    ] == [True] * len(reads)
     for finding in findings:
         editor.apply(finding.fix)
     assert editor._core.index.types.count("Cast") == len(reads)
@@ -394,12 +442,19 @@ def test_a_broken_function_is_named_by_lint_and_fixed(name: str, tmp_path: Path)
     assert editor.lint(only=BROKEN)[0] == finding
 
 
-@pytest.mark.parametrize("name", ["missing", "wrong port", "too few", "cycle", "two of a name, the first"])
+@pytest.mark.parametrize(
+    "name", ["missing", "wrong port", "too few", "cycle", "two of a name, the first"]
+)
 @pytest.mark.parametrize("in_function", [False, True])
-def test_what_is_not_fixed_is_not_written_without_a_word(name: str, in_function: bool, tmp_path: Path) -> None:
+def test_what_is_not_fixed_is_not_written_without_a_word(
+    name: str, in_function: bool, tmp_path: Path
+) -> None:
     editor = tgw.edit(broken_file(KINDS[name], tmp_path, in_function=in_function))
     (notice,) = saved(editor, tmp_path / "again.pb")
-    assert notice == f"What is broken in the file is written again: {editor.lint(only=BROKEN)[0].sentence}"
+    assert (
+        notice
+        == f"What is broken in the file is written again: {editor.lint(only=BROKEN)[0].sentence}"
+    )
 
 
 @pytest.mark.parametrize("name", ["wrong port", "too few", "cycle", "name with a blank"])
@@ -412,9 +467,14 @@ def test_a_frozen_graph_that_tensorflow_refuses_is_not_written(name: str, tmp_pa
 
 @pytest.mark.parametrize(
     ("name", "in_function"),
-    [*((name, False) for name in KINDS), *((name, True) for name in KINDS if KINDS[name].in_functions)],
+    [
+        *((name, False) for name in KINDS),
+        *((name, True) for name in KINDS if KINDS[name].in_functions),
+    ],
 )
-def test_the_session_runs_the_graph_once_it_is_fixed(name: str, in_function: bool, tmp_path: Path) -> None:
+def test_the_session_runs_the_graph_once_it_is_fixed(
+    name: str, in_function: bool, tmp_path: Path
+) -> None:
     kind = KINDS[name]
     editor = tgw.edit(broken_file(kind, tmp_path, in_function=in_function))
     if in_function:
@@ -425,7 +485,9 @@ def test_the_session_runs_the_graph_once_it_is_fixed(name: str, in_function: boo
 
 
 @pytest.mark.parametrize("name", ["wrong port", "too many", "cycle", "name with a blank"])
-def test_the_session_of_a_graph_that_tensorflow_refuses_says_what_to_do(name: str, tmp_path: Path) -> None:
+def test_the_session_of_a_graph_that_tensorflow_refuses_says_what_to_do(
+    name: str, tmp_path: Path
+) -> None:
     editor = tgw.edit(broken_file(KINDS[name], tmp_path))
     with pytest.raises(NotRunnable, match=r"it runs once what editor\.lint\(\) finds is fixed\."):
         _ = editor.session
@@ -434,7 +496,9 @@ def test_the_session_of_a_graph_that_tensorflow_refuses_says_what_to_do(name: st
 def test_a_missing_input_is_a_placeholder_that_can_be_fed(tmp_path: Path) -> None:
     editor = tgw.edit(broken_file(KINDS["missing"], tmp_path))
     (notice,) = editor.source.notices
-    assert notice.endswith("op 'm' reads 'gone', which is not there; the Placeholder 'gone' stands for it.")
+    assert notice.endswith(
+        "op 'm' reads 'gone', which is not there; the Placeholder 'gone' stands for it."
+    )
     assert editor.session.run("y:0", {"x:0": [1.0, 3.0], "gone:0": 2.0}).tolist() == [2.0, 6.0]
     editor.passes.remove_attr("_missing_input", "gone")  # it is meant as an input
     assert not editor.lint(only="missing-inputs")
@@ -446,7 +510,11 @@ def test_inputs_that_are_missing_for_values_waits_and_references_have_ops_of_the
     constant(graph_def, "one", 1.0)
     add(graph_def, "assigned", "Assign", "v", "one", T=_FLOAT)
     index = tgw.edit(graph_def)._core.index
-    types = {name: index.types[op] for name, op in index.ids.items() if name not in ("x", "two", "m", "y", "one")}
+    types = {
+        name: index.types[op]
+        for name, op in index.ids.items()
+        if name not in ("x", "two", "m", "y", "one")
+    }
     assert types == {
         "a": "Placeholder",
         "a_1": "Placeholder",
@@ -460,7 +528,10 @@ def test_inputs_that_are_missing_for_values_waits_and_references_have_ops_of_the
 def test_of_two_ops_of_one_name_either_is_kept_or_both_under_their_names(tmp_path: Path) -> None:
     path = broken_file(KINDS["two of a name, the first"], tmp_path)
     (notice,) = tgw.edit(path).source.notices
-    assert "two ops are named 'two', and what reads that name reads the first; the second, of type 'Const'" in notice
+    assert (
+        "two ops are named 'two', and what reads that name reads the first; the second, of type "
+        "'Const'" in notice
+    )
     values = []
     for keep in (lambda e: e.remove("two_1"), keep_the_second, lambda e: e.rename("two_1", "five")):
         editor = tgw.edit(path)
@@ -478,7 +549,9 @@ def test_an_op_named_as_the_output_of_another_one_is_told_from_it(tmp_path: Path
     constant(graph_def, "out:0", 9.0)
     editor = tgw.edit(graph_def)
     (notice,) = editor.source.notices
-    assert notice.endswith("'out:0' is an op, and also means op 'out' where ops read it; it is opened as 'out_0'.")
+    assert notice.endswith(
+        "'out:0' is an op, and also means op 'out' where ops read it; it is opened as 'out_0'."
+    )
     assert list(editor._core.index.nodes[editor._core.index.ids["y"]].input) == ["out:0"]
     assert [finding.ops for finding in editor.lint(only=BROKEN)] == [("out_0",)]
     editor.save(tmp_path / "saved.pb")
@@ -494,12 +567,18 @@ def test_a_name_that_ends_with_a_slash_is_renamed_as_a_whole() -> None:
 
 
 def loops_of_one_frame() -> Any:
-    """Two loops beside each other, whose Enters say one frame: y = x * 2**3, then + 1 four times."""
+    """Two loops beside each other, whose Enters say one frame: y = x * 2**3, then + 1 four
+    times.
+    """
     v1.disable_control_flow_v2()
     with tf.Graph().as_default() as graph:
         x = v1.placeholder(tf.float32, [2], name="x")
-        _, first = v1.while_loop(lambda i, _: i < 3, lambda i, a: (i + 1, a * 2.0), [0, x], name="one")
-        _, last = v1.while_loop(lambda i, _: i < 4, lambda i, a: (i + 1, a + 1.0), [0, x], name="other")
+        _, first = v1.while_loop(
+            lambda i, _: i < 3, lambda i, a: (i + 1, a * 2.0), [0, x], name="one"
+        )
+        _, last = v1.while_loop(
+            lambda i, _: i < 4, lambda i, a: (i + 1, a + 1.0), [0, x], name="other"
+        )
         tf.add(first, last, name="y")
     graph_def = graph.as_graph_def()
     for node in graph_def.node:
@@ -528,10 +607,14 @@ def test_a_loop_and_nested_loops_are_not_broken() -> None:
     with tf.Graph().as_default() as graph:
 
         def inner(i: Any, a: Any) -> Any:
-            b = v1.while_loop(lambda j, _: j < 2, lambda j, b: (j + 1, b * 2.0), [0, a], name="inner")[1]
+            b = v1.while_loop(
+                lambda j, _: j < 2, lambda j, b: (j + 1, b * 2.0), [0, a], name="inner"
+            )[1]
             return i + 1, b
 
-        v1.while_loop(lambda i, _: i < 3, inner, [0, v1.placeholder(tf.float32, [2], name="x")], name="outer")
+        v1.while_loop(
+            lambda i, _: i < 3, inner, [0, v1.placeholder(tf.float32, [2], name="x")], name="outer"
+        )
     assert not tgw.edit(graph.as_graph_def()).lint(only=BROKEN)
 
 
@@ -562,7 +645,9 @@ def write(path: Path, graph_def: Any) -> None:
 def run_form(path: Path) -> list[float]:
     with tf.Graph().as_default(), v1.Session() as session:
         if path.suffix == ".pbtxt":
-            tf.import_graph_def(text_format.Parse(path.read_text(encoding="utf-8"), v1.GraphDef()), name="")
+            tf.import_graph_def(
+                text_format.Parse(path.read_text(encoding="utf-8"), v1.GraphDef()), name=""
+            )
         elif path.suffix == ".meta":
             v1.train.import_meta_graph(str(path))
         else:
@@ -574,7 +659,15 @@ def run_form(path: Path) -> list[float]:
 @pytest.mark.parametrize("form", [".pbtxt", ".meta", ""])
 @pytest.mark.parametrize(
     "name",
-    ["missing", "wrong port", "too few", "controls first", "cycle", "two of a name, the first", "name of a tensor"],
+    [
+        "missing",
+        "wrong port",
+        "too few",
+        "controls first",
+        "cycle",
+        "two of a name, the first",
+        "name of a tensor",
+    ],
 )
 @pytest.mark.filterwarnings("ignore:The graph that was opened cannot run here")
 def test_every_form_of_file_is_opened_fixed_and_saved(form: str, name: str, tmp_path: Path) -> None:
@@ -588,7 +681,9 @@ def test_every_form_of_file_is_opened_fixed_and_saved(form: str, name: str, tmp_
     assert run_form(tmp_path / f"fixed{form}") == [2.0, 6.0]
 
 
-def test_a_saved_model_whose_inputs_were_put_in_order_is_not_copied_as_it_was(tmp_path: Path) -> None:
+def test_a_saved_model_whose_inputs_were_put_in_order_is_not_copied_as_it_was(
+    tmp_path: Path,
+) -> None:
     graph_def = graph_of_a_product()
     KINDS["controls first"].harm(graph_def)
     write(tmp_path / "broken", graph_def)
@@ -596,7 +691,9 @@ def test_a_saved_model_whose_inputs_were_put_in_order_is_not_copied_as_it_was(tm
     assert run_form(tmp_path / "saved") == [2.0, 6.0]
 
 
-@pytest.mark.parametrize("name", ["missing", "two of a name, the first", "cycle", "name of a tensor", "too few"])
+@pytest.mark.parametrize(
+    "name", ["missing", "two of a name, the first", "cycle", "name of a tensor", "too few"]
+)
 def test_the_command_line_names_it_and_fixes_what_has_a_fix(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -1,4 +1,6 @@
-"""SavedModels of TensorFlow 2 with one broken function: opened, drawn, named by lint, fixed, saved and run."""
+"""SavedModels of TensorFlow 2 with one broken function: opened, drawn, named by lint, fixed, saved
+and run.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,8 @@ from tfgraphwidget.sources import tf_protos
 
 SPEC = [tf.TensorSpec([None, 4], tf.float32)]
 RUN = (
-    "import sys, tensorflow as tf; print(tf.saved_model.load(sys.argv[1]).signatures[sys.argv[2]](tf.ones([1, 4]))['y']"
+    "import sys, tensorflow as tf; "
+    "print(tf.saved_model.load(sys.argv[1]).signatures[sys.argv[2]](tf.ones([1, 4]))['y']"
     ".numpy().tolist())"
 )
 
@@ -29,7 +32,10 @@ class Model(tf.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        self.w, self.b = tf.Variable(tf.ones([4, 3]) / 2, name="w"), tf.Variable(tf.ones([3]), name="b")
+        self.w, self.b = (
+            tf.Variable(tf.ones([4, 3]) / 2, name="w"),
+            tf.Variable(tf.ones([3]), name="b"),
+        )
 
     @tf.function(input_signature=SPEC)
     def inner(self, x: Any) -> Any:
@@ -46,7 +52,9 @@ class Model(tf.Module):
 
 def ops(meta: Any, kind: str) -> list[tuple[Any, Any]]:
     """The functions that have ops of a type, with these."""
-    return [(f, node) for f in meta.graph_def.library.function for node in f.node_def if node.op == kind]
+    return [
+        (f, node) for f in meta.graph_def.library.function for node in f.node_def if node.op == kind
+    ]
 
 
 def reads(kind: str, *inputs: str) -> Callable[[Any], None]:
@@ -108,15 +116,23 @@ class Kind(NamedTuple):
 
 
 KINDS = {
-    "missing": Kind(reads("Relu", "gone:output:0"), "missing-inputs", lambda e: e.reroute("gone", to="MatMul")),
+    "missing": Kind(
+        reads("Relu", "gone:output:0"), "missing-inputs", lambda e: e.reroute("gone", to="MatMul")
+    ),
     "wrong port": Kind(reads("Relu", "MatMul:product:4"), "wrong-ports"),
-    "too few": Kind(reads("MatMul", "x"), "input-counts", lambda e: e.connect("MatMul/ReadVariableOp", "MatMul", 1)),
+    "too few": Kind(
+        reads("MatMul", "x"),
+        "input-counts",
+        lambda e: e.connect("MatMul/ReadVariableOp", "MatMul", 1),
+    ),
     "dtype": Kind(of_other_dtype, "input-dtypes"),
     "name": Kind(renamed, "invalid-names"),
     "two of a name": Kind(doubled, "duplicate-names"),
     "no value": Kind(without_value, "attributes", lambda e: e.set_attr("Relu", "T", "float32")),
     "cycle": Kind(reads("Relu", "mul:z:0"), "cycles", lambda e: e.connect("MatMul", "Relu", 0)),
-    "no result": Kind(without_result, "missing-results", lambda e: e.insert("mul:0", "Identity", name="gone")),
+    "no result": Kind(
+        without_result, "missing-results", lambda e: e.insert("mul:0", "Identity", name="gone")
+    ),
     "no function": Kind(calling_nothing, "attributes", call_again),
 }
 
@@ -124,7 +140,9 @@ KINDS = {
 @pytest.fixture(scope="module")
 def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
     model, path = Model(), tmp_path_factory.mktemp("models") / "sound"
-    tf.saved_model.save(model, str(path), signatures={"serving_default": model.outer, "other": model.other})
+    tf.saved_model.save(
+        model, str(path), signatures={"serving_default": model.outer, "other": model.other}
+    )
     return path
 
 
@@ -152,7 +170,9 @@ def enter_what(editor: tgw.GraphEditor, sentence: str) -> None:
 
 
 def run(path: Path) -> str:
-    """What TensorFlow gives for ones. Names of functions are those of a whole process, so another one runs the file."""
+    """What TensorFlow gives for ones. Names of functions are those of a whole process, so another
+    one runs the file.
+    """
     command = [sys.executable, "-c", RUN, str(path), "serving_default"]
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     assert not result.returncode, result.stderr[-1000:]
@@ -178,7 +198,9 @@ def test_one_broken_function_is_named_and_fixed(name: str, sound: Path, tmp_path
     assert not editor.lint(only=BROKEN)
     editor.view.leave(0)
     assert not editor.lint(only=BROKEN)
-    assert not [notice for notice in saved(editor, f"{tmp_path}/fixed/") if "written again" in notice]
+    assert not [
+        notice for notice in saved(editor, f"{tmp_path}/fixed/") if "written again" in notice
+    ]
     assert not tgw.edit(tmp_path / "fixed").lint(only=BROKEN)
     while editor.history.done:
         editor.undo()
@@ -186,7 +208,9 @@ def test_one_broken_function_is_named_and_fixed(name: str, sound: Path, tmp_path
     assert run(tmp_path / "fixed") == "[[5.0, 5.0, 5.0]]"
 
 
-def test_a_function_whose_result_is_gone_is_edited_before_it_is_fixed(sound: Path, tmp_path: Path) -> None:
+def test_a_function_whose_result_is_gone_is_edited_before_it_is_fixed(
+    sound: Path, tmp_path: Path
+) -> None:
     editor = tgw.edit(broken(sound, tmp_path / "broken", without_result))
     enter_what(editor, editor.lint(only=BROKEN)[0].sentence)
     editor.set_constant("mul/y", 4.0)

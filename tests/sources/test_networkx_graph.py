@@ -47,7 +47,9 @@ def test_a_live_graph_comes_back_and_runs() -> None:
 
 def test_what_networkx_relabels_and_cuts_is_opened_as_it_is_now(line: tf.Graph) -> None:
     seen = tgw.edit(line).to_networkx()
-    cut = nx.relabel_nodes(seen.subgraph([n for n in seen if n not in {"c", "c/y"}]), {"a": "first"})
+    cut = nx.relabel_nodes(
+        seen.subgraph([n for n in seen if n not in {"c", "c/y"}]), {"a": "first"}
+    )
     editor = tgw.edit(cut)
     assert "c" not in editor._core.index.ids
     assert list(editor._core.index.nodes[editor._core.index.ids["b"]].input) == ["first", "b/y"]
@@ -55,7 +57,9 @@ def test_what_networkx_relabels_and_cuts_is_opened_as_it_is_now(line: tf.Graph) 
 
 @pytest.fixture
 def beside() -> nx.MultiDiGraph:
-    """A network that trains, with an op beside its logits on whatever device that is, and each in a collection."""
+    """A network that trains, with an op beside its logits on whatever device that is, and each in a
+    collection.
+    """
     graph = build_mlp(resource=True)
     with graph.as_default():
         logits = graph.get_tensor_by_name("net/logits:0")
@@ -81,15 +85,22 @@ def test_whatever_names_an_op_follows_when_networkx_relabels_it(beside: nx.Multi
     editor = tgw.edit(nx.relabel_nodes(beside, {name: f"pre/{name}" for name in beside}))
     assert editor.source.notices == ()
     assert run(editor, "pre/net/logits:0", "pre/x:0") == (2, 4)
-    assert editor.graph.get_operation_by_name("pre/seen").colocation_groups() == [b"loc:@pre/net/logits"]
-    assert [held.name for held in editor.graph.get_collection("ends")] == ["pre/net/logits:0", "pre/seen:0"]
+    assert editor.graph.get_operation_by_name("pre/seen").colocation_groups() == [
+        b"loc:@pre/net/logits"
+    ]
+    assert [held.name for held in editor.graph.get_collection("ends")] == [
+        "pre/net/logits:0",
+        "pre/seen:0",
+    ]
     assert {v.name for v in editor.graph.get_collection("variables")} == {
         f"pre/net/{layer}/{v}:0" for layer in ("one", "two") for v in ("w", "b")
     }
 
 
 def test_names_that_networkx_exchanges_are_exchanged_everywhere(beside: nx.MultiDiGraph) -> None:
-    """Both ops are called what the other was called: the name alone would not tell which is meant."""
+    """Both ops are called what the other was called: the name alone would not tell which is
+    meant.
+    """
     editor = tgw.edit(nx.relabel_nodes(beside, {"seen": "net/logits", "net/logits": "seen"}))
     assert editor.graph.get_operation_by_name("net/logits").colocation_groups() == [b"loc:@seen"]
     assert [held.name for held in editor.graph.get_collection("ends")] == ["seen:0", "net/logits:0"]
@@ -98,15 +109,23 @@ def test_names_that_networkx_exchanges_are_exchanged_everywhere(beside: nx.Multi
 
 def test_what_networkx_cuts_is_let_go_of_and_the_rest_runs(beside: nx.MultiDiGraph) -> None:
     cut = beside.copy()
-    cut.remove_nodes_from([name for name in beside if name.startswith(("train", "gradients", "loss"))])
+    cut.remove_nodes_from(
+        [name for name in beside if name.startswith(("train", "gradients", "loss"))]
+    )
     editor = tgw.edit(cut)
     assert run(editor, "net/logits:0", "x:0") == (2, 4)
-    assert set(editor.graph.get_all_collection_keys()) == {"ends", "trainable_variables", "variables"}
+    assert set(editor.graph.get_all_collection_keys()) == {
+        "ends",
+        "trainable_variables",
+        "variables",
+    }
     assert [why for why in editor.source.notices if "'loss:0'" in why and "'losses'" in why]
 
 
 def test_what_only_computes_an_output_runs_without_its_collections(beside: nx.MultiDiGraph) -> None:
-    """What initialises and reads a variable is no part of it, so no tf.Variable can be made of what is left."""
+    """What initialises and reads a variable is no part of it, so no tf.Variable can be made of what
+    is left.
+    """
     part = beside.subgraph({"net/logits", "seen", *nx.ancestors(beside, "net/logits")})
     editor = tgw.edit(part)
     assert editor.graph.get_collection("variables") == []
@@ -134,7 +153,9 @@ def test_what_does_not_say_what_its_ops_are_is_refused_in_a_sentence(line: tf.Gr
         "MultiDiGraph does not say": nx.MultiDiGraph([("a", "b")]),
         "networkx Graph does not say": nx.karate_club_graph(),
         "networkx DiGraph does not say": nx.DiGraph(good),
-        "Op 'a' reads 2 tensors, and its networkx node has edges for 1: none for input 0": without("x"),
+        "Op 'a' reads 2 tensors, and its networkx node has edges for 1: none for input 0": without(
+            "x"
+        ),
         "Node 'new' of the networkx graph has no 'node_def'": named,
         "The edge from 'a' to 'c' does not say": edge,
         "The 'node_def' of node 'a' is not a NodeDef": odd,

@@ -1,4 +1,6 @@
-"""Messages, OpDefs and documentation for where TensorFlow is not: `python -m tests.sources.test_op_definitions`."""
+"""Messages, OpDefs and documentation for where TensorFlow is not: `python -m
+tests.sources.test_op_definitions`.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,16 @@ assert "tensorflow" not in sys.modules
 def registered() -> op_def_pb2.OpList:
     """The OpDefs of TensorFlow's own ops, in the order of their names."""
     names = sorted(name for name in dir(tf.raw_ops) if op_def_registry.get(name) is not None)
-    more = ("_Arg", "_Retval", "_Send", "_Recv", "_HostSend", "_HostRecv", "_FusedConv2D", "_FusedMatMul")
+    more = (
+        "_Arg",
+        "_Retval",
+        "_Send",
+        "_Recv",
+        "_HostSend",
+        "_HostRecv",
+        "_FusedConv2D",
+        "_FusedMatMul",
+    )
     known = (op_def_registry.get(name) for name in (*names, *more))
     return op_def_pb2.OpList(op=[definition for definition in known if definition is not None])
 
@@ -41,12 +52,17 @@ def registered() -> op_def_pb2.OpList:
 def documentation() -> dict[str, str]:
     """The docstring of each function of `tf.raw_ops`."""
     names = (definition.name for definition in registered().op)
-    docs = {name: inspect.cleandoc(getattr(getattr(tf.raw_ops, name, None), "__doc__", None) or "") for name in names}
+    docs = {
+        name: inspect.cleandoc(getattr(getattr(tf.raw_ops, name, None), "__doc__", None) or "")
+        for name in names
+    }
     return {name: text for name, text in docs.items() if text}
 
 
 def messages() -> descriptor_pb2.FileDescriptorSet:
-    """The files of TensorFlow's messages that are read and written, each after those that it imports."""
+    """The files of TensorFlow's messages that are read and written, each after those that it
+    imports.
+    """
     read: dict[str, descriptor_pb2.FileDescriptorProto] = {}
 
     def add(file: FileDescriptor) -> None:
@@ -57,7 +73,11 @@ def messages() -> descriptor_pb2.FileDescriptorSet:
             file.CopyToProto(read[file.name])
 
     for name in tf_protos._FILES:
-        add(import_module(f"tensorflow.core.{name.replace('/', '.').removesuffix('.proto')}_pb2").DESCRIPTOR)
+        add(
+            import_module(
+                f"tensorflow.core.{name.replace('/', '.').removesuffix('.proto')}_pb2"
+            ).DESCRIPTOR
+        )
     return descriptor_pb2.FileDescriptorSet(file=read.values())
 
 

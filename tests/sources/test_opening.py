@@ -49,7 +49,12 @@ def test_a_graph_def_a_meta_graph_def_and_bytes_open(mlp: tf.Graph) -> None:
     graph_def = mlp.as_graph_def()
     with mlp.as_default():
         meta = v1.train.export_meta_graph()
-    for thing in (graph_def, meta, graph_def.SerializeToString(), bytearray(meta.SerializeToString())):
+    for thing in (
+        graph_def,
+        meta,
+        graph_def.SerializeToString(),
+        bytearray(meta.SerializeToString()),
+    ):
         source = open_source(thing)
         assert source.graph is None
         assert [n.name for n in source.body.nodes()] == [op.name for op in mlp.get_operations()]
@@ -69,12 +74,18 @@ def test_what_was_opened_does_not_change_with_the_proto(line: tf.Graph) -> None:
         ([], "list '[]' holds no TensorFlow graph"),
         (np.zeros(2), "ndarray '[0. 0.]' holds no TensorFlow graph"),
         (len, "make it a tf.function"),
-        (tf.constant(1), "EagerTensor 'tf.Tensor(1, shape=(), dtype=int32)' holds no TensorFlow graph"),
+        (
+            tf.constant(1),
+            "EagerTensor 'tf.Tensor(1, shape=(), dtype=int32)' holds no TensorFlow graph",
+        ),
         (v1.NodeDef(), "NodeDef '' holds no TensorFlow graph"),
         (v1.GraphDef(), "This GraphDef holds no graph with ops in it"),
         (v1.MetaGraphDef(), "This MetaGraphDef holds no graph with ops in it"),
         (b"", "This data is empty"),
-        (b"\xff\xff\xff", "This data is not a GraphDef, MetaGraphDef or SavedModel, or it is truncated or damaged"),
+        (
+            b"\xff\xff\xff",
+            "This data is not a GraphDef, MetaGraphDef or SavedModel, or it is truncated or damaged",
+        ),
         (b"hello there", "This data"),
     ],
 )
@@ -97,7 +108,10 @@ def test_a_loaded_saved_model_says_to_give_its_directory(tf2_saved_model: object
 def test_no_session_is_refused(line: tf.Graph, affine: Affine) -> None:
     with pytest.raises(SessionRefused, match="int '3' is not a session"):
         open_source(line, 3)
-    with v1.Session(graph=line) as session, pytest.raises(SessionRefused, match="not a graph that a session runs"):
+    with (
+        v1.Session(graph=line) as session,
+        pytest.raises(SessionRefused, match="not a graph that a session runs"),
+    ):
         open_source(affine.__call__, session)
 
 

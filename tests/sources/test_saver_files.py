@@ -1,4 +1,6 @@
-"""A Saver's ops in a file: nothing is said of them, and they run when the caller feeds their file."""
+"""A Saver's ops in a file: nothing is said of them, and they run when the caller feeds their
+file.
+"""
 
 from __future__ import annotations
 
@@ -50,10 +52,16 @@ def test_a_saver_of_a_file_saves_and_restores(meta: Path, tmp_path: Path, is_old
     assert not editor.lint("untrusted")
     definition = v1.MetaGraphDef.FromString(meta.read_bytes()).saver_def
     editor.session.run("train")
-    path = editor.session.run(definition.save_tensor_name, {definition.filename_tensor_name: str(tmp_path / "new")})
+    path = editor.session.run(
+        definition.save_tensor_name, {definition.filename_tensor_name: str(tmp_path / "new")}
+    )
     assert Path(path.decode()) == tmp_path / "new"
-    np.testing.assert_array_equal(v1.train.load_checkpoint(str(tmp_path / "new")).get_tensor("weights"), np.zeros(3))
-    editor.session.run(definition.restore_op_name, {definition.filename_tensor_name: str(tmp_path / "model")})
+    np.testing.assert_array_equal(
+        v1.train.load_checkpoint(str(tmp_path / "new")).get_tensor("weights"), np.zeros(3)
+    )
+    editor.session.run(
+        definition.restore_op_name, {definition.filename_tensor_name: str(tmp_path / "model")}
+    )
     np.testing.assert_array_equal(editor.session.run("weights/Read/ReadVariableOp:0"), np.ones(3))
     assert list(Path.cwd().iterdir()) == []
 

@@ -1,4 +1,6 @@
-"""The one module that hands out TensorFlow's messages, and what is read without TensorFlow's graph."""
+"""The one module that hands out TensorFlow's messages, and what is read without TensorFlow's
+graph.
+"""
 
 from __future__ import annotations
 
@@ -15,14 +17,15 @@ from tests.conftest import v1
 from tests.test_import_is_light import modules_after
 from tfgraphwidget.sources import tf_protos
 
-# What reads, describes and plans with files; TensorFlow is loaded by the first message that is read, not by them.
+# What reads, describes and plans with files; TensorFlow is loaded by the first message that is
+# read, not by them.
 WITHOUT_TENSORFLOW = (
     "source", "node_body", "variables", "renaming", "paths", "networkx_graph", "tf_protos",
-    "files.assets", "files.checkpoint", "files.checkpoint_keys", "files.container", "files.file_form", "files.formats",
-    "files.object_graph", "files.obstacles", "files.opening", "files.parse",
-    "files.signature_defs", "files.stored_data", "files.summary",
-    "inference.bounds", "inference.call_depth", "inference.dtypes", "inference.shapes",
-    "describe.ops", "describe.origins", "describe.signatures", "live.devices",
+    "files.assets", "files.checkpoint", "files.checkpoint_keys", "files.container",
+    "files.file_form", "files.formats", "files.object_graph", "files.obstacles", "files.opening",
+    "files.parse", "files.signature_defs", "files.stored_data", "files.summary", "inference.bounds",
+    "inference.call_depth", "inference.dtypes", "inference.shapes", "describe.ops",
+    "describe.origins", "describe.signatures", "live.devices",
 )  # fmt: skip
 
 
@@ -58,13 +61,17 @@ print(len(names))
     assert int(run.stdout) == len(tf_protos._NAMES)
 
 
-def test_a_dtype_that_only_the_installed_release_knows_has_its_name_there(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_dtype_that_only_the_installed_release_knows_has_its_name_there(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     names = tf_protos.dtype_names()
     monkeypatch.setattr(tf_protos, "_DTYPES", tf_protos._DTYPES[:24])
     assert tf_protos.dtype_names.__wrapped__() == names
 
 
-@pytest.mark.parametrize("number", [number for number in types_pb2.DataType.values() if 0 < number < 100])
+@pytest.mark.parametrize(
+    "number", [number for number in types_pb2.DataType.values() if 0 < number < 100]
+)
 def test_arrays_are_those_of_tensorflow(number: int) -> None:
     dtype = tf.dtypes.as_dtype(number)
     assert tf_protos.dtype_names()[number] == dtype.name
@@ -103,7 +110,10 @@ def test_arrays_are_those_of_tensorflow(number: int) -> None:
         assert given.tolist() == expected.tolist()
 
 
-_MADE = (*(tf.float16, tf.bfloat16, tf.float32, tf.float64, tf.int8, tf.int16, tf.int32, tf.int64), tf.bool)
+_MADE = (
+    *(tf.float16, tf.bfloat16, tf.float32, tf.float64, tf.int8, tf.int16, tf.int32, tf.int64),
+    tf.bool,
+)
 
 
 def _size(dtype: tf.DType) -> int:
@@ -130,11 +140,19 @@ def test_keys_and_numbers_are_tensorflows_own() -> None:
     assert tf_protos.ASSET_FILEPATHS == keys.ASSET_FILEPATHS
     assert tf_protos.TABLE_INITIALIZERS == keys.TABLE_INITIALIZERS
     assert types_pb2.DT_STRING == tf_protos.STRING
-    assert tf_protos.dtype_names()[types_pb2.DT_FLOAT_REF] == tf.dtypes.as_dtype(types_pb2.DT_FLOAT_REF).name
+    assert (
+        tf_protos.dtype_names()[types_pb2.DT_FLOAT_REF]
+        == tf.dtypes.as_dtype(types_pb2.DT_FLOAT_REF).name
+    )
 
 
 def test_the_release_of_tensorflow_is_that_of_the_installed_one_before_it_is_imported() -> None:
-    code = "import sys; from tfgraphwidget.sources import tf_protos; print(tf_protos.tensorflow_version())"
+    code = (
+        "import sys; from tfgraphwidget.sources import tf_protos; "
+        "print(tf_protos.tensorflow_version())"
+    )
     report = f"{code}; print('tensorflow' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", report], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", report], capture_output=True, text=True, check=True
+    )
     assert done.stdout.split() == [tf.__version__, "False"]

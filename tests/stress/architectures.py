@@ -1,11 +1,13 @@
-"""Forty architectures: each opened and drawn; its middle third cloned, run, saved, loaded; all of it converted.
+"""Forty architectures: each opened and drawn; its middle third cloned, run, saved, loaded; all of
+it converted.
 
-    make architectures                                        all; writes docs/explanation/architectures.md
-    python -m tests.stress.architectures --list
-    python -m tests.stress.architectures ResNet50 "U-Net"     these alone; their rows of the page are replaced
+    make architectures                                        all; writes
+    docs/explanation/architectures.md python -m tests.stress.architectures --list python -m
+    tests.stress.architectures ResNet50 "U-Net"     these alone; their rows of the page are replaced
 
-All families of `keras.applications`, with random weights and small pictures; other networks as Keras models; graphs of
-TensorFlow 1 with a session. What a clone returns is compared with the tensors of the original, for the same values.
+All families of `keras.applications`, with random weights and small pictures; other networks as
+Keras models; graphs of TensorFlow 1 with a session. What a clone returns is compared with the
+tensors of the original, for the same values.
 """
 
 from __future__ import annotations
@@ -45,7 +47,19 @@ TOLERANCE = 1e-4
 """Of the largest number: additions in another order."""
 _OTHER_KERNELS = 1e-3
 """The same where other kernels add: random weights of a deep network make much of the last bit."""
-_COLUMNS = ("ops", "open", "draw", "part", "clone", "equal", "separate", "save", "loaded", "TFLite", "ONNX")
+_COLUMNS = (
+    "ops",
+    "open",
+    "draw",
+    "part",
+    "clone",
+    "equal",
+    "separate",
+    "save",
+    "loaded",
+    "TFLite",
+    "ONNX",
+)
 _PATIENCE = 1800  # seconds for one, in a process of its own
 _HEAD = """# Tested architectures
 
@@ -62,8 +76,9 @@ seconds on a shared core, pictures are small, weights random.
 
 APPLICATIONS = {
     "Xception": 72, "VGG16": 32, "VGG19": 32, "ResNet50": 32, "ResNet101V2": 32, "InceptionV3": 76,
-    "InceptionResNetV2": 76, "MobileNet": 32, "MobileNetV2": 32, "MobileNetV3Small": 32, "MobileNetV3Large": 32,
-    "DenseNet121": 32, "NASNetMobile": 32, "EfficientNetB0": 32, "EfficientNetV2B0": 32, "ConvNeXtTiny": 32,
+    "InceptionResNetV2": 76, "MobileNet": 32, "MobileNetV2": 32, "MobileNetV3Small": 32,
+    "MobileNetV3Large": 32, "DenseNet121": 32, "NASNetMobile": 32, "EfficientNetB0": 32,
+    "EfficientNetV2B0": 32, "ConvNeXtTiny": 32,
 }  # fmt: skip
 """One or two of each family, with the size of the pictures."""
 
@@ -77,7 +92,9 @@ _FILES = {
 
 @dataclass
 class Subject:
-    """An editor with values for its inputs, the tensors that it is for, and how they are computed without a clone."""
+    """An editor with values for its inputs, the tensors that it is for, and how they are computed
+    without a clone.
+    """
 
     editor: GraphEditor
     feeds: dict[str, Any]
@@ -140,7 +157,9 @@ def of_file(name: str, outputs: list[str] | None) -> Callable[[Path], Subject]:
 def _last_of(graph: tf.Graph) -> str:
     """The output of a forward pass: a softmax, or the last product outside of gradients."""
     for kinds in (("Softmax",), ("BiasAdd", "MatMul", "Conv2D")):
-        found = [op for op in graph.get_operations() if op.type in kinds and "gradients" not in op.name]
+        found = [
+            op for op in graph.get_operations() if op.type in kinds and "gradients" not in op.name
+        ]
         if found:
             return str(found[-1].outputs[0].name)
     raise LookupError("no output")
@@ -152,7 +171,10 @@ def _with_session(graph: tf.Graph, session: Any, outputs: list[str]) -> Subject:
     for op in graph.get_operations():
         if op.type == "Placeholder":
             tensor = op.outputs[0]
-            sizes = [3 if size is None else size for size in (tensor.shape.as_list() if tensor.shape.rank else [])]
+            sizes = [
+                3 if size is None else size
+                for size in (tensor.shape.as_list() if tensor.shape.rank else [])
+            ]
             feeds[tensor.name] = _value(tensor.dtype, sizes)
 
     def run(tensors: Sequence[str], given: dict[str, Any]) -> list[np.ndarray]:
@@ -165,7 +187,9 @@ def _value(dtype: Any, sizes: Sequence[int]) -> Any:
     chance = np.random.default_rng(0)
     if dtype.is_floating:
         return chance.uniform(-1, 1, sizes).astype(dtype.as_numpy_dtype)
-    return np.full(sizes, b"a", object) if dtype == tf.string else np.ones(sizes, dtype.as_numpy_dtype)
+    return (
+        np.full(sizes, b"a", object) if dtype == tf.string else np.ones(sizes, dtype.as_numpy_dtype)
+    )
 
 
 ARCHITECTURES: dict[str, Callable[[Path], Subject]] = {
@@ -230,8 +254,12 @@ def _clone_middle(subject: Subject) -> tuple[list[str], list[str], Any]:
     editor = subject.editor
     refusal: GraphEditError | None = None
     shifts = (0, 0.04, -0.04, 0.08, -0.08, 0.15, -0.15, 0.2, 0.25, 0.3)
-    for earlier, later in sorted(product(shifts, shifts), key=lambda pair: abs(pair[0]) + abs(pair[1])):
-        inputs, outputs = _cuts(editor, [*subject.feeds], subject.outputs, 1 / 3 - earlier, 2 / 3 + later)
+    for earlier, later in sorted(
+        product(shifts, shifts), key=lambda pair: abs(pair[0]) + abs(pair[1])
+    ):
+        inputs, outputs = _cuts(
+            editor, [*subject.feeds], subject.outputs, 1 / 3 - earlier, 2 / 3 + later
+        )
         if not inputs or not outputs or not _can_be_fetched(subject, [*inputs, *outputs]):
             continue
         try:
@@ -242,13 +270,17 @@ def _clone_middle(subject: Subject) -> tuple[list[str], list[str], Any]:
 
 
 def _can_be_fetched(subject: Subject, tensors: Iterable[str]) -> bool:
-    """Whether each has a value: none is a handle, a list of tensors, or in a branch or a loop of TensorFlow 1.
+    """Whether each has a value: none is a handle, a list of tensors, or in a branch or a loop of
+    TensorFlow 1.
 
-    A number that an op of a TensorArray reads may be its flow, which stands for what is in the array.
+    A number that an op of a TensorArray reads may be its flow, which stands for what is in the
+    array.
     """
     index, graph = subject.editor._core.index, subject.editor._core.source.graph
     in_loops = _ops_in_loops(subject.editor)
-    by_arrays = {text for node in index.nodes if node.op.startswith("TensorArray") for text in node.input}
+    by_arrays = {
+        text for node in index.nodes if node.op.startswith("TensorArray") for text in node.input
+    }
     for name in tensors:
         op, _, port = name.partition(":")
         if index.dtypes(index.op(op))[int(port)] in ("variant", "resource") or op in in_loops:
@@ -263,19 +295,27 @@ def _can_be_fetched(subject: Subject, tensors: Iterable[str]) -> bool:
 def _ops_in_loops(editor: GraphEditor) -> set[str]:
     """The ops in a loop of TensorFlow 1 whose outputs have no one value."""
     types = dict(zip(editor._core.index.names, editor._core.index.types, strict=True))
-    return {op for loop in editor.find("is:loop").loops().values() for op in loop.ops if types[op] != "Exit"}
+    return {
+        op
+        for loop in editor.find("is:loop").loops().values()
+        for op in loop.ops
+        if types[op] != "Exit"
+    }
 
 
 def _cuts(
     editor: GraphEditor, feeds: Iterable[str], outputs: Iterable[str], first: float, last: float
 ) -> tuple[list[str], list[str]]:
-    """The tensors that cross two positions of the topological order, among the ops between feeds and outputs.
+    """The tensors that cross two positions of the topological order, among the ops between feeds
+    and outputs.
 
-    The feeds come first in this order, so that none is in the middle: a clone could not compute an argument. A loop
-    is wholly before a position or wholly behind.
+    The feeds come first in this order, so that none is in the middle: a clone could not compute an
+    argument. A loop is wholly before a position or wholly behind.
     """
     index = editor._core.index
-    sources = [index.op(name.partition(":")[0]) for name in feeds if name.partition(":")[0] in index.ids]
+    sources = [
+        index.op(name.partition(":")[0]) for name in feeds if name.partition(":")[0] in index.ids
+    ]
     ends = [index.op(name.partition(":")[0]) for name in outputs]
     between = traversal.forward(index, sources) & traversal.backward(index, ends)
     units = _units_in_order(editor, sources, ends, between)
@@ -320,13 +360,17 @@ def _units_in_order(
             found[unit] = None
         elif unit not in seen:
             seen.add(unit)
-            names = (text.lstrip("^").partition(":")[0] for op in unit for text in index.nodes[op].input)
+            names = (
+                text.lstrip("^").partition(":")[0] for op in unit for text in index.nodes[op].input
+            )
             read = (index.ids.get(name, -1) for name in names)
             waiting += [(unit, True), *((units[op], False) for op in read if op in units)]
     return [*found]
 
 
-def _run_copy(subject: Subject, copy: Any, given: dict[str, Any], outputs: Sequence[str]) -> list[np.ndarray]:
+def _run_copy(
+    subject: Subject, copy: Any, given: dict[str, Any], outputs: Sequence[str]
+) -> list[np.ndarray]:
     if not subject.is_function:
         return subject.run([copy[name].name for name in outputs], {**subject.feeds, **given})
     return _flat(copy(*(tf.constant(given[name]) for name in copy.inputs)))
@@ -336,8 +380,12 @@ def _flat(structure: Any) -> list[np.ndarray]:
     return [np.asarray(leaf) for leaf in tf.nest.flatten(structure)]
 
 
-def _share(found: Sequence[np.ndarray], expected: Sequence[np.ndarray], tolerance: float = TOLERANCE) -> str:
-    """The largest difference as a share of the largest number, in words; raises for more than rounding."""
+def _share(
+    found: Sequence[np.ndarray], expected: Sequence[np.ndarray], tolerance: float = TOLERANCE
+) -> str:
+    """The largest difference as a share of the largest number, in words; raises for more than
+    rounding.
+    """
     shares = [0.0]
     for one, other in zip(found, expected, strict=True):
         assert one.shape == other.shape, f"shapes {one.shape} and {other.shape}"
@@ -353,7 +401,11 @@ def _share(found: Sequence[np.ndarray], expected: Sequence[np.ndarray], toleranc
 
 
 def _check_separate(
-    subject: Subject, copy: Any, given: dict[str, Any], outputs: Sequence[str], original: Sequence[np.ndarray]
+    subject: Subject,
+    copy: Any,
+    given: dict[str, Any],
+    outputs: Sequence[str],
+    original: Sequence[np.ndarray],
 ) -> str:
     """Change a variable of the clone: the original stays, the variable itself comes back."""
     floating = [v for v in copy.variables if tf.as_dtype(v.dtype).base_dtype.is_floating]
@@ -379,7 +431,8 @@ def _check_separate(
                 variable.load(value, session)
     assert _share(unchanged, original) == "0" or subject.is_function
     assert any(
-        one.dtype.kind == "f" and not np.array_equal(one, other) for one, other in zip(changed, original, strict=True)
+        one.dtype.kind == "f" and not np.array_equal(one, other)
+        for one, other in zip(changed, original, strict=True)
     )
     return "✓"
 
@@ -391,28 +444,39 @@ def _save_and_load(
     path = folder / "saved"
     if subject.is_function:
         tf.saved_model.save(copy, str(path))
-        return _flat(tf.saved_model.load(str(path))(*(tf.constant(given[name]) for name in copy.inputs)))
+        return _flat(
+            tf.saved_model.load(str(path))(*(tf.constant(given[name]) for name in copy.inputs))
+        )
     names = [copy[name].name for name in outputs]
     keys = [f"input_{k}" for k in range(len(given))], [f"output_{k}" for k in range(len(names))]
     subject.editor.save(
-        path, inputs=dict(zip(keys[0], given, strict=True)), outputs=dict(zip(keys[1], names, strict=True))
+        path,
+        inputs=dict(zip(keys[0], given, strict=True)),
+        outputs=dict(zip(keys[1], names, strict=True)),
     )
     with tf.Graph().as_default() as graph, v1.Session(graph=graph) as session:
         meta = v1.saved_model.load(session, [v1.saved_model.tag_constants.SERVING], str(path))
         signature = meta.signature_def["serving_default"]
         values = dict(zip(keys[0], given.values(), strict=True))
         feeds = {tensor.name: values[key] for key, tensor in signature.inputs.items()}
-        return [np.asarray(value) for value in session.run([signature.outputs[key].name for key in keys[1]], feeds)]
+        return [
+            np.asarray(value)
+            for value in session.run([signature.outputs[key].name for key in keys[1]], feeds)
+        ]
 
 
 def _check_converted(subject: Subject, path: Path) -> str:
-    """Save the network for another runtime and run it there: the difference, or what the refusal says.
+    """Save the network for another runtime and run it there: the difference, or what the refusal
+    says.
 
-    What goes wrong otherwise is raised: a converter that crashes or never ends, and a file that gives something else.
+    What goes wrong otherwise is raised: a converter that crashes or never ends, and a file that
+    gives something else.
     """
     editor = subject.editor
     needed = editor.upstream(*subject.outputs).ops
-    feeds = {name: value for name, value in subject.feeds.items() if name.partition(":")[0] in needed}
+    feeds = {
+        name: value for name, value in subject.feeds.items() if name.partition(":")[0] in needed
+    }
     inputs = {f"input_{k}": name for k, name in enumerate(feeds)}
     outputs = {f"output_{k}": name for k, name in enumerate(subject.outputs)}
     refusal = _refusal_of_save(editor, path, inputs, outputs)
@@ -426,24 +490,42 @@ def _check_converted(subject: Subject, path: Path) -> str:
     if refusal is not None:
         return f"no: {_reason(refusal)}"
     given = dict(zip(inputs, feeds.values(), strict=True))
-    found = _run_tflite(path, given) if path.suffix == ".tflite" else _run_onnx(path, given, list(outputs))
+    found = (
+        _run_tflite(path, given)
+        if path.suffix == ".tflite"
+        else _run_onnx(path, given, list(outputs))
+    )
     expected = subject.run(subject.outputs, subject.feeds)
     # A batch of one may come without its axis.
-    values = [found[key].reshape(np.shape(each)) for key, each in zip(outputs, expected, strict=True)]
+    values = [
+        found[key].reshape(np.shape(each)) for key, each in zip(outputs, expected, strict=True)
+    ]
     return _share(values, expected, _OTHER_KERNELS)
 
 
 def _check_lint(
-    editor: GraphEditor, target: Any, inputs: dict[str, str], outputs: dict[str, str], refusal: GraphEditError | None
+    editor: GraphEditor,
+    target: Any,
+    inputs: dict[str, str],
+    outputs: dict[str, str],
+    refusal: GraphEditError | None,
 ) -> None:
-    """Check that `lint` says an error of the part between the same ends exactly if saving it was refused."""
+    """Check that `lint` says an error of the part between the same ends exactly if saving it was
+    refused.
+    """
     editor.mark(list(inputs.values()), list(outputs.values()))
-    errors = [finding for finding in editor.lint(target, only="no-kernel") if finding.severity == "error"]
+    errors = [
+        finding for finding in editor.lint(target, only="no-kernel") if finding.severity == "error"
+    ]
     editor.mark()
-    assert bool(errors) == (refusal is not None), f"lint({target!r}) says {errors}, and save says {refusal}"
+    assert bool(errors) == (refusal is not None), (
+        f"lint({target!r}) says {errors}, and save says {refusal}"
+    )
 
 
-def _refusal_of_save(editor: GraphEditor, path: Path, *ends: dict[str, str], **options: bool) -> GraphEditError | None:
+def _refusal_of_save(
+    editor: GraphEditor, path: Path, *ends: dict[str, str], **options: bool
+) -> GraphEditError | None:
     """Save, and return what a refusal says."""
     try:
         editor.save(path, *ends, **options)  # type: ignore[arg-type]  # options are for its keywords
@@ -456,12 +538,18 @@ def _refusal_of_save(editor: GraphEditor, path: Path, *ends: dict[str, str], **o
 
 def _reason(refusal: GraphEditError) -> str:
     """The middle of a refusal: without what was to be done, and without what would help."""
-    text = re.sub(r"^(save\(.*?\): )?(The graph cannot be converted to \w+: )?", "", str(refusal).partition("; ")[0])
+    text = re.sub(
+        r"^(save\(.*?\): )?(The graph cannot be converted to \w+: )?",
+        "",
+        str(refusal).partition("; ")[0],
+    )
     return text.replace("|", "/").replace("\n", " ")
 
 
 def _run_tflite(path: Path, given: dict[str, Any]) -> dict[str, np.ndarray]:
-    """The outputs by key; the converter of TensorFlow 1, which takes its loops, knows only their order."""
+    """The outputs by key; the converter of TensorFlow 1, which takes its loops, knows only their
+    order.
+    """
     interpreter = tf.lite.Interpreter(str(path))
     if interpreter.get_signature_list():
         values: dict[str, np.ndarray] = interpreter.get_signature_runner()(**given)
@@ -472,7 +560,9 @@ def _run_tflite(path: Path, given: dict[str, Any]) -> dict[str, np.ndarray]:
     for details, value in zip(interpreter.get_input_details(), given.values(), strict=True):
         interpreter.set_tensor(details["index"], value)
     interpreter.invoke()
-    results = (interpreter.get_tensor(details["index"]) for details in interpreter.get_output_details())
+    results = (
+        interpreter.get_tensor(details["index"]) for details in interpreter.get_output_details()
+    )
     return {f"output_{k}": value for k, value in enumerate(results)}
 
 
@@ -486,7 +576,11 @@ def _run_onnx(path: Path, given: dict[str, Any], outputs: list[str]) -> dict[str
 
 def rows_of(page: str) -> dict[str, str]:
     """The rows of a page, by the name of the architecture."""
-    return {found[1]: found[0] for found in re.finditer(r"^\| ([^|]+?) \| .*$", page, re.MULTILINE) if found[1] != ""}
+    return {
+        found[1]: found[0]
+        for found in re.finditer(r"^\| ([^|]+?) \| .*$", page, re.MULTILINE)
+        if found[1] != ""
+    }
 
 
 def page_with(rows: dict[str, str]) -> str:
@@ -499,7 +593,9 @@ def page_with(rows: dict[str, str]) -> str:
 
 
 def main(names: Sequence[str]) -> int:
-    """Check the architectures, each in a process of its own, and write the page; how many failed."""
+    """Check the architectures, each in a process of its own, and write the page; how many
+    failed.
+    """
     if "--one" in names:
         cells = check(names[1])
         sys.stdout.write(json.dumps(cells) + "\n")

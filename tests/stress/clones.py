@@ -1,9 +1,11 @@
-"""Random clones, each compared with its original: what both compute, and that their variables are separate.
+"""Random clones, each compared with its original: what both compute, and that their variables are
+separate.
 
     python -m tests.stress.clones FIRST NUMBER CLONES [MODEL ...]
 
-makes CLONES clones on each live model, of NUMBER seeds from FIRST on. Now and then an edit is made between two, so that
-clones of edited graphs are among them; each clone is undone, which is quicker than to open the model again.
+makes CLONES clones on each live model, of NUMBER seeds from FIRST on. Now and then an edit is made
+between two, so that clones of edited graphs are among them; each clone is undone, which is quicker
+than to open the model again.
 """
 
 from __future__ import annotations
@@ -26,8 +28,9 @@ from tests.stress.running import check_copy
 from tests.stress.sentences import Broken, refusal_of
 
 _EDITS = (
-    "reroute", "bypass", "insert", "detach", "set_constant", "rename", "remove_identities", "merge_duplicates",
-    "fold_constants", "replace_all", "call", "add_control_inputs", "swap", "clone",
+    "reroute", "bypass", "insert", "detach", "set_constant", "rename", "remove_identities",
+    "merge_duplicates", "fold_constants", "replace_all", "call", "add_control_inputs", "swap",
+    "clone",
 )  # fmt: skip
 _SHARE_OF_EDITS = 0.15
 _OPTIONS = ("into", "variables", "init", "placeholders", "times")
@@ -52,7 +55,9 @@ def clone_at_random(model: Model, seed: int, clones: int) -> list[str]:
                     made.append(str(edit))
             call = _plain(draw)
             results: list[Any] = []
-            if refusal_of(lambda call=call, results=results: results.append(call.on(editor, Path(folder)))):
+            if refusal_of(
+                lambda call=call, results=results: results.append(call.on(editor, Path(folder)))
+            ):
                 count("refusals")
                 continue
             count("clones")
@@ -60,9 +65,16 @@ def clone_at_random(model: Model, seed: int, clones: int) -> list[str]:
                 for copy in results[0] if isinstance(results[0], list) else results:
                     check_copy(editor, call.args, call.options, copy)
             except Broken as broken:
-                reports.append(unknown("\n".join([f"{model.name}, seed {seed}:", *made, str(call), f"-> {broken}"])))
+                reports.append(
+                    unknown(
+                        "\n".join([f"{model.name}, seed {seed}:", *made, str(call), f"-> {broken}"])
+                    )
+                )
             except tf.errors.OpError as error:
-                reports.append(f"{model.name}, seed {seed}: {call} -> {type(error).__name__}: {str(error)[:300]}")
+                reports.append(
+                    f"{model.name}, seed {seed}: {call} -> {type(error).__name__}: "
+                    f"{str(error)[:300]}"
+                )
             editor.undo()
         if editor._core.source.session is not None:
             editor._core.source.session.close()
@@ -89,7 +101,9 @@ def main(first: int, number: int, clones: int, names: Sequence[str]) -> None:
                 failures += 1
                 sys.stdout.write(f"{report}\n\n")
         sums = ", ".join(f"{value:,} {what}" for what, value in sorted(COUNTS.items()))
-        sys.stdout.write(f"seed {seed}, {time.monotonic() - begin:.0f} s, {failures} failures: {sums}\n")
+        sys.stdout.write(
+            f"seed {seed}, {time.monotonic() - begin:.0f} s, {failures} failures: {sums}\n"
+        )
         sys.stdout.flush()
 
 

@@ -30,7 +30,9 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
                     if key.startswith("stress "):
                         total[key.removeprefix("stress ")] += number
     if total:
-        terminalreporter.write_line("Run: " + ", ".join(f"{number:,} {what}" for what, number in sorted(total.items())))
+        terminalreporter.write_line(
+            "Run: " + ", ".join(f"{number:,} {what}" for what, number in sorted(total.items()))
+        )
     _print_longest_interrupt(terminalreporter)
     _print_real_models(terminalreporter)
     for known in KNOWN:
@@ -49,7 +51,9 @@ def _print_longest_interrupt(terminalreporter: Any) -> None:
     ]
     if found:
         case, seconds = max(found, key=lambda pair: pair[1])
-        terminalreporter.write_line(f"Longest time from an interrupt to control: {1000 * seconds:.0f} ms, in {case}")
+        terminalreporter.write_line(
+            f"Longest time from an interrupt to control: {1000 * seconds:.0f} ms, in {case}"
+        )
 
 
 def _print_real_models(terminalreporter: Any) -> None:

@@ -1,8 +1,10 @@
-"""Damages files, and opens them as a person would: run as a process of its own, whose memory is bounded.
+"""Damages files, and opens them as a person would: run as a process of its own, whose memory is
+bounded.
 
     python -m tests.stress.damage SEED FIRST COUNT FOLDER
 
-Prints a line of JSON before each file and behind it, so that who has started it knows which one has ended the process.
+Prints a line of JSON before each file and behind it, so that who has started it knows which one has
+ended the process.
 """
 
 from __future__ import annotations
@@ -41,7 +43,10 @@ def originals(folder: Path) -> dict[str, Path]:
     for name in ("training", "control flow", "queue", "cf_v2.meta.pbtxt", "functions_defun.meta.pbtxt",
                  "while_grad.meta.pb", "tricky_names.meta.pbtxt", "dataset_iter.meta.pbtxt"):  # fmt: skip
         meta, short = _meta(name), name.partition(".")[0]
-        for suffix, data in ((".meta", meta.SerializeToString()), (".pb", meta.graph_def.SerializeToString())):
+        for suffix, data in (
+            (".meta", meta.SerializeToString()),
+            (".pb", meta.graph_def.SerializeToString()),
+        ):
             found[short + suffix] = folder / f"{short}{suffix}"
             found[short + suffix].write_bytes(data)
     found["text.pbtxt"] = folder / "text.pbtxt"
@@ -62,8 +67,12 @@ def originals(folder: Path) -> dict[str, Path]:
     return found
 
 
-def damaged_file(found: dict[str, Path], chance: random.Random, folder: Path) -> tuple[str, Callable[[], Any]]:
-    """One of the files, damaged, in `folder`: what it is, and a call that opens it and gives an editor or nothing."""
+def damaged_file(
+    found: dict[str, Path], chance: random.Random, folder: Path
+) -> tuple[str, Callable[[], Any]]:
+    """One of the files, damaged, in `folder`: what it is, and a call that opens it and gives an
+    editor or nothing.
+    """
     name = chance.choice([*found, "saved", "values", "edits.json", "edits.json"])
     path = found[name]
     if name in ("saved", "values"):
@@ -104,7 +113,9 @@ def _damaged_folder(path: Path, chance: random.Random, folder: Path) -> Callable
         copy = target / file.relative_to(path)
         copy.parent.mkdir(parents=True, exist_ok=True)
         copy.write_bytes(file.read_bytes())
-    victims = [file for file in sorted(target.rglob("*")) if file.is_file() and file.name != "checkpoint"]
+    victims = [
+        file for file in sorted(target.rglob("*")) if file.is_file() and file.name != "checkpoint"
+    ]
     victim = chance.choice([file for file in victims if not file.name.startswith("other")])
     if victim.name == "saved_model.pb" and chance.random() < 0.7:
         model = saved_model_pb2.SavedModel.FromString(victim.read_bytes())
@@ -122,7 +133,9 @@ def _damaged_folder(path: Path, chance: random.Random, folder: Path) -> Callable
 # What a person does with one
 
 
-def uses(editor: GraphEditor, chance: random.Random, folder: Path) -> Iterator[tuple[str, Callable[[], Any]]]:
+def uses(
+    editor: GraphEditor, chance: random.Random, folder: Path
+) -> Iterator[tuple[str, Callable[[], Any]]]:
     """What is done with an editor, one after the other; each may be refused, and nothing more."""
     scopes = [name for name in editor._core.index.scopes.names if name][:200]
     names = editor._core.index.names

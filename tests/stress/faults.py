@@ -1,7 +1,8 @@
 """Faults: the n-th call into TensorFlow or the file system fails, or is interrupted.
 
-A profiler hook sees every call of a C function, so no call is left out because nobody thought of it. A call that takes
-part is known by its name and by the line of the package that it was made from.
+A profiler hook sees every call of a C function, so no call is left out because nobody thought of
+it. A call that takes part is known by its name and by the line of the package that it was made
+from.
 """
 
 from __future__ import annotations
@@ -24,16 +25,31 @@ _PACKAGE = tfgraphwidget.__path__[0] + "/"
 _SESSION = "tensorflow.python.client._pywrap_tf_session"
 _FILES = "tensorflow.python.lib.io._pywrap_file_io"
 _CHANGING = frozenset(
-    ["open", "mkdir", "replace", "rename", "unlink", "rmdir", "link", "symlink", "chmod", "fsync", "scandir", "listdir"]
+    [
+        "open",
+        "mkdir",
+        "replace",
+        "rename",
+        "unlink",
+        "rmdir",
+        "link",
+        "symlink",
+        "chmod",
+        "fsync",
+        "scandir",
+        "listdir",
+    ]
 )
 _WRITING = frozenset(["open", "open_code", "write", "writelines", "flush", "truncate"])
 # The calls that give a status; others fail only when there is no memory.
 _REFUSING = frozenset([
-    "TF_SessionRun_wrapper", "TF_SessionRunCallable", "TF_SessionMakeCallable", "ExtendSession", "TF_NewSessionRef",
-    "TF_CloseSession", "TF_GraphImportGraphDefWithResults", "TF_GraphCopyFunction", "TF_GraphToGraphDef", "UpdateEdge",
-    "TF_FinishOperation", "SetAttr", "TF_GraphToFunction_wrapper", "TF_FunctionToFunctionDef",
+    "TF_SessionRun_wrapper", "TF_SessionRunCallable", "TF_SessionMakeCallable", "ExtendSession",
+    "TF_NewSessionRef", "TF_CloseSession", "TF_GraphImportGraphDefWithResults",
+    "TF_GraphCopyFunction", "TF_GraphToGraphDef", "UpdateEdge", "TF_FinishOperation", "SetAttr",
+    "TF_GraphToFunction_wrapper", "TF_FunctionToFunctionDef",
 ])  # fmt: skip
-# They only ask; and TensorFlow's own object around the options cannot be deleted when these could not be made.
+# They only ask; and TensorFlow's own object around the options cannot be deleted when these could
+# not be made.
 _HARMLESS = ("TF_Operation", "GetOperation", "TF_GetBuffer", "TF_NewImportGraphDefOptions")
 
 
@@ -82,24 +98,38 @@ class Watch:
             return
         key = function, _line_of_the_package(frame)
         self.counts[key] += 1
-        if self.fault is not None and not self.happened and self.fault[0] == Site(*key, self.counts[key]):
+        if (
+            self.fault is not None
+            and not self.happened
+            and self.fault[0] == Site(*key, self.counts[key])
+        ):
             self.happened = True
             _fail(self.fault[1], str(self.fault[0]))
 
     def sites(self) -> list[Site]:
         """The first and the last call of each function from each line."""
         return [
-            Site(*key, number) for key, count in self.counts.items() for number in dict.fromkeys((1, count)) if key[1]
+            Site(*key, number)
+            for key, count in self.counts.items()
+            for number in dict.fromkeys((1, count))
+            if key[1]
         ]
 
     def all_sites(self) -> Iterable[Site]:
         """Every call."""
-        return (Site(*key, number) for key, count in self.counts.items() for number in range(1, count + 1) if key[1])
+        return (
+            Site(*key, number)
+            for key, count in self.counts.items()
+            for number in range(1, count + 1)
+            if key[1]
+        )
 
 
 def _fail(kind: Kind, where: str) -> None:
     if kind == "interrupt":
-        signal.raise_signal(signal.SIGINT)  # as Ctrl-C: Python deals with it when the function has returned
+        signal.raise_signal(
+            signal.SIGINT
+        )  # as Ctrl-C: Python deals with it when the function has returned
     elif kind == "memory":
         raise MemoryError(f"injected: {where}")
     elif kind == "full disk":

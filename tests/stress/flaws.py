@@ -1,4 +1,6 @@
-"""What is done to a file so that it is damaged: to its bytes, its fields, its messages, its JSON. No TensorFlow."""
+"""What is done to a file so that it is damaged: to its bytes, its fields, its messages, its JSON.
+No TensorFlow.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +13,25 @@ from typing import Any
 from tfgraphwidget.sources import tf_protos
 
 _HUGE = (2**31 - 1, 2**63 - 1, -1, -(2**63), 10**6, 2**31, 0)
-_NAMES = ("", "/", "a//b", "^x", ":0", "x:1", "\x00", "größe", "..", "a/" * 300, "n" * 100_000, "_x", "a b", "x" * 3)
+_NAMES = (
+    "",
+    "/",
+    "a//b",
+    "^x",
+    ":0",
+    "x:1",
+    "\x00",
+    "größe",
+    "..",
+    "a/" * 300,
+    "n" * 100_000,
+    "_x",
+    "a b",
+    "x" * 3,
+)
 _TYPES = (
-    "", "Nothing", "Switch", "Merge", "Enter", "NextIteration", "While", "Const", "AddN", "Placeholder", "VarHandleOp",
-    "PartitionedCall", "IteratorV2", "LookupTableFindV2",
+    "", "Nothing", "Switch", "Merge", "Enter", "NextIteration", "While", "Const", "AddN",
+    "Placeholder", "VarHandleOp", "PartitionedCall", "IteratorV2", "LookupTableFindV2",
 )  # fmt: skip
 _FLAWS = ("set", "flip", "cut", "drop", "repeat", "splice", "varint", "zeros")
 
@@ -54,7 +71,8 @@ def damaged_bytes(data: bytes, chance: random.Random) -> bytes:
 
 
 def damaged_fields(data: bytes, chance: random.Random, other: bytes = b"") -> bytes:
-    """A message with a field damaged, most often deep in it, and the lengths of those around it right.
+    """A message with a field damaged, most often deep in it, and the lengths of those around it
+    right.
 
     Args:
         data: The message; its kind need not be known.
@@ -99,7 +117,9 @@ _FIELD_FLAWS: dict[str, Callable[[int, bytes, random.Random], bytes]] = {
     "kind": lambda key, value, chance: _field(chance.randrange(1, 40) << 3 | key & 7, value),
     "type": lambda key, value, chance: _field(key & ~7 | chance.randrange(8), value),
     "nest": _nested,
-    "text": lambda key, _, chance: _field(key & ~7 | _LENGTH, chance.choice(_NAMES).encode()[:20_000]),
+    "text": lambda key, _, chance: _field(
+        key & ~7 | _LENGTH, chance.choice(_NAMES).encode()[:20_000]
+    ),
     "bytes": lambda key, value, chance: _field(key & ~7 | _LENGTH, damaged_bytes(value, chance)),
 }
 
@@ -162,11 +182,19 @@ def damaged_text(text: str, chance: random.Random) -> str:
             case 0:
                 del lines[at]
             case 1:
-                lines[at:at] = lines[max(at - chance.randrange(20), 0) : at + 1] * chance.choice((1, 2, 200))
+                lines[at:at] = lines[max(at - chance.randrange(20), 0) : at + 1] * chance.choice(
+                    (1, 2, 200)
+                )
             case 2:
-                lines[at] = re.sub(r"-?\d+", lambda _: str(chance.choice((*_HUGE, 2**64, 2**200, "1e999"))), lines[at])
+                lines[at] = re.sub(
+                    r"-?\d+",
+                    lambda _: str(chance.choice((*_HUGE, 2**64, 2**200, "1e999"))),
+                    lines[at],
+                )
             case 3:
-                lines[at] = re.sub('".*"', lambda _: json.dumps(chance.choice(_NAMES)[:2_000]), lines[at])
+                lines[at] = re.sub(
+                    '".*"', lambda _: json.dumps(chance.choice(_NAMES)[:2_000]), lines[at]
+                )
             case 4:
                 depth = chance.choice((5, 98, 101, 900, 30_000))
                 begin, end = chance.choice(
@@ -174,7 +202,9 @@ def damaged_text(text: str, chance: random.Random) -> str:
                 )
                 lines[at] = begin * depth + lines[at] + end * depth
             case 5:
-                lines[at] = re.sub(r"[a-z_]+", chance.choice(("node", "attr", "x", "", "nan", "null")), lines[at])
+                lines[at] = re.sub(
+                    r"[a-z_]+", chance.choice(("node", "attr", "x", "", "nan", "null")), lines[at]
+                )
             case 6:
                 lines[at] += chance.choice(("}", "{", ",", '"', "\\", "\0", "\ud800", "<", "# "))
             case _:
@@ -205,12 +235,26 @@ def _name_twice(graph: Any, node: Any, chance: random.Random) -> None:
 
 
 def _name_deep(_: Any, node: Any, chance: random.Random) -> None:
-    node.name = "/".join([chance.choice(("s", "t"))] * chance.choice((50, 199, 201, 2_000, 20_000))) + "/" + node.name
+    node.name = (
+        "/".join([chance.choice(("s", "t"))] * chance.choice((50, 199, 201, 2_000, 20_000)))
+        + "/"
+        + node.name
+    )
 
 
 def _input(graph: Any, node: Any, chance: random.Random) -> None:
     other = chance.choice(graph.node).name
-    names = (node.name, f"{other}:{chance.choice(_HUGE)}", f"^{other}", f"^{node.name}", "", ":", "^", "nowhere", other)
+    names = (
+        node.name,
+        f"{other}:{chance.choice(_HUGE)}",
+        f"^{other}",
+        f"^{node.name}",
+        "",
+        ":",
+        "^",
+        "nowhere",
+        other,
+    )
     if node.input and chance.random() < 0.7:
         node.input[chance.randrange(len(node.input))] = chance.choice(names)
     else:
@@ -235,7 +279,9 @@ def _attr(_: Any, node: Any, chance: random.Random) -> None:
     choices: list[Callable[[], Any]] = [
         lambda: setattr(attr, "i", chance.choice(_HUGE)),
         lambda: setattr(attr, "type", chance.choice((0, 1, 20, 21, 23, 101, 120))),
-        lambda: setattr(attr, "s", chance.choice((b"", b"\xff\xfe", b"x" * 1000, b"loc:@" + node.name.encode()))),
+        lambda: setattr(
+            attr, "s", chance.choice((b"", b"\xff\xfe", b"x" * 1000, b"loc:@" + node.name.encode()))
+        ),
         lambda: setattr(attr, "b", True),
         lambda: setattr(attr, "f", float("nan")),
         lambda: attr.list.i.extend([chance.choice(_HUGE)] * 3),
@@ -263,7 +309,8 @@ def _device(_: Any, node: Any, chance: random.Random) -> None:
 
 def _many_outputs(graph: Any, node: Any, chance: random.Random) -> None:
     unpack = graph.node.add(
-        name=f"unpack_{len(graph.node)}", op=chance.choice(("Unpack", "Split", "ShapeN", "IdentityN"))
+        name=f"unpack_{len(graph.node)}",
+        op=chance.choice(("Unpack", "Split", "ShapeN", "IdentityN")),
     )
     unpack.input.append(node.name)
     for key, attr in (("num", "i"), ("num_split", "i"), ("N", "i")):
@@ -288,12 +335,20 @@ def _function(graph: Any, node: Any, chance: random.Random) -> None:
         return
     function = chance.choice(functions)
     flaws: list[Callable[[], Any]] = [
-        lambda: setattr(function.signature, "name", chance.choice([*_NAMES, chance.choice(functions).signature.name])),
+        lambda: setattr(
+            function.signature,
+            "name",
+            chance.choice([*_NAMES, chance.choice(functions).signature.name]),
+        ),
         lambda: function.node_def.add(name="again", op=function.signature.name),
         function.ret.clear,
-        lambda: function.signature.input_arg.add(name=chance.choice(_NAMES[:8]), type=chance.choice((0, 1, 20))),
+        lambda: function.signature.input_arg.add(
+            name=chance.choice(_NAMES[:8]), type=chance.choice((0, 1, 20))
+        ),
         lambda: function.ClearField("node_def"),
-        lambda: graph.library.gradient.add(function_name=function.signature.name, gradient_func="nowhere"),
+        lambda: graph.library.gradient.add(
+            function_name=function.signature.name, gradient_func="nowhere"
+        ),
         lambda: damaged_graph(function_graph(function), chance),
     ]
     chance.choice(flaws)()
@@ -339,7 +394,9 @@ def _signature(meta: Any, chance: random.Random) -> None:
 
 
 def _asset(meta: Any, chance: random.Random) -> None:
-    asset = meta.asset_file_def.add(filename=chance.choice(("../../etc/passwd", "/etc/passwd", "", "a/../..")))
+    asset = meta.asset_file_def.add(
+        filename=chance.choice(("../../etc/passwd", "/etc/passwd", "", "a/../.."))
+    )
     asset.tensor_info.name = _name(meta, chance)
 
 
@@ -352,15 +409,33 @@ _META_FLAWS: tuple[Callable[[Any, random.Random], Any], ...] = (
     _signature,
     _asset,
     lambda meta, chance: meta.meta_info_def.tags.append(chance.choice(_NAMES[:6])),
-    lambda meta, chance: meta.meta_info_def.stripped_op_list.op.add(name=chance.choice(("Add", "", "Nothing"))),
-    lambda meta, chance: meta.object_graph_def.nodes.add().children.add(node_id=chance.choice((-1, 5, 2**31 - 1))),
+    lambda meta, chance: meta.meta_info_def.stripped_op_list.op.add(
+        name=chance.choice(("Add", "", "Nothing"))
+    ),
+    lambda meta, chance: meta.object_graph_def.nodes.add().children.add(
+        node_id=chance.choice((-1, 5, 2**31 - 1))
+    ),
 )
 
 
 def damaged_json(value: Any, chance: random.Random) -> Any:
     """Change one thing in what JSON holds."""
     if chance.random() < 0.3 or not isinstance(value, dict | list) or not value:
-        odd = (None, True, -1, 2**70, 1e400, "", "x:0", "a" * 10_000, [], {}, [[]], {"ops": 7}, {"verb": "undo"})
+        odd = (
+            None,
+            True,
+            -1,
+            2**70,
+            1e400,
+            "",
+            "x:0",
+            "a" * 10_000,
+            [],
+            {},
+            [[]],
+            {"ops": 7},
+            {"verb": "undo"},
+        )
         return chance.choice(odd)
     key = chance.choice([*value]) if isinstance(value, dict) else chance.randrange(len(value))
     if isinstance(value, dict):

@@ -19,7 +19,9 @@ def halved(x: Any, *_: Any) -> Any:
 
 def shifted(x: Any, *_: Any) -> Any:
     """Plus a new variable."""
-    offset = tf.compat.v1.get_variable("offset", [], tf.float32, tf.compat.v1.constant_initializer(0.25))
+    offset = tf.compat.v1.get_variable(
+        "offset", [], tf.float32, tf.compat.v1.constant_initializer(0.25)
+    )
     return x + tf.cast(offset, x.dtype)
 
 

@@ -24,15 +24,20 @@ from tests.stress.sentences import Broken
 from tests.stress.test_faults import Case, Faults
 from tfgraphwidget.editor import GraphEditor
 
-_HANGING = 60  # seconds after which a call is said to hang, and the process ends with the stacks of its threads
+# seconds after which a call is said to hang, and the process ends with the stacks of its threads
+_HANGING = 60
 _PASSED_OVER = 0.05  # seconds behind the signal after which no interrupt comes any more
 _AGAIN_EVERY = 10  # interrupts after which the call is made once without one
-LATEST = 15.0  # seconds after which an interrupted call has given control back, on a machine with ten times its work
+# seconds after which an interrupted call has given control back, on a machine with ten times its
+# work
+LATEST = 15.0
 
 
 @contextmanager
 def no_hang() -> Iterator[None]:
-    """End the process, with the stacks of all threads, if this does not end: no test can go on behind a hang."""
+    """End the process, with the stacks of all threads, if this does not end: no test can go on
+    behind a hang.
+    """
     faulthandler.dump_traceback_later(_HANGING, exit=True, file=sys.__stderr__)
     try:
         yield
@@ -41,7 +46,9 @@ def no_hang() -> Iterator[None]:
 
 
 def surroundings(graph: tf.Graph) -> dict[str, Any]:
-    """What a call of TensorFlow that was broken off could leave behind in this thread and in the graph."""
+    """What a call of TensorFlow that was broken off could leave behind in this thread and in the
+    graph.
+    """
     lock: Any = graph._group_lock
     return {
         "holders of the graph's lock": list(lock._group_member_counts),
@@ -76,7 +83,8 @@ def _is_free(lock: Any) -> bool:
 
 
 def interrupted(call: Callable[[], object], delay: float) -> tuple[bool, float]:
-    """Make a call, and interrupt it after so many seconds, at whatever instruction that is; or behind it.
+    """Make a call, and interrupt it after so many seconds, at whatever instruction that is; or
+    behind it.
 
     Returns:
         Whether the interrupt came out of the call, and how many seconds after the signal.
@@ -104,7 +112,9 @@ _pages: dict[GraphEditor, FrontEnd] = {}  # of the present editor: its requests 
 
 
 class Request(Call):
-    """The message of a page, to the editor's widget; what the page hears of a cancelled one becomes the interrupt."""
+    """The message of a page, to the editor's widget; what the page hears of a cancelled one becomes
+    the interrupt.
+    """
 
     def __str__(self) -> str:
         return f"page: {super().__str__()}"
@@ -127,7 +137,10 @@ class Interrupts(Faults):
         super().__init__(case, folder)
         self.chance = random.Random(seed)
         self.after = self._after()
-        self.number_in_the_call, self.longest = 0, 0.0  # the longest time from an interrupt to control, in seconds
+        self.number_in_the_call, self.longest = (
+            0,
+            0.0,
+        )  # the longest time from an interrupt to control, in seconds
 
     def open(self) -> None:
         super().open()
@@ -135,7 +148,9 @@ class Interrupts(Faults):
         self.around = surroundings(self.graph)
 
     def _after(self) -> Any:
-        """What the call comes to; how long it takes is taken of the second one, when all is imported."""
+        """What the call comes to; how long it takes is taken of the second one, when all is
+        imported.
+        """
         self.make()
         after = self.look()
         self.open()
@@ -155,7 +170,9 @@ class Interrupts(Faults):
         return ""
 
     def interrupt(self) -> None:
-        """Raise Broken unless the call was made wholly or not at all, and all that it has used can be used again."""
+        """Raise Broken unless the call was made wholly or not at all, and all that it has used can
+        be used again.
+        """
         graph = self.graph
         with no_hang(), warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -167,12 +184,16 @@ class Interrupts(Faults):
     def _interrupted(self) -> bool:
         is_in_call, seconds = interrupted(self.make, self.chance.random() * self.seconds)
         self.number_in_the_call += is_in_call
-        self.seconds *= 1.02 if is_in_call else 0.95  # the first call was slower, or a loaded machine is
+        self.seconds *= (
+            1.02 if is_in_call else 0.95
+        )  # the first call was slower, or a loaded machine is
         count("interrupts")
         count("interrupts in a call", is_in_call)
         self.longest = max(self.longest, seconds)
         now = surroundings(self.graph)
-        left = {key: (before, now[key]) for key, before in self.around.items() if now[key] != before}
+        left = {
+            key: (before, now[key]) for key, before in self.around.items() if now[key] != before
+        }
         if left:
             raise Broken(f"leaves behind {left}")
         if seconds > LATEST:

@@ -10,7 +10,9 @@ from tests.rounds import count
 
 @dataclass(frozen=True)
 class Known:
-    """A defect that is open. `pattern` finds the report of it, which begins with the name of the model and the call."""
+    """A defect that is open. `pattern` finds the report of it, which begins with the name of the
+    model and the call.
+    """
 
     name: str
     reason: str

@@ -1,16 +1,18 @@
-"""Damaged files by the hundred thousand: opened, drawn and edited where TensorFlow is not installed.
+"""Damaged files by the hundred thousand: opened, drawn and edited where TensorFlow is not
+installed.
 
     python -m tests.stress.many_files 200000 7          so many, of this seed
     python -m tests.stress.many_files --one 7/1234      the one with this number, with its traceback
-    python -m tests.stress.many_files 200000 7 opened   so many that are opened from bytes, and nothing else
-    python -m tests.stress.many_files --one opened/7/12 one of these
+    python -m tests.stress.many_files 200000 7 opened   so many that are opened from bytes, and
+    nothing else python -m tests.stress.many_files --one opened/7/12 one of these
 
-Those that are only opened are of five graphs of at most eleven ops, as GraphDef, MetaGraphDef, text and `.tgw`: this
-covers how a kind is found, parsed, checked and refused, or opened, and neither folders, checkpoints nor what is done
-with a graph.
+Those that are only opened are of five graphs of at most eleven ops, as GraphDef, MetaGraphDef, text
+and `.tgw`: this covers how a kind is found, parsed, checked and refused, or opened, and neither
+folders, checkpoints nor what is done with a graph.
 
-The files are opened in a process with bounded memory. Another one goes on behind a file that ends it, or takes over ten
-seconds of the processor. `damage.py` damages fewer files, and does with them what needs TensorFlow.
+The files are opened in a process with bounded memory. Another one goes on behind a file that ends
+it, or takes over ten seconds of the processor. `damage.py` damages fewer files, and does with them
+what needs TensorFlow.
 """
 
 from __future__ import annotations
@@ -55,8 +57,9 @@ from tfgraphwidget.sources.files.formats import describe_file
 
 _GRAPHS = Path(__file__).parents[1] / "corpus" / "graph_editor" / "graphs"
 _NAMES = (
-    "toy_abc", "toy_select", "strings", "colocation", "functions_defun", "hash_table", "queue_runner", "dataset_iter",
-    "cf_v2", "tricky_names", "while_simple", "cond_v1", "multi_output",
+    "toy_abc", "toy_select", "strings", "colocation", "functions_defun", "hash_table",
+    "queue_runner", "dataset_iter", "cf_v2", "tricky_names", "while_simple", "cond_v1",
+    "multi_output",
 )  # fmt: skip
 _MEMORY = 1 << 30  # bytes beyond what the process takes before the first file
 _CPU = 10  # seconds for one file
@@ -72,7 +75,8 @@ _OPENED = "opened/"  # before a seed: only opened, ten times as many for one pro
 def metas() -> list[bytes]:
     """Small graphs of the corpus, and one with a variable, as MetaGraphDefs."""
     parsed = [
-        text_format.Parse((_GRAPHS / f"{name}.meta.pbtxt").read_text(), tf_protos.MetaGraphDef()) for name in _NAMES
+        text_format.Parse((_GRAPHS / f"{name}.meta.pbtxt").read_text(), tf_protos.MetaGraphDef())
+        for name in _NAMES
     ]
     parsed.append(_with_variable())
     for meta in parsed:
@@ -85,10 +89,12 @@ def _with_variable() -> Any:
     """relu(x @ w), where w has an initializer."""
     meta = tf_protos.MetaGraphDef()
     for name, op, attr, *inputs in (
-        ("x", "Placeholder", "dtype"), ("net/w", "VarHandleOp", "dtype"), ("net/ones", "Const", "dtype"),
+        ("x", "Placeholder", "dtype"), ("net/w", "VarHandleOp", "dtype"),
+        ("net/ones", "Const", "dtype"),
         ("net/w/Assign", "AssignVariableOp", "dtype", "net/w", "net/ones"),
-        ("net/w/Read", "ReadVariableOp", "dtype", "net/w"), ("net/MatMul", "MatMul", "T", "x", "net/w/Read"),
-        ("net/Relu", "Relu", "T", "net/MatMul"), ("y", "Identity", "T", "net/Relu"),
+        ("net/w/Read", "ReadVariableOp", "dtype", "net/w"),
+        ("net/MatMul", "MatMul", "T", "x", "net/w/Read"), ("net/Relu", "Relu", "T", "net/MatMul"),
+        ("y", "Identity", "T", "net/Relu"),
     ):  # fmt: skip
         node = meta.graph_def.node.add(name=name, op=op, input=inputs)
         node.attr[attr].type = 1
@@ -99,7 +105,9 @@ def _with_variable() -> Any:
         elif op == "Const":
             node.attr["value"].tensor.dtype = 1
             node.attr["value"].tensor.float_val.append(1)
-            node.attr["value"].tensor.tensor_shape.CopyFrom(meta.graph_def.node[1].attr["shape"].shape)
+            node.attr["value"].tensor.tensor_shape.CopyFrom(
+                meta.graph_def.node[1].attr["shape"].shape
+            )
     variable = tf_protos.VariableDef(
         variable_name="net/w:0", initializer_name="net/w/Assign", snapshot_name="net/w/Read:0", is_resource=True,
         initial_value_name="net/ones:0", trainable=True,
@@ -131,7 +139,9 @@ def saved_model() -> bytes:
 
 @cache
 def values() -> tuple[bytes, bytes]:
-    """The index and the data of a checkpoint that has values for the variables of that graph, and other kinds."""
+    """The index and the data of a checkpoint that has values for the variables of that graph, and
+    other kinds.
+    """
     import numpy as np
 
     stored = [
@@ -191,7 +201,9 @@ def damaged_meta_graph(chance: random.Random) -> bytes:
 
 
 def damaged_file(chance: random.Random, folder: Path) -> tuple[str, Callable[[], Any]]:
-    """A file that is damaged: what it is, and a call that opens it and gives an editor or nothing."""
+    """A file that is damaged: what it is, and a call that opens it and gives an editor or
+    nothing.
+    """
     kind = chance.choice([*_KINDS])
     return kind, _KINDS[kind](chance, folder)
 
@@ -204,7 +216,10 @@ def _graph(chance: random.Random, folder: Path) -> Callable[[], Any]:
     graph = tf_protos.MetaGraphDef.FromString(chance.choice(metas())).graph_def
     if chance.random() < 0.5:
         damaged_graph(graph, chance)
-        return partial(tgw.edit, graph if chance.random() < 0.2 else graph.SerializeToString(deterministic=True))
+        return partial(
+            tgw.edit,
+            graph if chance.random() < 0.2 else graph.SerializeToString(deterministic=True),
+        )
     data = graph.SerializeToString(deterministic=True)
     return partial(tgw.edit, damaged_fields(data, chance, chance.choice(metas())))
 
@@ -268,7 +283,9 @@ class _Raw:
 
 
 def _write_values(chance: random.Random, folder: Path, name: str, *, is_damaged: bool) -> None:
-    """Write a checkpoint. One that is damaged has an odd entry, odd bytes, or odd bytes without odd checksums."""
+    """Write a checkpoint. One that is damaged has an odd entry, odd bytes, or odd bytes without odd
+    checksums.
+    """
     index, data = values()
     if is_damaged and chance.random() < 0.5:
         entries = dict(tensor_bundle._table_entries(index))
@@ -311,7 +328,14 @@ def _rezipped(data: bytes, chance: random.Random) -> bytes:
         content = damaged_fields(content, chance)
     entries[place] = (name, content)
     if chance.random() < 0.1:
-        entries.append((chance.choice(("../a", "/a", "a/../../b", "a\\b", "graph.meta", "edits.json", "a/")), b"a"))
+        entries.append(
+            (
+                chance.choice(
+                    ("../a", "/a", "a/../../b", "a\\b", "graph.meta", "edits.json", "a/")
+                ),
+                b"a",
+            )
+        )
     if chance.random() < 0.1:
         del entries[chance.randrange(len(entries))]
     with warnings.catch_warnings(), zipfile.ZipFile(file := io.BytesIO(), "w") as archive:
@@ -323,7 +347,11 @@ def _rezipped(data: bytes, chance: random.Random) -> bytes:
 
 def _replayed(chance: random.Random, folder: Path) -> Callable[[], Any]:
     text = edits()
-    text = damaged_text(text, chance) if chance.random() < 0.3 else json.dumps(damaged_json(json.loads(text), chance))
+    text = (
+        damaged_text(text, chance)
+        if chance.random() < 0.3
+        else json.dumps(damaged_json(json.loads(text), chance))
+    )
     path = _file(folder, "edits.json", text.encode(errors="surrogatepass"))
 
     def replayed() -> GraphEditor:
@@ -370,12 +398,20 @@ def uses(editor: GraphEditor, chance: random.Random) -> Iterator[tuple[str, Call
             (f"inspect({op[:60]!r})", lambda: repr(editor.inspect(op))),
             (f"upstream({op[:60]!r})", lambda: editor.upstream(op)),
             (f"bypass({op[:60]!r})", lambda: (editor.bypass(op), editor.diff(), editor.undo())),
-            (f"clone(…, {op[:60]!r})", lambda: (editor.clone([], [op], into="copy", init="none"), editor.undo())),
-            (f"enter({op[:60]!r})", lambda: (editor.view.enter(op), editor.view.scene(), editor.view.leave(0))),
+            (
+                f"clone(…, {op[:60]!r})",
+                lambda: (editor.clone([], [op], into="copy", init="none"), editor.undo()),
+            ),
+            (
+                f"enter({op[:60]!r})",
+                lambda: (editor.view.enter(op), editor.view.scene(), editor.view.leave(0)),
+            ),
         ]
     if scopes:
         scope = chance.choice(scopes)
-        others.append((f"open({scope[:60]!r})", lambda: (editor.view.expand(scope), editor.view.scene())))
+        others.append(
+            (f"open({scope[:60]!r})", lambda: (editor.view.expand(scope), editor.view.scene()))
+        )
     yield chance.choice(others)
 
 
@@ -384,7 +420,9 @@ def damaged_data(chance: random.Random) -> tuple[str, bytes]:
     graph = chance.choice((0, 2, 3, 4, -1))
     match chance.randrange(8):
         case 0:
-            return ".tgw", damaged_bytes(edited(), chance) if chance.random() < 0.5 else _rezipped(edited(), chance)
+            return ".tgw", damaged_bytes(edited(), chance) if chance.random() < 0.5 else _rezipped(
+                edited(), chance
+            )
         case 1:
             return "text", damaged_bytes(texts()[graph].encode(), chance)
         case 2 | 3 | 4:
@@ -403,7 +441,9 @@ def graph_defs() -> list[bytes]:
     return [meta.graph_def.SerializeToString(deterministic=True) for meta in parsed]
 
 
-def check_opening(seed: str, say: Callable[[BaseException], object] = lambda _: None) -> tuple[str, str]:
+def check_opening(
+    seed: str, say: Callable[[BaseException], object] = lambda _: None
+) -> tuple[str, str]:
     """The same as `check` of what is opened from bytes and left alone."""
     what, data = damaged_data(random.Random(seed))
     try:
@@ -414,8 +454,12 @@ def check_opening(seed: str, say: Callable[[BaseException], object] = lambda _: 
     return f"{what}, refused" if is_refused else what, ""
 
 
-def check(seed: str, folder: Path, say: Callable[[BaseException], object] = lambda _: None) -> tuple[str, str]:
-    """What is damaged by this seed, and what goes wrong with it: "" for nothing. `say` gets the exception."""
+def check(
+    seed: str, folder: Path, say: Callable[[BaseException], object] = lambda _: None
+) -> tuple[str, str]:
+    """What is damaged by this seed, and what goes wrong with it: "" for nothing. `say` gets the
+    exception.
+    """
     chance = random.Random(seed)
     folder.mkdir(exist_ok=True)
     what, opening = damaged_file(chance, folder)
@@ -452,7 +496,11 @@ def serve(seed: str, first: int, count: int, root: Path) -> None:
         sys.stdout.flush()
         signal.setitimer(signal.ITIMER_PROF, _CPU)
         is_opened = seed.startswith(_OPENED)
-        what, wrong = check_opening(f"{seed}/{number}") if is_opened else check(f"{seed}/{number}", root / "file")
+        what, wrong = (
+            check_opening(f"{seed}/{number}")
+            if is_opened
+            else check(f"{seed}/{number}", root / "file")
+        )
         signal.setitimer(signal.ITIMER_PROF, 0)
         sys.stdout.write(json.dumps([what, wrong]) + "\n")
         if not is_opened:
@@ -465,7 +513,9 @@ def serve(seed: str, first: int, count: int, root: Path) -> None:
 def run(
     count: int, seed: int | str, report: Callable[[str], object] = lambda _: None
 ) -> tuple[Counter[str], list[str]]:
-    """Damage files, in processes of their own: how many of each kind were tried, and what went wrong."""
+    """Damage files, in processes of their own: how many of each kind were tried, and what went
+    wrong.
+    """
     tried, wrong, number = Counter[str](), list[str](), 0
 
     def found(sentence: str) -> None:
@@ -515,8 +565,13 @@ def _watch(
             process.kill()
         if process.wait() or number < first + count - 1:
             errors.seek(0)
-            why = {-signal.SIGPROF: f"takes over {_CPU} s"}.get(process.returncode, f"ends with {process.returncode}")
-            found(f"file {seed}/{number}: {why}: {errors.read().decode(errors='replace').strip()[-600:]}")
+            why = {-signal.SIGPROF: f"takes over {_CPU} s"}.get(
+                process.returncode, f"ends with {process.returncode}"
+            )
+            found(
+                f"file {seed}/{number}: {why}: "
+                f"{errors.read().decode(errors='replace').strip()[-600:]}"
+            )
     return max(number + 1, first + 1)
 
 
@@ -528,13 +583,20 @@ def main(arguments: list[str]) -> int:
     if arguments[0] == "--one":
         seed, say = arguments[1], traceback.print_exception
         with tempfile.TemporaryDirectory() as folder:
-            wrong = check_opening(seed, say) if seed.startswith(_OPENED) else check(seed, Path(folder), say)
+            wrong = (
+                check_opening(seed, say)
+                if seed.startswith(_OPENED)
+                else check(seed, Path(folder), say)
+            )
         _say(": ".join(wrong))
         return 0
     begin = time.monotonic()
     seed = f"{_OPENED}{arguments[1]}" if arguments[2:] == ["opened"] else int(arguments[1])
     tried, wrong = run(int(arguments[0]), seed, _say)
-    _say(f"{tried.total():,} files in {time.monotonic() - begin:.0f} s, {len(wrong)} went wrong: {dict(tried)}")
+    _say(
+        f"{tried.total():,} files in {time.monotonic() - begin:.0f} s, {len(wrong)} went wrong: "
+        f"{dict(tried)}"
+    )
     return min(len(wrong), 100)
 
 

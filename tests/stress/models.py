@@ -29,8 +29,9 @@ from tfgraphwidget.editor import GraphEditor
 class Model:
     """One source. `open` gives a fresh editor; files that it needs are written into the folder.
 
-    `is_live` says that a script of its edits finds its graph and session as the default ones. `arguments` are those of
-    a source that is a function, which can be called. `is_object` says that the script of its edits has no words for it.
+    `is_live` says that a script of its edits finds its graph and session as the default ones.
+    `arguments` are those of a source that is a function, which can be called. `is_object` says that
+    the script of its edits has no words for it.
     """
 
     name: str
@@ -59,7 +60,9 @@ def _meta_graph(build: Callable[[], None], *, resource: bool = True, v2: bool = 
 
 @cache
 def _meta(name: str) -> Any:
-    """A MetaGraphDef by the name of what builds it, or of a file of the corpus or of the notebooks."""
+    """A MetaGraphDef by the name of what builds it, or of a file of the corpus or of the
+    notebooks.
+    """
     if name in _BUILDERS:
         build, resource = _BUILDERS[name]
         return _meta_graph(build, resource=resource)
@@ -100,7 +103,9 @@ def _file(name: str, suffix: str) -> Callable[[Path], GraphEditor]:
         path, meta = folder / f"opened{suffix}", _meta(name)
         message = meta if suffix == ".meta" else meta.graph_def
         text = suffix == ".pbtxt"
-        path.write_bytes(str(message).encode() if text else message.SerializeToString(deterministic=True))
+        path.write_bytes(
+            str(message).encode() if text else message.SerializeToString(deterministic=True)
+        )
         return tgw.edit(path)
 
     return opened
@@ -152,7 +157,9 @@ class _Scaled(tf.Module):
 
     @tf.function(input_signature=[tf.TensorSpec([None, 2], name="x")])
     def __call__(self, x: tf.Tensor) -> tf.Tensor:
-        doubled = tf.while_loop(lambda i, _: i < 3, lambda i, v: (i + 1, tf.nn.relu(v * 2.0)), [0, x])[1]
+        doubled = tf.while_loop(
+            lambda i, _: i < 3, lambda i, v: (i + 1, tf.nn.relu(v * 2.0)), [0, x]
+        )[1]
         return tf.identity(doubled * self.scale + tf.constant([1.0, 2.0]), name="y")
 
 
@@ -235,8 +242,13 @@ def _queue() -> None:
 
 def _tables() -> None:
     """A static, a mutable and a dense hash table, and what is looked up in them."""
-    keys, values = tf.constant(["a", "b"], name="keys"), tf.constant([1, 2], tf.int64, name="values")
-    static = tf.lookup.StaticHashTable(tf.lookup.KeyValueTensorInitializer(keys, values), -1, name="static")
+    keys, values = (
+        tf.constant(["a", "b"], name="keys"),
+        tf.constant([1, 2], tf.int64, name="values"),
+    )
+    static = tf.lookup.StaticHashTable(
+        tf.lookup.KeyValueTensorInitializer(keys, values), -1, name="static"
+    )
     mutable = tf.lookup.experimental.MutableHashTable(tf.string, tf.int64, -1, name="mutable")
     word = v1.placeholder(tf.string, [None], name="word")
     mutable.insert(keys, values + 5, name="fill")
@@ -259,7 +271,9 @@ def _control_flow() -> None:
 
 
 def _training() -> None:
-    """Two towers that share their weights, dropout, a moving average, Adam, a summary and a saver."""
+    """Two towers that share their weights, dropout, a moving average, Adam, a summary and a
+    saver.
+    """
     x = v1.placeholder_with_default(tf.ones([2, 3]), [None, 3], name="x")
     with v1.variable_scope("net", reuse=v1.AUTO_REUSE):
         towers = []
@@ -289,10 +303,11 @@ _BUILDERS: dict[str, tuple[Callable[[], None], bool]] = {
 _STEPS = ("batch/enqueue", "fill/LookupTableInsertV2")
 
 _LIVE = [
-    "asserts.meta.pbtxt", "batchnorm_updates.meta.pb", "colocation.meta.pbtxt", "cond_v1.meta.pbtxt",
-    "control_deps.meta.pbtxt", "convnet.meta.pbtxt", "dataset_iter.meta.pbtxt",
-    "functions_defun.meta.pbtxt", "hash_table.meta.pbtxt", "mlp_ref.meta.pbtxt", "mlp_resource.meta.pbtxt",
-    "momentum_res.meta.pb", "multi_output.meta.pbtxt", "nested_scopes.meta.pbtxt", "partitioned.meta.pbtxt",
+    "asserts.meta.pbtxt", "batchnorm_updates.meta.pb", "colocation.meta.pbtxt",
+    "cond_v1.meta.pbtxt", "control_deps.meta.pbtxt", "convnet.meta.pbtxt",
+    "dataset_iter.meta.pbtxt", "functions_defun.meta.pbtxt", "hash_table.meta.pbtxt",
+    "mlp_ref.meta.pbtxt", "mlp_resource.meta.pbtxt", "momentum_res.meta.pb",
+    "multi_output.meta.pbtxt", "nested_scopes.meta.pbtxt", "partitioned.meta.pbtxt",
     "queue_runner.meta.pbtxt", "rand_dag_1.meta.pb", "rnn_while.meta.pb", "saver_graph.meta.pbtxt",
     "strings.meta.pbtxt", "summaries.meta.pbtxt", "toy_abc.meta.pbtxt", "tricky_names.meta.pbtxt",
     "while_grad.meta.pb", "cf_v2.meta.pbtxt", "adam_ref.meta.pb",
@@ -308,9 +323,15 @@ MODELS: tuple[Model, ...] = (
     Model("SavedModel", _saved_model, is_live=False),
     Model("tf.function", _function, is_live=False, arguments=_PAIRS, is_object=True),
     Model(
-        "nested tf.function", lambda _: tgw.edit(_nested().__call__), is_live=False, arguments=_PAIRS, is_object=True
+        "nested tf.function",
+        lambda _: tgw.edit(_nested().__call__),
+        is_live=False,
+        arguments=_PAIRS,
+        is_object=True,
     ),
-    Model("Keras", lambda _: tgw.edit(_keras_model()), is_live=False, arguments=_FOURS, is_object=True),
+    Model(
+        "Keras", lambda _: tgw.edit(_keras_model()), is_live=False, arguments=_FOURS, is_object=True
+    ),
     Model("SavedModel of a module", _saved_module, is_live=False, arguments=_PAIRS),
     *(Model(name.partition(".")[0], _live(name)) for name in _LIVE),
     Model("dqn.meta", _file("dqn_online_train.meta", ".meta"), is_live=False),
@@ -320,9 +341,9 @@ MODELS: tuple[Model, ...] = (
 )
 
 _TINY = (
-    "colocation.meta.pbtxt", "control_deps.meta.pbtxt", "functions_defun.meta.pbtxt", "hash_table.meta.pbtxt",
-    "multi_output.meta.pbtxt", "queue_runner.meta.pbtxt", "strings.meta.pbtxt", "summaries.meta.pbtxt",
-    "toy_abc.meta.pbtxt", "queue", "tables",
+    "colocation.meta.pbtxt", "control_deps.meta.pbtxt", "functions_defun.meta.pbtxt",
+    "hash_table.meta.pbtxt", "multi_output.meta.pbtxt", "queue_runner.meta.pbtxt",
+    "strings.meta.pbtxt", "summaries.meta.pbtxt", "toy_abc.meta.pbtxt", "queue", "tables",
 )  # fmt: skip
 _SMALL = (
     *_TINY, "asserts.meta.pbtxt", "mlp_ref.meta.pbtxt", "mlp_resource.meta.pbtxt", "nested_scopes.meta.pbtxt",
@@ -332,12 +353,24 @@ _SMALL = (
 
 SMALL: tuple[Model, ...] = (
     *(Model(f"{name.partition('.')[0]}.pb", _file(name, ".pb"), is_live=False) for name in _SMALL),
-    *(Model(f"{name.partition('.')[0]}.meta", _file(name, ".meta"), is_live=False) for name in _SMALL),
-    *(Model(f"{name.partition('.')[0]}.pbtxt", _file(name, ".pbtxt"), is_live=False) for name in _TINY[:9]),
+    *(
+        Model(f"{name.partition('.')[0]}.meta", _file(name, ".meta"), is_live=False)
+        for name in _SMALL
+    ),
+    *(
+        Model(f"{name.partition('.')[0]}.pbtxt", _file(name, ".pbtxt"), is_live=False)
+        for name in _TINY[:9]
+    ),
     *(model for model in MODELS if model.name in {name.partition(".")[0] for name in _TINY}),
-    *(model for model in MODELS if model.name in ("SavedModel", "tf.function", "nested tf.function", "Keras")),
+    *(
+        model
+        for model in MODELS
+        if model.name in ("SavedModel", "tf.function", "nested tf.function", "Keras")
+    ),
 )
-"""Those of at most some forty ops: most are files, of which a sequence of calls takes a tenth of a second."""
+"""Those of at most some forty ops: most are files, of which a sequence of calls takes a tenth of a
+second.
+"""
 
 CORPUS_GRAPHS: tuple[Model, ...] = tuple(
     Model(f"{path.name.partition('.')[0]}{suffix}, corpus", opened(path.name), is_live=not suffix)
@@ -348,22 +381,32 @@ CORPUS_GRAPHS: tuple[Model, ...] = tuple(
     }.items()
     if suffix or not path.name.startswith("devices")  # a session has no such devices
 )  # fmt: skip
-"""The graphs that were recorded with TensorFlow 1.15's graph_editor: in a session, and as two files."""
+"""The graphs that were recorded with TensorFlow 1.15's graph_editor: in a session, and as two
+files.
+"""
 
 _LARGE_FILES = (
-    "dqn_online_train.meta", "seq2seq_v1.meta", "slim_inception_v3_infer.meta", "slim_resnet_v2_50_train.meta",
-    "slim_vgg16_infer.meta",
+    "dqn_online_train.meta", "seq2seq_v1.meta", "slim_inception_v3_infer.meta",
+    "slim_resnet_v2_50_train.meta", "slim_vgg16_infer.meta",
 )  # fmt: skip
 
 LARGE: tuple[Model, ...] = (
-    *(Model(f"{name.partition('.')[0]}, file", _file(name, ".meta"), is_live=False) for name in _LARGE_FILES),
+    *(
+        Model(f"{name.partition('.')[0]}, file", _file(name, ".meta"), is_live=False)
+        for name in _LARGE_FILES
+    ),
     *(Model(f"{name.partition('.')[0]}, session", _live(name)) for name in _LARGE_FILES),
-    *(Model(f"{name}, checkpoint", _with_given_checkpoint(name), is_live=False) for name in ("judge", "locate")),
+    *(
+        Model(f"{name}, checkpoint", _with_given_checkpoint(name), is_live=False)
+        for name in ("judge", "locate")
+    ),
     Model("transformer step", _traced, is_live=False),
     Model("large5k, file", _file("large5k.meta.pb", ".meta"), is_live=False),
     Model("large5k, session", _live("large5k.meta.pb")),
 )
-"""The models of the notebooks and of the tests of the drawing, and the largest of the corpus: up to 5,900 ops."""
+"""The models of the notebooks and of the tests of the drawing, and the largest of the corpus: up to
+5,900 ops.
+"""
 
 
 @cache
@@ -398,15 +441,26 @@ NETWORKS: tuple[Model, ...] = tuple(
         _network(model.name),
         is_live=False,
         arguments=_ARGUMENTS.get(model.name, ()),
-        is_object=not model.name.startswith("Hub") and not model.name.endswith(("saved", "exported")),
+        is_object=not model.name.startswith("Hub")
+        and not model.name.endswith(("saved", "exported")),
     )
     for model in real_models.REAL_MODELS
-    # Of two Keras models the names of functions and gradients are others each time that TensorFlow traces them.
-    if not model.name.startswith(real_models.APPLICATIONS) and model.name not in ("BiLSTM of texts", "sequences")
+    # Of two Keras models the names of functions and gradients are others each time that TensorFlow
+    # traces them.
+    if not model.name.startswith(real_models.APPLICATIONS)
+    and model.name not in ("BiLSTM of texts", "sequences")
 )
-"""Those of `real_models.py` without the large ones of `keras.applications`: Keras models, modules, SavedModels."""
+"""Those of `real_models.py` without the large ones of `keras.applications`: Keras models, modules,
+SavedModels.
+"""
 
-GROUPS = {"models": MODELS, "small": SMALL, "corpus": CORPUS_GRAPHS, "large": LARGE, "networks": NETWORKS}
+GROUPS = {
+    "models": MODELS,
+    "small": SMALL,
+    "corpus": CORPUS_GRAPHS,
+    "large": LARGE,
+    "networks": NETWORKS,
+}
 
 
 def model_named(name: str) -> Model:

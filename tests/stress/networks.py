@@ -35,7 +35,9 @@ def unet() -> Built:
     x = layers.Conv2D(32, 3, padding="same", activation="relu")(x)
     for width in (16, 8):
         x = layers.Conv2DTranspose(width, 2, strides=2)(x)
-        x = layers.Conv2D(width, 3, padding="same", activation="relu")(layers.Concatenate()([x, skipped.pop()]))
+        x = layers.Conv2D(width, 3, padding="same", activation="relu")(
+            layers.Concatenate()([x, skipped.pop()])
+        )
     return keras.Model(image, layers.Conv2D(2, 1)(x)), [_numbers(2, 32, 32, 3)]
 
 
@@ -49,7 +51,9 @@ def vision_transformer() -> Built:
         x = x + layers.MultiHeadAttention(3, 8)(y, y)
         y = layers.Dense(48, activation="gelu")(layers.LayerNormalization()(x))
         x = x + layers.Dense(24)(y)
-    return keras.Model(image, layers.Dense(5)(layers.GlobalAveragePooling1D()(x))), [_numbers(2, 16, 16, 3)]
+    return keras.Model(image, layers.Dense(5)(layers.GlobalAveragePooling1D()(x))), [
+        _numbers(2, 16, 16, 3)
+    ]
 
 
 def mixer() -> Built:
@@ -62,7 +66,9 @@ def mixer() -> Built:
         x = x + layers.Permute((2, 1))(y)
         y = layers.LayerNormalization()(x)
         x = x + layers.Dense(24)(layers.Dense(48, activation="gelu")(y))
-    return keras.Model(image, layers.Dense(5)(layers.GlobalAveragePooling1D()(x))), [_numbers(2, 16, 16, 3)]
+    return keras.Model(image, layers.Dense(5)(layers.GlobalAveragePooling1D()(x))), [
+        _numbers(2, 16, 16, 3)
+    ]
 
 
 def autoencoder() -> Built:
@@ -71,7 +77,9 @@ def autoencoder() -> Built:
     x = layers.Conv2D(8, 3, strides=2, padding="same", activation="relu")(image)
     code = layers.Dense(6, name="code")(layers.Flatten()(x))
     x = layers.Reshape((8, 8, 4))(layers.Dense(256, activation="relu")(code))
-    return keras.Model(image, layers.Conv2DTranspose(1, 3, strides=2, padding="same")(x)), [_numbers(2, 16, 16, 1)]
+    return keras.Model(image, layers.Conv2DTranspose(1, 3, strides=2, padding="same")(x)), [
+        _numbers(2, 16, 16, 1)
+    ]
 
 
 def wavenet() -> Built:
@@ -85,14 +93,20 @@ def wavenet() -> Built:
         )
         skips.append(layers.Conv1D(8, 1)(kept))
         x = layers.Add()([x, skips[-1]])
-    return keras.Model(sound, layers.Conv1D(4, 1)(layers.ReLU()(layers.Add()(skips)))), [_numbers(2, 32, 1)]
+    return keras.Model(sound, layers.Conv1D(4, 1)(layers.ReLU()(layers.Add()(skips)))), [
+        _numbers(2, 32, 1)
+    ]
 
 
 def translator() -> Built:
     """A GRU encoder, a GRU decoder that starts from its state, and attention."""
     source, target = keras.Input((6,), dtype="int32"), keras.Input((5,), dtype="int32")
-    encoded, state = layers.GRU(12, return_sequences=True, return_state=True)(layers.Embedding(20, 8)(source))
-    decoded = layers.GRU(12, return_sequences=True)(layers.Embedding(20, 8)(target), initial_state=state)
+    encoded, state = layers.GRU(12, return_sequences=True, return_state=True)(
+        layers.Embedding(20, 8)(source)
+    )
+    decoded = layers.GRU(12, return_sequences=True)(
+        layers.Embedding(20, 8)(target), initial_state=state
+    )
     x = layers.Concatenate()([decoded, layers.Attention()([decoded, encoded])])
     return keras.Model([source, target], layers.Dense(20)(x)), [[_words(2, 6), _words(2, 5)]]
 
@@ -102,7 +116,9 @@ def convolutional_lstm() -> Built:
     film = keras.Input((4, 8, 8, 2))
     x = layers.ConvLSTM2D(4, 3, padding="same", return_sequences=True)(film)
     x = layers.ConvLSTM2D(4, 3, padding="same")(x)
-    return keras.Model(film, layers.Dense(3)(layers.GlobalAveragePooling2D()(x))), [_numbers(2, 4, 8, 8, 2)]
+    return keras.Model(film, layers.Dense(3)(layers.GlobalAveragePooling2D()(x))), [
+        _numbers(2, 4, 8, 8, 2)
+    ]
 
 
 def language_model() -> Built:
@@ -122,18 +138,27 @@ def recommender() -> Built:
     vectors = [dense, *(layers.Flatten()(layers.Embedding(20, 8)(each)) for each in categories)]
     products = [layers.Dot(1)([a, b]) for k, a in enumerate(vectors) for b in vectors[:k]]
     x = layers.Dense(16, activation="relu")(layers.Concatenate()([dense, *products]))
-    return keras.Model([numbers, *categories], layers.Dense(1)(x)), [[_numbers(3, 4), *[_words(3, 1)] * 3]]
+    return keras.Model([numbers, *categories], layers.Dense(1)(x)), [
+        [_numbers(3, 4), *[_words(3, 1)] * 3]
+    ]
 
 
 def siamese() -> Built:
     """One network on two pictures, and their distance."""
     tower = keras.Sequential(
-        [keras.Input((12, 12, 1)), layers.Conv2D(6, 3, activation="relu"), layers.Flatten(), layers.Dense(5)]
+        [
+            keras.Input((12, 12, 1)),
+            layers.Conv2D(6, 3, activation="relu"),
+            layers.Flatten(),
+            layers.Dense(5),
+        ]
     )
     first, second = keras.Input((12, 12, 1)), keras.Input((12, 12, 1))
     distance = layers.Subtract()([tower(first), tower(second)])
     picture = _numbers(2, 12, 12, 1)
-    return keras.Model([first, second], layers.Dense(1, activation="sigmoid")(distance)), [[picture, picture[::-1]]]
+    return keras.Model([first, second], layers.Dense(1, activation="sigmoid")(distance)), [
+        [picture, picture[::-1]]
+    ]
 
 
 def squeeze_and_excite() -> Built:
@@ -141,12 +166,16 @@ def squeeze_and_excite() -> Built:
     image = keras.Input((16, 16, 3))
     x = layers.Conv2D(12, 3, padding="same", use_bias=False)(image)
     for _ in range(3):
-        y = layers.ReLU()(layers.BatchNormalization()(layers.SeparableConv2D(12, 3, padding="same")(x)))
+        y = layers.ReLU()(
+            layers.BatchNormalization()(layers.SeparableConv2D(12, 3, padding="same")(x))
+        )
         weight = layers.Dense(12, activation="sigmoid")(
             layers.Dense(4, activation="relu")(layers.GlobalAveragePooling2D()(y))
         )
         x = layers.Add()([x, layers.Multiply()([y, layers.Reshape((1, 1, 12))(weight)])])
-    return keras.Model(image, layers.Dense(4)(layers.GlobalAveragePooling2D()(x))), [_numbers(4, 16, 16, 3)]
+    return keras.Model(image, layers.Dense(4)(layers.GlobalAveragePooling2D()(x))), [
+        _numbers(4, 16, 16, 3)
+    ]
 
 
 def generator() -> Built:
@@ -155,9 +184,13 @@ def generator() -> Built:
     x = layers.Reshape((4, 4, 16))(layers.Dense(256)(noise))
     for width in (16, 8):
         x = layers.LeakyReLU()(
-            layers.BatchNormalization()(layers.Conv2DTranspose(width, 4, strides=2, padding="same")(x))
+            layers.BatchNormalization()(
+                layers.Conv2DTranspose(width, 4, strides=2, padding="same")(x)
+            )
         )
-    return keras.Model(noise, layers.Conv2D(3, 3, padding="same", activation="tanh")(x)), [_numbers(3, 8)]
+    return keras.Model(noise, layers.Conv2D(3, 3, padding="same", activation="tanh")(x)), [
+        _numbers(3, 8)
+    ]
 
 
 def graph_convolution() -> Built:
@@ -174,7 +207,8 @@ def graph_convolution() -> Built:
 KERAS: dict[str, Callable[[], Built]] = {
     "transformer encoder with masks": transformer, "BiLSTM of texts": text, "preprocessing layers": preprocessing,
     "nested model, GRU, attention": sequences, "U-Net": unet, "vision transformer": vision_transformer,
-    "MLP-Mixer": mixer, "autoencoder": autoencoder, "WaveNet": wavenet, "translator (GRU, attention)": translator,
+    "MLP-Mixer": mixer, "autoencoder": autoencoder, "WaveNet": wavenet, "translator (GRU, "
+                                                                        "attention)": translator,
     "convolutional LSTM": convolutional_lstm, "language model (three LSTMs)": language_model,
     "recommender": recommender, "siamese network": siamese, "squeeze and excite": squeeze_and_excite,
     "GAN generator": generator, "graph convolution": graph_convolution,
@@ -186,8 +220,12 @@ KERAS: dict[str, Callable[[], Built]] = {
 
 def _dense(x: Any, units: int, name: str) -> Any:
     with v1.variable_scope(name):
-        w = v1.get_variable("w", [x.shape[-1], units], initializer=v1.glorot_uniform_initializer(seed=1))
-        return tf.nn.bias_add(tf.matmul(x, w), v1.get_variable("b", [units], initializer=v1.zeros_initializer()))
+        w = v1.get_variable(
+            "w", [x.shape[-1], units], initializer=v1.glorot_uniform_initializer(seed=1)
+        )
+        return tf.nn.bias_add(
+            tf.matmul(x, w), v1.get_variable("b", [units], initializer=v1.zeros_initializer())
+        )
 
 
 def recurrent() -> Sequence[Any]:
@@ -210,7 +248,9 @@ def detector() -> Sequence[Any]:
     x: Any = image
     for k, width in enumerate((8, 16, 16)):
         kernel = v1.get_variable(
-            f"kernel_{k}", [3, 3, x.shape[-1], width], initializer=v1.glorot_uniform_initializer(seed=k)
+            f"kernel_{k}",
+            [3, 3, x.shape[-1], width],
+            initializer=v1.glorot_uniform_initializer(seed=k),
         )
         x = v1.nn.fused_batch_norm(
             tf.nn.conv2d(x, kernel, 2, "SAME"),
@@ -221,7 +261,9 @@ def detector() -> Sequence[Any]:
         x = tf.nn.relu6(x)
     cells = tf.reshape(x, [16, 16])
     corner = tf.sigmoid(_dense(cells, 2, "corner"))
-    boxes = tf.concat([corner, corner + tf.nn.softplus(_dense(cells, 2, "size"))], axis=1, name="boxes")
+    boxes = tf.concat(
+        [corner, corner + tf.nn.softplus(_dense(cells, 2, "size"))], axis=1, name="boxes"
+    )
     scores = tf.nn.softmax(_dense(cells, 3, "scores"))[:, 1]
     chosen = tf.image.non_max_suppression(boxes, scores, 5)
     return [tf.gather(boxes, chosen, name="detected"), tf.gather(scores, chosen, name="score")]
@@ -230,8 +272,12 @@ def detector() -> Sequence[Any]:
 def lookup() -> Sequence[Any]:
     """Words through a table, an embedding, a conditional."""
     words = v1.placeholder(tf.string, [4], name="words")
-    table = tf.lookup.StaticHashTable(tf.lookup.KeyValueTensorInitializer(["a", "b"], tf.constant([1, 2], tf.int64)), 0)
-    embedding = v1.get_variable("embedding", [3, 8], initializer=v1.glorot_uniform_initializer(seed=1))
+    table = tf.lookup.StaticHashTable(
+        tf.lookup.KeyValueTensorInitializer(["a", "b"], tf.constant([1, 2], tf.int64)), 0
+    )
+    embedding = v1.get_variable(
+        "embedding", [3, 8], initializer=v1.glorot_uniform_initializer(seed=1)
+    )
     x = tf.nn.embedding_lookup(embedding, table.lookup(words))
     hidden = tf.nn.relu(_dense(x, 8, "hidden"))
     chosen = v1.cond(tf.reduce_sum(hidden) > 100.0, lambda: hidden * 0.1, lambda: hidden + 1.0)

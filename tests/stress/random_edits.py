@@ -21,7 +21,21 @@ from tfgraphwidget.editor import GraphEditor
 from tfgraphwidget.edits.registry import registration_of
 from tfgraphwidget.graph import traversal
 
-ODD_NAMES = ("", "/", ":0", "^x", "nowhere", "x:7", "x:99999999999", "net//one", "../x", "a\nb", "🙂", "\0", "copy/")
+ODD_NAMES = (
+    "",
+    "/",
+    ":0",
+    "^x",
+    "nowhere",
+    "x:7",
+    "x:99999999999",
+    "net//one",
+    "../x",
+    "a\nb",
+    "🙂",
+    "\0",
+    "copy/",
+)
 FILES = (
     "a.pb",
     "a.pbtxt",
@@ -39,30 +53,38 @@ FILES = (
 _PATIENCE = 5_000  # milliseconds: what reads an empty queue waits for ever
 DEVICES = ("/device:CPU:0", "/cpu:0", "", "/gpu:0", "/job:ps/task:1", "nowhere")
 WEIGHTS = {
-    "clone": 8, "preview": 2, "add": 2, "call": 4, "reroute": 4, "swap": 3, "connect": 3, "bypass": 4, "detach": 4,
-    "insert": 5, "replace": 4, "remove": 4, "rename": 4, "set_device": 2, "set_attr": 2, "set_constant": 3,
-    "set_input": 3, "add_control_inputs": 2, "remove_control_inputs": 2, "freeze": 1, "strip_training": 1,
-    "fold_batch_norm": 1, "extract": 2,
-    "mark": 3, "select": 2, "open": 2, "close": 1, "hide": 1, "show_all": 1, "pin": 1, "enter": 2, "leave": 2,
-    "renew": 1, "run": 3, "undo": 6, "redo": 4, "jump": 3, "save": 3, "refresh": 1, "diff": 1,
-    "replace_all": 4, "remove_identities": 2, "merge_duplicates": 2, "fold_constants": 2, "remove_devices": 1,
-    "rename_type": 1, "sort": 1, "obfuscate_names": 1, "change_batch_size": 2, "cast": 1, "round_weights": 1,
-    "quantize_weights": 1, "add_signature": 2, "rename_signature": 1, "order_signature": 1, "remove_signature": 1,
-    "set_trainable": 1, "sync": 1, "match": 1, "split": 1, "lint": 1, "summary": 1, "cost": 1, "to_bytes": 1,
+    "clone": 8, "preview": 2, "add": 2, "call": 4, "reroute": 4, "swap": 3, "connect": 3,
+    "bypass": 4, "detach": 4, "insert": 5, "replace": 4, "remove": 4, "rename": 4, "set_device": 2,
+    "set_attr": 2, "set_constant": 3, "set_input": 3, "add_control_inputs": 2,
+    "remove_control_inputs": 2, "freeze": 1, "strip_training": 1, "fold_batch_norm": 1,
+    "extract": 2, "mark": 3, "select": 2, "open": 2, "close": 1, "hide": 1, "show_all": 1, "pin": 1,
+    "enter": 2, "leave": 2, "renew": 1, "run": 3, "undo": 6, "redo": 4, "jump": 3, "save": 3,
+    "refresh": 1, "diff": 1, "replace_all": 4, "remove_identities": 2, "merge_duplicates": 2,
+    "fold_constants": 2, "remove_devices": 1, "rename_type": 1, "sort": 1, "obfuscate_names": 1,
+    "change_batch_size": 2, "cast": 1, "round_weights": 1, "quantize_weights": 1,
+    "add_signature": 2, "rename_signature": 1, "order_signature": 1, "remove_signature": 1,
+    "set_trainable": 1, "sync": 1, "match": 1, "split": 1, "lint": 1, "summary": 1, "cost": 1,
+    "to_bytes": 1,
 }  # fmt: skip
 
 PRESERVING = (
-    "clone", "add", "call", "rename", "remove", "freeze", "strip_training", "fold_batch_norm", "set_trainable",
-    "remove_identities", "merge_duplicates", "fold_constants", "remove_devices", "sort", "obfuscate_names",
-    "add_signature", "rename_signature", "order_signature", "remove_signature",
+    "clone", "add", "call", "rename", "remove", "freeze", "strip_training", "fold_batch_norm",
+    "set_trainable", "remove_identities", "merge_duplicates", "fold_constants", "remove_devices",
+    "sort", "obfuscate_names", "add_signature", "rename_signature", "order_signature",
+    "remove_signature",
 )  # fmt: skip
 """The edits after which every tensor that is still there has the value that it had."""
 
 PATTERNS = (
-    ("Relu(x)", "Relu6(x)"), ("Identity(x)", "x"), ("Add|AddV2(x, y)", "AddV2(y, x)"), ("MatMul(x, w)", "MatMul(x, w)"),
-    ("Mul(x, y)", "z = Mul(x, y); Identity(z)"), ("Relu(x)", "LeakyRelu(x, alpha=0.2)"), ("Sub(x, y)", "Sub"),
+    ("Relu(x)", "Relu6(x)"), ("Identity(x)", "x"), ("Add|AddV2(x, y)", "AddV2(y, x)"), (("MatMul(x, "
+                                                                                        "w)"),
+                                                                                        "MatMul(x, w)"),
+    ("Mul(x, y)", "z = Mul(x, y); Identity(z)"), ("Relu(x)", "LeakyRelu(x, alpha=0.2)"), (("Sub(x, "
+                                                                                          "y)"),
+                                                                                          "Sub"),
     ("BiasAdd(x, b)", "AddV2(x, b)"), ("Tanh(x)", tf.nn.relu), ("Nonsense(x)", "x"), ("Relu(", "x"),
-    ("Const", "Identity"), ("Relu(Add|AddV2(MatMul(x, w), b))", "MatMul(x, w)"), ("Sum(x, axes)", "x"),
+    ("Const", "Identity"), ("Relu(Add|AddV2(MatMul(x, w), b))", "MatMul(x, w)"), ("Sum(x, axes)",
+    "x"),
 )  # fmt: skip
 
 
@@ -82,14 +104,17 @@ def _path(verb: str) -> str:
         "show_all": "view.show",
     }
     methods = public_methods()
-    return renamed.get(verb) or next(name for name in (verb, f"view.{verb}", f"history.{verb}") if name in methods)
+    return renamed.get(verb) or next(
+        name for name in (verb, f"view.{verb}", f"history.{verb}") if name in methods
+    )
 
 
 @dataclass(frozen=True)
 class Call:
     """A call of an editor's method, by names only, so that it can be made again on another editor.
 
-    A `Part` among the arguments is a selection, an `Elsewhere` another editor, a `Path` a file in the run's folder.
+    A `Part` among the arguments is a selection, an `Elsewhere` another editor, a `Path` a file in
+    the run's folder.
     """
 
     verb: str
@@ -97,7 +122,10 @@ class Call:
     options: dict[str, Any] = field(default_factory=dict)
 
     def __str__(self) -> str:
-        words = [*map(_written, self.args), *(f"{key}={_written(value)}" for key, value in self.options.items())]
+        words = [
+            *map(_written, self.args),
+            *(f"{key}={_written(value)}" for key, value in self.options.items()),
+        ]
         told = {
             "select": "editor.selection = {0}",
             "renew": "tgw.renew(editor.session)",
@@ -122,7 +150,9 @@ class Call:
                     return tgw.renew(editor.session)
                 case "sync":
                     copy = editor._core.executor.copies.get(args[0])
-                    return copy.sync() if hasattr(copy, "sync") else None  # what was grown has no original
+                    return (
+                        copy.sync() if hasattr(copy, "sync") else None
+                    )  # what was grown has no original
                 case "preview":
                     return editor.preview(editor.clone, *args, **options)
                 case "split":
@@ -164,7 +194,11 @@ def _written(value: Any) -> str:
     if isinstance(value, Part | Elsewhere | File):
         return str(value)
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{_written(key)}: {_written(item)}" for key, item in value.items()) + "}"
+        return (
+            "{"
+            + ", ".join(f"{_written(key)}: {_written(item)}" for key, item in value.items())
+            + "}"
+        )
     return getattr(value, "__name__", repr(value))
 
 
@@ -186,7 +220,9 @@ def _run(editor: GraphEditor, op: str) -> None:
 class Draw:
     """Draws calls for an editor as it is."""
 
-    def __init__(self, editor: GraphEditor, seed: int | str, weights: dict[str, int] | None = None) -> None:
+    def __init__(
+        self, editor: GraphEditor, seed: int | str, weights: dict[str, int] | None = None
+    ) -> None:
         self.editor, self.random = editor, random.Random(seed)
         self.weights = WEIGHTS if weights is None else weights
 
@@ -223,8 +259,13 @@ class Draw:
         if len(index):
             for _ in range(40):
                 op = self.random.randrange(len(index))
-                some += [(f"{index.names[op]}:{port}", known) for port, known in enumerate(index.dtypes(op))]
-        alike = [name for name, known in some if known.removesuffix("_ref") == dtype.removesuffix("_ref")]
+                some += [
+                    (f"{index.names[op]}:{port}", known)
+                    for port, known in enumerate(index.dtypes(op))
+                ]
+        alike = [
+            name for name, known in some if known.removesuffix("_ref") == dtype.removesuffix("_ref")
+        ]
         return self.random.choice(alike or [name for name, _ in some] or [f"{self.op()}:0"])
 
     def dtype(self, tensor: str) -> str:
@@ -239,7 +280,9 @@ class Draw:
 
     def part(self) -> Any:
         """An op, a scope, or a selection."""
-        return self.random.choice([self.op, self.op, lambda: f"{self.scope()}/", self.scope, self._selection])()
+        return self.random.choice(
+            [self.op, self.op, lambda: f"{self.scope()}/", self.scope, self._selection]
+        )()
 
     def _selection(self) -> Part:
         names = tuple(name for name in self.ops(4) if name in self.editor._core.index.ids)
@@ -251,13 +294,19 @@ class Draw:
         op = index.ids.get(output.rpartition(":")[0])
         inputs: list[str] = []
         if op is not None and self._chance(0.8):
-            upstream = [i for i in np.flatnonzero(traversal.backward(index, [op])).tolist() if index.dtypes(i)]
+            upstream = [
+                i
+                for i in np.flatnonzero(traversal.backward(index, [op])).tolist()
+                if index.dtypes(i)
+            ]
             chosen = self.random.sample(upstream, min(len(upstream), self.random.randint(0, 3)))
             inputs = [f"{index.names[i]}:0" for i in chosen]
         return inputs, [output]
 
     def into(self) -> str:
-        free = self.editor._core.executor.free_scope(self.random.choice(["copy", "part", "net/copy", "head"]))
+        free = self.editor._core.executor.free_scope(
+            self.random.choice(["copy", "part", "net/copy", "head"])
+        )
         return self.random.choice([free] * 8 + [self.scope(), self.op()])
 
     # What each verb is given
@@ -274,8 +323,12 @@ class Draw:
                 args = ([], args[1])
         handle = self.of_type("VarHandleOp", "VariableV2")
         more = {
-            "variables": lambda: self.random.choice(["shared", "own", {handle: "shared"}, {self.scope(): "shared"}]),
-            "init": lambda: self.random.choice(["initial", "none", "current", {handle: 0.5}, {handle: "initial"}]),
+            "variables": lambda: self.random.choice(
+                ["shared", "own", {handle: "shared"}, {self.scope(): "shared"}]
+            ),
+            "init": lambda: self.random.choice(
+                ["initial", "none", "current", {handle: 0.5}, {handle: "initial"}]
+            ),
             "placeholders": lambda: True,
             "reseed": lambda: True,
             "times": lambda: self.random.choice([1, 2, 0]),
@@ -299,12 +352,17 @@ class Draw:
         return (File(name), self.into()), options
 
     def _call(self) -> Any:
-        return (self.tensor(self.random.choice(["float32", "float32", ""])), self.random.choice(FUNCTIONS)), {
-            "into": self.into()
-        }
+        return (
+            self.tensor(self.random.choice(["float32", "float32", ""])),
+            self.random.choice(FUNCTIONS),
+        ), {"into": self.into()}
 
     def _mend(self) -> dict[str, Any]:
-        return {"adapter": self.random.choice(["Cast", "Reshape", "Transpose"])} if self._chance(0.15) else {}
+        return (
+            {"adapter": self.random.choice(["Cast", "Reshape", "Transpose"])}
+            if self._chance(0.15)
+            else {}
+        )
 
     def _reroute(self) -> Any:
         if self._chance(0.15):
@@ -312,12 +370,16 @@ class Draw:
         old = self.tensor()
         options = self._mend()
         if self._chance(0.3):
-            options[self.random.choice(["only", "never"])] = self.random.choice([[self.op()], self._selection()])
+            options[self.random.choice(["only", "never"])] = self.random.choice(
+                [[self.op()], self._selection()]
+            )
         return (old, self.tensor(self.dtype(old))), options
 
     def _swap(self) -> Any:
         if self._chance(0.4):
-            return (self.part(), self.part()), {"what": self.random.choice(["inputs", "outputs", "both"])}
+            return (self.part(), self.part()), {
+                "what": self.random.choice(["inputs", "outputs", "both"])
+            }
         old = self.tensor()
         return (old, self.tensor(self.dtype(old))), self._mend()
 
@@ -328,13 +390,16 @@ class Draw:
         return (self.part(),), self._mend()
 
     def _detach(self) -> Any:
-        return (self.part(),), {key: False for key in ("inputs", "outputs") if self._chance(0.2)} | {
-            "control": self._chance(0.4)
-        }
+        return (self.part(),), {
+            key: False for key in ("inputs", "outputs") if self._chance(0.2)
+        } | {"control": self._chance(0.4)}
 
     def _insert(self) -> Any:
         if self._chance(0.3):
-            return (self.tensor(), self.random.choice(["Identity", "StopGradient", "Snapshot", "Cast", "nonsense"])), {}
+            return (
+                self.tensor(),
+                self.random.choice(["Identity", "StopGradient", "Snapshot", "Cast", "nonsense"]),
+            ), {}
         return (self.tensor("float32"), self.random.choice(FUNCTIONS)), {"into": self.into()}
 
     def _replace(self) -> Any:
@@ -345,9 +410,16 @@ class Draw:
         return (self.part(),), {"prune": self._chance(0.7), "consumers": self._chance(0.6)}
 
     def _rename(self) -> Any:
-        free = self.editor._core.executor.free_scope(self.random.choice(["named", "net/named", "b"]))
+        free = self.editor._core.executor.free_scope(
+            self.random.choice(["named", "net/named", "b"])
+        )
         new = self.random.choice([free, free, free, self.op(), self.scope()])
-        return (self.random.choice([self.op(), f"{self.scope()}/", self.of_type("VarHandleOp", "VariableV2")]), new), {}
+        return (
+            self.random.choice(
+                [self.op(), f"{self.scope()}/", self.of_type("VarHandleOp", "VariableV2")]
+            ),
+            new,
+        ), {}
 
     def _set_device(self) -> Any:
         return (self.part(), self.random.choice([*DEVICES, "/device:CPU:0"])), {}
@@ -364,17 +436,26 @@ class Draw:
         return (f"{self.of_type('Const', 'Placeholder')}:0", self.random.choice(values)), {}
 
     def _set_input(self) -> Any:
-        options: dict[str, Any] = {"shape": self.random.choice([[None, 3], [2, 3], [None, 4], None, [-3], "no"])}
+        options: dict[str, Any] = {
+            "shape": self.random.choice([[None, 3], [2, 3], [None, 4], None, [-3], "no"])
+        }
         if self._chance(0.4):
-            options = {"dtype": self.random.choice(["float64", "float16", "int32", "no"]), "adapter": "Cast"}
-        return (f"{self.of_type('Placeholder', 'PlaceholderWithDefault')}:0",), options | {"fix": self._chance(0.2)}
+            options = {
+                "dtype": self.random.choice(["float64", "float16", "int32", "no"]),
+                "adapter": "Cast",
+            }
+        return (f"{self.of_type('Placeholder', 'PlaceholderWithDefault')}:0",), options | {
+            "fix": self._chance(0.2)
+        }
 
     def _add_control_inputs(self) -> Any:
         return (self.op(), self.ops()), {}
 
     def _remove_control_inputs(self) -> Any:
         index = self.editor._core.index
-        edges = list(zip(index.controls.owner.tolist(), index.controls.values.tolist(), strict=True))
+        edges = list(
+            zip(index.controls.owner.tolist(), index.controls.values.tolist(), strict=True)
+        )
         if not edges:
             return (self.op(), self.op()), {}
         op, source = self.random.choice(edges)
@@ -409,7 +490,11 @@ class Draw:
 
     def _enter(self) -> Any:
         index = self.editor._core.index
-        calling = [name for op, name in enumerate(index.names) if self.editor.view.called_functions(index.names[op])]
+        calling = [
+            name
+            for op, name in enumerate(index.names)
+            if self.editor.view.called_functions(index.names[op])
+        ]
         return (self.random.choice([*calling, *index.functions] or [self.op()]),), {}
 
     def _run(self) -> Any:
@@ -478,7 +563,9 @@ class Draw:
 
     def _order_signature(self) -> Any:
         name = self._signature()
-        found = next((each for each in tuple(self.editor.signatures.values()) if each.name == name), None)
+        found = next(
+            (each for each in tuple(self.editor.signatures.values()) if each.name == name), None
+        )
         keys = [key for key, _ in found.inputs] if found else ["x"]
         self.random.shuffle(keys)
         return (name, keys), {}

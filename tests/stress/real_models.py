@@ -21,9 +21,10 @@ TEXTS = ["the cat sat", "a dog ran far away", "the the unknown"]
 class Subject:
     """One thing to open, beside the original that its edits are compared with.
 
-    `call` and `arguments` run the original for inference: positional arguments, or a dict of named ones for a
-    signature. `graph` is its FuncGraph, whose variables are the original's. `root` is the object whose variables a
-    checkpoint has, `folder` the SavedModel. `names` are those of the arguments of a Keras model.
+    `call` and `arguments` run the original for inference: positional arguments, or a dict of named
+    ones for a signature. `graph` is its FuncGraph, whose variables are the original's. `root` is
+    the object whose variables a checkpoint has, `folder` the SavedModel. `names` are those of the
+    arguments of a Keras model.
     """
 
     source: Any
@@ -72,13 +73,16 @@ def scale(variables: Iterable[Any]) -> None:
     chance = np.random.default_rng(8)
     for variable in variables:
         if tf.as_dtype(variable.dtype).is_floating:
-            variable.assign(variable * chance.uniform(0.95, 1.05, variable.shape).astype(np.float32))
+            variable.assign(
+                variable * chance.uniform(0.95, 1.05, variable.shape).astype(np.float32)
+            )
 
 
 def settle(model: Any, arguments: Sequence[Any]) -> None:
     """Give batch normalizations the statistics of the arguments, as training would.
 
-    Without them the untrained layers of a deep model multiply: its outputs are of size 1e9, or all the same.
+    Without them the untrained layers of a deep model multiply: its outputs are of size 1e9, or all
+    the same.
     """
     settings = {layers.BatchNormalization: "momentum", layers.Dropout: "rate"}
     found = [
@@ -142,7 +146,9 @@ def of_signature(path: Path, signature: str, arguments: Mapping[str, Any]) -> Su
     function = loaded.signatures[signature]
     function.owner = loaded  # which holds the variables
     arguments = {name: tf.constant(value) for name, value in arguments.items()}
-    return Subject(path, function, arguments, function.graph, loaded, {"signature": signature}, path, signature)
+    return Subject(
+        path, function, arguments, function.graph, loaded, {"signature": signature}, path, signature
+    )
 
 
 def _spec(value: Any) -> tf.TensorSpec:
@@ -151,7 +157,9 @@ def _spec(value: Any) -> tf.TensorSpec:
 
 
 def _images(size: int, count: int = 2) -> np.ndarray:
-    """Images of large colored squares: of mere noise all features are alike, and their differences rounding."""
+    """Images of large colored squares: of mere noise all features are alike, and their differences
+    rounding.
+    """
     squares = np.random.default_rng(0).uniform(0, 255, (count, 4, 4, 3)).astype(np.float32)
     return squares.repeat(size // 4, 1).repeat(size // 4, 2)
 
@@ -176,7 +184,9 @@ def transformer() -> tuple[Any, Sequence[Any]]:
         attended = layers.MultiHeadAttention(2, 4, dropout=0.1, name=f"attention_{k}")(x, x)
         x = layers.LayerNormalization(name=f"norm_a_{k}")(x + attended)
         hidden = layers.Dense(16, activation="gelu", name=f"wide_{k}")(x)
-        x = layers.LayerNormalization(name=f"norm_b_{k}")(x + layers.Dense(8, name=f"narrow_{k}")(hidden))
+        x = layers.LayerNormalization(name=f"norm_b_{k}")(
+            x + layers.Dense(8, name=f"narrow_{k}")(hidden)
+        )
     pooled = layers.GlobalAveragePooling1D(name="pooled")(x)
     hidden = layers.Dense(8, activation="relu", name="hidden")(pooled)
     model = keras.Model(ids, layers.Dense(3, name="classes")(hidden), name="encoder")
@@ -185,7 +195,10 @@ def transformer() -> tuple[Any, Sequence[Any]]:
 
 def text() -> tuple[Any, Sequence[Any]]:
     """A bidirectional LSTM over TextVectorization, and a category through StringLookup."""
-    texts, kind = keras.Input((), dtype="string", name="texts"), keras.Input((1,), dtype="string", name="kind")
+    texts, kind = (
+        keras.Input((), dtype="string", name="texts"),
+        keras.Input((1,), dtype="string", name="kind"),
+    )
     words = layers.TextVectorization(output_sequence_length=5, name="words")
     words.adapt(tf.constant(TEXTS[:2]))
     lookup = layers.StringLookup(vocabulary=["news", "mail"], output_mode="one_hot", name="lookup")
@@ -198,7 +211,9 @@ def text() -> tuple[Any, Sequence[Any]]:
 
 
 def preprocessing() -> tuple[Any, Sequence[Any]]:
-    """Images through Rescaling and RandomFlip, numbers through an adapted Normalization, categories encoded."""
+    """Images through Rescaling and RandomFlip, numbers through an adapted Normalization, categories
+    encoded.
+    """
     image, numbers = keras.Input((8, 8, 3), name="image"), keras.Input((3,), name="numbers")
     category = keras.Input((1,), dtype="int32", name="category")
     normalization = layers.Normalization(name="normalization")
@@ -212,7 +227,9 @@ def preprocessing() -> tuple[Any, Sequence[Any]]:
     x = layers.Concatenate(name="joined")([x, normalization(numbers), encoded])
     x = layers.Dense(8, activation="relu", name="hidden")(x)
     outputs = {"score": layers.Dense(1, name="score")(x), "kind": layers.Dense(2, name="kind")(x)}
-    model = keras.Model({"image": image, "numbers": numbers, "category": category}, outputs, name="mixed")
+    model = keras.Model(
+        {"image": image, "numbers": numbers, "category": category}, outputs, name="mixed"
+    )
     given = {
         "image": _images(8),
         "numbers": np.random.default_rng(3).normal(3.0, 2.0, (2, 3)).astype(np.float32),
@@ -242,16 +259,25 @@ class TwoWays(keras.Model):
 def two_ways() -> tuple[TwoWays, dict[str, Any], dict[str, list[Any]]]:
     """The model, its traces in their order, and arguments of each."""
     keras.utils.set_random_seed(0)
-    model, x = TwoWays(), tf.constant(np.random.default_rng(4).normal(size=(3, 4)).astype(np.float32))
+    model, x = (
+        TwoWays(),
+        tf.constant(np.random.default_rng(4).normal(size=(3, 4)).astype(np.float32)),
+    )
     model(x)
     shake(model.variables)
     spec = tf.TensorSpec([None, 4], name="x")
     traces = {
         "infer": model.either.get_concrete_function(spec, training=False),
         "train": model.either.get_concrete_function(spec, training=True),
-        "weighted": model.either.get_concrete_function({"x": spec, "weight": tf.TensorSpec([], name="weight")}),
+        "weighted": model.either.get_concrete_function(
+            {"x": spec, "weight": tf.TensorSpec([], name="weight")}
+        ),
     }
-    return model, traces, {"infer": [x], "train": [x], "weighted": [{"x": x, "weight": tf.constant(0.5)}]}
+    return (
+        model,
+        traces,
+        {"infer": [x], "train": [x], "weighted": [{"x": x, "weight": tf.constant(0.5)}]},
+    )
 
 
 def trace_of_two_ways(name: str) -> Callable[[Path], Subject]:
@@ -282,7 +308,9 @@ def signature_of_two_ways(name: str) -> Callable[[Path], Subject]:
         )
         tf.saved_model.save(model, str(folder / "saved"), signatures=signatures)
         given = arguments[name][0]
-        return of_signature(folder / "saved", name, given if isinstance(given, dict) else {"x": given})
+        return of_signature(
+            folder / "saved", name, given if isinstance(given, dict) else {"x": given}
+        )
 
     return opened
 
@@ -302,7 +330,9 @@ def hub(signature: str) -> Callable[[Path], Subject]:
 
 
 def sequences() -> tuple[Any, Sequence[Any]]:
-    """Two sequences through the same nested model, convolutions, a GRU and attention; two outputs."""
+    """Two sequences through the same nested model, convolutions, a GRU and attention; two
+    outputs.
+    """
     first, second = keras.Input((8, 3), name="first"), keras.Input((8, 3), name="second")
     tower = keras.Sequential(
         [
@@ -316,7 +346,9 @@ def sequences() -> tuple[Any, Sequence[Any]]:
     a, b = tower(first), tower(second)
     attended = layers.Attention(name="attention")([a, b])
     shared = layers.Dense(5, activation="relu", name="shared")
-    state = layers.GRU(4, name="gru")(layers.Concatenate(name="joined")([shared(attended), shared(b)]))
+    state = layers.GRU(4, name="gru")(
+        layers.Concatenate(name="joined")([shared(attended), shared(b)])
+    )
     hidden = layers.Dense(8, activation="relu", name="hidden")(state)
     outputs = [layers.Dense(2, name="classes")(hidden), layers.Dense(1, name="score")(hidden + 1.0)]
     chance = np.random.default_rng(5)
@@ -334,7 +366,9 @@ class OwnStep(keras.Model):
         with tf.GradientTape() as tape:
             loss = tf.reduce_mean(tf.abs(self(x, training=True) - y))
         self.optimizer.apply_gradients(
-            zip(tape.gradient(loss, self.trainable_variables), self.trainable_variables, strict=True)
+            zip(
+                tape.gradient(loss, self.trainable_variables), self.trainable_variables, strict=True
+            )
         )
         return {"loss": loss}
 
@@ -357,10 +391,17 @@ class Newton(tf.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        self.weights = tf.Variable(np.random.default_rng(9).normal(0, 0.5, (3, 3)).astype(np.float32), name="weights")
+        self.weights = tf.Variable(
+            np.random.default_rng(9).normal(0, 0.5, (3, 3)).astype(np.float32), name="weights"
+        )
         self.bias = tf.Variable(tf.fill([3], 0.1), name="bias")
 
-    @tf.function(input_signature=[tf.TensorSpec([None, 3], name="x"), tf.TensorSpec([], tf.int32, name="rounds")])
+    @tf.function(
+        input_signature=[
+            tf.TensorSpec([None, 3], name="x"),
+            tf.TensorSpec([], tf.int32, name="rounds"),
+        ]
+    )
     def iterate(self, x: Any, rounds: Any) -> Any:
         """Tanh layers, as many as asked for, of which every other one is scaled."""
 
@@ -376,7 +417,14 @@ def newton(folder: Path) -> Subject:
     module = Newton()
     function = module.iterate.get_concrete_function()
     x = tf.constant(np.random.default_rng(10).normal(size=(2, 3)).astype(np.float32))
-    return Subject(module.iterate, module.iterate, [x, tf.constant(3)], function.graph, module, names=["x", "rounds"])
+    return Subject(
+        module.iterate,
+        module.iterate,
+        [x, tf.constant(3)],
+        function.graph,
+        module,
+        names=["x", "rounds"],
+    )
 
 
 def newton_saved(folder: Path) -> Subject:
@@ -405,7 +453,10 @@ REAL_MODELS: tuple[RealModel, ...] = tuple(
         "while_loop": newton,
         "while_loop, saved": newton_saved,
         **{f"subclass, {name}": trace_of_two_ways(name) for name in ("infer", "train", "weighted")},
-        **{f"subclass, {name}, saved": signature_of_two_ways(name) for name in ("infer", "train", "weighted")},
+        **{
+            f"subclass, {name}, saved": signature_of_two_ways(name)
+            for name in ("infer", "train", "weighted")
+        },
         **{f"Hub, {name}": hub(name) for name in ("default", "embed")},
         **{name: of_keras(application(name, 64)) for name in APPLICATIONS},
         **{f"{name}, exported": exported(application(name, 64)) for name in APPLICATIONS},

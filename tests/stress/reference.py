@@ -1,4 +1,6 @@
-"""An edit of a function's graph as protos and strings alone, run by TensorFlow: what the editor's is compared with."""
+"""An edit of a function's graph as protos and strings alone, run by TensorFlow: what the editor's
+is compared with.
+"""
 
 from __future__ import annotations
 
@@ -12,20 +14,29 @@ from tests.conftest import v1
 
 _NUMBERS = itertools.count()
 # TensorFlow's names for the only output of these in a FunctionDef.
-_PORTS = {"Relu": "activations", "Relu6": "activations", "Elu": "activations", "Softmax": "softmax", "Mul": "z"}
+_PORTS = {
+    "Relu": "activations",
+    "Relu6": "activations",
+    "Elu": "activations",
+    "Softmax": "softmax",
+    "Mul": "z",
+}
 
 
-def edited(graph: Any, path: Sequence[str], op: str, factor: float | None = None, before: Any = None) -> Any:
+def edited(
+    graph: Any, path: Sequence[str], op: str, factor: float | None = None, before: Any = None
+) -> Any:
     """The graph of a traced function with one edit, as a function of its tensors.
 
     Args:
         graph: The FuncGraph. Its variables are shared.
-        path: The calls that lead to the body that holds the op, each as `editor.view.breadcrumb` names it:
-            "while:body".
+        path: The calls that lead to the body that holds the op, each as `editor.view.breadcrumb`
+            names it: "while:body".
         op: An op with one input and one output.
-        factor: What the output is multiplied by; None to put the op's input in the place of its output.
-        before: The GraphDef of the graph, and the names of its results, before a gradient was taken, which exchanges
-            loops and adds outputs; or None.
+        factor: What the output is multiplied by; None to put the op's input in the place of its
+            output.
+        before: The GraphDef of the graph, and the names of its results, before a gradient was
+            taken, which exchanges loops and adds outputs; or None.
 
     Returns:
         A function from the tensors that the graph takes to the tuple of those that it returns.
@@ -72,7 +83,10 @@ def _renamed(graph_def: Any) -> Any:
     for function in graph_def.library.function:
         function.signature.name = f"reference_{number}_{function.signature.name}"
     del graph_def.library.gradient[:]
-    for node in (*graph_def.node, *(node for f in graph_def.library.function for node in f.node_def)):
+    for node in (
+        *graph_def.node,
+        *(node for f in graph_def.library.function for node in f.node_def),
+    ):
         if node.op in names:
             node.op = f"reference_{number}_{node.op}"
         for value in node.attr.values():
@@ -91,7 +105,9 @@ def _edit(body: Any, op: str, port: str, factor: float | None) -> str:
     """Give the consumers of an op another tensor; returns that tensor as their inputs name it."""
     node = next(node for node in body if node.name == op)
     names = {op, f"{op}:0", f"{op}{port}"}
-    consumers = [(other, k) for other in body for k, text in enumerate(other.input) if text in names]
+    consumers = [
+        (other, k) for other in body for k, text in enumerate(other.input) if text in names
+    ]
     if factor is None:
         now = node.input[0]
     else:

@@ -8,7 +8,9 @@ from typing import Any
 
 from tfgraphwidget.errors import GraphEditError
 
-_CARET = re.compile(r"\n {4}.*\n {4} *\^$")  # below the sentence: a pattern, and where it cannot be read
+_CARET = re.compile(
+    r"\n {4}.*\n {4} *\^$"
+)  # below the sentence: a pattern, and where it cannot be read
 _LONGEST = 20_000  # characters; a sentence may list the names that it is about
 
 
@@ -17,7 +19,9 @@ class Broken(AssertionError):
 
 
 def refusal_of(call: Callable[[], Any]) -> GraphEditError | None:
-    """The refusal that a call ends with, or None when it is done. Raises Broken for any other exception."""
+    """The refusal that a call ends with, or None when it is done. Raises Broken for any other
+    exception.
+    """
     try:
         call()
     except GraphEditError as error:

@@ -1,18 +1,20 @@
-"""A sequence of calls on an editor, with the invariants after each, and the shortest one that still breaks them.
+"""A sequence of calls on an editor, with the invariants after each, and the shortest one that still
+breaks them.
 
     python -m tests.stress.sequences FIRST NUMBER LENGTH [MODEL ...]
 
-runs sequences of LENGTH calls on each model, of NUMBER seeds from FIRST on, in one process, and prints what each model
-came to; when it is interrupted, too. Models by their names in `models.py`, or by group: `models` (when none is named),
-`corpus` (every graph recorded with graph_editor, in a session and as two files), `large` (the files of the notebooks
-and of the drawing, of up to 5,900 ops), `networks` (Keras models, modules and SavedModels), and `small` of at most some
-forty ops. With its files in memory it is faster:
+runs sequences of LENGTH calls on each model, of NUMBER seeds from FIRST on, in one process, and
+prints what each model came to; when it is interrupted, too. Models by their names in `models.py`,
+or by group: `models` (when none is named), `corpus` (every graph recorded with graph_editor, in a
+session and as two files), `large` (the files of the notebooks and of the drawing, of up to 5,900
+ops), `networks` (Keras models, modules and SavedModels), and `small` of at most some forty ops.
+With its files in memory it is faster:
 
     TMPDIR=/dev/shm python -m tests.stress.sequences 0 200 6 small
 
-runs 10,700: of four seeds of `small` one is for all its models and all verbs, with values compared and the edits made
-again by code and by data; three are for its files and the verbs that need no TensorFlow graph, made again in one of
-the two ways.
+runs 10,700: of four seeds of `small` one is for all its models and all verbs, with values compared
+and the edits made again by code and by data; three are for its files and the verbs that need no
+TensorFlow graph, made again in one of the two ways.
 """
 
 from __future__ import annotations
@@ -60,27 +62,67 @@ from tfgraphwidget.edits import Edits
 
 _STEPS = ("undo", "redo", "jump")
 _LOOKS = ("mark", "select", "open", "close", "hide", "show_all", "pin", "refresh", "enter", "leave")
-_QUESTIONS = ("preview", "extract", "diff", "save", "match", "split", "lint", "summary", "cost", "to_bytes")
+_QUESTIONS = (
+    "preview",
+    "extract",
+    "diff",
+    "save",
+    "match",
+    "split",
+    "lint",
+    "summary",
+    "cost",
+    "to_bytes",
+)
 _RUNS = ("run", "renew", "sync")
 _LIVE_ONLY = ("live", "values", "collections")
-_OF_A_PLACE = ("here", "path", "opened", "hidden", "pinned", "direction", "free scopes", "selection")
+_OF_A_PLACE = (
+    "here",
+    "path",
+    "opened",
+    "hidden",
+    "pinned",
+    "direction",
+    "free scopes",
+    "selection",
+)
 _WITHOUT_NAMES = ("history", "files", "direction", "live")
-_OTHERS = {"replace", "graph", "reseed", "device", "devices", "src_scope"}  # what a clone may compute otherwise with
+_OTHERS = {
+    "replace",
+    "graph",
+    "reseed",
+    "device",
+    "devices",
+    "src_scope",
+}  # what a clone may compute otherwise with
 _TOLERANCES = dict.fromkeys(PRESERVING, 1e-4) | {"fold_batch_norm": 1e-2}
 _ROUNDING = 1e-3
 _WITH_VALUES = ("freeze", "fold_batch_norm")
 _COUNTED = {"undo": "undone", "redo": "done again", "jump": "jumps", "save": "saves"}
 _OPS = re.compile(r"(?<=editor\.ops\()[^()]*(?=\))")
 QUICK_SCRIPT, QUICK_DATA = 1, 2
-_IMPORTS = ("call", "renew", "run", "split", "add", "sync", "insert", "replace")  # TensorFlow must hold the graph
+_IMPORTS = (
+    "call",
+    "renew",
+    "run",
+    "split",
+    "add",
+    "sync",
+    "insert",
+    "replace",
+)  # TensorFlow must hold the graph
 _OF_FILES = {verb: weight for verb, weight in WEIGHTS.items() if verb not in _IMPORTS}
 _MOST_REPEATS = 80  # runs of parts of a sequence, to find the shortest one
 
 
 def _comparable(part: Any) -> Any:
-    """A part of a state; the ops that a line names have no order, as an import may give a graph another one."""
+    """A part of a state; the ops that a line names have no order, as an import may give a graph
+    another one.
+    """
     if isinstance(part, tuple):
-        return tuple(_OPS.sub(lambda ops: ", ".join(sorted(ops[0].split(", "))), line) for line in part)
+        return tuple(
+            _OPS.sub(lambda ops: ", ".join(sorted(ops[0].split(", "))), line) for line in part
+        )
     return dict(part) if isinstance(part, dict) else part
 
 
@@ -88,7 +130,8 @@ class Run:
     """An editor of a model, and what it was after each edit."""
 
     def __init__(self, model: Model, folder: Path, quick: int = 0) -> None:
-        """`quick` is QUICK_SCRIPT or QUICK_DATA for one of the two ways to make the edits again; 0 for both.
+        """`quick` is QUICK_SCRIPT or QUICK_DATA for one of the two ways to make the edits again; 0
+        for both.
 
         A quick run does not evaluate a file, in a session of its own, before and after each pass.
         """
@@ -118,15 +161,25 @@ class Run:
         after = self.state = self._look()
         keys = list(before)
         if refusal or call.verb in _QUESTIONS:
-            # What a function made before it failed stays in TensorFlow's graph; the same scope can be grown again.
+            # What a function made before it failed stays in TensorFlow's graph; the same scope can
+            # be grown again.
             passed = {"save": "" if refusal else "files", "call": "free scopes"}.get(call.verb, "")
             left = [key for key in keys if key != passed]
             _same(before, after, left, "a refusal changes" if refusal else "a question changes")
         elif call.verb in _RUNS:
             self.has_run |= before["values"] != after["values"]
-            _same(before, after, [key for key in keys if key != "values" or call.verb == "renew"], "a run changes")
+            _same(
+                before,
+                after,
+                [key for key in keys if key != "values" or call.verb == "renew"],
+                "a run changes",
+            )
         elif call.verb in _LOOKS:
-            graph = [k for k in keys if k in (*GRAPH, "values", "history", "files", "free scopes") and k != "here"]
+            graph = [
+                k
+                for k in keys
+                if k in (*GRAPH, "values", "history", "files", "free scopes") and k != "here"
+            ]
             _same(before, after, graph, "a look changes")
         elif isinstance(results[0], Edits) and not results[0]:
             _same(before, after, keys, "an edit that found nothing to do changes")
@@ -147,7 +200,9 @@ class Run:
         feeds = feeds_of(self.editor) if fetches else {}
         return feeds, values_now(self.editor, fetches, feeds)
 
-    def _check_computed(self, call: Call, result: Any, computed: tuple[Values, Values], *, was_live: bool) -> None:
+    def _check_computed(
+        self, call: Call, result: Any, computed: tuple[Values, Values], *, was_live: bool
+    ) -> None:
         """Raise Broken where an edit that changes no value has changed one."""
         feeds, before = computed
         if not before or self.state["live"] != was_live:
@@ -162,9 +217,15 @@ class Run:
             return f"{new_names.get(op, op)}:{port}"
 
         names = {name: now(name) for name in before if now(name).rpartition(":")[0] in ids}
-        feeds = {now(name): value for name, value in feeds.items() if now(name).rpartition(":")[0] in ids}
+        feeds = {
+            now(name): value for name, value in feeds.items() if now(name).rpartition(":")[0] in ids
+        }
         after = values_now(self.editor, [*names.values()], feeds)
-        told = unlike(before, {name: after[new] for name, new in names.items() if new in after}, _TOLERANCES[call.verb])
+        told = unlike(
+            before,
+            {name: after[new] for name, new in names.items() if new in after},
+            _TOLERANCES[call.verb],
+        )
         if told:
             raise Broken(f"{call.verb} changes the value of {told}")
         count("values unchanged by an edit", len(after))
@@ -185,7 +246,12 @@ class Run:
                 result._core.source.session.close()
         elif call.verb == "split" and result > _ROUNDING:
             raise Broken(f"the parts of a split compute something else, by {result}")
-        elif call.verb == "clone" and not in_function and len(call.args) == 2 and not _OTHERS & call.options.keys():
+        elif (
+            call.verb == "clone"
+            and not in_function
+            and len(call.args) == 2
+            and not _OTHERS & call.options.keys()
+        ):
             for copy in result if isinstance(result, list) else [result]:
                 check_copy(editor, call.args, call.options, copy)
 
@@ -220,18 +286,27 @@ class Run:
             if name not in saved.ids:
                 raise Broken(f"the file {path.name} lacks the op {name!r}")
             mine, other = index.nodes[op], saved.nodes[saved.ids[name]]
-            if (mine.op, list(mine.input), mine.device) != (other.op, list(other.input), other.device):
-                raise Broken(f"the file {path.name} has {name!r} otherwise: {mine} is {other}"[:600])
+            if (mine.op, list(mine.input), mine.device) != (
+                other.op,
+                list(other.input),
+                other.device,
+            ):
+                raise Broken(
+                    f"the file {path.name} has {name!r} otherwise: {mine} is {other}"[:600]
+                )
         count("files opened again")
 
     def _check_saved_editor(self, path: Path) -> None:
         """A file with an editor gives it again, with its edits."""
         editor = tgw.edit(path)
-        with _fresh_folder() as folder:  # a Python function in an edit cannot be written, and no edit is then
+        with (
+            _fresh_folder() as folder
+        ):  # a Python function in an edit cannot be written, and no edit is then
             is_data = refusal_of(lambda: self.editor.save(folder / "edits.json")) is None
         keys = ("ops", "functions", "lines") if is_data else ("ops", "functions")
         mine, other = (
-            {key: _comparable(state[key]) for key in keys} for state in (self.state, state_of(editor, self.folder))
+            {key: _comparable(state[key]) for key in keys}
+            for state in (self.state, state_of(editor, self.folder))
         )
         for node in self.editor._core.target.index.nodes:
             texts = node.attr["value"].tensor.string_val if node.op == "Const" else ()
@@ -245,27 +320,42 @@ class Run:
     def _check_extracted(self, part: GraphEditor) -> None:
         check_follows(part)
         state = state_of(part)
-        # What a queue of the graph holds is taken out by those that read it, so a part begins with an empty one.
+        # What a queue of the graph holds is taken out by those that read it, so a part begins with
+        # an empty one.
         kinds = dict(zip(part._core.target.index.names, part._core.target.index.types, strict=True))
-        values = {name: value for name, value in state["values"].items() if kinds.get(name) != "QueueSizeV2"}
+        values = {
+            name: value
+            for name, value in state["values"].items()
+            if kinds.get(name) != "QueueSizeV2"
+        }
         mine = self.state["values"]
-        differ = [name for name, value in values.items() if mine.get(name, NO_VALUE) not in (value, NO_VALUE)]
+        differ = [
+            name
+            for name, value in values.items()
+            if mine.get(name, NO_VALUE) not in (value, NO_VALUE)
+        ]
         if differ:
             raise Broken(f"the extracted part has other values of {differ[:5]}")
 
     def finish(self) -> None:
-        """Undo everything, redo everything; the script and the data of the edits give the same graph."""
+        """Undo everything, redo everything; the script and the data of the edits give the same
+        graph.
+        """
         editor, done = self.editor, len(self.editor.history.done)
         check_session_follows(editor, done)
         final, returned = self.state, [self._returned(editor)]
         for place in (0, done):
             self.step(Call("jump", (place,)))
-            _same((self.known[0], final)[place == done], self.state, GRAPH, f"after a jump to {place}")
+            _same(
+                (self.known[0], final)[place == done], self.state, GRAPH, f"after a jump to {place}"
+            )
             returned.append(self._returned(editor))
         self._check_returned(*returned)
         if self.known[0]["live"] and list(self.state["ops"]) != list(final["ops"]):
             raise Broken("after undoing and doing everything again the ops come in another order")
-        is_told = not any(getattr(step.command, "graph", None) is not None for step in editor.history.done)
+        is_told = not any(
+            getattr(step.command, "graph", None) is not None for step in editor.history.done
+        )
         if is_told and not self.has_run_values:
             if self.quick != QUICK_DATA:
                 self._check_script(final)
@@ -275,7 +365,9 @@ class Run:
             editor._core.source.session.close()
 
     def _returned(self, editor: GraphEditor) -> Any:
-        """What the function that is edited returns, as arrays by number; how it is refused, if it is."""
+        """What the function that is edited returns, as arrays by number; how it is refused, if it
+        is.
+        """
         if not self.model.arguments:
             return {}
         found: Values = {}
@@ -283,7 +375,9 @@ class Run:
 
         def run() -> None:
             results = editor.to_function()(*self.model.arguments)
-            found.update({str(k): np.asarray(leaf) for k, leaf in enumerate(tf.nest.flatten(results))})
+            found.update(
+                {str(k): np.asarray(leaf) for k, leaf in enumerate(tf.nest.flatten(results))}
+            )
 
         try:
             refusal_of(run)
@@ -293,14 +387,19 @@ class Run:
         return found
 
     def _check_returned(self, edited: Values, original: Values, again: Values) -> None:
-        """Undone, the function returns what it returned at first; done again, what it returned after the edits."""
+        """Undone, the function returns what it returned at first; done again, what it returned
+        after the edits.
+        """
         if not self.model.arguments:
             return
         with _fresh_folder() as folder:
             first = self._returned(self.model.open(folder))
         for found, expected, when in ((original, first, "undone"), (again, edited, "done again")):
             if found.keys() != expected.keys():
-                raise Broken(f"with all edits {when} the function returns {len(found)} of {len(expected)} results")
+                raise Broken(
+                    f"with all edits {when} the function returns {len(found)} of {len(expected)} "
+                    "results"
+                )
             told = unlike(expected, found)
             if told:
                 raise Broken(f"with all edits {when} the function returns something else: {told}")
@@ -308,7 +407,9 @@ class Run:
     def _check_script(self, final: State) -> None:
         """The script, run where nothing of this editor is known, gives the same graph."""
         texts: list[str] = []
-        if self.model.is_object or refusal_of(lambda: texts.append(self.editor.history.to_script().text)):
+        if self.model.is_object or refusal_of(
+            lambda: texts.append(self.editor.history.to_script().text)
+        ):
             return
         with _fresh_folder() as folder:
             names: dict[str, Any] = {"__name__": "elsewhere"}
@@ -328,7 +429,9 @@ class Run:
                 warnings.simplefilter("ignore")
                 exec(compile(text, "script", "exec"), names)
         except BaseException as error:
-            raise Broken(f"code() does not run: {type(error).__name__}: {str(error)[:400]}\n{text}") from error
+            raise Broken(
+                f"code() does not run: {type(error).__name__}: {str(error)[:400]}\n{text}"
+            ) from error
 
     def _check_data(self, final: State, edited: Values) -> None:
         """The edits as JSON, replayed on what was opened, give the same graph."""
@@ -343,7 +446,9 @@ class Run:
             self._compare("edits.json", final, other, path.read_text())
             told = unlike(edited, self._returned(other))
             if told:
-                raise Broken(f"replayed, the edits give a function that returns something else: {told}")
+                raise Broken(
+                    f"replayed, the edits give a function that returns something else: {told}"
+                )
         count("replays")
 
     def _compare(self, what: str, final: State, other: GraphEditor, text: str) -> None:
@@ -356,9 +461,15 @@ class Run:
 
 
 def run_at_random(
-    model: Model, seed: int | str, length: int, weights: dict[str, int] | None = None, quick: int = 0
+    model: Model,
+    seed: int | str,
+    length: int,
+    weights: dict[str, int] | None = None,
+    quick: int = 0,
 ) -> str:
-    """Make calls at random; the shortest sequence that was found to break an invariant, or "" when none breaks."""
+    """Make calls at random; the shortest sequence that was found to break an invariant, or "" when
+    none breaks.
+    """
     calls: list[Call] = []
 
     def attempt(folder: Path) -> None:
@@ -380,7 +491,9 @@ def run_at_random(
     return unknown(report)
 
 
-def shorten(model: Model, calls: Sequence[Call], why: str, quick: int = 0) -> tuple[list[Call], str]:
+def shorten(
+    model: Model, calls: Sequence[Call], why: str, quick: int = 0
+) -> tuple[list[Call], str]:
     """The calls that are needed for a failure of the same kind, and what it says then."""
 
     def failure_of(some: Sequence[Call]) -> str:
@@ -421,7 +534,10 @@ def _failure(attempt: Callable[[Path], None]) -> str:
         except Broken as broken:
             return str(broken)
         except Exception as error:  # an invariant that could not even be looked at
-            return f"raised {type(error).__name__} outside of the call: {traceback.format_exc()[-1500:]}"
+            return (
+                f"raised {type(error).__name__} outside of the call: "
+                f"{traceback.format_exc()[-1500:]}"
+            )
     return ""
 
 
@@ -437,8 +553,11 @@ def _fresh_folder() -> Iterator[Path]:
 def _same(before: State, after: State, keys: Any, what: str) -> None:
     if before["path"] != after["path"]:  # one stands where the last edit was made
         keys = [key for key in keys if key not in _OF_A_PLACE]
-    # A file's graph is imported when it is to run: then there are values and collections where none were before.
-    told = differing(before, after, [key for key in keys if before["live"] or key not in _LIVE_ONLY])
+    # A file's graph is imported when it is to run: then there are values and collections where none
+    # were before.
+    told = differing(
+        before, after, [key for key in keys if before["live"] or key not in _LIVE_ONLY]
+    )
     if told:
         raise Broken(f"{what} {told}")
 
@@ -469,29 +588,45 @@ class Sums:
 
     def row(self) -> list[str]:
         """The cells of its line in the table."""
-        return [*(f"{n:,}" for n in (self.sequences, self.edits, self.refusals, self.failures)), f"{self.seconds:.0f}"]
+        return [
+            *(f"{n:,}" for n in (self.sequences, self.edits, self.refusals, self.failures)),
+            f"{self.seconds:.0f}",
+        ]
 
 
 def table(sums: Mapping[str, Sums]) -> str:
     """The sums of each source, and of all, in Markdown."""
-    total = Sums(*(sum(getattr(each, field.name) for each in sums.values()) for field in fields(Sums)))
+    total = Sums(
+        *(sum(getattr(each, field.name) for each in sums.values()) for field in fields(Sums))
+    )
     lines = [["", *(field.name for field in fields(Sums))], ["---"] * (len(fields(Sums)) + 1)]
     lines += [[name, *each.row()] for name, each in sums.items()]
     return "\n".join(f"| {' | '.join(line)} |" for line in [*lines, ["all", *total.row()]])
 
 
 def main(first: int, number: int, length: int, names: Sequence[str]) -> None:
-    """Run sequences of the seeds `first` and on for each model; print each failure when it is found, and the sums."""
+    """Run sequences of the seeds `first` and on for each model; print each failure when it is
+    found, and the sums.
+    """
     everything = {model.name: model for models in GROUPS.values() for model in models}
     unknown_names = [name for name in names if name not in GROUPS and name not in everything]
     if unknown_names:
         sys.exit(f"No model is named {unknown_names}; groups are {', '.join(GROUPS)}.")
-    models = [model for name in names or ["models"] for model in GROUPS.get(name, (everything.get(name),)) if model]
-    tf.config.threading.set_inter_op_parallelism_threads(1)  # threads cost more than they save on small graphs
+    models = [
+        model
+        for name in names or ["models"]
+        for model in GROUPS.get(name, (everything.get(name),))
+        if model
+    ]
+    tf.config.threading.set_inter_op_parallelism_threads(
+        1
+    )  # threads cost more than they save on small graphs
     tf.config.threading.set_intra_op_parallelism_threads(1)
     gc.freeze()  # so that what looks through all objects does not look through TensorFlow's
     for ending in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(ending, signal.default_int_handler)  # in the background a shell has SIGINT ignored
+        signal.signal(
+            ending, signal.default_int_handler
+        )  # in the background a shell has SIGINT ignored
     sums = {model.name: Sums() for model in models}
     begin = time.monotonic()
     with suppress(KeyboardInterrupt):  # the table of what was run until then
@@ -501,7 +636,9 @@ def main(first: int, number: int, length: int, names: Sequence[str]) -> None:
                 _run_seed(model, seed, length, sums[model.name], is_quick="small" in names)
             counts = ", ".join(f"{value:,} {what}" for what, value in sorted(COUNTS.items()))
             failures = sum(each.failures for each in sums.values())
-            sys.stdout.write(f"seed {seed}, {time.monotonic() - begin:.0f} s, {failures} failures: {counts}\n")
+            sys.stdout.write(
+                f"seed {seed}, {time.monotonic() - begin:.0f} s, {failures} failures: {counts}\n"
+            )
             sys.stdout.flush()
     sys.stdout.write(f"{table(sums)}\n")
 
@@ -509,11 +646,15 @@ def main(first: int, number: int, length: int, names: Sequence[str]) -> None:
 def _run_seed(model: Model, seed: int, length: int, sums: Sums, *, is_quick: bool) -> None:
     """Run one sequence, print its failure, and add what it came to."""
     # Of the small ones three of four seeds are for quick sequences, on files alone.
-    quick = (0, QUICK_SCRIPT, QUICK_DATA, QUICK_SCRIPT)[seed % 4] if is_quick and model in SMALL else 0
+    quick = (
+        (0, QUICK_SCRIPT, QUICK_DATA, QUICK_SCRIPT)[seed % 4] if is_quick and model in SMALL else 0
+    )
     if quick and (model.is_live or model.arguments):
         return
     before, begin = COUNTS.copy(), time.process_time()
-    report = run_at_random(model, f"{model.name} {seed}", length, _OF_FILES if quick else None, quick)
+    report = run_at_random(
+        model, f"{model.name} {seed}", length, _OF_FILES if quick else None, quick
+    )
     count("sequences")
     sums.sequences += 1
     sums.edits += COUNTS["edits"] - before["edits"]

@@ -31,7 +31,9 @@ _HANDLES = ("VarHandleOp", "VariableV2", "Variable")
 
 
 def state_of(editor: GraphEditor, folder: Path | None = None) -> State:
-    """The graph, what is hidden in it, the session's values, collections, history, selection, drawing and files."""
+    """The graph, what is hidden in it, the session's values, collections, history, selection,
+    drawing and files.
+    """
     graph, index, here = editor._core.source.graph, editor._core.target.index, editor._core.index
     state: State = {
         "ops": (ops := _nodes(index.nodes)),
@@ -50,7 +52,9 @@ def state_of(editor: GraphEditor, folder: Path | None = None) -> State:
         "pinned": dict(editor._core.view.pinned),
         "direction": editor.view.direction,
         "fresh": editor._core.executor.latest_ops,
-        "free scopes": [editor._core.executor.free_scope(name) for name in ("copy", "part", "head")],
+        "free scopes": [
+            editor._core.executor.free_scope(name) for name in ("copy", "part", "head")
+        ],
         "files": {} if folder is None else _files(folder),
     }
     if graph is not None:
@@ -75,7 +79,9 @@ def _apart(one: Any, other: Any) -> str:
 
 
 def check_follows(editor: GraphEditor) -> None:
-    """Raise Broken where the index is not what TensorFlow's graph is, or where what is chosen cannot be asked for."""
+    """Raise Broken where the index is not what TensorFlow's graph is, or where what is chosen
+    cannot be asked for.
+    """
     graph = editor._core.source.graph
     if graph is None:
         return
@@ -84,15 +90,24 @@ def check_follows(editor: GraphEditor) -> None:
         if node.name not in nodes:
             raise Broken(f"the index shows an op {node.name!r} that the graph has not")
         if _node(nodes[node.name]) != _node(node):
-            raise Broken(f"the index has {node.name!r} otherwise than the graph: {node} is {nodes[node.name]}"[:600])
+            raise Broken(
+                f"the index has {node.name!r} otherwise than the graph: {node} is "
+                f"{nodes[node.name]}"[:600]
+            )
     hidden = record_of(graph).hidden
-    unseen = nodes.keys() - editor._core.target.index.ids.keys() - hidden - editor._core.target.place._built_on_hidden
+    unseen = (
+        nodes.keys()
+        - editor._core.target.index.ids.keys()
+        - hidden
+        - editor._core.target.place._built_on_hidden
+    )
     if unseen:
         raise Broken(f"the graph has ops {sorted(unseen)[:5]} that are neither shown nor hidden")
 
 
 def values_of(editor: GraphEditor) -> dict[str, str]:
-    """What variables hold, and how much queues and tables do, by ops that are there: reading changes no graph.
+    """What variables hold, and how much queues and tables do, by ops that are there: reading
+    changes no graph.
 
     This is also the proof that the session still runs. Raises Broken when it does not.
     """
@@ -105,7 +120,9 @@ def values_of(editor: GraphEditor) -> dict[str, str]:
     except v1.errors.FailedPreconditionError:
         return {name: _value(session, tensor) for name, tensor in found.items()}
     except Exception as error:
-        raise Broken(f"the session does not run: {type(error).__name__}: {str(error)[:300]}") from error
+        raise Broken(
+            f"the session does not run: {type(error).__name__}: {str(error)[:300]}"
+        ) from error
     finally:
         count("session runs")
 
@@ -113,11 +130,18 @@ def values_of(editor: GraphEditor) -> dict[str, str]:
 def readers_of(editor: GraphEditor) -> dict[str, tf.Tensor]:
     """For each variable a tensor of the graph that is its value."""
     graph, found = editor._core.source.graph, {}
-    for name, kind in zip(editor._core.target.index.names, editor._core.target.index.types, strict=True):
+    for name, kind in zip(
+        editor._core.target.index.names, editor._core.target.index.types, strict=True
+    ):
         if kind in _HANDLES:
             tensor = graph.get_operation_by_name(name).outputs[0]
             # Behind an op that was inserted, too.
-            given = (output for op in tensor.consumers() for output in op.outputs if output.dtype == tf.resource)
+            given = (
+                output
+                for op in tensor.consumers()
+                for output in op.outputs
+                if output.dtype == tf.resource
+            )
             handles = [tensor, *given]
             readers = [
                 op.outputs[0]
@@ -133,8 +157,16 @@ def readers_of(editor: GraphEditor) -> dict[str, tf.Tensor]:
 
 def _sizes_of(editor: GraphEditor) -> dict[str, tf.Tensor]:
     kinds = zip(editor._core.target.index.names, editor._core.target.index.types, strict=True)
-    ops = [editor._core.source.graph.get_operation_by_name(name) for name, kind in kinds if kind in _SIZES]
-    return {op.name: op.outputs[0] for op in ops if not op.control_inputs and not _is_to_be_fed(op.inputs[0])}
+    ops = [
+        editor._core.source.graph.get_operation_by_name(name)
+        for name, kind in kinds
+        if kind in _SIZES
+    ]
+    return {
+        op.name: op.outputs[0]
+        for op in ops
+        if not op.control_inputs and not _is_to_be_fed(op.inputs[0])
+    }
 
 
 def _is_to_be_fed(handle: tf.Tensor) -> bool:
@@ -172,9 +204,9 @@ def _nodes(nodes: Any) -> dict[str, bytes]:
 def _node(node: Any) -> bytes:
     """The bytes of an op, less what says the same in other words.
 
-    TensorFlow's import adds default attributes and types, and writes constants and the order of control inputs in
-    another way, and puts an op on the device of the one that it is colocated with; TensorFlow draws the names of tables
-    at random.
+    TensorFlow's import adds default attributes and types, and writes constants and the order of
+    control inputs in another way, and puts an op on the device of the one that it is colocated
+    with; TensorFlow draws the names of tables at random.
     """
     plain = v1.NodeDef()
     plain.CopyFrom(node)
@@ -188,7 +220,9 @@ def _node(node: Any) -> bytes:
             del plain.attr[attr.name]
     if node.op == "Const":
         value = tf.make_ndarray(node.attr["value"].tensor)
-        plain.attr["value"].tensor.CopyFrom(tf.make_tensor_proto(value, node.attr["dtype"].type, value.shape))
+        plain.attr["value"].tensor.CopyFrom(
+            tf.make_tensor_proto(value, node.attr["dtype"].type, value.shape)
+        )
     inputs = [name for name in node.input if name[:1] != "^"]
     plain.input[:] = inputs + sorted(name for name in node.input if name[:1] == "^")
     if "shared_name" in node.attr:
@@ -204,12 +238,18 @@ def _selection(editor: GraphEditor) -> Any:
 
 def _collections(graph: Any, editor: GraphEditor) -> dict[str, list[str]]:
     held = {key: graph.get_collection(key) for key in graph.get_all_collection_keys()}
-    return {key: sorted(str(getattr(item, "name", item)) for item in items) for key, items in held.items() if items}
+    return {
+        key: sorted(str(getattr(item, "name", item)) for item in items)
+        for key, items in held.items()
+        if items
+    }
 
 
 def _files(folder: Path) -> dict[str, str]:
     return {
-        str(path.relative_to(folder)): hashlib.md5(path.read_bytes(), usedforsecurity=False).hexdigest()
+        str(path.relative_to(folder)): hashlib.md5(
+            path.read_bytes(), usedforsecurity=False
+        ).hexdigest()
         for path in sorted(folder.rglob("*"))
         if path.is_file()
     }

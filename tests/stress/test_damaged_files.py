@@ -13,7 +13,8 @@ from typing import Any
 from tests.stress import COUNTS, ROUNDS, count, seeds, unknown
 
 _FILES = 30
-_PATIENCE = 600  # seconds for one file, or for TensorFlow to start on a busy machine; mostly a tenth of a second
+# seconds for one file, or for TensorFlow to start on a busy machine; mostly a tenth of a second
+_PATIENCE = 600
 _ROOT = Path(__file__).parents[2]
 
 
@@ -54,12 +55,17 @@ class Worker:
                         found.append(f"file {self.seed}/{number} ({line['what']}): {line['wrong']}")
             if process.wait() and number < self.files:
                 last = errors.read_text(errors="replace").strip()[-600:]
-                found.append(f"file {self.seed}/{number}: {why or f'ends the process ({process.returncode})'}: {last}")
+                found.append(
+                    f"file {self.seed}/{number}: "
+                    f"{why or f'ends the process ({process.returncode})'}: {last}"
+                )
         return number + 1
 
 
 def _line(process: Any) -> dict[str, Any]:
-    """The next line of a process; {} when it has ended, {"late": True} when it says nothing for too long."""
+    """The next line of a process; {} when it has ended, {"late": True} when it says nothing for too
+    long.
+    """
     with selectors.DefaultSelector() as selector:
         selector.register(process.stdout, selectors.EVENT_READ)
         if not selector.select(_PATIENCE):

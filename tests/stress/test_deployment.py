@@ -1,8 +1,9 @@
-"""From an old graph to something that runs elsewhere, all the way. `make test` runs the smallest; `make test-all` all.
+"""From an old graph to something that runs elsewhere, all the way. `make test` runs the smallest;
+`make test-all` all.
 
-The inference part of a slim Inception to ONNX and TFLite; a sequence-to-sequence graph with loops to a SavedModel with
-two signatures and to ONNX; a Keras MobileNetV3 with a fixed batch as float16; a detection graph cut behind its decoder;
-the two halves of a ResNet.
+The inference part of a slim Inception to ONNX and TFLite; a sequence-to-sequence graph with loops
+to a SavedModel with two signatures and to ONNX; a Keras MobileNetV3 with a fixed batch as float16;
+a detection graph cut behind its decoder; the two halves of a ResNet.
 """
 
 from __future__ import annotations
@@ -37,7 +38,11 @@ def _quiet() -> Iterator[None]:
 
 
 def of_type(editor: tgw.GraphEditor, kind: str) -> list[str]:
-    return [name for name, each in zip(editor._core.index.names, editor._core.index.types, strict=True) if each == kind]
+    return [
+        name
+        for name, each in zip(editor._core.index.names, editor._core.index.types, strict=True)
+        if each == kind
+    ]
 
 
 def initialized(name: str, folder: Path) -> tgw.GraphEditor:
@@ -50,20 +55,28 @@ def initialized(name: str, folder: Path) -> tgw.GraphEditor:
 
 
 def trained_inception(folder: Path, image: np.ndarray) -> tuple[Path, np.ndarray]:
-    """A slim Inception with an optimizer and its checkpoint, as a training leaves them; what it predicts."""
+    """A slim Inception with an optimizer and its checkpoint, as a training leaves them; what it
+    predicts.
+    """
     with tf.Graph().as_default(), v1.Session() as session:
         v1.train.import_meta_graph(written("inception", folder))
         predictions = v1.get_default_graph().get_tensor_by_name("net/predictions:0")
         labels = v1.placeholder(tf.int64, [None], "labels")
-        loss = tf.reduce_mean(v1.losses.sparse_softmax_cross_entropy(labels, predictions), name="loss")
-        v1.train.MomentumOptimizer(0.1, 0.9).minimize(loss, var_list=v1.trainable_variables()[-2:], name="train")
+        loss = tf.reduce_mean(
+            v1.losses.sparse_softmax_cross_entropy(labels, predictions), name="loss"
+        )
+        v1.train.MomentumOptimizer(0.1, 0.9).minimize(
+            loss, var_list=v1.trainable_variables()[-2:], name="train"
+        )
         session.run(v1.global_variables_initializer())
         v1.train.Saver().save(session, f"{folder}/trained")
         return folder / "trained.meta", session.run(predictions, {"input:0": image})
 
 
 @slow
-def test_a_slim_inception_of_a_training_is_stripped_and_becomes_onnx_and_tflite(tmp_path: Path) -> None:
+def test_a_slim_inception_of_a_training_is_stripped_and_becomes_onnx_and_tflite(
+    tmp_path: Path,
+) -> None:
     image = np.random.default_rng(0).uniform(-1, 1, [2, 299, 299, 3]).astype(np.float32)
     meta, expected = trained_inception(tmp_path, image)
     assert np.ptp(expected) > 1e-5
@@ -73,7 +86,9 @@ def test_a_slim_inception_of_a_training_is_stripped_and_becomes_onnx_and_tflite(
     editor.passes.strip_training(["net/predictions:0"])
     assert len(editor._core.index) < trained - 5
     assert not {"labels", "loss"} & set(editor._core.index.ids)
-    frozen = editor.save(tmp_path / "i.pb", "input:0", "net/predictions:0", frozen=True, verify=False)
+    frozen = editor.save(
+        tmp_path / "i.pb", "input:0", "net/predictions:0", frozen=True, verify=False
+    )
     editor = tgw.edit(frozen)
     assert not of_type(editor, "VariableV2")
     assert not of_type(editor, "VarHandleOp")
@@ -92,15 +107,23 @@ def test_two_halves_of_a_resnet_in_two_folders_chained_give_the_whole(tmp_path: 
     cut, output = f"{relu[len(relu) // 2]}:0", f"{relu[len(relu) * 3 // 4]}:0"
     halves = editor.split(at=cut, outputs=[output])
     assert halves.check() < 1e-3
-    keys = {name: f"t{number}" for number, name in enumerate(dict.fromkeys(sum(map(ends_of, halves.ends), ())))}
+    keys = {
+        name: f"t{number}"
+        for number, name in enumerate(dict.fromkeys(sum(map(ends_of, halves.ends), ())))
+    }
     for number, (half, ends) in enumerate(zip(halves, halves.ends, strict=True)):
         inputs = {keys[name]: own for name, own in zip(ends.inputs, half.inputs, strict=True)}
         outputs = {keys[name]: own for name, own in zip(ends.outputs, half.outputs, strict=True)}
         half.save(f"{tmp_path}/{number}/", inputs, outputs)
 
-    first, second = (tf.saved_model.load(f"{tmp_path}/{number}").signatures["serving_default"] for number in (0, 1))
+    first, second = (
+        tf.saved_model.load(f"{tmp_path}/{number}").signatures["serving_default"]
+        for number in (0, 1)
+    )
     ((key, spec),) = first.structured_input_signature[1].items()
-    image = np.random.default_rng(0).normal(size=[size or 2 for size in spec.shape]).astype(np.float32)
+    image = (
+        np.random.default_rng(0).normal(size=[size or 2 for size in spec.shape]).astype(np.float32)
+    )
     (found,) = second(**first(**{key: tf.constant(image)})).values()
     assert editor.session is not None
     expected = editor.session.run(output, {halves.ends[0].inputs[0]: image})
@@ -113,11 +136,20 @@ def ends_of(part: Any) -> tuple[str, ...]:
 
 
 @slow
-def test_a_sequence_graph_with_loops_is_served_by_two_signatures_and_becomes_onnx(tmp_path: Path) -> None:
+def test_a_sequence_graph_with_loops_is_served_by_two_signatures_and_becomes_onnx(
+    tmp_path: Path,
+) -> None:
     editor = initialized("seq2seq", tmp_path)
-    ends = [name for name in editor._core.index.names if name.endswith("while/Exit_3") and "gradients" not in name][:2]
+    ends = [
+        name
+        for name in editor._core.index.names
+        if name.endswith("while/Exit_3") and "gradients" not in name
+    ][:2]
     signatures = {f"s{k}": (["ids:0", "len:0"], {"y": f"{name}:0"}) for k, name in enumerate(ends)}
-    feeds = {"ids:0": np.array([[1, 2, 3], [4, 5, 0]], np.int32), "len:0": np.array([3, 2], np.int32)}
+    feeds = {
+        "ids:0": np.array([[1, 2, 3], [4, 5, 0]], np.int32),
+        "len:0": np.array([3, 2], np.int32),
+    }
     assert editor.session is not None
     expected = editor.session.run([f"{name}:0" for name in ends], feeds)
     served = tf.saved_model.load(editor.save(f"{tmp_path}/m/", signatures=signatures)).signatures
@@ -128,12 +160,18 @@ def test_a_sequence_graph_with_loops_is_served_by_two_signatures_and_becomes_onn
         found = served[f"s{number}"](**{key: tf.constant(each) for key, each in fed.items()})["y"]
         np.testing.assert_allclose(found, value, atol=1e-5)
         onnx = editor.save(f"{tmp_path}/{number}.onnx", *signatures[f"s{number}"])
-        np.testing.assert_allclose(onnxruntime.InferenceSession(onnx).run(["y"], fed)[0], value, atol=1e-5)
+        np.testing.assert_allclose(
+            onnxruntime.InferenceSession(onnx).run(["y"], fed)[0], value, atol=1e-5
+        )
 
 
 @slow
-def test_a_mobilenet_has_its_batch_fixed_its_preprocessing_cut_off_and_runs_as_float16(tmp_path: Path) -> None:
-    model = keras.applications.MobileNetV3Small(weights=None, input_shape=(64, 64, 3), include_preprocessing=True)
+def test_a_mobilenet_has_its_batch_fixed_its_preprocessing_cut_off_and_runs_as_float16(
+    tmp_path: Path,
+) -> None:
+    model = keras.applications.MobileNetV3Small(
+        weights=None, input_shape=(64, 64, 3), include_preprocessing=True
+    )
     rng = np.random.default_rng(0)
     for layer in model.layers:  # as if trained: fresh weights give the same to all inputs
         if isinstance(layer, keras.layers.BatchNormalization):
@@ -166,7 +204,9 @@ def detection_graph() -> Any:
         corners = tf.sort(rows[:, :4] / 255.0)
         scores = tf.nn.softmax(tf.identity(rows[:, 4:], name="features"), name="scores")
         best = tf.image.non_max_suppression(corners, tf.reduce_max(scores, 1), 3, name="best")
-        table = tf.lookup.StaticHashTable(tf.lookup.KeyValueTensorInitializer([0, 1, 2], ["a", "b", "c"]), "?")
+        table = tf.lookup.StaticHashTable(
+            tf.lookup.KeyValueTensorInitializer([0, 1, 2], ["a", "b", "c"]), "?"
+        )
         names = table.lookup(tf.cast(tf.gather(tf.argmax(scores, 1), best), tf.int32))
         tf.identity(names, name="names")
         session = v1.Session()
@@ -184,8 +224,12 @@ def test_a_detection_graph_is_cut_behind_its_decoder_and_served(
     data = tf.io.encode_png(picture).numpy()
     expected = session.run("names:0", {"data:0": data})
     decoder, detector = editor.split(at="image:0", outputs=["names:0"])
-    served = tf.saved_model.load(detector.save(f"{tmp_path}/detector/")).signatures["serving_default"]
-    decoded = tf.saved_model.load(decoder.save(f"{tmp_path}/decoder/")).signatures["serving_default"]
+    served = tf.saved_model.load(detector.save(f"{tmp_path}/detector/")).signatures[
+        "serving_default"
+    ]
+    decoded = tf.saved_model.load(decoder.save(f"{tmp_path}/decoder/")).signatures[
+        "serving_default"
+    ]
     (found,) = served(**decoded(data=tf.constant(data))).values()
     assert found.numpy().tolist() == expected.tolist()
     assert detector.save(tmp_path / "scores.onnx", "features:0", "scores:0").stat().st_size > 100

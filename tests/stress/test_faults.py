@@ -1,4 +1,6 @@
-"""Whatever TensorFlow, the disk, the memory or Ctrl-C does in the middle of a call: it is done, or nothing is."""
+"""Whatever TensorFlow, the disk, the memory or Ctrl-C does in the middle of a call: it is done, or
+nothing is.
+"""
 
 from __future__ import annotations
 
@@ -23,12 +25,15 @@ from tests.stress.state import State, check_follows, differing, state_of
 from tfgraphwidget.errors import GraphEditError
 
 _SITES = 10  # of each case in `make test`, of some dozens
-_OFTEN = 25  # faults on one editor, before it is opened anew: what TensorFlow cannot remove piles up
+# faults on one editor, before it is opened anew: what TensorFlow cannot remove piles up
+_OFTEN = 25
 
 
 @dataclass(frozen=True)
 class Case:
-    """A call on a model, after some others. Each editor is opened anew when it is a file that the call imports."""
+    """A call on a model, after some others. Each editor is opened anew when it is a file that the
+    call imports.
+    """
 
     model: str
     call: Call
@@ -85,8 +90,15 @@ CASES = (
     Case("control flow, ref", call("clone", "x:0", "loss:0", into="copy")),
     Case("training, ref", call("bypass", "dropout/Mul")),
     Case("dataset_iter", call("clone", [], ["next:0"], into="copy")),
-    Case("training.meta with values", call("clone", "x:0", "net/a/out:0", into="copy"), imports=True),
-    Case("training.meta with values", call("call", "net/a/out:0", shifted, into="head"), (), imports=True),
+    Case(
+        "training.meta with values", call("clone", "x:0", "net/a/out:0", into="copy"), imports=True
+    ),
+    Case(
+        "training.meta with values",
+        call("call", "net/a/out:0", shifted, into="head"),
+        (),
+        imports=True,
+    ),
 )
 SLOW_CASES = (
     Case("example", call("replace_all", "Relu(x)", "Elu(Neg(x))", until="fixed")),
@@ -136,7 +148,9 @@ class Faults:
         self.check(lambda: with_fault(self.make, site, kind), kind)
 
     def check(self, make: Callable[[], bool], kind: Kind) -> None:
-        """The same for a function that makes the call, and returns whether something has gone wrong in it."""
+        """The same for a function that makes the call, and returns whether something has gone wrong
+        in it.
+        """
         if self.left == 0 or self.case.imports:
             self.open()
         self.left -= 1
@@ -172,12 +186,20 @@ class Faults:
         return ""
 
     def same(self, wanted: State, now: State) -> str:
-        """What differs; files are looked at by themselves, and objects of the history are others each time."""
+        """What differs; files are looked at by themselves, and objects of the history are others
+        each time.
+        """
         keys = [key for key in wanted if key not in ("files", "history", "free scopes", "fresh")]
         if not wanted["live"]:
             keys = [key for key in keys if key not in ("live", "values", "collections")]
-        lost = " ".join(self.run.editor.history.lost)  # elements of a queue, which can only be had by taking them out
-        held = {name: value for name, value in now["values"].items() if f"'{name.partition('/')[0]}/" not in lost}
+        lost = " ".join(
+            self.run.editor.history.lost
+        )  # elements of a queue, which can only be had by taking them out
+        held = {
+            name: value
+            for name, value in now["values"].items()
+            if f"'{name.partition('/')[0]}/" not in lost
+        }
         kept = {**wanted["values"], **held}
         return differing(wanted, {**now, "values": kept}, keys)
 
@@ -197,9 +219,13 @@ class Faults:
         if there == old:
             return
         if there.keys() - old.keys() - new.keys():
-            raise Broken(f"files are left over: {sorted(there.keys() - old.keys() - new.keys())[:5]}")
+            raise Broken(
+                f"files are left over: {sorted(there.keys() - old.keys() - new.keys())[:5]}"
+            )
         if there.keys() not in (old.keys(), new.keys()):
-            raise Broken(f"files are missing: {sorted((old.keys() | new.keys()) - there.keys())[:5]}")
+            raise Broken(
+                f"files are missing: {sorted((old.keys() | new.keys()) - there.keys())[:5]}"
+            )
         target = self.case.call.args[0]
         if isinstance(target, File) and not target.name.endswith(".json"):
             try:
@@ -233,7 +259,10 @@ def test_a_call_is_done_or_not_whatever_goes_wrong_in_it(case: Case, tmp_path: P
     chance = random.Random(seeds(1)[0])
     if ROUNDS == 1:
         sites = watch.sites()
-        pairs = [(site, chance.choice(site.kinds)) for site in chance.sample(sites, min(len(sites), _SITES))]
+        pairs = [
+            (site, chance.choice(site.kinds))
+            for site in chance.sample(sites, min(len(sites), _SITES))
+        ]
     else:
         pairs = [(site, kind) for site in watch.all_sites() for kind in site.kinds]
         pairs = chance.sample(pairs, min(len(pairs), _SITES * ROUNDS))

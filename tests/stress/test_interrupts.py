@@ -1,4 +1,6 @@
-"""Ctrl-C at any moment, in TensorFlow too: a call is made or it is not, and neither session nor kernel hangs."""
+"""Ctrl-C at any moment, in TensorFlow too: a call is made or it is not, and neither session nor
+kernel hangs.
+"""
 
 from __future__ import annotations
 
@@ -14,14 +16,17 @@ from tests.stress.interrupts import Interrupts, Request
 from tests.stress.random_edits import File
 from tests.stress.test_faults import BYPASS, CLONE, Case, call
 
-_NUMBER = 6  # interrupts of each call in `make test`; 18 calls, so that `make stress N=100` has 10,800
+# interrupts of each call in `make test`; 18 calls, so that `make stress N=100` has 10,800
+_NUMBER = 6
 _FEEDS = {"x:0": [[1.0, 2.0, 3.0, 4.0]], "labels:0": [1]}
 CASES = (
     Case("example", CLONE),
     Case("example", call("insert", "net/hidden/Relu:0", "Identity", into="same")),
     # Each on an editor of its own: ops of a Python function that failed keep their names.
     Case("example", call("call", "net/hidden/Relu:0", shifted, into="head"), imports=True),
-    Case("example", call("replace_all", "Relu(Add|AddV2(x, b))", halved, into="head"), imports=True),
+    Case(
+        "example", call("replace_all", "Relu(Add|AddV2(x, b))", halved, into="head"), imports=True
+    ),
     Case("example", call("fold_constants")),
     Case("example", call("freeze", "net/logits:0")),
     Case("example", call("undo"), (CLONE, BYPASS)),
@@ -38,7 +43,10 @@ CASES = (
     Case("example", call("compare", _FEEDS), (BYPASS,)),
     Case("example", call("sync", "copy"), (CLONE,)),
     Case("example", call("renew")),
-    Case("example", Request("clone", (), {"inputs": ["x:0"], "outputs": ["net/logits:0"], "into": "copy"})),
+    Case(
+        "example",
+        Request("clone", (), {"inputs": ["x:0"], "outputs": ["net/logits:0"], "into": "copy"}),
+    ),
     Case("example", Request("undo"), (CLONE, BYPASS)),
 )
 
@@ -62,4 +70,6 @@ def test_an_interrupt_at_any_moment_leaves_the_old_state_or_the_new_one(
     failures = [interrupts.failure() for _ in range(_NUMBER * ROUNDS)]
     record_property("longest interrupt", (str(case), interrupts.longest))
     assert not any(failures), "\n".join(filter(None, failures))
-    assert interrupts.number_in_the_call or ROUNDS == 1  # the few of one round may all fall beside a short call
+    assert (
+        interrupts.number_in_the_call or ROUNDS == 1
+    )  # the few of one round may all fall beside a short call

@@ -1,4 +1,6 @@
-"""Damaged files where TensorFlow is not installed: a sample of `many_files`, and what it has found."""
+"""Damaged files where TensorFlow is not installed: a sample of `many_files`, and what it has
+found.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ def test_damaged_files_are_refused_or_can_be_used_without_tensorflow() -> None:
 
 
 def test_damaged_bytes_are_refused_or_opened() -> None:
-    checked = [many_files.check_opening(f"opened/{seeds(1)[0]}/{number}") for number in range(40 * ROUNDS)]
+    checked = [
+        many_files.check_opening(f"opened/{seeds(1)[0]}/{number}") for number in range(40 * ROUNDS)
+    ]
     count("files opened from bytes", len(checked))
     assert not any(wrong for _, wrong in checked), checked
 
@@ -39,7 +43,11 @@ _FILES = 50
 def graph(change: Callable[[Any], object]) -> bytes:
     """x -> relu -> y, with a change."""
     graph_def = tf_protos.GraphDef()
-    for name, op, inputs in (("x", "Placeholder", []), ("relu", "Relu", ["x"]), ("y", "Identity", ["relu"])):
+    for name, op, inputs in (
+        ("x", "Placeholder", []),
+        ("relu", "Relu", ["x"]),
+        ("y", "Identity", ["relu"]),
+    ):
         node = graph_def.node.add(name=name, op=op, input=inputs)
         node.attr["dtype" if op == "Placeholder" else "T"].type = 1
     change(graph_def)
@@ -47,7 +55,9 @@ def graph(change: Callable[[Any], object]) -> bytes:
 
 
 def test_a_colocation_that_is_no_utf_8_names_no_op() -> None:
-    editor = tgw.edit(graph(lambda graph_def: graph_def.node[1].attr["_class"].list.s.append(b"loc:@\x88")))
+    editor = tgw.edit(
+        graph(lambda graph_def: graph_def.node[1].attr["_class"].list.s.append(b"loc:@\x88"))
+    )
     assert editor.clone("x:0", "y:0", into="copy").ops == ("copy/relu", "copy/y")
     editor.rename("relu", "renamed")
     editor.bypass("renamed")
@@ -69,9 +79,13 @@ def test_an_editor_whose_edits_and_graph_are_both_damaged_is_refused() -> None:
     editor.rename("relu", "renamed")
 
     def damage(name: str, content: bytes) -> bytes:
-        return {"edits.json": content.replace(b"relu", b"gone"), "graph.meta": b"\x0a\xff"}.get(name, content)
+        return {"edits.json": content.replace(b"relu", b"gone"), "graph.meta": b"\x0a\xff"}.get(
+            name, content
+        )
 
-    with pytest.raises(NotAGraph, match=r"This data is damaged \(graph.meta is no MetaGraphDef\); write it again"):
+    with pytest.raises(
+        NotAGraph, match=r"This data is damaged \(graph.meta is no MetaGraphDef\); write it again"
+    ):
         tgw.edit(rezipped(bytes(editor), damage))
 
 
@@ -79,20 +93,26 @@ def test_an_editor_whose_edits_and_graph_are_both_damaged_is_refused() -> None:
 def test_json_that_is_nested_too_deep_in_an_editor_is_refused(entry: str) -> None:
     editor = tgw.edit(graph(lambda _: None))
     editor.rename("relu", "renamed")
-    damaged = rezipped(bytes(editor), lambda name, content: b"[" * 100_000 if name == entry else content)
+    damaged = rezipped(
+        bytes(editor), lambda name, content: b"[" * 100_000 if name == entry else content
+    )
     with pytest.raises(NotAGraph, match=r"This data is damaged \(maximum recursion depth exceeded"):
         tgw.edit(damaged)
 
 
 def constant(sizes: list[int], dtype: int) -> bytes:
-    """A constant with one value, which claims to be repeated to a shape, and an op that reads it."""
+    """A constant with one value, which claims to be repeated to a shape, and an op that reads
+    it.
+    """
 
     def change(graph_def: Any) -> None:
         node = graph_def.node.add(name="c", op="Const")
         node.attr["dtype"].type = node.attr["value"].tensor.dtype = dtype
         for size in sizes:
             node.attr["value"].tensor.tensor_shape.dim.add(size=size)
-        getattr(node.attr["value"].tensor, {1: "float_val", 7: "string_val"}[dtype]).append({1: 1.0, 7: b"a"}[dtype])
+        getattr(node.attr["value"].tensor, {1: "float_val", 7: "string_val"}[dtype]).append(
+            {1: 1.0, 7: b"a"}[dtype]
+        )
         graph_def.node.add(name="sum", op="AddV2", input=["c", "c"]).attr["T"].type = dtype
 
     return graph(change)
@@ -100,9 +120,21 @@ def constant(sizes: list[int], dtype: int) -> bytes:
 
 @pytest.mark.parametrize("dtype", [1, 7])
 @pytest.mark.parametrize(
-    "sizes", [[2**31 - 1], [2**33], [-(2**63)], [-1, -3], [2**31 - 1, 0], [2**63 - 1, 0], [0, 2**31], [2**62, 4]]
+    "sizes",
+    [
+        [2**31 - 1],
+        [2**33],
+        [-(2**63)],
+        [-1, -3],
+        [2**31 - 1, 0],
+        [2**63 - 1, 0],
+        [0, 2**31],
+        [2**62, 4],
+    ],
 )
-def test_a_constant_that_claims_more_than_memory_holds_is_shown_and_left_alone(sizes: list[int], dtype: int) -> None:
+def test_a_constant_that_claims_more_than_memory_holds_is_shown_and_left_alone(
+    sizes: list[int], dtype: int
+) -> None:
     editor = tgw.edit(constant(sizes, dtype))
     for use in (
         editor.view.scene, editor.lint, editor.__bytes__, editor.passes.merge_duplicates, editor.passes.fold_constants,

@@ -1,7 +1,8 @@
-"""Whatever a front end sends, in whatever order: one reply to each message, and nothing changes that should not.
+"""Whatever a front end sends, in whatever order: one reply to each message, and nothing changes
+that should not.
 
-A machine plays a page that sends good requests, broken ones, and such that were good for a graph that has changed
-since, on small graphs of every kind; another cell adds ops in between.
+A machine plays a page that sends good requests, broken ones, and such that were good for a graph
+that has changed since, on small graphs of every kind; another cell adds ops in between.
 """
 
 from __future__ import annotations
@@ -49,19 +50,50 @@ ODD_NAMES = (
     "n" * 2_000,
     "\0",
 )
-QUERIES = ("", "w", "type:MatMul", "dtype:float32", "/net.*/", "/(/", "shape:(?, 4)", "attr:T", "type:", '"')
+QUERIES = (
+    "",
+    "w",
+    "type:MatMul",
+    "dtype:float32",
+    "/net.*/",
+    "/(/",
+    "shape:(?, 4)",
+    "attr:T",
+    "type:",
+    '"',
+)
 LITERALS = ("1", "0", "-1", "None", "True", "2.5", "nan", "[]", "[None, 3]", "()", "{}", "'float32'", "'Identity'",
-            "'/device:CPU:0'", "{'T': 1}", "b'x'", "1j", "...", "'\\ud800'", "[[1, 2], [3]]", "float64", "(" * 300,
+            "'/device:CPU:0'", "{'T': 1}", "b'x'", "1j", "...", "'\\ud800'", "[[1, 2], [3]]",
+            "float64", "(" * 300,
             "10**9", "'" + "v" * 3_000 + "'")  # fmt: skip
-NOT_OF_THE_TYPE = (None, True, -3, 2**70, 1.5, float("nan"), float("inf"), "", "text", [], [[]], {}, {"a": 1}, [None])
+NOT_OF_THE_TYPE = (
+    None,
+    True,
+    -3,
+    2**70,
+    1.5,
+    float("nan"),
+    float("inf"),
+    "",
+    "text",
+    [],
+    [[]],
+    {},
+    {"a": 1},
+    [None],
+)
 
 
 def towers() -> tf.Graph:
     graph = tf.Graph()
     with graph.as_default():
-        w = v1.get_variable("w", [2, 2], initializer=v1.ones_initializer(), regularizer=tf.nn.l2_loss)
+        w = v1.get_variable(
+            "w", [2, 2], initializer=v1.ones_initializer(), regularizer=tf.nn.l2_loss
+        )
         for tower in ("a", "b"):
-            tf.matmul(v1.placeholder(tf.float32, [None, 2], name=f"{tower}/x"), w, name=f"{tower}/y")
+            tf.matmul(
+                v1.placeholder(tf.float32, [None, 2], name=f"{tower}/x"), w, name=f"{tower}/y"
+            )
         table = tf.lookup.StaticHashTable(tf.lookup.KeyValueTensorInitializer(["k"], [1]), -1)
         tf.identity(table.lookup(tf.constant(["k"], name="key")), name="found")
     return graph
@@ -72,7 +104,9 @@ def function() -> Any:
 
     @tf.function(input_signature=[tf.TensorSpec([None], name="x")])
     def call(x: tf.Tensor) -> tf.Tensor:
-        return tf.while_loop(lambda i, _: i < 3, lambda i, v: (i + 1, tf.nn.relu(v * scale)), [0, x])[1]
+        return tf.while_loop(
+            lambda i, _: i < 3, lambda i, v: (i + 1, tf.nn.relu(v * scale)), [0, x]
+        )[1]
 
     return call
 
@@ -115,7 +149,12 @@ class Page(RuleBasedStateMachine):
 
     def names(self) -> st.SearchStrategy[str]:
         here = st.sampled_from([*self.editor._core.index.names] or [""])
-        return here | here.map("{}:0".format) | st.sampled_from([*self.known]) | st.sampled_from(ODD_NAMES)
+        return (
+            here
+            | here.map("{}:0".format)
+            | st.sampled_from([*self.known])
+            | st.sampled_from(ODD_NAMES)
+        )
 
     def text(self, field: str) -> st.SearchStrategy[str]:
         given = {
@@ -135,7 +174,9 @@ class Page(RuleBasedStateMachine):
         if get_origin(hint) is Literal:
             return st.sampled_from(get_args(hint))
         if get_origin(hint) is tuple:
-            return st.lists(self.value(field, get_args(hint)[0]), max_size=3 + (field == "area")).map(tuple)
+            return st.lists(
+                self.value(field, get_args(hint)[0]), max_size=3 + (field == "area")
+            ).map(tuple)
         if hint is int:
             return st.integers(-2, 5) | st.sampled_from([10**9, 2**62])
         if hint is float:
@@ -146,11 +187,20 @@ class Page(RuleBasedStateMachine):
         hints = get_type_hints(kind)
         if kind is p.Change:
             return self.change(data)
-        fields = {name: data.draw(self.value(name, hint), label=name) for name, hint in hints.items()}
-        if kind is p.Clone or kind is p.Preview:  # most of what is drawn at random is no part of a graph
+        fields = {
+            name: data.draw(self.value(name, hint), label=name) for name, hint in hints.items()
+        }
+        if (
+            kind is p.Clone or kind is p.Preview
+        ):  # most of what is drawn at random is no part of a graph
             fields["times"] = data.draw(st.sampled_from([None, None, 1, 2, 0, -1, 10**9, 10_000]))
             if data.draw(st.booleans(), label="of the selection"):
-                fields |= {"inputs": (), "outputs": (), "into": f"copy{len(self.editor.history.done)}", "device": ""}
+                fields |= {
+                    "inputs": (),
+                    "outputs": (),
+                    "into": f"copy{len(self.editor.history.done)}",
+                    "device": "",
+                }
                 fields |= {"others": (), "times": None}
         made: p.Request = kind(**fields)
         return made
@@ -159,9 +209,19 @@ class Page(RuleBasedStateMachine):
         verb = data.draw(st.sampled_from(registry.requested_verbs()), label="verb")
         if data.draw(st.integers(0, 3), label="as a form sends it"):
             return self.form(data, verb)
-        keys = [name for name in call_signature(registry.commands()[verb]).parameters if name not in ("self", "more")]
-        chosen = data.draw(st.lists(st.sampled_from([*keys, "colour", "self"]), max_size=3, unique=True), label="keys")
-        values = [data.draw(self.names().map(repr) | st.sampled_from(LITERALS), label=key) for key in chosen]
+        keys = [
+            name
+            for name in call_signature(registry.commands()[verb]).parameters
+            if name not in ("self", "more")
+        ]
+        chosen = data.draw(
+            st.lists(st.sampled_from([*keys, "colour", "self"]), max_size=3, unique=True),
+            label="keys",
+        )
+        values = [
+            data.draw(self.names().map(repr) | st.sampled_from(LITERALS), label=key)
+            for key in chosen
+        ]
         what = data.draw(st.lists(self.names(), max_size=3), label="what")
         return p.Change(verb, tuple(what), tuple(chosen), tuple(values))
 
@@ -170,7 +230,11 @@ class Page(RuleBasedStateMachine):
         index = self.editor._core.index
         op = st.sampled_from(index.names)
         tensor = st.sampled_from(
-            [f"{name}:{k}" for i, name in enumerate(index.names) for k in range(len(index.dtypes(i)))]
+            [
+                f"{name}:{k}"
+                for i, name in enumerate(index.names)
+                for k in range(len(index.dtypes(i)))
+            ]
         )
         places = st.sampled_from([f"{name}:0" for name, kind in zip(index.names, index.types, strict=True)
                                   if kind in ("Placeholder", "Const")] or ["x:0"])  # fmt: skip
@@ -179,13 +243,25 @@ class Page(RuleBasedStateMachine):
             "reroute": ([tensor], {"to": tensor.map(repr)}),
             "swap": ([tensor, tensor], {}),
             "connect": ([tensor, op], {"k": st.sampled_from(["0", "1", "None"])}),
-            "insert": ([tensor], {"function": st.sampled_from(["'Identity'", "'StopGradient'", "'Cast'"])}),
-            "replace": ([op], {"by": st.sampled_from(["'Elu'", "'Add'", "'Nothing'"]), "remove": st.just("True")}),
+            "insert": (
+                [tensor],
+                {"function": st.sampled_from(["'Identity'", "'StopGradient'", "'Cast'"])},
+            ),
+            "replace": (
+                [op],
+                {"by": st.sampled_from(["'Elu'", "'Add'", "'Nothing'"]), "remove": st.just("True")},
+            ),
             "remove": ([op], {"consumers": st.sampled_from(["True", "False"])}),
             "rename": ([op], {"new": st.just(f"'named_{number}'")}),
             "set_device": ([op], {"device": st.just("'/device:CPU:0'")}),
-            "set_attr": ([op], {"name": st.sampled_from(["'T'", "'transpose_a'"]), "value": st.just("True")}),
-            "set_constant": ([places], {"value": st.sampled_from(["0", "[[1.0, 2.0, 3.0]]", "True"])}),
+            "set_attr": (
+                [op],
+                {"name": st.sampled_from(["'T'", "'transpose_a'"]), "value": st.just("True")},
+            ),
+            "set_constant": (
+                [places],
+                {"value": st.sampled_from(["0", "[[1.0, 2.0, 3.0]]", "True"])},
+            ),
             "set_input": ([places], {"shape": st.sampled_from(["[None, 3]", "[4]", "None"])}),
             "add_control_inputs": ([op], {"ops": op.map(repr)}),
             "remove_control_inputs": ([op], {"ops": op.map(repr)}),
@@ -229,13 +305,24 @@ class Page(RuleBasedStateMachine):
             assert now == before
         elif not isinstance(request, EDITS):
             same = before.keys() - ({"here"} if before["path"] != now["path"] else set())
-            same &= {"ops", "here", "functions", "collections", "copies", "lines", "GraphDef", "history"}
+            same &= {
+                "ops",
+                "here",
+                "functions",
+                "collections",
+                "copies",
+                "lines",
+                "GraphDef",
+                "history",
+            }
             if isinstance(request, p.Probe) and not before["GraphDef"]:  # a file is imported for it
                 same -= {"GraphDef"}
             assert {key: now[key] for key in same} == {key: before[key] for key in same}
             if not isinstance(request, (*CHOOSE, p.SelectMatching, p.Enter, p.Leave)):
                 assert chosen_of(self.editor) == chosen
-        elif len(now["history"][0]) > len(before["history"][0]) and not isinstance(request, p.Redo | p.Jump):
+        elif len(now["history"][0]) > len(before["history"][0]) and not isinstance(
+            request, p.Redo | p.Jump
+        ):
             self.undone_and_redone(before, now)
         self.learn()
 
@@ -270,7 +357,10 @@ class Page(RuleBasedStateMachine):
     @rule(data=st.data())
     def selects_and_clones(self, data: st.DataObject) -> None:
         ops = tuple(
-            data.draw(st.lists(st.sampled_from(self.editor._core.index.names), min_size=1, max_size=3), label="ops")
+            data.draw(
+                st.lists(st.sampled_from(self.editor._core.index.names), min_size=1, max_size=3),
+                label="ops",
+            )
         )
         self.sent_and_checked(p.Select("set", ops, ()))
         self.sent_and_checked(p.Derive("upstream"))
@@ -288,7 +378,11 @@ class Page(RuleBasedStateMachine):
     def says_the_same_again(self, data: st.DataObject) -> None:
         message = data.draw(st.sampled_from(self.sent))
         number, kind = message["id"], REQUESTS[message["type"]]
-        fields = {k: tuple(v) if isinstance(v, list) else v for k, v in message.items() if k not in ("id", "type")}
+        fields = {
+            k: tuple(v) if isinstance(v, list) else v
+            for k, v in message.items()
+            if k not in ("id", "type")
+        }
         self.sent_and_checked(kind(**fields))
         assert self.sent[-1]["id"] != number
 
@@ -324,20 +418,26 @@ Broken = Callable[[dict[str, Any], st.DataObject], Any]
 
 def without_a_field(message: dict[str, Any], data: st.DataObject) -> Any:
     kind = REQUESTS[message["type"]]
-    needed = [field.name for field in dataclasses.fields(kind) if field.default is dataclasses.MISSING]
+    needed = [
+        field.name for field in dataclasses.fields(kind) if field.default is dataclasses.MISSING
+    ]
     left_out = data.draw(st.sampled_from(["type", *needed]), label="left out")
     return {key: value for key, value in message.items() if key != left_out}
 
 
 def with_a_wrong_field(message: dict[str, Any], data: st.DataObject) -> Any:
-    """Another type, a number that none is, text that no JSON carries back, a list in a list in a list …"""
+    """Another type, a number that none is, text that no JSON carries back, a list in a list in a
+    list …
+    """
     hints = get_type_hints(REQUESTS[message["type"]])
     name = data.draw(st.sampled_from(["type", *hints]), label="field")
     nested: Any = []
     for _ in range(400):
         nested = [nested]
     wrong = [
-        value for value in (*NOT_OF_THE_TYPE, nested, "half \ud800") if name == "type" or not fits(value, hints[name])
+        value
+        for value in (*NOT_OF_THE_TYPE, nested, "half \ud800")
+        if name == "type" or not fits(value, hints[name])
     ]
     return {**message, name: data.draw(st.sampled_from(wrong), label="value")}
 
@@ -360,11 +460,17 @@ def fits(value: Any, hint: Any) -> bool:
 
 
 def with_a_field_too_many(message: dict[str, Any], data: st.DataObject) -> Any:
-    return {**message, data.draw(st.sampled_from(["__class__", "self", "editor", "", "id ", "\ud800"])): 1}
+    return {
+        **message,
+        data.draw(st.sampled_from(["__class__", "self", "editor", "", "id ", "\ud800"])): 1,
+    }
 
 
 def with_a_wrong_id(message: dict[str, Any], data: st.DataObject) -> Any:
-    return {**message, "id": data.draw(st.sampled_from([None, True, "7", 7.0, [7], {}, 2**70, float("nan")]))}
+    return {
+        **message,
+        "id": data.draw(st.sampled_from([None, True, "7", 7.0, [7], {}, 2**70, float("nan")])),
+    }
 
 
 def without_an_id(message: dict[str, Any], data: st.DataObject) -> Any:
@@ -372,13 +478,17 @@ def without_an_id(message: dict[str, Any], data: st.DataObject) -> Any:
 
 
 def something_else(message: dict[str, Any], data: st.DataObject) -> Any:
-    return data.draw(st.sampled_from([None, [], [message], json.dumps(message), 7, True, {}, {"id": 7}]))
+    return data.draw(
+        st.sampled_from([None, [], [message], json.dumps(message), 7, True, {}, {"id": 7}])
+    )
 
 
 def of_a_type_that_is_none(message: dict[str, Any], data: st.DataObject) -> Any:
     return {
         **message,
-        "type": data.draw(st.sampled_from(["", "form", "Open", "__init__", "refused", "open ", ["open"]])),
+        "type": data.draw(
+            st.sampled_from(["", "form", "Open", "__init__", "refused", "open ", ["open"]])
+        ),
     }
 
 
@@ -444,7 +554,10 @@ def test_a_mutated_message_gets_one_reply_and_a_refused_one_changes_nothing(kind
             replies = front.say(message, [b"\x00\xff" * 10] if chance.random() < 0.1 else [])
             count("messages")
             assert len(replies) == 1, (message, replies)
-            reply, expected = replies[0][0], message.get("id") if isinstance(message, dict) else None
+            reply, expected = (
+                replies[0][0],
+                message.get("id") if isinstance(message, dict) else None,
+            )
             assert reply["id"] == (expected if is_whole(expected) else -1), (message, reply)
             if reply["type"] == "refusal":
                 check_sentence(reply["why"])

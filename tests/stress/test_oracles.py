@@ -25,7 +25,12 @@ class Disguised:
     """A copy that says that the variables of the original are its own."""
 
     def __init__(self, copy: Any, variables: list[Any]) -> None:
-        self.scope, self.outside, self.variables, self._names = copy.scope, copy.outside, variables, copy._names
+        self.scope, self.outside, self.variables, self._names = (
+            copy.scope,
+            copy.outside,
+            variables,
+            copy._names,
+        )
         self._copy = copy
 
     def __getitem__(self, name: str) -> Any:
@@ -76,10 +81,14 @@ def test_a_part_with_other_values_is_found() -> None:
         check_part(editor, part, *PART)
 
 
-def test_an_edit_that_changes_a_value_it_must_not_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_edit_that_changes_a_value_it_must_not_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     run = Run(model_named("example"), tmp_path)
     bypass = tgw.GraphEditor.bypass
-    monkeypatch.setattr(Passes, "remove_identities", lambda passes: bypass(passes, "net/hidden/Relu"))
+    monkeypatch.setattr(
+        Passes, "remove_identities", lambda passes: bypass(passes, "net/hidden/Relu")
+    )
 
     def eight_times() -> None:
         for _ in range(8):  # each looks at some of the values
@@ -100,7 +109,10 @@ def test_undo_that_leaves_a_function_edited_is_found(tmp_path: Path) -> None:
 def test_a_file_whose_inputs_are_placeholders_of_other_names_is_compared(tmp_path: Path) -> None:
     editor = tgw.example()
     part = ["net/hidden/MatMul:0"], ["net/logits:0"]
-    for path in (editor.save(tmp_path / "frozen.pb", *part, frozen=True), _marked_and_saved(editor, part, tmp_path)):
+    for path in (
+        editor.save(tmp_path / "frozen.pb", *part, frozen=True),
+        _marked_and_saved(editor, part, tmp_path),
+    ):
         boundary = part if path.suffix else ()
         check_saved_values(editor, path, boundary, 0)
         editor.bypass("net/hidden/Relu")

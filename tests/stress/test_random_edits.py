@@ -1,4 +1,6 @@
-"""Random calls of all verbs on graphs of every kind; see `sequences.Run` for what must hold after each."""
+"""Random calls of all verbs on graphs of every kind; see `sequences.Run` for what must hold after
+each.
+"""
 
 from __future__ import annotations
 

@@ -1,10 +1,12 @@
-"""Models as people have them, from opening to the edited model that is trained, saved and loaded; nothing by hand.
+"""Models as people have them, from opening to the edited model that is trained, saved and loaded;
+nothing by hand.
 
-`make test` runs each small model once, in its function or as a SavedModel: a transformer encoder with masks, a BiLSTM
-of texts, preprocessing layers, a subclass with several traces, a module like one of TensorFlow Hub. `make stress`
-(TFGRAPHWIDGET_STRESS > 1) runs both forms of all, and of MobileNetV3Small, EfficientNetV2B0 and ConvNeXtTiny from
-keras.applications. The seconds of each step are printed as a table. What an edit must give comes from
-`reference.edited`, which edits protos, and from TensorFlow.
+`make test` runs each small model once, in its function or as a SavedModel: a transformer encoder
+with masks, a BiLSTM of texts, preprocessing layers, a subclass with several traces, a module like
+one of TensorFlow Hub. `make stress` (TFGRAPHWIDGET_STRESS > 1) runs both forms of all, and of
+MobileNetV3Small, EfficientNetV2B0 and ConvNeXtTiny from keras.applications. The seconds of each
+step are printed as a table. What an edit must give comes from `reference.edited`, which edits
+protos, and from TensorFlow.
 """
 
 from __future__ import annotations
@@ -39,20 +41,29 @@ def values(structure: Any) -> list[np.ndarray]:
 
 def check_equal(found: Any, expected: Any, tolerance: float = _TOLERANCE) -> None:
     """The same structure with the same numbers, but for rounding."""
-    if not isinstance(expected, Mapping) or len(expected) > 1:  # a body returns the only result of a signature alone
+    if (
+        not isinstance(expected, Mapping) or len(expected) > 1
+    ):  # a body returns the only result of a signature alone
         tf.nest.assert_same_structure(found, expected, check_types=False)
     for one, other in zip(values(found), values(expected), strict=True):
         assert one.dtype == other.dtype
         if one.dtype.kind == "f":
-            np.testing.assert_allclose(one, other, rtol=tolerance, atol=tolerance * np.abs(other).max(initial=0.0))
+            np.testing.assert_allclose(
+                one, other, rtol=tolerance, atol=tolerance * np.abs(other).max(initial=0.0)
+            )
         else:
             assert np.array_equal(one, other)
 
 
 def differ(found: Any, other: Any) -> bool:
     """Whether some number is another, by much more than rounding."""
-    pairs = [(a, b) for a, b in zip(values(found), values(other), strict=True) if a.dtype.kind == "f"]
-    return any(np.abs(a - b).max(initial=0.0) > 100 * _TOLERANCE * np.abs(b).max(initial=0.0) for a, b in pairs)
+    pairs = [
+        (a, b) for a, b in zip(values(found), values(other), strict=True) if a.dtype.kind == "f"
+    ]
+    return any(
+        np.abs(a - b).max(initial=0.0) > 100 * _TOLERANCE * np.abs(b).max(initial=0.0)
+        for a, b in pairs
+    )
 
 
 class Journey:
@@ -60,12 +71,17 @@ class Journey:
 
     def __init__(self, subject: Subject, folder: Path) -> None:
         self.subject, self.folder = subject, folder
-        self.graph_def = subject.graph.as_graph_def(), [tensor.name for tensor in subject.graph.outputs]
+        self.graph_def = (
+            subject.graph.as_graph_def(),
+            [tensor.name for tensor in subject.graph.outputs],
+        )
         self.first = {id(v): np.asarray(v) for v in subject.variables}
         self.expected = self.original()
 
     def restore(self, values: Mapping[int, np.ndarray] | None = None) -> None:
-        """Give the original's variables the values that they had; calls draw random numbers and take averages."""
+        """Give the original's variables the values that they had; calls draw random numbers and
+        take averages.
+        """
         for variable in self.subject.variables:
             variable.assign((values or self.first)[id(variable)])
 
@@ -88,7 +104,9 @@ class Journey:
         self.opened_at = len(editor.view.breadcrumb)
         return editor, _target(editor)
 
-    def reference(self, editor: GraphEditor, op: str, factor: float | None = None, values: Any = None) -> Any:
+    def reference(
+        self, editor: GraphEditor, op: str, factor: float | None = None, values: Any = None
+    ) -> Any:
         """What an edit of `op`, where the editor is now, makes the original return."""
         graph, arguments = self.subject.graph, self.subject.arguments
         self.restore(values)
@@ -98,7 +116,9 @@ class Journey:
             tensors = run(*reference.by_name(graph, arguments))
         else:
             tensors = run(*(tf.convert_to_tensor(leaf) for leaf in reference.flat(arguments)))
-        count = len(reference.flat(self.expected))  # behind these are what a gradient needs, if one was taken before
+        count = len(
+            reference.flat(self.expected)
+        )  # behind these are what a gradient needs, if one was taken before
         return tf.nest.pack_sequence_as(self.expected, tensors[:count])
 
     def check_untouched(self) -> None:
@@ -148,7 +168,9 @@ def draws(journey: Journey) -> None:
     editor = journey.open()
     closed = editor.view.to_svg()
     editor.view.expand()
-    assert all(ET.fromstring(picture).tag.endswith("svg") for picture in (closed, editor.view.to_svg()))
+    assert all(
+        ET.fromstring(picture).tag.endswith("svg") for picture in (closed, editor.view.to_svg())
+    )
 
 
 @step
@@ -262,7 +284,11 @@ def trains(journey: Journey) -> None:
         with tf.GradientTape() as tape:
             loss = _loss(journey.run(copy))
         gradients = tape.gradient(loss, copy.trainable_variables)
-        pairs = [(g, v) for g, v in zip(gradients, copy.trainable_variables, strict=True) if g is not None]
+        pairs = [
+            (g, v)
+            for g, v in zip(gradients, copy.trainable_variables, strict=True)
+            if g is not None
+        ]
         length = tf.linalg.global_norm([gradient for gradient, _ in pairs])
         # A step that takes off a twentieth of the loss, where the loss is a plane.
         keras.optimizers.SGD(0.05 * float(loss) / float(length) ** 2).apply_gradients(pairs)
@@ -284,7 +310,9 @@ def saves(journey: Journey) -> None:
     results = values(expected)
     _check_set(loaded.signatures[signature](**named), results)
     if len(named) == 1:  # Keras calls a signature with one argument alone
-        _check_set(keras.layers.TFSMLayer(str(path), call_endpoint=signature)(*named.values()), results)
+        _check_set(
+            keras.layers.TFSMLayer(str(path), call_endpoint=signature)(*named.values()), results
+        )
     again = tgw.edit(path, signature=signature)
     _check_set(again.to_module().signature(**named), results)
     if journey.subject.folder:
@@ -294,7 +322,9 @@ def saves(journey: Journey) -> None:
 
 
 def _check_identity(old: Path, new: Path) -> None:
-    """The signatures with their arguments, and the keys of the values, are those of the old SavedModel."""
+    """The signatures with their arguments, and the keys of the values, are those of the old
+    SavedModel.
+    """
     was, now = (tf.saved_model.load(str(path)).signatures for path in (old, new))
     assert set(now) == set(was)
     for name, function in was.items():
@@ -314,7 +344,9 @@ def restores(journey: Journey) -> None:
     editor, op = journey.at_target()
     expected = journey.reference(editor, op, values=trained)
     assert differ(expected, journey.reference(editor, op))
-    if isinstance(subject.source, keras.Model) or subject.folder:  # which say how a checkpoint names their variables
+    if (
+        isinstance(subject.source, keras.Model) or subject.folder
+    ):  # which say how a checkpoint names their variables
         copy = journey.open().clone(into="copy", init=path)  # the original has its first values now
         journey.restore(trained)
         check_equal(journey.run(copy), journey.run(subject.call))
@@ -346,7 +378,9 @@ def _named(journey: Journey) -> dict[str, Any]:
 
 
 def _loss(structure: Any) -> Any:
-    return tf.add_n([tf.reduce_mean((t - 0.25) ** 2) for t in tf.nest.flatten(structure) if t.dtype.is_floating])
+    return tf.add_n(
+        [tf.reduce_mean((t - 0.25) ** 2) for t in tf.nest.flatten(structure) if t.dtype.is_floating]
+    )
 
 
 def _gradients(call: Callable[[], Any], variables: Iterable[Any]) -> list[np.ndarray]:
@@ -366,8 +400,12 @@ _MODELS = [model for model in REAL_MODELS if model.is_small or ROUNDS > 1]
 
 
 @pytest.mark.parametrize("model", slow_if(lambda model: str(model) not in _QUICK, _MODELS), ids=str)
-@pytest.mark.filterwarnings("ignore::UserWarning")  # of notices of `save`, which test_saved_model_identity.py reads
-def test_a_real_model_goes_all_the_way(model: RealModel, tmp_path: Path, record_property: Any) -> None:
+@pytest.mark.filterwarnings(
+    "ignore::UserWarning"
+)  # of notices of `save`, which test_saved_model_identity.py reads
+def test_a_real_model_goes_all_the_way(
+    model: RealModel, tmp_path: Path, record_property: Any
+) -> None:
     journey = Journey(model.open(tmp_path), tmp_path)
     failures = []
     record_property("real model", (model.name, "ops", f"{len(journey.open()._core.index.names):,}"))
@@ -378,7 +416,9 @@ def test_a_real_model_goes_all_the_way(model: RealModel, tmp_path: Path, record_
         except Exception as error:  # the other steps are for the table
             failures.append(f"{name}: {type(error).__name__}: {error}")
         outcome = (
-            "FAILED" if failures and failures[-1].startswith(f"{name}: ") else f"{time.process_time() - begin:.1f}"
+            "FAILED"
+            if failures and failures[-1].startswith(f"{name}: ")
+            else f"{time.process_time() - begin:.1f}"
         )
         record_property("real model", (model.name, name, outcome))
     assert not failures, "\n".join(failures)

@@ -1,4 +1,6 @@
-"""Files of some kilobytes whose constant parts would take gigabytes, or never end, if they were computed."""
+"""Files of some kilobytes whose constant parts would take gigabytes, or never end, if they were
+computed.
+"""
 
 from __future__ import annotations
 
@@ -73,15 +75,20 @@ BOMBS: dict[str, Callable[[], tf.Tensor]] = {
     "fourier": lambda: tf.abs(tf.signal.rfft(tf.zeros([2]), fft_length=[2**31 - 2])),
     "string_join": lambda: tf.strings.length(long_text(3)),
     "regex_replace": lambda: tf.strings.length(
-        tf.strings.regex_replace(tf.strings.regex_replace("a" * 3000, "a", "b" * 3000), "b", "c" * 3000)
+        tf.strings.regex_replace(
+            tf.strings.regex_replace("a" * 3000, "a", "b" * 3000), "b", "c" * 3000
+        )
     ),
-    "large regex": lambda: tf.strings.length(tf.strings.regex_replace("a", "((((a{100}){100}){100}){100})", "b")),
+    "large regex": lambda: tf.strings.length(
+        tf.strings.regex_replace("a", "((((a{100}){100}){100}){100})", "b")
+    ),
     "split text": lambda: tf.size(tf.strings.split([long_text(2)], "a").values),
     "decode_raw": lambda: tf.size(tf.io.decode_raw(long_text(2), tf.uint8)),
     "zip bomb": zip_bomb,
     "endless loop": endless,
     "empty queue": lambda: r.QueueDequeueV2(
-        handle=r.FIFOQueueV2(component_types=[tf.float32], shapes=[[]]), component_types=[tf.float32]
+        handle=r.FIFOQueueV2(component_types=[tf.float32], shapes=[[]]),
+        component_types=[tf.float32],
     )[0],
 }
 
@@ -95,7 +102,9 @@ def write_constant(path: Path, bomb: str) -> None:
 
 
 def write_shape(path: Path, bomb: str) -> None:
-    """A file where the shape of y hangs on the bomb. The ops that ask for it are NodeDefs, so that none asks here."""
+    """A file where the shape of y hangs on the bomb. The ops that ask for it are NodeDefs, so that
+    none asks here.
+    """
     with tf.Graph().as_default() as graph:
         x = v1.placeholder(tf.float32, [None, 2], "x")
         size = tf.cast(tf.reduce_sum(tf.cast(BOMBS[bomb](), tf.float32)), tf.int32, name="size")
@@ -121,7 +130,9 @@ def write_calls(path: Path, bomb: str) -> None:
         function.signature.input_arg.add(name="x", type=number)
         function.signature.output_arg.add(name="y", type=number)
         is_last = k == 2999
-        node = function.node_def.add(name="call", op="Identity" if is_last else f"chain_{k + 1}", input=["x"])
+        node = function.node_def.add(
+            name="call", op="Identity" if is_last else f"chain_{k + 1}", input=["x"]
+        )
         function.ret["y"] = "call:output:0" if is_last else "call:y:0"
         if is_last:
             node.attr["T"].type = number
@@ -129,7 +140,9 @@ def write_calls(path: Path, bomb: str) -> None:
 
 
 def write_convolution(path: Path, bomb: str) -> None:
-    """A convolution of an input that has two numbers, which ends TensorFlow's process when it runs."""
+    """A convolution of an input that has two numbers, which ends TensorFlow's process when it
+    runs.
+    """
     with tf.Graph().as_default() as graph:
         x = v1.placeholder(tf.float32, None, "x")
         tf.identity(tf.nn.conv2d(x, tf.ones([1, 1, 1, 1]), 1, "SAME"), "y")
@@ -141,15 +154,21 @@ def write_server(path: Path, bomb: str) -> None:
     with tf.Graph().as_default() as graph:
         x = v1.placeholder(tf.float32, [None, 2], "x")
         with tf.device("/job:worker/replica:0/task:0"):
-            called = tf.function(lambda one: one * 2.0, autograph=False).get_concrete_function(tf.TensorSpec([None, 2]))
+            called = tf.function(lambda one: one * 2.0, autograph=False).get_concrete_function(
+                tf.TensorSpec([None, 2])
+            )
             called.add_to_graph(graph)
-            far = r.RemoteCall(target="grpc://127.0.0.1:1", args=[x], Tout=[tf.float32], f=called)[0]
+            far = r.RemoteCall(target="grpc://127.0.0.1:1", args=[x], Tout=[tf.float32], f=called)[
+                0
+            ]
         tf.identity(far, "y")
     path.write_bytes(graph.as_graph_def().SerializeToString())
 
 
 def write_queue(path: Path, bomb: str) -> None:
-    """A number of elements that are two numbers, which ends TensorFlow's process when it infers the shape."""
+    """A number of elements that are two numbers, which ends TensorFlow's process when it infers the
+    shape.
+    """
     graph_def = v1.GraphDef()
     queue = graph_def.node.add(name="queue", op="FIFOQueueV2")
     count = graph_def.node.add(name="x", op="Const")
@@ -162,9 +181,16 @@ def write_queue(path: Path, bomb: str) -> None:
 
 
 def write_trees(path: Path, bomb: str) -> None:
-    """Scalars of which an op asks for the first dimension, which ends TensorFlow's process when it infers the shape."""
+    """Scalars of which an op asks for the first dimension, which ends TensorFlow's process when it
+    infers the shape.
+    """
     graph_def = v1.GraphDef()
-    dtypes = {"node_ids": tf.int32, "gradients": tf.float32, "hessians": tf.float32, "feature": tf.int32}
+    dtypes = {
+        "node_ids": tf.int32,
+        "gradients": tf.float32,
+        "hessians": tf.float32,
+        "feature": tf.int32,
+    }
     for name, dtype in dtypes.items():
         scalar = graph_def.node.add(name=name, op="Placeholder")
         scalar.attr["dtype"].type = dtype.as_datatype_enum

@@ -1,4 +1,6 @@
-"""The canary: a folder, a port and a Python function that notice when an op of a file has touched them."""
+"""The canary: a folder, a port and a Python function that notice when an op of a file has touched
+them.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,8 @@ import tensorflow as tf
 
 v1 = tf.compat.v1
 SECRET = b"secret-of-the-canary\tsecond-column\n"
-LONG_AGO = 1_000_000_000  # seconds since 1970; Linux notes a read of a file whose last one is older than its last write
+# seconds since 1970; Linux notes a read of a file whose last one is older than its last write
+LONG_AGO = 1_000_000_000
 READS, WRITES, NETWORK, PYTHON = "reads files", "writes files", "network", "Python"
 
 
@@ -38,7 +41,11 @@ class Canary:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.model, self.saved = folder / "model", folder / "saved"
-        self.private, self.listed, self.written = folder / "private", folder / "listed", folder / "written"
+        self.private, self.listed, self.written = (
+            folder / "private",
+            folder / "listed",
+            folder / "written",
+        )
         self.secret, self.checkpoint = self.private / "secret.txt", self.private / "kept"
         self.calls = self.connections = 0
         self._checkpoint_files = self._written_checkpoint()
@@ -82,20 +89,35 @@ class Canary:
 
     def leaks(self) -> list[str]:
         """The files that the user has saved and that hold the secret."""
-        return [str(path.relative_to(self.saved)) for path in self.saved.rglob("*") if _holds_secret(path)]
+        return [
+            str(path.relative_to(self.saved))
+            for path in self.saved.rglob("*")
+            if _holds_secret(path)
+        ]
 
     def _files(self) -> Iterator[tuple[str, tuple[int, int]]]:
-        """The files outside of `saved`, with size and time of the last write. Folders are not listed to watch reads."""
+        """The files outside of `saved`, with size and time of the last write. Folders are not
+        listed to watch reads.
+        """
         for folder in (self.folder, self.model, self.private, self.written):
             if folder.exists():
-                for path in folder.iterdir() if folder in (self.folder, self.private) else folder.rglob("*"):
+                for path in (
+                    folder.iterdir() if folder in (self.folder, self.private) else folder.rglob("*")
+                ):
                     if path.is_file() or path.parent == self.folder:
                         facts = path.stat()
-                        yield str(path), (facts.st_size, facts.st_mtime_ns) if path.is_file() else (0, 0)
+                        yield (
+                            str(path),
+                            (facts.st_size, facts.st_mtime_ns) if path.is_file() else (0, 0),
+                        )
 
     def _watched_for_reads(self) -> list[Path]:
         files = [self.private / name for name in self._checkpoint_files]
-        return [path for path in (self.secret, *files, self.listed, self.listed / "file.txt") if path.exists()]
+        return [
+            path
+            for path in (self.secret, *files, self.listed, self.listed / "file.txt")
+            if path.exists()
+        ]
 
     def _call(self) -> np.float32:
         self.calls += 1
@@ -115,7 +137,10 @@ class Canary:
         with tf.Graph().as_default(), v1.Session() as session:
             session.run(
                 tf.raw_ops.SaveV2(
-                    prefix=str(self.checkpoint), tensor_names=["a"], shape_and_slices=[""], tensors=[tf.ones([1, 1])]
+                    prefix=str(self.checkpoint),
+                    tensor_names=["a"],
+                    shape_and_slices=[""],
+                    tensors=[tf.ones([1, 1])],
                 )
             )
         return {path.name: path.read_bytes() for path in self.private.iterdir()}

@@ -58,7 +58,11 @@ class Tried(NamedTuple):
         """What is wrong, or ""."""
         if self.effects:
             return f"{', '.join(sorted(self.effects))} ({self.outcome}: {self.says[:200]})"
-        return "" if self.outcome in {"done", "refused", "other refusal", NO_FILE} else f"{self.outcome}: {self.says}"
+        return (
+            ""
+            if self.outcome in {"done", "refused", "other refusal", NO_FILE}
+            else f"{self.outcome}: {self.says}"
+        )
 
 
 @cache
@@ -69,7 +73,9 @@ def canary() -> Canary:
 
 @cache
 def _files(op: str, place: str) -> dict[str, bytes] | str:
-    """The files of an op in a place, by their paths in the folder of the model; a sentence if TensorFlow makes none."""
+    """The files of an op in a place, by their paths in the folder of the model; a sentence if
+    TensorFlow makes none.
+    """
     bird = canary()
     bird.reset()
     build: Build = HOSTILE[op].build if op in HOSTILE else generic.builder(op)
@@ -77,7 +83,11 @@ def _files(op: str, place: str) -> dict[str, bytes] | str:
         path = PLACES[place](bird, build)
     except Exception as error:  # TensorFlow refuses some ops in some places in many ways
         return f"{type(error).__name__}: {error}"
-    files = {str(file.relative_to(bird.model)): file.read_bytes() for file in bird.model.rglob("*") if file.is_file()}
+    files = {
+        str(file.relative_to(bird.model)): file.read_bytes()
+        for file in bird.model.rglob("*")
+        if file.is_file()
+    }
     return {"": str(path).encode(), **files}
 
 
@@ -110,19 +120,27 @@ def try_cell(cell: Cell) -> Tried:
             with contextlib.redirect_stderr(nowhere):
                 VERBS[cell.verb](Opened(path, canary().saved))
         except GraphEditError as refusal:
-            outcome, says = "refused" if isinstance(refusal, NotTrusted) else "other refusal", refusal.why
+            outcome, says = (
+                "refused" if isinstance(refusal, NotTrusted) else "other refusal",
+                refusal.why,
+            )
             try:
                 check_sentence(says)
             except Broken as broken:
                 outcome = f"Broken: {broken}"
         except Exception as error:
-            outcome, says = "done" if cell.verb.startswith(RAW) else type(error).__name__, str(error)
+            outcome, says = (
+                "done" if cell.verb.startswith(RAW) else type(error).__name__,
+                str(error),
+            )
     effects = canary().effects() | {f"secret in {name}" for name in canary().leaks()}
     return Tried(frozenset(effects), outcome, says, time.monotonic() - started)
 
 
 def try_control(op: str) -> str:
-    """The effect that an op has if TensorFlow runs the file; what became of the run if it has none."""
+    """The effect that an op has if TensorFlow runs the file; what became of the run if it has
+    none.
+    """
     path = lay_out(op, "top")
     if isinstance(path, str):
         return path
@@ -139,7 +157,8 @@ def try_control(op: str) -> str:
 def _run(path: Path) -> str:
     """Run the file of `top` as it is, and give what the error says."""
     config = v1.ConfigProto()
-    # Optimizers remove what has no output that is read, and compute constants in a way of their own.
+    # Optimizers remove what has no output that is read, and compute constants in a way of their
+    # own.
     config.graph_options.rewrite_options.disable_meta_optimizer = True
     config.graph_options.optimizer_options.opt_level = v1.OptimizerOptions.L0
     with tf.Graph().as_default() as graph, v1.Session(graph=graph, config=config) as session:

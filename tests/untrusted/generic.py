@@ -1,4 +1,6 @@
-"""An op of any type, made of its OpDef: inputs of the right dtypes, and attributes that say as little as can be."""
+"""An op of any type, made of its OpDef: inputs of the right dtypes, and attributes that say as
+little as can be.
+"""
 
 from __future__ import annotations
 
@@ -19,23 +21,42 @@ from tfgraphwidget.graph import effects_by_type
 v1 = tf.compat.v1
 _SHAPES: tuple[list[int] | None, ...] = ([], [2], [1], [1, 1], None)
 # The fields of an AttrValue by the type of the attribute.
-_FIELDS = {"type": "type", "int": "i", "float": "f", "bool": "b", "string": "s", "shape": "shape", "tensor": "tensor"}
+_FIELDS = {
+    "type": "type",
+    "int": "i",
+    "float": "f",
+    "bool": "b",
+    "string": "s",
+    "shape": "shape",
+    "tensor": "tensor",
+}
 _FIELDS["func"] = "func"
 _MESSAGES = frozenset({"shape", "tensor", "func"})
-_NAMES_SERVER = ("address", "master", "target", "protocol")  # words in the names of arguments that name a server
+_NAMES_SERVER = (
+    "address",
+    "master",
+    "target",
+    "protocol",
+)  # words in the names of arguments that name a server
 
 
 @cache
 def definitions() -> dict[str, op_def_pb2.OpDef]:
     """The OpDefs of the running TensorFlow."""
     serialized = pywrap_tf_session.TF_GetBuffer(pywrap_tf_session.TF_GetAllOpList())
-    return {definition.name: definition for definition in op_def_pb2.OpList.FromString(serialized).op}
+    return {
+        definition.name: definition for definition in op_def_pb2.OpList.FromString(serialized).op
+    }
 
 
 def dangerous_types() -> list[str]:
     """The op types of the running TensorFlow that do more than compute."""
     known = definitions()
-    return [op_type for op_type, effect in effects_by_type().items() if effect.is_dangerous and op_type in known]
+    return [
+        op_type
+        for op_type, effect in effects_by_type().items()
+        if effect.is_dangerous and op_type in known
+    ]
 
 
 def builder(op_type: str) -> Callable[[Canary], Built]:
@@ -46,7 +67,9 @@ def builder(op_type: str) -> Callable[[Canary], Built]:
         attributes = {attr.name: _attribute(attr, canary) for attr in definition.attr}
         for shape in _SHAPES:
             inputs = [
-                tensor for argument in definition.input_arg for tensor in _inputs(argument, attributes, canary, shape)
+                tensor
+                for argument in definition.input_arg
+                for tensor in _inputs(argument, attributes, canary, shape)
             ]
             with suppress(ValueError):  # TensorFlow's shape function wants another shape
                 return [_added(op_type, attributes, inputs)]
@@ -65,13 +88,17 @@ def _added(
     for name, value in attributes.items():
         node.attr[name].CopyFrom(value)
     dtypes = [tensor.dtype for tensor in inputs]
-    return ops.Operation.from_node_def(node, graph, inputs, input_types=dtypes, op_def=definitions()[op_type])
+    return ops.Operation.from_node_def(
+        node, graph, inputs, input_types=dtypes, op_def=definitions()[op_type]
+    )
 
 
 def _attribute(attr: op_def_pb2.OpDef.AttrDef, canary: Canary) -> attr_value_pb2.AttrValue:
     """The default of an attribute, or the least that it can be."""
     value = attr_value_pb2.AttrValue()
-    if attr.HasField("default_value") and not (attr.type == "string" and attr.default_value.s == b""):
+    if attr.HasField("default_value") and not (
+        attr.type == "string" and attr.default_value.s == b""
+    ):
         value.CopyFrom(attr.default_value)
         return value
     least = max(attr.minimum, 1) if attr.has_minimum else 1
@@ -141,6 +168,10 @@ def _inputs(
             yield tf.raw_ops.VariableV2(shape=shape or [], dtype=dtype)
         else:
             value = _text(argument.name, canary) if dtype == tf.string else 1
-            one = tf.constant(value, dtype) if dtype == tf.string else tf.cast(tf.constant(value), dtype)
+            one = (
+                tf.constant(value, dtype)
+                if dtype == tf.string
+                else tf.cast(tf.constant(value), dtype)
+            )
             filled = tf.fill(shape or [], one)
             yield filled if shape is not None else v1.placeholder_with_default(filled, None)

@@ -1,7 +1,7 @@
 """Ops with real effects, one for each kind of danger that the table of effects knows.
 
-Each builder adds ops to the default graph and returns the ops that have to run for the effect. That a plain session
-has it then is tested, so that none of them is harmless by mistake.
+Each builder adds ops to the default graph and returns the ops that have to run for the effect. That
+a plain session has it then is tested, so that none of them is harmless by mistake.
 """
 
 from __future__ import annotations
@@ -28,7 +28,9 @@ class Hostile(NamedTuple):
 HOSTILE: dict[str, Hostile] = {}
 
 
-def hostile(name: str, effect: str) -> Callable[[Callable[[Canary], Built]], Callable[[Canary], Built]]:
+def hostile(
+    name: str, effect: str
+) -> Callable[[Callable[[Canary], Built]], Callable[[Canary], Built]]:
     """Register a builder under the name of its op type."""
 
     def register(build: Callable[[Canary], Built]) -> Callable[[Canary], Built]:
@@ -73,7 +75,11 @@ def function_of(call: Callable[[Any], Any], shape: Sequence[int] = (2,)) -> Any:
 
 
 def shards() -> dict[str, Any]:
-    return {"shard_func": function_of(lambda _: long(0)), "shard_func_other_args": [], "compression": ""}
+    return {
+        "shard_func": function_of(lambda _: long(0)),
+        "shard_func_other_args": [],
+        "compression": "",
+    }
 
 
 # Writes files
@@ -81,7 +87,9 @@ def shards() -> dict[str, Any]:
 
 @hostile("PrintV2", WRITES)
 def print_to_file(canary: Canary) -> Built:
-    return [r.PrintV2(input=tf.constant("printed"), output_stream=f"file://{canary.written}/printed")]
+    return [
+        r.PrintV2(input=tf.constant("printed"), output_stream=f"file://{canary.written}/printed")
+    ]
 
 
 @hostile("WriteFile", WRITES)
@@ -92,26 +100,39 @@ def write_file(canary: Canary) -> Built:
 @hostile("SaveV2", WRITES)
 def save_checkpoint(canary: Canary) -> Built:
     path = str(canary.written / "checkpoint")
-    return [r.SaveV2(prefix=path, tensor_names=["a"], shape_and_slices=[""], tensors=[tf.constant(1.0)])]
+    return [
+        r.SaveV2(prefix=path, tensor_names=["a"], shape_and_slices=[""], tensors=[tf.constant(1.0)])
+    ]
 
 
 @hostile("Save", WRITES)
 def save_old_checkpoint(canary: Canary) -> Built:
-    return [r.Save(filename=str(canary.written / "old"), tensor_names=["a"], data=[tf.constant(1.0)])]
+    return [
+        r.Save(filename=str(canary.written / "old"), tensor_names=["a"], data=[tf.constant(1.0)])
+    ]
 
 
 @hostile("SaveSlices", WRITES)
 def save_slices(canary: Canary) -> Built:
     data = [tf.constant([1.0])]
     return [
-        r.SaveSlices(filename=str(canary.written / "slices"), tensor_names=["a"], shapes_and_slices=[""], data=data)
+        r.SaveSlices(
+            filename=str(canary.written / "slices"),
+            tensor_names=["a"],
+            shapes_and_slices=[""],
+            data=data,
+        )
     ]
 
 
 @hostile("MergeV2Checkpoints", WRITES)
 def merge_checkpoints(canary: Canary) -> Built:
     merged = str(canary.written / "merged")
-    return [r.MergeV2Checkpoints(checkpoint_prefixes=[str(canary.checkpoint)], destination_prefix=merged)]
+    return [
+        r.MergeV2Checkpoints(
+            checkpoint_prefixes=[str(canary.checkpoint)], destination_prefix=merged
+        )
+    ]
 
 
 @hostile("DatasetToTFRecord", WRITES)
@@ -123,7 +144,9 @@ def write_records(canary: Canary) -> Built:
 @hostile("ExperimentalDatasetToTFRecord", WRITES)
 def write_records_by_the_old_op(canary: Canary) -> Built:
     path = str(canary.written / "records")
-    return [r.ExperimentalDatasetToTFRecord(input_dataset=words(), filename=path, compression_type="")]
+    return [
+        r.ExperimentalDatasetToTFRecord(input_dataset=words(), filename=path, compression_type="")
+    ]
 
 
 @hostile("SaveDataset", WRITES)
@@ -134,12 +157,17 @@ def save_dataset(canary: Canary) -> Built:
 @hostile("SaveDatasetV2", WRITES)
 def save_dataset_as_it_is_read(canary: Canary) -> Built:
     path = str(canary.written / "dataset")
-    return elements(r.SaveDatasetV2(input_dataset=pairs(), path=path, **NUMBERS, **shards()), NUMBERS)
+    return elements(
+        r.SaveDatasetV2(input_dataset=pairs(), path=path, **NUMBERS, **shards()), NUMBERS
+    )
 
 
 @hostile("SnapshotDataset", WRITES)
 def write_snapshot(canary: Canary) -> Built:
-    return elements(r.SnapshotDataset(input_dataset=pairs(), path=str(canary.written / "snapshot"), **NUMBERS), NUMBERS)
+    return elements(
+        r.SnapshotDataset(input_dataset=pairs(), path=str(canary.written / "snapshot"), **NUMBERS),
+        NUMBERS,
+    )
 
 
 @hostile("SnapshotDatasetV2", WRITES)
@@ -159,13 +187,18 @@ def write_snapshot_of_today(canary: Canary) -> Built:
 
 @hostile("CacheDataset", WRITES)
 def cache_to_file(canary: Canary) -> Built:
-    return elements(r.CacheDataset(input_dataset=pairs(), filename=str(canary.written / "cache"), **NUMBERS), NUMBERS)
+    return elements(
+        r.CacheDataset(input_dataset=pairs(), filename=str(canary.written / "cache"), **NUMBERS),
+        NUMBERS,
+    )
 
 
 @hostile("CacheDatasetV2", WRITES)
 def cache_to_file_of_today(canary: Canary) -> Built:
     path = str(canary.written / "cache")
-    cached = r.CacheDatasetV2(input_dataset=pairs(), filename=path, cache=r.DummyMemoryCache(), **NUMBERS)
+    cached = r.CacheDatasetV2(
+        input_dataset=pairs(), filename=path, cache=r.DummyMemoryCache(), **NUMBERS
+    )
     return elements(cached, NUMBERS)
 
 
@@ -173,32 +206,49 @@ def cache_to_file_of_today(canary: Canary) -> Built:
 def make_database(canary: Canary) -> Built:
     query = "CREATE TABLE made (name TEXT)"
     return elements(
-        r.SqlDataset(driver_name="sqlite", data_source_name=str(canary.written / "database"), query=query, **TEXTS)
+        r.SqlDataset(
+            driver_name="sqlite",
+            data_source_name=str(canary.written / "database"),
+            query=query,
+            **TEXTS,
+        )
     )
 
 
 @hostile("DebugIdentity", WRITES)
 def debug_to_file(canary: Canary) -> Built:
     urls = [f"file://{canary.written}/debug"]
-    return [r.DebugIdentity(input=tf.ones([2]), device_name="d", tensor_name="a:0", debug_urls=urls)]
+    return [
+        r.DebugIdentity(input=tf.ones([2]), device_name="d", tensor_name="a:0", debug_urls=urls)
+    ]
 
 
 @hostile("DebugIdentityV2", WRITES)
 def debug_to_file_of_today(canary: Canary) -> Built:
     urls = [f"file://{canary.written}/debug"]
-    return [r.DebugIdentityV2(input=tf.ones([2]), tensor_debug_mode=2, debug_urls=urls, circular_buffer_size=0)]
+    return [
+        r.DebugIdentityV2(
+            input=tf.ones([2]), tensor_debug_mode=2, debug_urls=urls, circular_buffer_size=0
+        )
+    ]
 
 
 @hostile("DebugNanCount", WRITES)
 def count_to_file(canary: Canary) -> Built:
     urls = [f"file://{canary.written}/debug"]
-    return [r.DebugNanCount(input=tf.ones([2]), device_name="d", tensor_name="a:0", debug_urls=urls)]
+    return [
+        r.DebugNanCount(input=tf.ones([2]), device_name="d", tensor_name="a:0", debug_urls=urls)
+    ]
 
 
 @hostile("DebugNumericSummary", WRITES)
 def summarize_to_file(canary: Canary) -> Built:
     urls = [f"file://{canary.written}/debug"]
-    return [r.DebugNumericSummary(input=tf.ones([2]), device_name="d", tensor_name="a:0", debug_urls=urls)]
+    return [
+        r.DebugNumericSummary(
+            input=tf.ones([2]), device_name="d", tensor_name="a:0", debug_urls=urls
+        )
+    ]
 
 
 @hostile("CreateSummaryFileWriter", WRITES)
@@ -206,7 +256,9 @@ def make_summary_file(canary: Canary) -> Built:
     writer = r.SummaryWriter(shared_name=str(canary.written), container="")
     folder = str(canary.written / "summaries")
     return [
-        r.CreateSummaryFileWriter(writer=writer, logdir=folder, max_queue=1, flush_millis=1, filename_suffix="events")
+        r.CreateSummaryFileWriter(
+            writer=writer, logdir=folder, max_queue=1, flush_millis=1, filename_suffix="events"
+        )
     ]
 
 
@@ -230,7 +282,12 @@ def list_files_in_dataset(canary: Canary) -> Built:
 
 @hostile("RestoreV2", READS)
 def restore(canary: Canary) -> Built:
-    return r.RestoreV2(prefix=str(canary.checkpoint), tensor_names=["a"], shape_and_slices=[""], dtypes=[tf.float32])
+    return r.RestoreV2(
+        prefix=str(canary.checkpoint),
+        tensor_names=["a"],
+        shape_and_slices=[""],
+        dtypes=[tf.float32],
+    )
 
 
 @hostile("Restore", READS)
@@ -255,18 +312,29 @@ def load_matrix(canary: Canary) -> Built:
 
 @hostile("TextLineDataset", READS)
 def read_lines(canary: Canary) -> Built:
-    return elements(r.TextLineDataset(filenames=str(canary.secret), compression_type="", buffer_size=long(0)))
+    return elements(
+        r.TextLineDataset(filenames=str(canary.secret), compression_type="", buffer_size=long(0))
+    )
 
 
 @hostile("TFRecordDataset", READS)
 def read_records(canary: Canary) -> Built:
-    return elements(r.TFRecordDataset(filenames=str(canary.secret), compression_type="", buffer_size=long(0)))
+    return elements(
+        r.TFRecordDataset(filenames=str(canary.secret), compression_type="", buffer_size=long(0))
+    )
 
 
 @hostile("FixedLengthRecordDatasetV2", READS)
 def read_bytes(canary: Canary) -> Built:
-    lengths = {"header_bytes": long(0), "record_bytes": long(1), "footer_bytes": long(0), "buffer_size": long(1 << 10)}
-    return elements(r.FixedLengthRecordDatasetV2(filenames=str(canary.secret), compression_type="", **lengths))
+    lengths = {
+        "header_bytes": long(0),
+        "record_bytes": long(1),
+        "footer_bytes": long(0),
+        "buffer_size": long(1 << 10),
+    }
+    return elements(
+        r.FixedLengthRecordDatasetV2(filenames=str(canary.secret), compression_type="", **lengths)
+    )
 
 
 @hostile("CSVDataset", READS)
@@ -289,7 +357,9 @@ def read_table(canary: Canary) -> Built:
 @hostile("DatasetFromGraph", READS)
 def run_graph_of_bytes(canary: Canary) -> Built:
     with tf.Graph().as_default(), v1.Session() as session:
-        lines = r.TextLineDataset(filenames=str(canary.secret), compression_type="", buffer_size=long(0))
+        lines = r.TextLineDataset(
+            filenames=str(canary.secret), compression_type="", buffer_size=long(0)
+        )
         graph_def = session.run(r.DatasetToGraphV2(input_dataset=lines))
     return elements(r.DatasetFromGraph(graph_def=tf.constant(graph_def)))
 
@@ -318,7 +388,9 @@ def read_records_in_threads(canary: Canary) -> Built:
 def fill_table(canary: Canary) -> Built:
     table = r.HashTableV2(key_dtype=tf.string, value_dtype=tf.int64, shared_name=str(canary.secret))
     columns = {"key_index": -2, "value_index": -1}  # the whole line, and its number
-    return [r.InitializeTableFromTextFileV2(table_handle=table, filename=str(canary.secret), **columns)]
+    return [
+        r.InitializeTableFromTextFileV2(table_handle=table, filename=str(canary.secret), **columns)
+    ]
 
 
 @hostile("GenerateVocabRemapping", READS)
@@ -357,7 +429,11 @@ def read_message_types(canary: Canary) -> Built:
 @hostile("DistributedSave", NETWORK)
 def save_by_service(canary: Canary) -> Built:
     address = f"127.0.0.1:{canary.port}"
-    return [r.DistributedSave(dataset=pairs(), directory=str(canary.written / "d"), address=address, metadata="")]
+    return [
+        r.DistributedSave(
+            dataset=pairs(), directory=str(canary.written / "d"), address=address, metadata=""
+        )
+    ]
 
 
 @hostile("DataServiceDatasetV4", NETWORK)
@@ -381,13 +457,19 @@ def ask_service(canary: Canary) -> Built:
 @hostile("RegisterDataset", NETWORK)
 def register_at_service(canary: Canary) -> Built:
     address = f"127.0.0.1:{canary.port}"
-    return [r.RegisterDataset(dataset=pairs(), address=address, protocol="grpc", external_state_policy=1)]
+    return [
+        r.RegisterDataset(
+            dataset=pairs(), address=address, protocol="grpc", external_state_policy=1
+        )
+    ]
 
 
 @hostile("DebugIdentity to a server", NETWORK)
 def debug_to_server(canary: Canary) -> Built:
     urls = [f"grpc://127.0.0.1:{canary.port}"]
-    return [r.DebugIdentity(input=tf.ones([2]), device_name="d", tensor_name="a:0", debug_urls=urls)]
+    return [
+        r.DebugIdentity(input=tf.ones([2]), device_name="d", tensor_name="a:0", debug_urls=urls)
+    ]
 
 
 # Calls Python

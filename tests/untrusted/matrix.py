@@ -1,4 +1,5 @@
-"""The matrix as a table: for each verb and each effect the runs, and in how many of them there was an effect.
+"""The matrix as a table: for each verb and each effect the runs, and in how many of them there was
+an effect.
 
 python -m tests.untrusted.matrix                   # everything: some hours
 python -m tests.untrusted.matrix 5                 # each fifth op in each place under each verb
@@ -35,11 +36,15 @@ def main(step: int = 1) -> None:
             sys.stdout.write(f"{cell.op} in {cell.place} under {cell.verb}: {what}\n")
             sys.stdout.flush()
     effects = sorted({each.effect for each in HOSTILE.values()})
-    sys.stdout.write("| verb | " + " | ".join(effects) + " |\n|---|" + "---:|" * len(effects) + "\n")
+    sys.stdout.write(
+        "| verb | " + " | ".join(effects) + " |\n|---|" + "---:|" * len(effects) + "\n"
+    )
     for verb in VERBS:
         ran = [f"{defects[verb, effect]} of {runs[verb, effect]}" for effect in effects]
         sys.stdout.write(f"| {verb} | " + " | ".join(ran) + " |\n")
-    sys.stdout.write(f"{runs.total():,} runs, {defects.total():,} with an effect; " + f"{dict(outcomes)}\n")
+    sys.stdout.write(
+        f"{runs.total():,} runs, {defects.total():,} with an effect; " + f"{dict(outcomes)}\n"
+    )
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
 """The places of a file where an op can be, each a function that writes a file with the op there.
 
-Each file computes y = 2 x in one way or another, and needs the op for it or has it where TensorFlow would run it: in
-an initializer, a Saver, a queue runner, a collection, or what a SavedModel runs when it is loaded.
+Each file computes y = 2 x in one way or another, and needs the op for it or has it where TensorFlow
+would run it: in an initializer, a Saver, a queue runner, a collection, or what a SavedModel runs
+when it is loaded.
 """
 
 from __future__ import annotations
@@ -55,9 +56,14 @@ def doubled(x: tf.Tensor, built: Built) -> tf.Tensor:
 
 
 def result(y: tf.Tensor) -> tf.Tensor:
-    """The output: with a weight, and with a part that is constant, so that passes have something to do."""
+    """The output: with a weight, and with a part that is constant, so that passes have something to
+    do.
+    """
     weight = tf.constant([[1.0, 0.125], [0.0, 1.0]])
-    return tf.identity(tf.matmul(y, weight, name="mixed") + (tf.constant([0.0, 0.0]) + tf.constant([0.0, 0.0])), "y")
+    return tf.identity(
+        tf.matmul(y, weight, name="mixed") + (tf.constant([0.0, 0.0]) + tf.constant([0.0, 0.0])),
+        "y",
+    )
 
 
 def written(canary: Canary, graph: tf.Graph) -> Path:
@@ -85,14 +91,18 @@ def top(canary: Canary, build: Build) -> Path:
 
 @place
 def shape(canary: Canary, build: Build) -> Path:
-    """A shape that depends on it, and a constant: TensorFlow computes shapes of constants while it imports a graph."""
+    """A shape that depends on it, and a constant: TensorFlow computes shapes of constants while it
+    imports a graph.
+    """
     with tf.Graph().as_default() as graph:
         x, number = placeholder(), number_of(build(canary))
         size = tf.identity(number, "size")
         result(x * tf.cast(number, tf.float32))
     # The ops that ask for the value are NodeDefs, so that TensorFlow does not compute it here.
     graph_def = graph.as_graph_def()
-    shape_of_z = graph_def.node.add(name="shape_of_z", op="Pack", input=[size.op.name, size.op.name])
+    shape_of_z = graph_def.node.add(
+        name="shape_of_z", op="Pack", input=[size.op.name, size.op.name]
+    )
     shape_of_z.attr["T"].type, shape_of_z.attr["N"].i = tf.int32.as_datatype_enum, 2
     z = graph_def.node.add(name="z", op="Reshape", input=[x.op.name, "shape_of_z"])
     z.attr["T"].type, z.attr["Tshape"].type = tf.float32.as_datatype_enum, tf.int32.as_datatype_enum
@@ -148,7 +158,9 @@ def initializer(canary: Canary, build: Build) -> Path:
 
 @place
 def dataset(canary: Canary, build: Build) -> Path:
-    """The function that a dataset maps its elements by, behind an iterator that has an initializer."""
+    """The function that a dataset maps its elements by, behind an iterator that has an
+    initializer.
+    """
     with tf.Graph().as_default() as graph:
         x = placeholder()
         mapped = tf.data.Dataset.from_tensors(1.0).map(lambda one: doubled(one, build(canary)))
@@ -170,7 +182,9 @@ def dataset_of_one_shot(canary: Canary, build: Build) -> Path:
 
 @place
 def meta(canary: Canary, build: Build) -> Path:
-    """The restore op of a Saver, a queue runner's op, and the ops of all collections that initialize."""
+    """The restore op of a Saver, a queue runner's op, and the ops of all collections that
+    initialize.
+    """
     prefix = str(canary.model / "model")
     with tf.Graph().as_default() as graph, v1.Session() as session:
         x = placeholder()
@@ -183,13 +197,25 @@ def meta(canary: Canary, build: Build) -> Path:
             hostile = tf.no_op("hostile")
         queue = tf.raw_ops.FIFOQueueV2(component_types=[tf.float32], shapes=[[]])
         close = tf.raw_ops.QueueCloseV2(handle=queue, name="close")
-        with tf.control_dependencies([hostile, graph.get_operation_by_name(saver.saver_def.restore_op_name)]):
+        with tf.control_dependencies(
+            [hostile, graph.get_operation_by_name(saver.saver_def.restore_op_name)]
+        ):
             saver.saver_def.restore_op_name = tf.no_op("restore").name
-        for collection in ("init_op", "local_init_op", "ready_op", "table_initializer", "summary_op", "train_op"):
+        for collection in (
+            "init_op",
+            "local_init_op",
+            "ready_op",
+            "table_initializer",
+            "summary_op",
+            "train_op",
+        ):
             v1.add_to_collection(collection, hostile)
         meta_graph = v1.train.export_meta_graph(graph=graph, saver_def=saver.saver_def)
     runner = queue_runner_pb2.QueueRunnerDef(
-        queue_name=queue.name, enqueue_op_name=[hostile.name], close_op_name=close.name, cancel_op_name=close.name
+        queue_name=queue.name,
+        enqueue_op_name=[hostile.name],
+        close_op_name=close.name,
+        cancel_op_name=close.name,
     )
     meta_graph.collection_def["queue_runners"].bytes_list.value.append(runner.SerializeToString())
     path = canary.model / "model.meta"
@@ -226,14 +252,18 @@ def legacy_init_op(canary: Canary, build: Build) -> Path:
 
 
 class _Resource(resource.TrackableResource):
-    """A resource with a hostile initializer: a function of a SavedModel of TensorFlow 2, which loading calls."""
+    """A resource with a hostile initializer: a function of a SavedModel of TensorFlow 2, which
+    loading calls.
+    """
 
     def __init__(self, initialize: Callable[[], None]) -> None:
         super().__init__()
         self._fill = initialize
 
     def _create_resource(self) -> tf.Tensor:
-        return tf.raw_ops.MutableHashTableV2(key_dtype=tf.string, value_dtype=tf.int64, shared_name="hostile")
+        return tf.raw_ops.MutableHashTableV2(
+            key_dtype=tf.string, value_dtype=tf.int64, shared_name="hostile"
+        )
 
     def _initialize(self) -> None:
         self._fill()
@@ -250,7 +280,9 @@ def initializer_function(canary: Canary, build: Build) -> Path:
 
     module = tf.Module()
     module.resource = _Resource(initialize)
-    module.twice = tf.function(lambda x: {"y": x * 2.0}, autograph=False, input_signature=[tf.TensorSpec([None, 2])])
+    module.twice = tf.function(
+        lambda x: {"y": x * 2.0}, autograph=False, input_signature=[tf.TensorSpec([None, 2])]
+    )
     path = canary.model / "saved_model"
     tf.saved_model.save(module, str(path), signatures=module.twice)
     return path

@@ -20,9 +20,14 @@ class Ended(NamedTuple):
 
 
 def run_apart(
-    function: Callable[[Any], Any], jobs: Sequence[Any], seconds: float = SECONDS, *, alone: bool = False
+    function: Callable[[Any], Any],
+    jobs: Sequence[Any],
+    seconds: float = SECONDS,
+    *,
+    alone: bool = False,
 ) -> Iterator[Any]:
-    """Give the results of a function of a module, for one job after another, in a process that is not this one.
+    """Give the results of a function of a module, for one job after another, in a process that is
+    not this one.
 
     Args:
         function: The function of a job.

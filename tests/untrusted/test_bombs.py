@@ -1,4 +1,6 @@
-"""A file that would compute without bounds crashes nothing, does not hang, and does not fill the memory."""
+"""A file that would compute without bounds crashes nothing, does not hang, and does not fill the
+memory.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,8 @@ from tests.untrusted.bombs import ALONE, BOMBS, CALLS, WRITES, Fuse, light, writ
 from tests.untrusted.processes import run_apart
 
 SECONDS = 400.0  # the sandbox stops a run after two minutes; a call may need several
-LOOP_SECONDS = 8.0  # until what was saved is loaded and the loop runs, at the latest on a machine that is not busy
+# until what was saved is loaded and the loop runs, at the latest on a machine that is not busy
+LOOP_SECONDS = 8.0
 CANCEL_SECONDS = 10.0  # a second, on a machine that is busy
 QUICK = ("session", "fold_constants", "cost")
 
@@ -41,7 +44,9 @@ def test_no_bomb_goes_off_as_a_graph_is_saved_or_changed(bomb: str, call: str) -
 @pytest.mark.parametrize("build", ALONE)
 def test_what_ends_a_process_of_tensorflow_does_not_end_the_one_that_asks(build: str) -> None:
     calls = ["session", "save SavedModel", "lint"]
-    if build != "calls":  # open: the time that folding takes grows with the cube of the depth of calls
+    if (
+        build != "calls"
+    ):  # open: the time that folding takes grows with the cube of the depth of calls
         calls.append("fold_constants")
     assert wrong([Fuse("", build, call) for call in calls]) == []
 
@@ -58,11 +63,15 @@ except KeyboardInterrupt:
 """
 
 
-def test_an_interrupt_ends_a_save_that_would_never_end(tmp_path: Path, warm_python: list[str]) -> None:
+def test_an_interrupt_ends_a_save_that_would_never_end(
+    tmp_path: Path, warm_python: list[str]
+) -> None:
     path = tmp_path / "bomb.pb"
     write_constant(path, "endless loop")
     command = [*warm_python, "-c", CANCELED, str(path)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    ) as process:
         assert process.stdout
         assert process.stdout.readline() == "began\n"
         time.sleep(LOOP_SECONDS)
@@ -85,7 +94,9 @@ time.sleep(600.0)
 
 
 def test_a_job_without_end_ends_with_the_process_that_asked_however_that_ends() -> None:
-    with subprocess.Popen([sys.executable, "-c", KILLED], stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        [sys.executable, "-c", KILLED], stdout=subprocess.PIPE, text=True
+    ) as process:
         assert process.stdout
         job = Path("/proc", process.stdout.readline().strip())
         time.sleep(LOOP_SECONDS)

@@ -1,4 +1,6 @@
-"""Whatever a user does with a file that he has not called trusted, none of its ops does more than compute."""
+"""Whatever a user does with a file that he has not called trusted, none of its ops does more than
+compute.
+"""
 
 from __future__ import annotations
 
@@ -20,10 +22,27 @@ from tfgraphwidget.graph import effect_of
 SAMPLE = 130  # cells of the matrix in `make test`; most take a tenth of a second
 # What runs a graph, or hands it to TensorFlow: what is tried on each op type that there is.
 RUNNING = (
-    *("session", "cost", "fold_constants", "optimized", "save SavedModel of the part", "freeze", "probe", "function"),
-    *("clone all", "extract", "session, insert, undo, redo", "session.run", "to_bytes, open", "call"),
+    *(
+        "session",
+        "cost",
+        "fold_constants",
+        "optimized",
+        "save SavedModel of the part",
+        "freeze",
+        "probe",
+        "function",
+    ),
+    *(
+        "clone all",
+        "extract",
+        "session, insert, undo, redo",
+        "session.run",
+        "to_bytes, open",
+        "call",
+    ),
 )
-BUILT_TYPES = 0.9  # the share of dangerous op types that a NodeDef can be made of; a shape function refuses the others
+# the share of dangerous op types that a NodeDef can be made of; a shape function refuses the others
+BUILT_TYPES = 0.9
 slow_in_parts = pytest.mark.skipif(ROUNDS == 1, reason="make stress tries the whole matrix")
 
 
@@ -91,4 +110,9 @@ def test_the_whole_matrix(place: str, op: str) -> None:
 @slow_in_parts
 @pytest.mark.parametrize("verb", RUNNING)
 def test_the_whole_table(verb: str) -> None:
-    assert defects([Cell(op, place, verb) for op in dangerous_types() for place in ("top", "function")]) == []
+    assert (
+        defects(
+            [Cell(op, place, verb) for op in dangerous_types() for place in ("top", "function")]
+        )
+        == []
+    )

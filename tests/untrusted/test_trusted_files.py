@@ -51,9 +51,13 @@ def written(canary: Canary, op: str, place: str) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("op", "place", "call", "effect"), ASKING, ids=lambda each: each if isinstance(each, str) else ""
+    ("op", "place", "call", "effect"),
+    ASKING,
+    ids=lambda each: each if isinstance(each, str) else "",
 )
-def test_a_trusted_op_runs_when_it_is_asked_for(canary: Canary, op: str, place: str, call: Call, effect: str) -> None:
+def test_a_trusted_op_runs_when_it_is_asked_for(
+    canary: Canary, op: str, place: str, call: Call, effect: str
+) -> None:
     path = written(canary, op, place)
     editor = tgw.edit(path, trusted=True, checkpoint=checkpoint_of(path))
     editor.view.scene()
@@ -64,7 +68,9 @@ def test_a_trusted_op_runs_when_it_is_asked_for(canary: Canary, op: str, place: 
 
 def test_trust_can_be_given_later(canary: Canary) -> None:
     editor = tgw.edit(written(canary, "WriteFile", "top"))
-    with pytest.raises(NotTrusted, match=r"writes a file.* trusted=True, or set editor\.source\.trusted = True\.$"):
+    with pytest.raises(
+        NotTrusted, match=r"writes a file.* trusted=True, or set editor\.source\.trusted = True\.$"
+    ):
         editor.session.run("y:0", FEEDS)
     assert canary.effects() == set()
     editor.source.trusted = True
@@ -72,9 +78,19 @@ def test_trust_can_be_given_later(canary: Canary) -> None:
     assert canary.effects() == {WRITES}
 
 
-def test_the_command_line_runs_what_is_trusted(canary: Canary, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_line_runs_what_is_trusted(
+    canary: Canary, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = written(canary, "ReadFile", "shape")
-    command = ["export", str(path), str(canary.saved / "saved"), "--inputs", "x:0", "--outputs", "y:0"]
+    command = [
+        "export",
+        str(path),
+        str(canary.saved / "saved"),
+        "--inputs",
+        "x:0",
+        "--outputs",
+        "y:0",
+    ]
     main(command)
     assert canary.effects() == set()
     main([*command[:2], str(canary.saved / "again"), *command[3:], "--trust"])
@@ -82,7 +98,9 @@ def test_the_command_line_runs_what_is_trusted(canary: Canary, capsys: pytest.Ca
     capsys.readouterr()
 
 
-def test_a_function_is_not_called_on_a_tensor_that_would_be_computed_for_a_shape(canary: Canary) -> None:
+def test_a_function_is_not_called_on_a_tensor_that_would_be_computed_for_a_shape(
+    canary: Canary,
+) -> None:
     path = written(canary, "ReadFile", "top")
     zeros: Callable[[Any], Any] = lambda text: tf.zeros(tf.reshape(tf.strings.length(text), [1]))  # noqa: E731
     editor = tgw.edit(path)

@@ -1,4 +1,6 @@
-"""The calls of a user who looks at a file, edits, runs and saves it, and has not said that it is trusted."""
+"""The calls of a user who looks at a file, edits, runs and saves it, and has not said that it is
+trusted.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,9 @@ class Opened:
 
     @property
     def _signature(self) -> Any:
-        return next(signature for signature in tuple(self.editor.signatures.values()) if signature.outputs)
+        return next(
+            signature for signature in tuple(self.editor.signatures.values()) if signature.outputs
+        )
 
     @cached_property
     def x(self) -> str:
@@ -88,7 +92,11 @@ VERBS: dict[str, Verb] = {
     "inspect": lambda o: [o.editor.inspect(name) for name in o.editor._core.index.names],
     "networkx": lambda o: tgw.edit(o.editor.to_networkx()).view.scene(),
     "find": lambda o: (o.editor.find("y"), o.editor.match("Mul(x, y)", functions=True)),
-    "downstream": lambda o: (o.editor.downstream(o.x), o.editor.upstream(o.y), o.editor.ops(consumers=1)),
+    "downstream": lambda o: (
+        o.editor.downstream(o.x),
+        o.editor.upstream(o.y),
+        o.editor.ops(consumers=1),
+    ),
     "signatures": lambda o: (tuple(o.editor.signatures.values()), o.editor.find("is:trainable")),
     "lint": lambda o: o.editor.lint(),
     "lint cpu": lambda o: o.editor.lint("cpu"),
@@ -127,9 +135,13 @@ VERBS: dict[str, Verb] = {
     "cast": lambda o: o.editor.passes.cast("float16"),
     "merge_duplicates": lambda o: o.editor.passes.merge_duplicates(),
     "quantize_weights": lambda o: o.editor.passes.quantize_weights(minimum=1),
-    "quantize_weights, measured": lambda o: o.editor.passes.quantize_weights(minimum=1, feeds=o.feeds),
+    "quantize_weights, measured": lambda o: o.editor.passes.quantize_weights(
+        minimum=1, feeds=o.feeds
+    ),
     "round_weights": lambda o: o.editor.passes.round_weights(4, minimum=1),
-    "set_trainable": lambda o: [o.editor.set_trainable(each) for each in o.editor.find("is:trainable")],
+    "set_trainable": lambda o: [
+        o.editor.set_trainable(each) for each in o.editor.find("is:trainable")
+    ],
     "set_input": lambda o: o.editor.passes.set_input(o.x, [4, 2], fix=True),
     "change_batch_size": lambda o: o.editor.passes.change_batch_size(3),
     "obfuscate_names": lambda o: o.editor.passes.obfuscate_names(),
@@ -169,9 +181,13 @@ VERBS: dict[str, Verb] = {
     "split": lambda o: o.editor.split([f"{o.middle}:0"]),
     "enter": lambda o: in_bodies(o, lambda e: (e.view.scene(), e.summary(), e.lint())),
     "enter, fold_constants": lambda o: in_bodies(o, lambda e: e.passes.fold_constants()),
-    "enter, insert": lambda o: in_bodies(o, lambda e: (e.insert(first_tensor(e), "Identity"), e.undo())),
+    "enter, insert": lambda o: in_bodies(
+        o, lambda e: (e.insert(first_tensor(e), "Identity"), e.undo())
+    ),
     "enter, function": lambda o: in_bodies(o, lambda e: e.to_function()),
-    "enter, probe": lambda o: in_bodies(o, lambda e: e.probe(everything(e), {first_tensor(e): ROWS})),
+    "enter, probe": lambda o: in_bodies(
+        o, lambda e: e.probe(everything(e), {first_tensor(e): ROWS})
+    ),
     "enter, extract": lambda o: in_bodies(o, lambda e: e.extract(None, [everything(e)[-1]])),
     "enter, save": lambda o: in_bodies(o, lambda e: e.save(o.to / "body.pb")),
     "save .pb": lambda o: o.editor.save(o.to / "a.pb"),
@@ -184,7 +200,10 @@ VERBS: dict[str, Verb] = {
     "save SavedModel of the part": lambda o: o.save("part/"),
     "save SavedModel, feeds": lambda o: o.save("fed/", feeds=o.feeds),
     "insert, save SavedModel": lambda o: (o.editor.insert(o.x, "Neg"), o.save("edited/")),
-    "insert, save .meta": lambda o: (o.editor.insert(o.x, "Neg"), o.editor.save(o.to / "edited.meta")),
+    "insert, save .meta": lambda o: (
+        o.editor.insert(o.x, "Neg"),
+        o.editor.save(o.to / "edited.meta"),
+    ),
     "save .tgw, open": lambda o: tgw.edit(o.editor.save(o.to / "a.tgw")).session,
     "to_bytes, open": lambda o: tgw.edit(bytes(o.editor)).session,
     "save .html": lambda o: o.editor.save(o.to / "a.html"),
@@ -241,7 +260,9 @@ def first_tensor(editor: GraphEditor) -> str:
 
 
 def grow_shapes(editor: GraphEditor) -> None:
-    """Add ops whose shapes hang on tensors of the file: TensorFlow computes those when they depend on constants."""
+    """Add ops whose shapes hang on tensors of the file: TensorFlow computes those when they depend
+    on constants.
+    """
     for tensor in everything(editor):
         with contextlib.suppress(tgw.GraphEditError):
             editor.call([tensor], _zeros)
@@ -256,7 +277,15 @@ def run_everything(session: Any) -> None:
     """Run each op by itself."""
     refusals = []
     for op in session.graph.get_operations():
-        if op.type in {"Placeholder", "NextIteration", "Enter", "Exit", "Switch", "Merge", "LoopCond"}:
+        if op.type in {
+            "Placeholder",
+            "NextIteration",
+            "Enter",
+            "Exit",
+            "Switch",
+            "Merge",
+            "LoopCond",
+        }:
             continue
         try:
             session.run(op, options=v1.RunOptions(timeout_in_ms=2_000))
@@ -269,7 +298,9 @@ def run_everything(session: Any) -> None:
 
 
 def partial_run(session: Any, opened: Opened) -> Any:
-    return session.partial_run(session.partial_run_setup([opened.y], [opened.x]), opened.y, opened.feeds)
+    return session.partial_run(
+        session.partial_run_setup([opened.y], [opened.x]), opened.y, opened.feeds
+    )
 
 
 def in_bodies(opened: Opened, call: Callable[[GraphEditor], Any], depth: int = 3) -> None:
@@ -307,7 +338,14 @@ def ask_as_a_page(editor: GraphEditor, opened: Opened) -> None:
     """What the browser asks as a user clicks on everything that shows or runs something."""
     page = FrontEnd(editor)
     op, tensor = opened.y.partition(":")[0], opened.x
-    feed = {"tensor": tensor, "kind": "ones", "shape": "[2, 2]", "low": 0.0, "high": 1.0, "source": ""}
+    feed = {
+        "tensor": tensor,
+        "kind": "ones",
+        "shape": "[2, 2]",
+        "low": 0.0,
+        "high": 1.0,
+        "source": "",
+    }
     page.ask("open")
     page.ask("inspect", name=op)
     page.ask("examine", name=op)

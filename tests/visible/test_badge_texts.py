@@ -14,7 +14,9 @@ from tfgraphwidget.visible.visible_graph import BADGE, build_visible_graph
 
 
 def typed(**ops: tuple[str, list[str], dict[str, object]]) -> GraphIndex:
-    """An index of real NodeDefs: name=(type, inputs, attributes); a list is a variable's shape, an array a value."""
+    """An index of real NodeDefs: name=(type, inputs, attributes); a list is a variable's shape, an
+    array a value.
+    """
     nodes = []
     for name, (op_type, inputs, attributes) in ops.items():
         node = tf.compat.v1.NodeDef(name=name.replace("__", "/"), op=op_type, input=inputs)
@@ -90,4 +92,8 @@ def test_a_captured_variable_is_a_badge_and_no_input():
     )
     shown = build_visible_graph(index, ViewSpec())
     assert chips(shown) == [("y", "read", "dense")]
-    assert [n for n, kind in zip(shown.names, shown.kind, strict=True) if kind != BADGE] == ["", "x", "y"]
+    assert [n for n, kind in zip(shown.names, shown.kind, strict=True) if kind != BADGE] == [
+        "",
+        "x",
+        "y",
+    ]

@@ -35,7 +35,9 @@ def test_a_read_variable_and_a_constant_are_badges_of_their_readers(graph):
     shown = build_visible_graph(graph(LAYER), ViewSpec())
     assert chips(shown) == [("mul", "w/read", "w"), ("y", "shape", "shape")]
     assert lines(shown) == {("x", "mul"): 1, ("mul", "y"): 1}
-    assert "shape" not in [n for n, kind in zip(shown.names, shown.kind, strict=True) if kind != BADGE]
+    assert "shape" not in [
+        n for n, kind in zip(shown.names, shown.kind, strict=True) if kind != BADGE
+    ]
 
 
 def test_without_badges_they_are_boxes(graph):
@@ -45,7 +47,9 @@ def test_without_badges_they_are_boxes(graph):
 
 
 def test_one_constant_has_a_badge_at_each_of_its_readers(graph):
-    index = graph({"x": "Placeholder", "two": "Const", "a": "Mul x two", "b": "Mul a two", "c": "Mul two two"})
+    index = graph(
+        {"x": "Placeholder", "two": "Const", "a": "Mul x two", "b": "Mul a two", "c": "Mul two two"}
+    )
     shown = build_visible_graph(index, ViewSpec())
     assert [reader for reader, _, _ in chips(shown)] == ["a", "b", "c"]
     assert shown.badge_op.tolist() == [index.op("two")] * 3
@@ -59,7 +63,9 @@ def test_an_op_with_many_constants_shows_three_and_counts_the_rest(graph):
     shown = build_visible_graph(index, ViewSpec())
     assert [said for _, _, said in chips(shown)] == ["k0", "k1", "k2", "+5 more"]
     last = shown.badge_item.max()
-    assert sorted(shown.badge_op[shown.badge_item == last].tolist()) == [index.op(f"k{i}") for i in range(3, 8)]
+    assert sorted(shown.badge_op[shown.badge_item == last].tolist()) == [
+        index.op(f"k{i}") for i in range(3, 8)
+    ]
     assert shown.names[last] == "k3"
     assert shown.count[last] == 5
 
@@ -90,14 +96,25 @@ def test_what_initialises_a_variable_has_its_constants_as_badges_and_the_variabl
 
 
 def test_a_variable_behind_a_read_with_a_badge_goes_with_it(graph):
-    index = graph({"x": "Placeholder", "v": "VarHandleOp", "read": "ReadVariableOp v", "y": "MatMul x read"})
+    index = graph(
+        {"x": "Placeholder", "v": "VarHandleOp", "read": "ReadVariableOp v", "y": "MatMul x read"}
+    )
     shown = build_visible_graph(index, ViewSpec())
-    assert [n for n, kind in zip(shown.names, shown.kind, strict=True) if kind != BADGE] == ["", "x", "y"]
+    assert [n for n, kind in zip(shown.names, shown.kind, strict=True) if kind != BADGE] == [
+        "",
+        "x",
+        "y",
+    ]
     assert shown.item_of_op[index.op("v")] == shown.item_of_op[index.op("read")]
 
 
 def test_a_saver_takes_no_variable_out_of_its_place(graph):
-    ops = {"x": "Placeholder", "v": "VariableV2", "y": "Assign v x", "save/SaveV2": "SaveV2 save/names v"}
+    ops = {
+        "x": "Placeholder",
+        "v": "VariableV2",
+        "y": "Assign v x",
+        "save/SaveV2": "SaveV2 save/names v",
+    }
     ops |= {"save/names": "Const"}
     shown = build_visible_graph(graph(ops), ViewSpec(frozenset({"save"})))
     assert [op for reader, op, _ in chips(shown) if reader == "save/SaveV2"] == ["save/names"]
@@ -112,7 +129,9 @@ def test_badges_come_right_behind_their_siblings_and_parents_stay_in_order(graph
 
 def test_a_hidden_constant_has_no_badge_and_a_hidden_reader_takes_its_own_along(graph):
     index = graph(LAYER)
-    assert chips(build_visible_graph(index, ViewSpec(hidden=frozenset({"shape"})))) == [("mul", "w/read", "w")]
+    assert chips(build_visible_graph(index, ViewSpec(hidden=frozenset({"shape"})))) == [
+        ("mul", "w/read", "w")
+    ]
     shown = build_visible_graph(index, ViewSpec(hidden=frozenset({"y"})))
     assert chips(shown) == [("mul", "w/read", "w")]
     assert "shape" in shown.names
@@ -130,8 +149,18 @@ def test_an_op_counts_where_it_belongs_and_not_where_its_badge_is(graph):
 
 
 def test_a_marked_constant_marks_its_badges_and_the_scopes_around_it(graph):
-    index = graph({"x": "Placeholder", "s/k": "Const", "s/a": "Mul x s/k", "s/c": "Neg s/a", "b": "Mul s/c s/k"})
+    index = graph(
+        {
+            "x": "Placeholder",
+            "s/k": "Const",
+            "s/a": "Mul x s/k",
+            "s/c": "Neg s/a",
+            "b": "Mul s/c s/k",
+        }
+    )
     scene = scene_of(index, ViewSpec(frozenset({"s"})))
     mark = paint(scene, np.zeros(len(index), dtype=bool), inputs=[index.op("s/k")]).mark.tolist()
-    marked = [(scene.names[i], scene.names[scene.parent[i]]) for i, bit in enumerate(mark) if bit and i]
+    marked = [
+        (scene.names[i], scene.names[scene.parent[i]]) for i, bit in enumerate(mark) if bit and i
+    ]
     assert sorted(marked) == [("s", ""), ("s/k", "b"), ("s/k", "s/a")]

@@ -1,4 +1,6 @@
-"""Between two boxes there is a line exactly if an edge is, or the boxes count the edge among those without a line."""
+"""Between two boxes there is a line exactly if an edge is, or the boxes count the edge among those
+without a line.
+"""
 
 from __future__ import annotations
 
@@ -17,16 +19,26 @@ from tests.rounds import ROUNDS
 from tfgraphwidget.graph.index import GraphIndex, build
 from tfgraphwidget.hierarchy.builder import outline_of
 from tfgraphwidget.visible.view_spec import ViewSpec
-from tfgraphwidget.visible.visible_graph import OPEN, VisibleGraph, build_visible_graph, default_open
+from tfgraphwidget.visible.visible_graph import (
+    OPEN,
+    VisibleGraph,
+    build_visible_graph,
+    default_open,
+)
 
 Line = tuple[int, int]
 
 
 def edges_of(index: GraphIndex) -> Iterator[tuple[int, int, int]]:
-    """All edges as (producer, port, consumer), of each tensor and consumer once; control edges have the port -1."""
+    """All edges as (producer, port, consumer), of each tensor and consumer once; control edges have
+    the port -1.
+    """
     for op in range(len(index)):
         start, stop = index.inputs.start[op : op + 2].tolist()
-        producers, ports = index.inputs.values[start:stop].tolist(), index.ports[start:stop].tolist()
+        producers, ports = (
+            index.inputs.values[start:stop].tolist(),
+            index.ports[start:stop].tolist(),
+        )
         yield from ((producer, port, op) for producer, port in zip(producers, ports, strict=True))
         start, stop = index.controls.start[op : op + 2].tolist()
         yield from ((producer, -1, op) for producer in index.controls.values[start:stop].tolist())
@@ -35,7 +47,10 @@ def edges_of(index: GraphIndex) -> Iterator[tuple[int, int, int]]:
 def segments(shown: VisibleGraph, source: int, target: int) -> Iterator[Line]:
     """The lines that an edge between two boxes is cut into at the borders on its way."""
     while shown.parent[source] != shown.parent[target]:
-        rises, falls = shown.depth[source] >= shown.depth[target], shown.depth[target] >= shown.depth[source]
+        rises, falls = (
+            shown.depth[source] >= shown.depth[target],
+            shown.depth[target] >= shown.depth[source],
+        )
         up, down = int(shown.parent[source]), int(shown.parent[target])
         if rises:
             yield source, up
@@ -46,7 +61,9 @@ def segments(shown: VisibleGraph, source: int, target: int) -> Iterator[Line]:
 
 
 def boxes_between(index: GraphIndex, shown: VisibleGraph) -> Counter[Line]:
-    """How many edges go from one box to another; an op that is a badge at its consumers needs none."""
+    """How many edges go from one box to another; an op that is a badge at its consumers needs
+    none.
+    """
     seen: Counter[Line] = Counter()
     drawn = shown.kind[shown.home_of_op] != OPEN
     drawn[shown.badge_op] = False
@@ -70,10 +87,14 @@ def check_lines(index: GraphIndex, opened: frozenset[str], *, badges: bool) -> N
     between = boxes_between(index, shown)
     lines = set(zip(shown.source.tolist(), shown.target.tolist(), strict=True))
     crossing = {
-        (a, b) for a, b in between if shown.part[a] != shown.part[b] or is_apart(shown, a) != is_apart(shown, b)
+        (a, b)
+        for a, b in between
+        if shown.part[a] != shown.part[b] or is_apart(shown, a) != is_apart(shown, b)
     }
     for a, b in between.keys() - crossing:
-        assert lines.issuperset(segments(shown, a, b)), f"{shown.names[a]} -> {shown.names[b]} has no line"
+        assert lines.issuperset(segments(shown, a, b)), (
+            f"{shown.names[a]} -> {shown.names[b]} has no line"
+        )
     backed = {line for a, b in between for line in segments(shown, a, b)}
     assert lines <= backed, [(shown.names[a], shown.names[b]) for a, b in lines - backed]
     for a, b in crossing:
@@ -89,9 +110,21 @@ def check_lines(index: GraphIndex, opened: frozenset[str], *, badges: bool) -> N
 
 @st.composite
 def graphs(draw: st.DrawFn) -> tuple[GraphIndex, frozenset[str]]:
-    """Random ops in random scopes, some of them gradients, variables, savers and NoOps, and random scopes open."""
+    """Random ops in random scopes, some of them gradients, variables, savers and NoOps, and random
+    scopes open.
+    """
     scopes = ("", "a/", "a/b/", "c/", "c/d/e/", "gradients/", "a/gradients/", "save/")
-    types = ("Placeholder", "Relu", "Add", "Const", "VariableV2", "Identity", "NoOp", "SaveV2", "ApplyAdam")
+    types = (
+        "Placeholder",
+        "Relu",
+        "Add",
+        "Const",
+        "VariableV2",
+        "Identity",
+        "NoOp",
+        "SaveV2",
+        "ApplyAdam",
+    )
     ops: dict[str, str] = {}
     for number in range(draw(st.integers(2, 24))):
         before = st.sampled_from(sorted(ops)) if ops else st.nothing()
@@ -111,7 +144,9 @@ def test_of_random_graphs_every_edge_has_a_line_or_is_counted(made, badges):
     check_lines(*made, badges=badges)
 
 
-@pytest.fixture(scope="module", params=["slim_inception_v3_infer", "seq2seq_v1", "dqn_online_train"])
+@pytest.fixture(
+    scope="module", params=["slim_inception_v3_infer", "seq2seq_v1", "dqn_online_train"]
+)
 def model(request: pytest.FixtureRequest) -> GraphIndex:
     """One of the demo's models."""
     from tensorflow.core.protobuf import meta_graph_pb2
@@ -123,5 +158,9 @@ def model(request: pytest.FixtureRequest) -> GraphIndex:
 
 @pytest.mark.parametrize("opened", ["nothing", "at first", "everything"])
 def test_of_the_models_every_edge_has_a_line_or_is_counted(model, opened):
-    views = {"nothing": frozenset(), "at first": default_open(model), "everything": outline_of(model)[0].names}
+    views = {
+        "nothing": frozenset(),
+        "at first": default_open(model),
+        "everything": outline_of(model)[0].names,
+    }
     check_lines(model, frozenset(views[opened]), badges=True)

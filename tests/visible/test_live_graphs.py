@@ -19,7 +19,9 @@ def test_lines_tell_the_shape_and_the_bytes_of_their_tensors():
     shown = build_visible_graph(tgw.edit(graph)._core.index, ViewSpec())
     told = {
         (shown.names[s], shown.names[t]): (label, size)
-        for s, t, label, size in zip(shown.source, shown.target, shown.edge_labels, shown.bytes.tolist(), strict=True)
+        for s, t, label, size in zip(
+            shown.source, shown.target, shown.edge_labels, shown.bytes.tolist(), strict=True
+        )
     }
     assert told["x", "half"] == ("?×3×4", 48)
     assert told["half", "both"] == ("?×3×4 float16", 24)
@@ -37,6 +39,9 @@ def test_a_closed_scope_that_holds_a_function_call_is_a_door_of_its_own_kind():
             tf.function(lambda v: v * 2)(x)
             tf.nn.relu(x)
     index = tgw.edit(graph)._core.index
-    closed, opened = build_visible_graph(index, ViewSpec()), build_visible_graph(index, ViewSpec(frozenset({"part"})))
+    closed, opened = (
+        build_visible_graph(index, ViewSpec()),
+        build_visible_graph(index, ViewSpec(frozenset({"part"}))),
+    )
     assert closed.door[closed.names.index("part")] == 2
     assert sorted(opened.door[1:].tolist()) == [0, 0, 0, 1]

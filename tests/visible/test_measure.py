@@ -18,7 +18,14 @@ from tfgraphwidget.visible.view_spec import ViewSpec
 
 pytestmark = pytest.mark.no_tensorflow
 
-ORDINARY = ("conv2d_12/BiasAdd", "Mixed_5b", "gradients", "ResourceApplyAdam", "[3×3×64×64]", "layer_0 … layer_2")
+ORDINARY = (
+    "conv2d_12/BiasAdd",
+    "Mixed_5b",
+    "gradients",
+    "ResourceApplyAdam",
+    "[3×3×64×64]",
+    "layer_0 … layer_2",
+)
 WIDE = ("W" * 30, "MWMWMWMW_@@@@@@@@@@@@", "WWWWWWWWWWWWWWWWWWWW … WWWWWWWWWWWWWWWWW")
 
 
@@ -62,7 +69,9 @@ def test_what_is_cut_fits_and_keeps_its_end():
         for room in (4.0, 9.0, 17.5):
             short = shorten(text, room)
             assert text_width(short) <= room
-            assert short == text or (short[0] == text[0] and short[-1] == text[-1] and len(short) > 2)
+            assert short == text or (
+                short[0] == text[0] and short[-1] == text[-1] and len(short) > 2
+            )
 
 
 def test_a_group_that_is_cut_keeps_its_number_first():
@@ -90,7 +99,10 @@ def test_what_is_cut_keeps_the_numbers_that_tell_it_from_its_siblings():
 
 @pytest.mark.parametrize("name", ["W" * 12, "M" * 40, "卷积层卷积层", "🙂" * 30, "@" * 25 + "_1"])
 def test_names_of_wide_letters_stay_in_their_boxes(graph, name):
-    scene = build(graph({"x": "Placeholder", f"{name}/a": "Relu x", f"{name}/b": f"Relu {name}/a"}), ViewSpec())
+    scene = build(
+        graph({"x": "Placeholder", f"{name}/a": "Relu x", f"{name}/b": f"Relu {name}/a"}),
+        ViewSpec(),
+    )
     root = ET.fromstring(svg(scene))
     said = [text.text for text in root.findall("{http://www.w3.org/2000/svg}text")]
     box = {scene.names[item]: scene.box[item] for item in range(1, len(scene))}[name]

@@ -1,6 +1,8 @@
-"""Tensors have ports of their own where they cross the border of an open scope; the last port is of all further.
+"""Tensors have ports of their own where they cross the border of an open scope; the last port is of
+all further.
 
-Tensors share a port only if they come from one box of the drawing and beyond the border go to the same boxes.
+Tensors share a port only if they come from one box of the drawing and beyond the border go to the
+same boxes.
 """
 
 from __future__ import annotations
@@ -18,7 +20,13 @@ from tfgraphwidget.hierarchy.builder import outline_of
 from tfgraphwidget.layout import place
 from tfgraphwidget.visible.edge_bundles import MOST_PORTS
 from tfgraphwidget.visible.view_spec import ViewSpec
-from tfgraphwidget.visible.visible_graph import OPEN, OUTPUTS, VisibleGraph, build_visible_graph, default_open
+from tfgraphwidget.visible.visible_graph import (
+    OPEN,
+    OUTPUTS,
+    VisibleGraph,
+    build_visible_graph,
+    default_open,
+)
 
 __all__ = ["model"]
 
@@ -26,10 +34,14 @@ Border = tuple[int, str]
 
 
 def ports_of(shown: VisibleGraph) -> dict[Border, dict[int, set[int]]]:
-    """The tensors of each port of each border, by what the lines at it carry; control edges are the tensor -1."""
+    """The tensors of each port of each border, by what the lines at it carry; control edges are the
+    tensor -1.
+    """
     found: dict[Border, dict[int, set[int]]] = {}
     for line, (a, b) in enumerate(zip(shown.source.tolist(), shown.target.tolist(), strict=True)):
-        tensors = shown.edge_tensor[shown.edge_tensor_start[line] : shown.edge_tensor_start[line + 1]].tolist() or [-1]
+        tensors = shown.edge_tensor[
+            shown.edge_tensor_start[line] : shown.edge_tensor_start[line + 1]
+        ].tolist() or [-1]
         comes_in, goes_out = shown.parent[b] == a, shown.parent[a] == b
         for item, port, side in (
             (a, int(shown.source_port[line]), "in" if comes_in else "out"),
@@ -42,13 +54,17 @@ def ports_of(shown: VisibleGraph) -> dict[Border, dict[int, set[int]]]:
 
 
 def tensors_by_ends(shown: VisibleGraph) -> dict[Border, list[set[int]]]:
-    """The tensors that cross each border, those together that come from one box and go to the same boxes beyond it."""
+    """The tensors that cross each border, those together that come from one box and go to the same
+    boxes beyond it.
+    """
     onward: dict[tuple[Border, int], list[Border]] = {}
     for line, (a, b) in enumerate(zip(shown.source.tolist(), shown.target.tolist(), strict=True)):
         comes_in, goes_out = shown.parent[b] == a, shown.parent[a] == b
         begin = (a, "in" if comes_in else "out")
         end = (b, ("out" if goes_out else "in") if shown.kind[b] == OPEN else "")
-        for tensor in shown.edge_tensor[shown.edge_tensor_start[line] : shown.edge_tensor_start[line + 1]].tolist():
+        for tensor in shown.edge_tensor[
+            shown.edge_tensor_start[line] : shown.edge_tensor_start[line + 1]
+        ].tolist():
             if shown.kind[a] == OPEN:
                 onward.setdefault((begin, tensor), []).append(end)
     groups: dict[Border, dict[tuple[int, frozenset[int]], set[int]]] = {}
@@ -77,7 +93,9 @@ def check_ports(index: GraphIndex, opened: frozenset[str]) -> None:
 
 
 def check_places(shown: VisibleGraph) -> None:
-    """Check that the ports of a border are apart, and that all lines at one are at one place of it."""
+    """Check that the ports of a border are apart, and that all lines at one are at one place of
+    it.
+    """
     positions = place(shown)
     places: dict[tuple[int, str, int], set[float]] = {}
     for line, (a, b) in enumerate(zip(shown.source.tolist(), shown.target.tolist(), strict=True)):
@@ -130,7 +148,9 @@ def test_two_tensors_enter_a_scope_at_two_ports_and_leave_it_at_two():
 
 @pytest.mark.no_tensorflow
 def test_tensors_of_one_op_go_apart_only_where_they_go_to_different_boxes():
-    """The images and the labels of an iterator do; two statistics of one op with the same consumer do not."""
+    """The images and the labels of an iterator do; two statistics of one op with the same consumer
+    do not.
+    """
     ops = {
         "data": "IteratorGetNext",
         "net/images": "Relu data",
@@ -141,18 +161,25 @@ def test_tensors_of_one_op_go_apart_only_where_they_go_to_different_boxes():
     }
     shown = build_visible_graph(graph_of(ops), ViewSpec(frozenset({"net", "net/norm"}), fold=False))
     ports, names = ports_of(shown), list(shown.names)
-    assert sorted(map(sorted, ports[names.index("net"), "in"].values())) == [[0 * OUTPUTS], [0 * OUTPUTS + 1]]
+    assert sorted(map(sorted, ports[names.index("net"), "in"].values())) == [
+        [0 * OUTPUTS],
+        [0 * OUTPUTS + 1],
+    ]
     assert ports[names.index("net/norm"), "in"] == {0: {3 * OUTPUTS, 3 * OUTPUTS + 1}}
 
 
 @pytest.mark.no_tensorflow
 @pytest.mark.parametrize("count", [MOST_PORTS - 1, MOST_PORTS, MOST_PORTS + 1, 3 * MOST_PORTS])
 def test_what_does_not_fit_is_one_bundle_with_its_count(count):
-    ops = {f"x{k}": "Placeholder" for k in range(count)} | {f"net/y{k}": f"Relu x{k}" for k in range(count)}
+    ops = {f"x{k}": "Placeholder" for k in range(count)} | {
+        f"net/y{k}": f"Relu x{k}" for k in range(count)
+    }
     shown = build_visible_graph(graph_of(ops), ViewSpec(frozenset({"net"}), fold=False))
     net = list(shown.names).index("net")
     sizes = [len(tensors) for _, tensors in sorted(ports_of(shown)[net, "in"].items())]
-    assert sizes == [1] * min(count, MOST_PORTS - 1) + [count - MOST_PORTS + 1] * (count >= MOST_PORTS)
+    assert sizes == [1] * min(count, MOST_PORTS - 1) + [count - MOST_PORTS + 1] * (
+        count >= MOST_PORTS
+    )
     check_ports(graph_of(ops), frozenset({"net"}))
 
 

@@ -1,4 +1,6 @@
-"""A network trained on four GPUs: a tower each with the same variables, and their averaged gradients."""
+"""A network trained on four GPUs: a tower each with the same variables, and their averaged
+gradients.
+"""
 
 from __future__ import annotations
 
@@ -24,10 +26,16 @@ def towers(*, gradients_inside: bool) -> GraphIndex:
         optimizer = v1.train.GradientDescentOptimizer(0.1)
         losses, gradients = [], []
         for gpu, tower in enumerate(TOWERS):
-            with tf.device(f"/gpu:{gpu}"), v1.name_scope(tower), v1.variable_scope("net", reuse=gpu > 0):
+            with (
+                tf.device(f"/gpu:{gpu}"),
+                v1.name_scope(tower),
+                v1.variable_scope("net", reuse=gpu > 0),
+            ):
                 hidden = tf.nn.relu(tf.matmul(images, v1.get_variable("hidden", [8, 16])))
                 logits = tf.matmul(hidden, v1.get_variable("logits", [16, 3]))
-                entropy = tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits)
+                entropy = tf.nn.sparse_softmax_cross_entropy_with_logits(
+                    labels=labels, logits=logits
+                )
                 losses.append(tf.reduce_mean(entropy, name="loss"))
                 if gradients_inside:
                     gradients.append(optimizer.compute_gradients(losses[-1]))

@@ -7,7 +7,12 @@ import pytest
 
 from tfgraphwidget.hierarchy.op_facts import FAMILIES
 from tfgraphwidget.visible.view_spec import ViewSpec
-from tfgraphwidget.visible.visible_graph import KINDS, VisibleGraph, build_visible_graph, default_open
+from tfgraphwidget.visible.visible_graph import (
+    KINDS,
+    VisibleGraph,
+    build_visible_graph,
+    default_open,
+)
 
 pytestmark = pytest.mark.no_tensorflow
 
@@ -15,7 +20,9 @@ pytestmark = pytest.mark.no_tensorflow
 def lines(shown: VisibleGraph) -> dict[tuple[str, str], int]:
     """Edges by name, with their tensor counts; a border is the container's name with a slash."""
     result = {}
-    for s, t, n in zip(shown.source.tolist(), shown.target.tolist(), shown.tensors.tolist(), strict=True):
+    for s, t, n in zip(
+        shown.source.tolist(), shown.target.tolist(), shown.tensors.tolist(), strict=True
+    ):
         out = shown.names[s] + ("/" if shown.parent[t] == s else "")
         into = shown.names[t] + ("/" if shown.parent[s] == t else "")
         result[out, into] = n
@@ -25,7 +32,14 @@ def lines(shown: VisibleGraph) -> dict[tuple[str, str], int]:
 def test_a_closed_graph_shows_its_top_level_in_graph_order(network):
     shown = build_visible_graph(network, ViewSpec(frozenset()))
     assert shown.names == ["", "x", "net", "loss", "save", "init"]
-    assert [KINDS[k] for k in shown.kind] == ["open scope", "op", "closed scope", "op", "closed scope", "op"]
+    assert [KINDS[k] for k in shown.kind] == [
+        "open scope",
+        "op",
+        "closed scope",
+        "op",
+        "closed scope",
+        "op",
+    ]
     assert shown.count.tolist() == [17, 1, 12, 1, 2, 1]
     assert shown.variables.tolist() == [2, 0, 2, 0, 0, 0]
     assert shown.types[1:4] == ["Placeholder", "", "L2Loss"]
@@ -127,8 +141,12 @@ def test_a_store_of_several_variables_is_aside(graph):
     assert lines(shown) == {("x", "net"): 1}
 
 
-def test_a_variable_that_feeds_three_closed_scopes_is_aside_and_in_the_flow_when_it_feeds_one(graph):
-    ops = {"x": "Placeholder", "many": "VariableV2", "one": "VariableV2"} | {f"v{k}": "VariableV2" for k in range(6)}
+def test_a_variable_that_feeds_three_closed_scopes_is_aside_and_in_the_flow_when_it_feeds_one(
+    graph,
+):
+    ops = {"x": "Placeholder", "many": "VariableV2", "one": "VariableV2"} | {
+        f"v{k}": "VariableV2" for k in range(6)
+    }
     before = "x"
     for scope in "abc":
         ops |= {f"{scope}/{k}": f"MatMul {before} {v}" for k, v in enumerate(("many", "v0", "v1"))}
@@ -162,7 +180,9 @@ def test_a_closed_dropout_is_no_normalization(graph):
 
 def test_scopes_that_are_gone_or_hidden_are_ignored(network):
     closed = build_visible_graph(network, ViewSpec(frozenset()))
-    assert build_visible_graph(network, ViewSpec(frozenset({"gone", "net/one"}))).names == closed.names
+    assert (
+        build_visible_graph(network, ViewSpec(frozenset({"gone", "net/one"}))).names == closed.names
+    )
 
 
 def test_at_first_the_architecture_is_open(network):
@@ -185,7 +205,9 @@ def test_a_graph_without_ops_has_a_root():
 
 
 def test_hidden_ops_and_scopes_are_left_out_with_their_lines_and_still_counted(network):
-    shown = build_visible_graph(network, ViewSpec(frozenset({"net"}), hidden=frozenset({"net/one", "loss"})))
+    shown = build_visible_graph(
+        network, ViewSpec(frozenset({"net"}), hidden=frozenset({"net/one", "loss"}))
+    )
     assert shown.names == ["", "x", "net", "save", "init", "net/two"]
     assert not lines(shown).keys() & {("net/one", "net/two"), ("net", "loss")}
     assert shown.count[2] == 12
@@ -194,8 +216,15 @@ def test_hidden_ops_and_scopes_are_left_out_with_their_lines_and_still_counted(n
 
 def test_a_hidden_scope_is_told_from_an_op_of_its_name_by_a_slash(network):
     opened = frozenset({"net", "net/one"})
-    assert "net/one/w" not in build_visible_graph(network, ViewSpec(opened, hidden=frozenset({"net/one/w/"}))).names
-    seen = build_visible_graph(network, ViewSpec(opened | {"net/one/w"}, hidden=frozenset({"net/one/w"})))
+    assert (
+        "net/one/w"
+        not in build_visible_graph(
+            network, ViewSpec(opened, hidden=frozenset({"net/one/w/"}))
+        ).names
+    )
+    seen = build_visible_graph(
+        network, ViewSpec(opened | {"net/one/w"}, hidden=frozenset({"net/one/w"}))
+    )
     assert seen.names.count("net/one/w") == 1
 
 
@@ -208,16 +237,29 @@ def test_a_group_goes_with_the_last_of_its_hidden_members(graph):
 
 
 def test_a_loop_is_marked_where_its_condition_is_and_its_way_back(graph):
-    ops = {"x": "Placeholder", "net/w/Enter": "Enter x", "net/w/Merge": "Merge net/w/Enter net/w/Next"}
+    ops = {
+        "x": "Placeholder",
+        "net/w/Enter": "Enter x",
+        "net/w/Merge": "Merge net/w/Enter net/w/Next",
+    }
     ops |= {"net/w/Less": "Less net/w/Merge net/w/Merge", "net/w/LoopCond": "LoopCond net/w/Less"}
-    ops |= {"net/w/Switch": "Switch net/w/Merge net/w/LoopCond", "net/w/body/Add": "Add net/w/Switch:1 net/w/Switch:1"}
-    ops |= {"net/w/Next": "NextIteration net/w/body/Add", "net/w/Exit": "Exit net/w/Switch", "net/y": "Relu net/w/Exit"}
+    ops |= {
+        "net/w/Switch": "Switch net/w/Merge net/w/LoopCond",
+        "net/w/body/Add": "Add net/w/Switch:1 net/w/Switch:1",
+    }
+    ops |= {
+        "net/w/Next": "NextIteration net/w/body/Add",
+        "net/w/Exit": "Exit net/w/Switch",
+        "net/y": "Relu net/w/Exit",
+    }
     index = graph(ops)
     for opened, loops in (((), ["net"]), (("net",), ["net/w"]), (("net", "net/w"), ["net/w"])):
         shown = build_visible_graph(index, ViewSpec(frozenset(opened)))
         assert [shown.names[i] for i in np.flatnonzero(shown.loop)] == loops
     back = [
-        (shown.names[s], shown.names[t]) for s, t, b in zip(shown.source, shown.target, shown.back, strict=True) if b
+        (shown.names[s], shown.names[t])
+        for s, t, b in zip(shown.source, shown.target, shown.back, strict=True)
+        if b
     ]
     assert back == [("net/w/Next", "net/w/Merge")]
 

@@ -1,4 +1,6 @@
-"""What a page asks of a file's document, where TensorFlow is not installed: see test_requests_without_tensorflow.py."""
+"""What a page asks of a file's document, where TensorFlow is not installed: see
+test_requests_without_tensorflow.py.
+"""
 
 from __future__ import annotations
 
@@ -36,12 +38,25 @@ REQUESTS = [
         p.Search("net/one/out"),
         p.Mark("outputs", "net/one/out"),
     ),
-    *(p.Crossings("outputs", "net/two/"), p.Targets("net/one/out:0"), p.Costs("flops"), p.Color("FLOPs"), p.Script()),
+    *(
+        p.Crossings("outputs", "net/two/"),
+        p.Targets("net/one/out:0"),
+        p.Costs("flops"),
+        p.Color("FLOPs"),
+        p.Script(),
+    ),
     *(
         p.Palette("Ta", "insert", ("net/one/out:0",)),
         p.Describe("Reshape", function=False, verb="insert", what=("net/one/out:0",)),
     ),
-    *(p.ListFormats(), p.Compare(show=True), p.Picture("svg"), p.Refresh(), p.Ping(), p.Feedable("net/one/out")),
+    *(
+        p.ListFormats(),
+        p.Compare(show=True),
+        p.Picture("svg"),
+        p.Refresh(),
+        p.Ping(),
+        p.Feedable("net/one/out"),
+    ),
     *(p.Preview(("x:0",), ("net/logits:0",), "copy"), p.Inputs("graph.pb"), p.Examine("net/one/w")),
 ]
 EDITS = [*CHANGES, p.Clone(("x:0",), ("net/logits:0",), "copy"), p.Add("graph.pb", "added")]

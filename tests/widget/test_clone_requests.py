@@ -42,7 +42,9 @@ def named(groups: tuple[p.Group, ...]) -> dict[str, tuple[str, ...]]:
     return {group.kind: group.names for group in groups}
 
 
-def test_a_preview_tells_what_the_clone_then_does(answers: RequestHandler, editor: GraphEditor) -> None:
+def test_a_preview_tells_what_the_clone_then_does(
+    answers: RequestHandler, editor: GraphEditor
+) -> None:
     before = editor.graph.version, len(editor.history.done)
     told = previewed(answers, *ENDS, "copy")
     assert (editor.graph.version, len(editor.history.done)) == before
@@ -50,7 +52,9 @@ def test_a_preview_tells_what_the_clone_then_does(answers: RequestHandler, edito
     assert named(told.new) == {"variable": VARIABLES}
     assert told.shared == ()
     assert [held.mode for held in told.states] == ["own"] * 4
-    assert told.states[0] == p.PartState("net/one/w", "variable", told.states[0].dtype, "(3, 4)", "own")
+    assert told.states[0] == p.PartState(
+        "net/one/w", "variable", told.states[0].dtype, "(3, 4)", "own"
+    )
     assert told.states[0].dtype.removesuffix("_ref") == "float32"
     assert set(named(told.stateful)) == set()
 
@@ -63,16 +67,25 @@ def test_a_preview_tells_what_the_clone_then_does(answers: RequestHandler, edito
     assert {name.partition("/")[2] for name in copy.ops} >= set(VARIABLES)
 
 
-def test_a_variable_that_is_switched_to_shared_is_shared(answers: RequestHandler, editor: GraphEditor) -> None:
+def test_a_variable_that_is_switched_to_shared_is_shared(
+    answers: RequestHandler, editor: GraphEditor
+) -> None:
     told = previewed(answers, *ENDS, "copy", others=("net/one/w",))
-    assert {held.name: held.mode for held in told.states} == {**dict.fromkeys(VARIABLES, "own"), "net/one/w": "shared"}
+    assert {held.name: held.mode for held in told.states} == {
+        **dict.fromkeys(VARIABLES, "own"),
+        "net/one/w": "shared",
+    }
     assert named(told.shared) == {"variable": ("net/one/w",)}
     answers.handle(p.Clone(*ENDS, "copy", others=("net/one/w",)))
     assert editor["copy"].shared == ("net/one/w",)
-    assert [v.name for v in editor["copy"].variables] == [f"copy/{name}:0" for name in VARIABLES[1:]]
+    assert [v.name for v in editor["copy"].variables] == [
+        f"copy/{name}:0" for name in VARIABLES[1:]
+    ]
 
 
-def test_a_variable_that_is_switched_to_own_is_own(answers: RequestHandler, editor: GraphEditor) -> None:
+def test_a_variable_that_is_switched_to_own_is_own(
+    answers: RequestHandler, editor: GraphEditor
+) -> None:
     form = {"variables": "shared", "others": ("net/two/b",)}
     told = previewed(answers, *ENDS, "copy", **form)
     assert named(told.new) == {"variable": ("net/two/b",)}
@@ -97,7 +110,9 @@ def test_the_line_of_a_preview_makes_the_same_clone(
     assert len(read(copy.variables, session)) == 2
 
 
-def test_chosen_ops_are_previewed_and_cloned_without_a_boundary(answers: RequestHandler, editor: GraphEditor) -> None:
+def test_chosen_ops_are_previewed_and_cloned_without_a_boundary(
+    answers: RequestHandler, editor: GraphEditor
+) -> None:
     answers.handle(p.Select("set", (), ("net/two",)))
     told = previewed(answers, (), (), "copy")
     assert named(told.outside) == {"tensor": ("net/one/out:0",)}
@@ -109,8 +124,16 @@ def test_chosen_ops_are_previewed_and_cloned_without_a_boundary(answers: Request
     assert len(editor["copy"].ops) == told.ops
 
 
-def test_several_copies_are_named_in_the_preview_and_the_notice(answers: RequestHandler, editor: GraphEditor) -> None:
-    form = {"times": 3, "placeholders": True, "reseed": True, "device": "/device:CPU:0", "init": "none"}
+def test_several_copies_are_named_in_the_preview_and_the_notice(
+    answers: RequestHandler, editor: GraphEditor
+) -> None:
+    form = {
+        "times": 3,
+        "placeholders": True,
+        "reseed": True,
+        "device": "/device:CPU:0",
+        "init": "none",
+    }
     told = previewed(answers, *ENDS, "tower", **form)
     assert told.scopes == ("tower_0", "tower_1", "tower_2")
     assert named(told.outside) == {"placeholder": ("x:0",)}
@@ -152,13 +175,16 @@ def half() -> GraphEditor:
         v1.disable_control_flow_v2()
         x = v1.placeholder(tf.float32, [], name="x")
         w = v1.get_variable("w", [], initializer=v1.constant_initializer(3.0))
-        loop = v1.while_loop(lambda i, _: i < 5, lambda i, v: (i + 1, v * w), [0, x], name="loop")[1]
+        loop = v1.while_loop(lambda i, _: i < 5, lambda i, v: (i + 1, v * w), [0, x], name="loop")[
+            1
+        ]
         tf.identity(v1.cond(loop > 0, lambda: loop * w, lambda: loop - w, name="fork"), name="y")
     return tgw.edit(graph, session=initialised(graph))
 
 
 @pytest.mark.parametrize(
-    ("inside", "offer", "out"), [("loop/mul", "loop", "loop/Exit_1:0"), ("fork/mul", "conditional", "fork/Merge:0")]
+    ("inside", "offer", "out"),
+    [("loop/mul", "loop", "loop/Exit_1:0"), ("fork/mul", "conditional", "fork/Merge:0")],
 )
 def test_half_of_control_flow_is_refused_and_the_whole_is_offered_and_works(
     half: GraphEditor, inside: str, offer: str, out: str
@@ -188,7 +214,9 @@ def test_a_table_and_a_queue_can_be_shared_too() -> None:
     graph = tf.Graph()
     with graph.as_default():
         words = v1.placeholder(tf.string, [None], name="words")
-        initializer = tf.lookup.KeyValueTensorInitializer(tf.constant(["a", "b"]), tf.constant([1, 2]))
+        initializer = tf.lookup.KeyValueTensorInitializer(
+            tf.constant(["a", "b"]), tf.constant([1, 2])
+        )
         table = tf.lookup.StaticHashTable(initializer, -1, name="table")
         tf.identity(table.lookup(words), name="ids")
         start = v1.tables_initializer()
@@ -197,7 +225,9 @@ def test_a_table_and_a_queue_can_be_shared_too() -> None:
     editor = tgw.edit(graph, session=session)
     answers = RequestHandler(editor)
     told = previewed(answers, ("words",), ("ids",), "copy")
-    assert [(held.kind, held.mode, held.dtype) for held in told.states] == [("hash table", "own", "")]
+    assert [(held.kind, held.mode, held.dtype) for held in told.states] == [
+        ("hash table", "own", "")
+    ]
     shared = previewed(answers, ("words",), ("ids",), "copy", others=(told.states[0].name,))
     assert named(shared.shared) == {"hash table": (told.states[0].name,)}
     assert shared.new == ()
@@ -205,13 +235,17 @@ def test_a_table_and_a_queue_can_be_shared_too() -> None:
     assert session.run(editor["copy"]["ids:0"], {"words:0": ["b", "c"]}).tolist() == [2, -1]
 
 
-def test_switches_of_variables_that_are_not_in_the_part_do_not_matter(answers: RequestHandler) -> None:
+def test_switches_of_variables_that_are_not_in_the_part_do_not_matter(
+    answers: RequestHandler,
+) -> None:
     told = previewed(answers, ("net/one/out:0",), ENDS[1], "copy", others=("net/one/w",))
     assert {held.name for held in told.states} == {"net/two/w", "net/two/b"}
     assert "variables=" not in told.line
 
 
-def test_a_preview_can_be_read_where_a_clone_is_not_possible(answers: RequestHandler, editor: GraphEditor) -> None:
+def test_a_preview_can_be_read_where_a_clone_is_not_possible(
+    answers: RequestHandler, editor: GraphEditor
+) -> None:
     editor.graph.finalize()
     assert previewed(answers, *ENDS, "copy").ops > 0
 
@@ -227,9 +261,19 @@ def test_lists_are_cut_and_counted_whole(inception: tuple[tf.Graph, v1.Session])
 
 @pytest.mark.parametrize("default", ["own", "shared"])
 @pytest.mark.parametrize(
-    "others", [(), ("w",), ("w", "w/Adam"), ("a/w", "a/w/Adam"), ("a/w",), ("w", "a/w", "a/w/Adam", "w/Adam", "b")]
+    "others",
+    [
+        (),
+        ("w",),
+        ("w", "w/Adam"),
+        ("a/w", "a/w/Adam"),
+        ("a/w",),
+        ("w", "a/w", "a/w/Adam", "w/Adam", "b"),
+    ],
 )
-def test_modes_mean_each_variable_as_it_was_switched(default: p.Mode, others: tuple[str, ...]) -> None:
+def test_modes_mean_each_variable_as_it_was_switched(
+    default: p.Mode, others: tuple[str, ...]
+) -> None:
     graph = tf.Graph()
     names = ("w", "w/Adam", "a/w", "a/w/Adam", "b")
     with graph.as_default():
@@ -241,7 +285,9 @@ def test_modes_mean_each_variable_as_it_was_switched(default: p.Mode, others: tu
     if pairs == "shared":
         pairs = tuple((name, pairs) for name in names)
     chosen = editor.upstream("z")
-    plan = Clone(into="copy", variables=pairs, selection=chosen).plan(IndexContext(editor._core.index))
+    plan = Clone(into="copy", variables=pairs, selection=chosen).plan(
+        IndexContext(editor._core.index)
+    )
     assert plan.report.preview is not None
     opposite = "own" if default == "shared" else "shared"
     wanted = {name for name in names if (opposite if name in others else default) == "own"}

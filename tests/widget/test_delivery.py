@@ -37,7 +37,9 @@ def joined(messages: Sent) -> tuple[dict[str, Any], bytes]:
     return json.loads(data[:size]), data[size:]
 
 
-def test_a_request_that_comes_again_gets_the_same_reply_again(delivery: Delivery, sent: Sent) -> None:
+def test_a_request_that_comes_again_gets_the_same_reply_again(
+    delivery: Delivery, sent: Sent
+) -> None:
     assert not delivery.repeat(7, REQUEST)
     delivery.reply(7, REQUEST, codec.encode(7, p.PictureReply("a.png")), [b"bytes"])
     assert delivery.repeat(7, REQUEST)
@@ -45,7 +47,9 @@ def test_a_request_that_comes_again_gets_the_same_reply_again(delivery: Delivery
     assert not delivery.repeat(8, REQUEST)
 
 
-def test_another_request_with_the_number_of_an_earlier_one_is_not_its_repetition(delivery: Delivery) -> None:
+def test_another_request_with_the_number_of_an_earlier_one_is_not_its_repetition(
+    delivery: Delivery,
+) -> None:
     delivery.reply(7, REQUEST, codec.encode(7, p.PictureReply("a.png")), [])
     assert not delivery.repeat(7, {**REQUEST, "suffix": "svg"})
     assert delivery.repeat(7, dict(reversed(REQUEST.items())))
@@ -58,13 +62,22 @@ def test_messages_without_a_number_are_all_answered(delivery: Delivery, sent: Se
     assert len(sent) == 2
 
 
-def test_a_large_reply_travels_in_pieces_none_of_which_is_too_large(delivery: Delivery, sent: Sent) -> None:
+def test_a_large_reply_travels_in_pieces_none_of_which_is_too_large(
+    delivery: Delivery, sent: Sent
+) -> None:
     data = bytes(range(256)) * (5 * MOST_BYTES // 512)
-    delivery.reply(7, REQUEST, codec.encode(7, p.DownloadReply("größer.zip", "Downloaded.")), [data])
+    delivery.reply(
+        7, REQUEST, codec.encode(7, p.DownloadReply("größer.zip", "Downloaded.")), [data]
+    )
     assert [content["nth"] for content, _ in sent] == list(range(len(sent)))
-    assert {(content["id"], content["type"], content["of"]) for content, _ in sent} == {(7, "piece", len(sent))}
+    assert {(content["id"], content["type"], content["of"]) for content, _ in sent} == {
+        (7, "piece", len(sent))
+    }
     assert all(len(piece) <= MOST_BYTES for _, (piece,) in sent)
-    assert joined(sent) == ({"id": 7, "type": "download_reply", "name": "größer.zip", "about": "Downloaded."}, data)
+    assert joined(sent) == (
+        {"id": 7, "type": "download_reply", "name": "größer.zip", "about": "Downloaded."},
+        data,
+    )
     first = list(sent)
     assert delivery.repeat(7, REQUEST)
     assert sent == first * 2
@@ -82,7 +95,12 @@ def test_replies_are_kept_while_there_is_space_and_what_was_done_is_never_done_a
     delivery: Delivery, sent: Sent
 ) -> None:
     for number in range(20):
-        delivery.reply(number, REQUEST, codec.encode(number, p.PictureReply("a.png")), [bytes(MOST_BYTES - 1000)])
+        delivery.reply(
+            number,
+            REQUEST,
+            codec.encode(number, p.PictureReply("a.png")),
+            [bytes(MOST_BYTES - 1000)],
+        )
     sent.clear()
     assert delivery.repeat(19, REQUEST)
     assert sent[-1][0]["type"] == "picture_reply"

@@ -1,4 +1,6 @@
-"""The current graph as a file in the kernel's folder, or as a download; nothing is replaced unasked."""
+"""The current graph as a file in the kernel's folder, or as a download; nothing is replaced
+unasked.
+"""
 
 from __future__ import annotations
 
@@ -26,12 +28,23 @@ def exporter(editor: GraphEditor, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.parametrize("mlp", [slow(False), True], ids=["ref", "resource"], indirect=True)
-def test_every_format_is_written_and_downloaded_under_the_name_it_proposes(exporter: Exporter, tmp_path: Path) -> None:
+def test_every_format_is_written_and_downloaded_under_the_name_it_proposes(
+    exporter: Exporter, tmp_path: Path
+) -> None:
     editor = exporter._editor
     editor.mark("x:0", "net/logits:0")
     editor.rename("net/logits", "net/scores")
     formats = [one for one in exporter.formats() if "pip install" not in one.refused]
-    assert {one.kind for one in formats} >= {"saved_model", "frozen", "meta", "script", "edits", "page", "svg", "png"}
+    assert {one.kind for one in formats} >= {
+        "saved_model",
+        "frozen",
+        "meta",
+        "script",
+        "edits",
+        "page",
+        "svg",
+        "png",
+    }
     assert not any(one.refused for one in formats)
     for one in formats:
         saved = exporter.save(one.kind, one.name)
@@ -51,7 +64,9 @@ def test_every_format_is_written_and_downloaded_under_the_name_it_proposes(expor
     assert "net/scores" in tgw.edit("graph/")._core.index.ids
 
 
-def test_a_download_has_the_name_that_was_typed_and_is_no_path(exporter: Exporter, tmp_path: Path) -> None:
+def test_a_download_has_the_name_that_was_typed_and_is_no_path(
+    exporter: Exporter, tmp_path: Path
+) -> None:
     handler = RequestHandler(exporter._editor)
     for typed, name in (("net.pbtxt", "net.pbtxt"), ("../mine", "mine.pbtxt"), ("", "graph.pbtxt")):
         reply, (data,) = handler.handle(p.Download("text", name=typed))
@@ -87,7 +102,9 @@ def test_what_is_there_is_replaced_only_when_asked(exporter: Exporter, tmp_path:
 
 
 @pytest.mark.parametrize("name", ["", "sub/", "nowhere/g.pb", "..", "a\0", "g.meta"])
-def test_a_name_that_cannot_be_is_refused_in_words(exporter: Exporter, tmp_path: Path, name: str) -> None:
+def test_a_name_that_cannot_be_is_refused_in_words(
+    exporter: Exporter, tmp_path: Path, name: str
+) -> None:
     with pytest.raises(GraphEditError):
         exporter.save("graph", name)
     assert list(tmp_path.iterdir()) == []
@@ -107,12 +124,20 @@ def test_a_stripped_graph_is_frozen_without_marking_its_outputs(
         session.run(v1.global_variables_initializer())
     editor = tgw.edit(graph, session=session)
     exporter = Exporter(editor)
-    assert next(one for one in exporter.formats() if one.kind == "saved_model").refused.startswith("mark its outputs")
+    assert next(one for one in exporter.formats() if one.kind == "saved_model").refused.startswith(
+        "mark its outputs"
+    )
     editor.passes.strip_training("y:0")
     frozen = next(one for one in exporter.formats() if one.kind == "frozen")
-    assert (frozen.refused, frozen.about) == ("", "The ops that y needs, with constants in place of variables.")
+    assert (frozen.refused, frozen.about) == (
+        "",
+        "The ops that y needs, with constants in place of variables.",
+    )
     saved = exporter.save("frozen", frozen.name)
-    assert set(tgw.edit(saved.path)._core.index.types) & {"VarHandleOp", "ApplyGradientDescent"} == set()
+    assert (
+        set(tgw.edit(saved.path)._core.index.types) & {"VarHandleOp", "ApplyGradientDescent"}
+        == set()
+    )
     assert "y" in tgw.edit(saved.path)._core.index.ids
 
 
@@ -131,7 +156,9 @@ def test_formats_come_with_their_folder(exporter: Exporter, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("is_file", [True, False], ids=["meta", "live"])
-def test_what_needs_values_that_are_not_there_is_listed_with_the_reason(tmp_path: Path, is_file: bool) -> None:
+def test_what_needs_values_that_are_not_there_is_listed_with_the_reason(
+    tmp_path: Path, is_file: bool
+) -> None:
     v1, path = tf.compat.v1, tmp_path / "graph.meta"
     with tf.Graph().as_default() as graph:
         v1.get_variable("w", [2, 2], use_resource=True)

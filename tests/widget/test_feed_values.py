@@ -1,4 +1,6 @@
-"""Which variables of a notebook are offered as feeds of a placeholder, and what is said of those that do not fit."""
+"""Which variables of a notebook are offered as feeds of a placeholder, and what is said of those
+that do not fit.
+"""
 
 from __future__ import annotations
 
@@ -79,9 +81,26 @@ def test_arrays_numbers_lists_and_eager_tensors_are_offered() -> None:
         "handle": tf.Variable(1.0).handle,
         "dates": np.array(["2020-01-01"], "datetime64[D]"),
     }
-    all_of_them = ("array", "number", "scalar", "nested", "pair", "eager", "variable", "kernel", "odd")
+    all_of_them = (
+        "array",
+        "number",
+        "scalar",
+        "nested",
+        "pair",
+        "eager",
+        "variable",
+        "kernel",
+        "odd",
+    )
     assert offered(tf.float32, None, **things) == all_of_them
-    assert offered(tf.float32, [None, 3], **things) == ("array", "nested", "eager", "variable", "kernel", "odd")
+    assert offered(tf.float32, [None, 3], **things) == (
+        "array",
+        "nested",
+        "eager",
+        "variable",
+        "kernel",
+        "odd",
+    )
     assert offered(tf.int32, [2], **things) == ("pair", "odd")
     assert offered(tf.string, None, **things) == ("odd", "words")
     assert offered(tf.float64, [], **things) == ("number", "scalar", "odd")
@@ -125,7 +144,12 @@ def test_long_lists_are_described_by_their_first_elements() -> None:
 @pytest.mark.parametrize(
     ("value", "dtype", "shape", "why"),
     [
-        (np.ones([4, 5]), "float32", (None, 64), r"x:0: shape \(4, 5\) does not fit \(None, 64\); give one that does"),
+        (
+            np.ones([4, 5]),
+            "float32",
+            (None, 64),
+            r"x:0: shape \(4, 5\) does not fit \(None, 64\); give one that does",
+        ),
         (1.5, "float32", (None, 64), r"x:0: a scalar does not fit \(None, 64\)"),
         ([1.5], "float32", (), r"x:0: shape \(1,\) does not fit a scalar"),
         (np.full(2, 0.5), "int32", (2,), "'v' is float64, which does not fit int32; cast it"),
@@ -143,18 +167,40 @@ def test_long_lists_are_described_by_their_first_elements() -> None:
             (1,),
             "'v' is without a dtype, 2 bytes each, which does not fit float32; load it",
         ),
-        (np.ones(1, [("qint8", "i1")]), "int32", (1,), "'v' is qint8, which does not fit int32; cast it"),
-        (np.ones(1, [("qint8", "i1")]), "quint8", (1,), "'v' is qint8, which does not fit quint8; cast it"),
+        (
+            np.ones(1, [("qint8", "i1")]),
+            "int32",
+            (1,),
+            "'v' is qint8, which does not fit int32; cast it",
+        ),
+        (
+            np.ones(1, [("qint8", "i1")]),
+            "quint8",
+            (1,),
+            "'v' is qint8, which does not fit quint8; cast it",
+        ),
         (np.array([300]), "qint8", (1,), "'v' has numbers that qint8 does not have"),
         (np.array([8]), "int4", (1,), "'v' has numbers that int4 does not have"),
         (np.array([1e5]), "float16", (1,), "'v' has numbers that float16 does not have"),
         (GRAPH_TENSORS["placeholder"], "float32", None, "'v' is a SymbolicTensor; choose an array"),
-        (GRAPH_TENSORS["resource_variable"], "float32", None, "'v' is a ResourceVariable; choose an array"),
-        (tf.ragged.constant([[1.0], [2.0, 3.0]]), "float32", None, "'v' is a RaggedTensor; choose an array"),
+        (
+            GRAPH_TENSORS["resource_variable"],
+            "float32",
+            None,
+            "'v' is a ResourceVariable; choose an array",
+        ),
+        (
+            tf.ragged.constant([[1.0], [2.0, 3.0]]),
+            "float32",
+            None,
+            "'v' is a RaggedTensor; choose an array",
+        ),
         ({}, "float32", None, "'v' is a dict; choose an array"),
     ],
 )
-def test_what_does_not_fit_is_said_in_words(value: object, dtype: str, shape: Shape, why: str) -> None:
+def test_what_does_not_fit_is_said_in_words(
+    value: object, dtype: str, shape: Shape, why: str
+) -> None:
     with pytest.raises(InvalidArgument, match=why) as caught:
         feed_array(value, "x:0", "v", dtype, shape)
     assert caught.value.argument == "x:0"
@@ -177,26 +223,41 @@ def test_each_dtype_is_fed_from_a_form_a_variable_and_a_file(dtype: str, tmp_pat
     own = np.array([3, 0]).astype(numpy_dtype)
     np.save(tmp_path / "saved.npy", own)
     editor = tgw.edit(graph, session=v1.Session(graph=graph))
-    handler = RequestHandler(editor, namespace=KernelNamespace(lambda: {"own": own, "numbers": [3, 0]}))
+    handler = RequestHandler(
+        editor, namespace=KernelNamespace(lambda: {"own": own, "numbers": [3, 0]})
+    )
     form = handler.handle(p.Feedable("y"))[0]
     assert isinstance(form, p.Feeds)
     assert form.fields[0].variables == ("numbers", "own")
-    for kind, source in (("variable", "own"), ("variable", "numbers"), ("file", str(tmp_path / "saved.npy"))):
+    for kind, source in (
+        ("variable", "own"),
+        ("variable", "numbers"),
+        ("file", str(tmp_path / "saved.npy")),
+    ):
         handler.handle(p.Probe("y", (p.Feed("x:0", kind, "", 0.0, 1.0, source),)))
-        assert np.asarray(editor._core.evaluator.probed["y"][0].value).astype(int).tolist() == [3, 0], (kind, source)
+        assert np.asarray(editor._core.evaluator.probed["y"][0].value).astype(int).tolist() == [
+            3,
+            0,
+        ], (kind, source)
     handler.handle(p.Probe("y", (p.Feed("x:0", "random", "[2]", 3.0, 3.0, ""),)))
     assert np.asarray(editor._core.evaluator.probed["y"][0].value).astype(int).tolist() == [3, 3]
 
 
 @pytest.mark.parametrize(
-    ("dtype", "low", "high"), [("uint8", -5.0, 7.0), ("int32", 2.0**63, 2.0**63), ("half", 0.0, 1e6)]
+    ("dtype", "low", "high"),
+    [("uint8", -5.0, 7.0), ("int32", 2.0**63, 2.0**63), ("half", 0.0, 1e6)],
 )
-def test_random_numbers_that_a_dtype_does_not_have_are_refused(dtype: str, low: float, high: float) -> None:
+def test_random_numbers_that_a_dtype_does_not_have_are_refused(
+    dtype: str, low: float, high: float
+) -> None:
     with tf.Graph().as_default() as graph:
         tf.identity(v1.placeholder(dtype, [90], name="x"), name="y")
-    handler = RequestHandler(tgw.edit(graph, session=v1.Session(graph=graph)), namespace=KernelNamespace(dict))
+    handler = RequestHandler(
+        tgw.edit(graph, session=v1.Session(graph=graph)), namespace=KernelNamespace(dict)
+    )
     with pytest.raises(
-        InvalidArgument, match=f"x:0: .* to .* has numbers that {tf.as_dtype(dtype).name} does not have"
+        InvalidArgument,
+        match=f"x:0: .* to .* has numbers that {tf.as_dtype(dtype).name} does not have",
     ):
         handler.handle(p.Probe("y", (p.Feed("x:0", "random", "[90]", low, high, ""),)))
 
@@ -204,12 +265,18 @@ def test_random_numbers_that_a_dtype_does_not_have_are_refused(dtype: str, low: 
 def test_a_file_that_is_no_array_is_refused_in_a_sentence(tmp_path: Path) -> None:
     editor = tgw.edit(graph_with_a_handle())
     handler = RequestHandler(editor, namespace=KernelNamespace(dict))
-    header = b"{'descr': '<f4', 'fortran_order': False, 'shape': (10000000000000,), }".ljust(117) + b"\n"
+    header = (
+        b"{'descr': '<f4', 'fortran_order': False, 'shape': (10000000000000,), }".ljust(117) + b"\n"
+    )
     huge = b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header
     for content in (b"", b"PK\x03\x04 no archive", b"text", huge):
         (tmp_path / "damaged.npy").write_bytes(content)
         with pytest.raises(InvalidArgument, match=r"x:0: .* cannot be read as .npy"):
-            handler.handle(p.Probe("square", (p.Feed("x:0", "file", "", 0.0, 1.0, str(tmp_path / "damaged.npy")),)))
+            handler.handle(
+                p.Probe(
+                    "square", (p.Feed("x:0", "file", "", 0.0, 1.0, str(tmp_path / "damaged.npy")),)
+                )
+            )
 
 
 # Placeholders that are handles
@@ -229,9 +296,13 @@ def test_a_placeholder_of_a_handle_is_not_asked_for_but_refused() -> None:
     editor = tgw.edit(graph := graph_with_a_handle(), session=v1.Session(graph=graph))
     answers = RequestHandler(editor, namespace=KernelNamespace(dict))
     for request in (p.Feedable("read"), p.Probe("read", ()), p.Feedable("handle")):
-        with pytest.raises(GraphEditError, match="Placeholder 'handle' is a resource, which cannot be fed; choose"):
+        with pytest.raises(
+            GraphEditError, match="Placeholder 'handle' is a resource, which cannot be fed; choose"
+        ):
             answers.handle(request)
-    with pytest.raises(GraphEditError, match="which cannot be fed; choose tensors that do not depend on it"):
+    with pytest.raises(
+        GraphEditError, match="which cannot be fed; choose tensors that do not depend on it"
+    ):
         editor.probe("read")
 
 
@@ -248,7 +319,9 @@ def test_what_needs_no_handle_is_measured() -> None:
 def test_a_function_of_a_handle_is_measured_where_it_can_be() -> None:
     @tf.function(autograph=False)
     def both(x: tf.Tensor, values: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
-        array = tf.raw_ops.TensorListStack(input_handle=values, element_shape=[2], element_dtype=tf.float32)
+        array = tf.raw_ops.TensorListStack(
+            input_handle=values, element_shape=[2], element_dtype=tf.float32
+        )
         return tf.square(x), array, values
 
     specs = [tf.TensorSpec([2], tf.float32, name="x"), tf.TensorSpec([], tf.variant, name="values")]

@@ -1,4 +1,6 @@
-"""What forms ask the kernel: op types and their parameters, feeds, variables of the notebook, the table of costs."""
+"""What forms ask the kernel: op types and their parameters, feeds, variables of the notebook, the
+table of costs.
+"""
 
 from __future__ import annotations
 
@@ -60,7 +62,9 @@ def reply(answers: RequestHandler, request: p.Request) -> Any:
 # Op types
 
 
-def names(answers: RequestHandler, text: str, verb: Any = "replace", what: tuple[str, ...] = (RELU,)) -> list[str]:
+def names(
+    answers: RequestHandler, text: str, verb: Any = "replace", what: tuple[str, ...] = (RELU,)
+) -> list[str]:
     """The op types and functions that are listed for a text."""
     return [found.name for found in reply(answers, p.Palette(text, verb, what)).types]
 
@@ -72,7 +76,9 @@ def test_functions_of_the_notebook_and_usual_types_are_proposed_before_anything_
     assert names(answers, "", "insert", (f"{RELU}:0",))[:3] == ["swish", "Identity", "StopGradient"]
 
 
-def test_types_are_found_by_name_and_documentation_and_those_that_fit_come_first(answers: RequestHandler) -> None:
+def test_types_are_found_by_name_and_documentation_and_those_that_fit_come_first(
+    answers: RequestHandler,
+) -> None:
     assert names(answers, "elu")[:3] == ["Elu", "Relu", "Selu"]
     assert "Tanh" in names(answers, "hyperbolic tangent")
     found = reply(answers, p.Palette("ReluGrad", "replace", (RELU,))).types[0]
@@ -82,10 +88,15 @@ def test_types_are_found_by_name_and_documentation_and_those_that_fit_come_first
 
 def likely(answers: RequestHandler, op: str) -> dict[str, str]:
     """The types that can replace an op as it is, and the attributes that each takes over."""
-    return {each.name: each.attributes for each in reply(answers, p.Palette("", "replace", (op,))).likely}
+    return {
+        each.name: each.attributes
+        for each in reply(answers, p.Palette("", "replace", (op,))).likely
+    }
 
 
-def test_types_that_are_like_that_of_the_op_are_proposed_with_its_attributes(notebook: Notebook) -> None:
+def test_types_that_are_like_that_of_the_op_are_proposed_with_its_attributes(
+    notebook: Notebook,
+) -> None:
     with tf.Graph().as_default() as graph:
         x = v1.placeholder(tf.float32, [None, 8, 8, 3], name="x")
         relu = tf.nn.relu(x, name="layer/act")
@@ -103,38 +114,67 @@ def test_types_that_are_like_that_of_the_op_are_proposed_with_its_attributes(not
     assert reply(answers, p.Palette("el", "replace", ("layer/act",))).likely == ()
     for op, name in (("pool", "AvgPool"), ("mean", "Max")):
         taken = likely(answers, op)[name]
-        reply(answers, p.Change("replace", (op,), ("by", "attributes", "remove"), (f'"{name}"', taken, "True")))
+        reply(
+            answers,
+            p.Change(
+                "replace", (op,), ("by", "attributes", "remove"), (f'"{name}"', taken, "True")
+            ),
+        )
     shapes = [graph.get_tensor_by_name(f"{name}:0").shape.as_list() for name in ("AvgPool", "Max")]
     assert shapes == [[None, 3, 3, 3], [None, 1, 1, 3]]
     # The only op of a layer stays in it, by the form and by a call.
-    assert reply(answers, p.Describe("Elu", function=False, verb="replace", what=("layer/act",))).scope == "layer/Elu"
+    assert (
+        reply(answers, p.Describe("Elu", function=False, verb="replace", what=("layer/act",))).scope
+        == "layer/Elu"
+    )
     assert editor.replace("layer/act", "Elu", remove=True).added == ("layer/Elu",)
 
 
-def test_a_type_is_described_with_the_kinds_and_defaults_of_its_parameters(answers: RequestHandler) -> None:
-    described = reply(answers, p.Describe("LeakyRelu", function=False, verb="replace", what=(RELU,)))
+def test_a_type_is_described_with_the_kinds_and_defaults_of_its_parameters(
+    answers: RequestHandler,
+) -> None:
+    described = reply(
+        answers, p.Describe("LeakyRelu", function=False, verb="replace", what=(RELU,))
+    )
     (alpha,) = described.parameters
-    assert (alpha.name, alpha.kind, alpha.default, alpha.required) == ("alpha", "float", "0.2", False)
+    assert (alpha.name, alpha.kind, alpha.default, alpha.required) == (
+        "alpha",
+        "float",
+        "0.2",
+        False,
+    )
     assert described.scope == "net/hidden/LeakyRelu"
     padding = {
         parameter.name: parameter
-        for parameter in reply(answers, p.Describe("AvgPool", function=False, verb="replace", what=(RELU,))).parameters
+        for parameter in reply(
+            answers, p.Describe("AvgPool", function=False, verb="replace", what=(RELU,))
+        ).parameters
     }
     assert padding["padding"].allowed == ("SAME", "VALID")
-    assert (padding["ksize"].kind, padding["ksize"].many, padding["ksize"].required) == ("int", True, True)
-    (scale,) = reply(answers, p.Describe("BiasAdd", function=False, verb="insert", what=(RELU,))).parameters[:1]
+    assert (padding["ksize"].kind, padding["ksize"].many, padding["ksize"].required) == (
+        "int",
+        True,
+        True,
+    )
+    (scale,) = reply(
+        answers, p.Describe("BiasAdd", function=False, verb="insert", what=(RELU,))
+    ).parameters[:1]
     assert (scale.name, scale.kind, scale.required) == ("bias", "tensor", True)
 
 
 def test_a_function_is_described_by_its_signature(answers: RequestHandler) -> None:
     described = reply(answers, p.Describe("swish", function=True, verb="replace", what=(RELU,)))
     assert described.summary == "A smooth activation."
-    kinds = [(parameter.name, parameter.kind, parameter.default) for parameter in described.parameters]
+    kinds = [
+        (parameter.name, parameter.kind, parameter.default) for parameter in described.parameters
+    ]
     assert kinds == [("beta", "float", "1.0"), ("clip", "bool", "False")]
 
 
 @pytest.mark.parametrize(("name", "is_function"), [("Nothing", False), ("nothing", True)])
-def test_what_there_is_not_is_refused(answers: RequestHandler, name: str, is_function: bool) -> None:
+def test_what_there_is_not_is_refused(
+    answers: RequestHandler, name: str, is_function: bool
+) -> None:
     with pytest.raises(GraphEditError, match=name):
         reply(answers, p.Describe(name, function=is_function, verb="replace", what=(RELU,)))
 
@@ -142,7 +182,12 @@ def test_what_there_is_not_is_refused(answers: RequestHandler, name: str, is_fun
 def test_an_op_is_replaced_by_a_type_with_attributes_undone_and_replayed(
     answers: RequestHandler, editor: GraphEditor
 ) -> None:
-    change = p.Change("replace", (RELU,), ("by", "attributes", "remove"), ('"LeakyRelu"', '{"alpha": 0.5}', "True"))
+    change = p.Change(
+        "replace",
+        (RELU,),
+        ("by", "attributes", "remove"),
+        ('"LeakyRelu"', '{"alpha": 0.5}', "True"),
+    )
     state = reply(answers, change).state
     assert state.code[0].endswith(
         'by="LeakyRelu", remove=True, attributes={"alpha": 0.5}, name="net/hidden/LeakyRelu")'
@@ -162,7 +207,13 @@ def test_a_function_of_the_notebook_is_named_and_only_where_the_message_says_so(
 ) -> None:
     with pytest.raises(GraphEditError, match="swish"):
         reply(answers, p.Change("insert", (f"{RELU}:0",), ("function",), ("swish",)))
-    change = p.Change("insert", (f"{RELU}:0",), ("function", "attributes"), ("swish", '{"clip": True}'), ("function",))
+    change = p.Change(
+        "insert",
+        (f"{RELU}:0",),
+        ("function", "attributes"),
+        ("swish", '{"clip": True}'),
+        ("function",),
+    )
     assert "function=swish" in reply(answers, change).state.code[0]
     assert editor.ops(type="Minimum").ops
     with pytest.raises(UnknownName, match=r"no variable 'swosh'.*'swish'"):
@@ -175,7 +226,11 @@ def test_a_function_of_the_notebook_is_named_and_only_where_the_message_says_so(
         ("LeakyRelu", '{"alpha": "much"}', "alpha"),
         ("LeakyRelu", '{"beta": 1.0}', "beta"),
         ("AvgPool", '{"ksize": 2, "strides": [1, 1, 1, 1], "padding": "SAME"}', "ksize"),
-        ("AvgPool", '{"ksize": [1, 2, 2, 1], "strides": [1, 2, 2, 1], "padding": "FULL"}', "padding"),
+        (
+            "AvgPool",
+            '{"ksize": [1, 2, 2, 1], "strides": [1, 2, 2, 1], "padding": "FULL"}',
+            "padding",
+        ),
         ("AvgPool", '{"ksize": [1, 2, 2, 1], "strides": [1, 2, 2, 1]}', "padding"),
         ("Cast", '{"dtype": "float99"}', "dtype"),
     ],
@@ -184,7 +239,10 @@ def test_a_refusal_names_the_field_that_it_is_about(
     answers: RequestHandler, editor: GraphEditor, op_type: str, attributes: str, argument: str
 ) -> None:
     with pytest.raises(InvalidArgument) as caught:
-        reply(answers, p.Change("replace", (RELU,), ("by", "attributes"), (f'"{op_type}"', attributes)))
+        reply(
+            answers,
+            p.Change("replace", (RELU,), ("by", "attributes"), (f'"{op_type}"', attributes)),
+        )
     assert answers.refusal_reply(caught.value).argument == argument
     assert editor.history.lines == ()
 
@@ -195,13 +253,19 @@ def test_functions_and_layers_of_the_notebook_are_told_apart_without_running_the
             raise RuntimeError(name)
 
     layer, fn = tf.keras.layers.Dense(2), tf.function(lambda x: x)
-    things = Notebook(layer=layer, fn=fn, plain=swish, Odd=Odd, odd=Odd(), adam=tf.keras.optimizers.Adam(), np=np)
+    things = Notebook(
+        layer=layer, fn=fn, plain=swish, Odd=Odd, odd=Odd(), adam=tf.keras.optimizers.Adam(), np=np
+    )
     things |= {"array": np.ones(2), "_hidden": swish, 3: swish, "text": "a"}
     assert KernelNamespace(lambda: things).functions() == ("plain", "fn", "layer")
 
 
-def test_a_variable_that_is_not_there_is_refused_with_those_that_the_user_has_made(monkeypatch) -> None:
-    monkeypatch.setattr("tfgraphwidget.widget.kernel_namespace._hidden_names", lambda: frozenset({"In", "Out"}))
+def test_a_variable_that_is_not_there_is_refused_with_those_that_the_user_has_made(
+    monkeypatch,
+) -> None:
+    monkeypatch.setattr(
+        "tfgraphwidget.widget.kernel_namespace._hidden_names", lambda: frozenset({"In", "Out"})
+    )
     namespace = KernelNamespace(lambda: Notebook(In=[], Out={}, x=1, batch=np.ones(2)))
     assert [name for name, _ in namespace.variables()] == ["batch", "x"]
     with pytest.raises(UnknownName, match=r"no variable 'digits'; it has 'batch' and 'x'\.$"):
@@ -213,7 +277,9 @@ def test_a_variable_that_is_not_there_is_refused_with_those_that_the_user_has_ma
 # Values
 
 
-def test_the_placeholders_that_need_a_value_are_listed_with_a_proposal(answers: RequestHandler) -> None:
+def test_the_placeholders_that_need_a_value_are_listed_with_a_proposal(
+    answers: RequestHandler,
+) -> None:
     form = reply(answers, p.Feedable("net/logits"))
     (field,) = form.fields
     assert (field.tensor, field.dtype, field.shape) == ("x:0", "float32", "(None, 4)")
@@ -233,7 +299,9 @@ def test_feeds_are_used_and_remembered(answers: RequestHandler, editor: GraphEdi
     assert editor._core.evaluator.probed["net/logits"][0].shape == (2, 3)
 
 
-def test_the_values_of_a_selection_are_counted(answers: RequestHandler, editor: GraphEditor) -> None:
+def test_the_values_of_a_selection_are_counted(
+    answers: RequestHandler, editor: GraphEditor
+) -> None:
     editor.selection = editor.ops(RELU, "net/logits")
     said = reply(answers, p.Probe("", (FEED,))).edited.text  # with the first drawing
     assert said == "The values of 2 tensors, all finite; point at a box or a line to read them."
@@ -255,7 +323,12 @@ def test_each_kind_of_feed_gives_its_values(
     reply(answers, p.Probe("x", (p.Feed("x:0", kind, "[5, 4]", 2.0, 3.0, source),)))
     value = editor._core.evaluator.probed["x"][0].value
     assert value is not None
-    expected = {"zeros": ((5, 4), 0, 0), "ones": ((5, 4), 1, 1), "variable": ((2, 4), 1, 1), "file": ((3, 4), 7, 7)}
+    expected = {
+        "zeros": ((5, 4), 0, 0),
+        "ones": ((5, 4), 1, 1),
+        "variable": ((2, 4), 1, 1),
+        "file": ((3, 4), 7, 7),
+    }
     shape, low, high = expected.get(kind, ((5, 4), 2, 3))
     assert value.shape == shape
     assert low <= value.min()
@@ -278,7 +351,9 @@ def test_each_kind_of_feed_gives_its_values(
         p.Feed("x:0", "variable", "", 0.0, 1.0, "module"),
     ],
 )
-def test_a_feed_that_does_not_fit_is_refused_at_its_field(answers: RequestHandler, feed: p.Feed) -> None:
+def test_a_feed_that_does_not_fit_is_refused_at_its_field(
+    answers: RequestHandler, feed: p.Feed
+) -> None:
     with pytest.raises(InvalidArgument) as caught:
         reply(answers, p.Probe(RELU, (feed,)))
     assert answers.refusal_reply(caught.value).argument == "x:0"
@@ -341,7 +416,9 @@ def test_what_was_not_run_has_no_value_to_take(answers: RequestHandler, notebook
     assert notebook["found"].shape == (2, 8)
 
 
-def test_weights_larger_than_what_is_shown_are_taken_whole(notebook: Notebook, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_weights_larger_than_what_is_shown_are_taken_whole(
+    notebook: Notebook, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from tfgraphwidget.runtime.session import current_values
 
     monkeypatch.setattr(current_values, "LARGEST", 16)
@@ -357,7 +434,9 @@ def test_weights_larger_than_what_is_shown_are_taken_whole(notebook: Notebook, m
 # Costs
 
 
-def test_the_table_of_costs_is_sorted_and_sums_up(answers: RequestHandler, editor: GraphEditor) -> None:
+def test_the_table_of_costs_is_sorted_and_sums_up(
+    answers: RequestHandler, editor: GraphEditor
+) -> None:
     top = reply(answers, p.Costs("flops", limit=2))
     assert [row.rank for row in top.rows] == [1, 2]
     assert top.rows[0].flops >= top.rows[1].flops > 0
@@ -400,7 +479,14 @@ def test_parts_of_a_message_are_checked_as_messages_are() -> None:
     body = {"tensor": "x:0", "kind": "ones", "shape": "[1]", "low": 0, "high": 1, "source": ""}
     number, request = codec.decode({"id": 1, "type": "probe", "name": "a", "feeds": [body]})
     assert (number, request) == (1, p.Probe("a", (p.Feed("x:0", "ones", "[1]", 0.0, 1.0, ""),)))
-    for wrong in ({**body, "kind": "nothing"}, {**body, "more": 1}, {"tensor": "x:0"}, "x", [body], {1: 2}):
+    for wrong in (
+        {**body, "kind": "nothing"},
+        {**body, "more": 1},
+        {"tensor": "x:0"},
+        "x",
+        [body],
+        {1: 2},
+    ):
         with pytest.raises(GraphEditError, match="reload the page"):
             codec.decode({"id": 1, "type": "probe", "name": "a", "feeds": [wrong]})
 
@@ -452,5 +538,8 @@ def test_what_is_fed_beside_a_batch_of_a_fixed_size_is_proposed_of_as_many() -> 
         tf.nn.sparse_softmax_cross_entropy_with_logits(labels, logits, name="loss")
     answers = RequestHandler(tgw.edit(graph, session=v1.Session(graph=graph)))
     fields = reply(answers, p.Feedable("", measure=True)).fields
-    assert {field.tensor: field.feed.shape for field in fields} == {"images:0": "[4, 8]", "labels:0": "[4]"}
+    assert {field.tensor: field.feed.shape for field in fields} == {
+        "images:0": "[4, 8]",
+        "labels:0": "[4]",
+    }
     assert reply(answers, p.Measure(tuple(field.feed for field in fields)))

@@ -1,4 +1,6 @@
-"""What can be said of an op beyond its wiring: what it holds, its documentation, where it was made, what it calls."""
+"""What can be said of an op beyond its wiring: what it holds, its documentation, where it was made,
+what it calls.
+"""
 
 from __future__ import annotations
 
@@ -55,7 +57,9 @@ def test_numbers_are_in_a_line_without_the_spaces_of_columns(value: np.ndarray, 
 
 def pixels_of(image: p.Image) -> np.ndarray:
     """The grey values of a picture, (height, width)."""
-    return np.frombuffer(base64.b64decode(image.pixels), np.uint8).reshape(image.height, image.width)
+    return np.frombuffer(base64.b64decode(image.pixels), np.uint8).reshape(
+        image.height, image.width
+    )
 
 
 # What it holds
@@ -64,17 +68,25 @@ def pixels_of(image: p.Image) -> np.ndarray:
 def test_a_variable_its_read_and_its_scope_tell_its_value_in_the_session(
     editor: GraphEditor, session: v1.Session, mlp: tf.Graph
 ) -> None:
-    read = READ["ref" if mlp.get_operation_by_name("net/one/w").type == "VariableV2" else "resource"]
+    read = READ[
+        "ref" if mlp.get_operation_by_name("net/one/w").type == "VariableV2" else "resource"
+    ]
     value = session.run(f"{read}:0")
     for name in ("net/one/w", "net/one/w/", read):
         told = examined(editor, name)
         assert told.value is not None
         assert told.why == ""
-        assert (told.value.dtype, told.value.shape, told.value.value) == ("float32", "(3, 4)", shown(value))
+        assert (told.value.dtype, told.value.shape, told.value.value) == (
+            "float32",
+            "(3, 4)",
+            shown(value),
+        )
         assert float(told.value.mean) == pytest.approx(value.mean(), rel=1e-3)
         assert float(told.value.std) == pytest.approx(value.std(), rel=1e-3)
         assert sum(told.value.bars) == 12
-        assert [(image.title, image.width, image.height) for image in told.images] == [("matrix 3×4", 4, 3)]
+        assert [(image.title, image.width, image.height) for image in told.images] == [
+            ("matrix 3×4", 4, 3)
+        ]
 
 
 def test_the_value_is_the_present_one(editor: GraphEditor, session: v1.Session) -> None:
@@ -115,7 +127,10 @@ def test_what_is_not_initialised_says_so_and_stays_so(*, resource: bool) -> None
         version = graph.version
         told = examined(editor, "net/one/w")
         assert told.value is None
-        assert told.why == "Variable 'net/one/w' has no value in this session; run its initializer first."
+        assert (
+            told.why
+            == "Variable 'net/one/w' has no value in this session; run its initializer first."
+        )
         with graph.as_default():
             assert len(session.run(v1.report_uninitialized_variables())) == 4
         assert version < graph.version  # by this test's own op; below, by none
@@ -152,7 +167,9 @@ def test_a_read_that_waits_for_an_assignment_is_not_run() -> None:
         assert session.run(read) == 1
 
 
-def test_a_file_s_variables_are_read_from_its_checkpoint_alone(mlp: tf.Graph, tmp_path: Path) -> None:
+def test_a_file_s_variables_are_read_from_its_checkpoint_alone(
+    mlp: tf.Graph, tmp_path: Path
+) -> None:
     with initialised(mlp) as session, mlp.as_default():
         prefix = v1.train.Saver().save(session, str(tmp_path / "m.ckpt"))
         value = session.run("net/two/w:0" if mlp.get_operation_by_name("net/two/w").type == "VariableV2" else
@@ -216,7 +233,9 @@ def test_a_saved_model_tells_values_and_stack_traces_inside_of_its_functions(sav
     product = examined(editor, "product")
     assert any(HERE in line and "in score" in line for line in product.created)
     editor.view.leave(0)
-    assert "[[1., 2., 5.]]" in [e.value.value for n in editor._core.index.names if (e := examined(editor, n)).value]
+    assert "[[1., 2., 5.]]" in [
+        e.value.value for n in editor._core.index.names if (e := examined(editor, n)).value
+    ]
 
 
 @pytest.mark.parametrize("lacking", ["data-00000-of-00001", "index"])
@@ -231,7 +250,10 @@ def test_of_a_saved_model_without_its_values_a_sentence_names_the_file_that_is_m
         file.mkdir()
     later = tgw.edit(saved)
     for opened in (later,) if lacking == "index" else (before, later):
-        why = f"File {str(file)!r} of the checkpoint is missing, so the variables have no values; put it back"
+        why = (
+            f"File {str(file)!r} of the checkpoint is missing, so the variables have no values; "
+            "put it back"
+        )
         assert examined(opened, variable_of(opened)).why == f"{why}."
         with pytest.raises(NotRunnable, match=re.escape(why)):
             assert opened.session
@@ -278,7 +300,8 @@ def test_what_is_too_large_is_told_by_its_size_and_not_read() -> None:
     told = examined(tgw.edit(v1.GraphDef(node=[node])), "huge")
     assert told.value is None
     assert told.why == (
-        "Constant 'huge' is float32 1048576×1048576, 4,194,304 MB; no more than 256 MB are read to be looked at; "
+        "Constant 'huge' is float32 1048576×1048576, 4,194,304 MB; no more than 256 MB are read to "
+        "be looked at; "
         "take it as a variable."
     )
     graph = tf.Graph()
@@ -299,8 +322,14 @@ def test_a_damaged_constant_one_of_a_newer_dtype_and_a_circle_of_identities_have
     newer = v1.NodeDef(name="newer", op="Const")
     newer.attr["dtype"].type = newer.attr["value"].tensor.dtype = 99
     editor = tgw.edit(v1.GraphDef(node=[broken, circle, newer]))
-    assert examined(editor, "broken").why == "Constant 'broken' is damaged, so it has no value; set it again."
-    assert "'newer' is of DataType 99, which TensorFlow does not know here" in examined(editor, "newer").why
+    assert (
+        examined(editor, "broken").why
+        == "Constant 'broken' is damaged, so it has no value; set it again."
+    )
+    assert (
+        "'newer' is of DataType 99, which TensorFlow does not know here"
+        in examined(editor, "newer").why
+    )
     assert examined(editor, "circle").value is None
 
 
@@ -352,7 +381,9 @@ def test_pixels_of_what_is_odd(value: np.ndarray, expected: list[list[int]]) -> 
     assert image.pixels.tolist() == expected
 
 
-@pytest.mark.parametrize("value", [np.float32(1), np.zeros((0, 3)), np.array(["a", "b"]), np.ones((2, 2, 2))])
+@pytest.mark.parametrize(
+    "value", [np.float32(1), np.zeros((0, 3)), np.array(["a", "b"]), np.ones((2, 2, 2))]
+)
 def test_no_picture_of_scalars_text_and_nothing(value: np.ndarray) -> None:
     assert pixels.gray_images(np.asarray(value)) == ()
 
@@ -364,7 +395,8 @@ def test_the_documentation_is_tensorflow_s_own(editor: GraphEditor) -> None:
     told = examined(editor, "net/one/MatMul")
     assert told.summary == 'Multiply the matrix "a" by the matrix "b".'
     assert told.about.startswith(
-        'The inputs must be two-dimensional matrices and the inner dimension of "a" (after being transposed if '
+        'The inputs must be two-dimensional matrices and the inner dimension of "a" (after being '
+        "transposed if "
         "transpose_a is true) must match"
     )
     assert "Args:" not in told.about
@@ -383,10 +415,19 @@ def test_lists_and_code_in_the_documentation_keep_their_lines() -> None:
     from tensorflow.python.framework import op_def_registry
 
     convolution = docs.documentation("Conv2D", op_def_registry.get("Conv2D")).about.splitlines()
-    assert [line[:12] for line in convolution if line[:1].isdigit()] == ["1. Flattens ", "2. Extracts ", "3. For each "]
+    assert [line[:12] for line in convolution if line[:1].isdigit()] == [
+        "1. Flattens ",
+        "2. Extracts ",
+        "3. For each ",
+    ]
     assert "    output[b, i, j, k] =" in convolution
-    assert "Given an input tensor of shape `[batch, in_height, in_width, in_channels]` and a filter" in convolution[0]
-    sliced = docs.documentation("StridedSlice", op_def_registry.get("StridedSlice")).about.splitlines()
+    assert (
+        "Given an input tensor of shape `[batch, in_height, in_width, in_channels]` and a filter"
+        in convolution[0]
+    )
+    sliced = docs.documentation(
+        "StridedSlice", op_def_registry.get("StridedSlice")
+    ).about.splitlines()
     assert "begin_mask = 1<<4 | 1<<5 = 48" in sliced
 
 
@@ -394,8 +435,15 @@ def test_several_outputs_each_have_their_words() -> None:
     graph = tf.Graph()
     with graph.as_default():
         tf.unique([1, 1, 2], name="u")
-    outputs = [(name, text) for sort, name, text in examined(tgw.edit(graph), "u").arguments if sort == "output"]
-    assert outputs == [("y", "A `Tensor`. Has the same type as `x`."), ("idx", "A `Tensor` of type `out_idx`.")]
+    outputs = [
+        (name, text)
+        for sort, name, text in examined(tgw.edit(graph), "u").arguments
+        if sort == "output"
+    ]
+    assert outputs == [
+        ("y", "A `Tensor`. Has the same type as `x`."),
+        ("idx", "A `Tensor` of type `out_idx`."),
+    ]
 
 
 def test_an_op_without_words_is_told_by_its_definition_and_an_unknown_one_not_at_all() -> None:
@@ -427,7 +475,9 @@ def test_every_op_type_that_is_registered_can_be_told() -> None:
     definitions = [op_def_registry.get(name) for name in types[::7]]
     counts = [(len(d.input_arg) + len(d.output_arg)) for d in definitions if d is not None]
     assert counts == [
-        sum(s != "attribute" for s, _, _ in o.arguments) for o, d in zip(told, definitions, strict=True) if d
+        sum(s != "attribute" for s, _, _ in o.arguments)
+        for o, d in zip(told, definitions, strict=True)
+        if d
     ]
 
 
@@ -438,10 +488,15 @@ def test_the_stack_is_of_the_person_s_own_lines() -> None:
     graph = tf.Graph()
     with graph.as_default():
         tf.nn.relu(tf.constant([1.0]), name="made")
-    line = next(k for k, text in enumerate(Path(__file__).read_text().splitlines(), 1) if 'name="made")' in text)
+    line = next(
+        k
+        for k, text in enumerate(Path(__file__).read_text().splitlines(), 1)
+        if 'name="made")' in text
+    )
     created = examined(tgw.edit(graph), "made").created
     assert created[-1].endswith(
-        f'{HERE}:{line} in test_the_stack_is_of_the_person_s_own_lines — tf.nn.relu(tf.constant([1.0]), name="made")'
+        f"{HERE}:{line} in test_the_stack_is_of_the_person_s_own_lines — "
+        'tf.nn.relu(tf.constant([1.0]), name="made")'
     )
     assert not any("site-packages/tensorflow" in text for text in created)
     assert any(text.startswith("… ") and text.endswith("frames of pytest") for text in created)
@@ -481,11 +536,16 @@ def test_inside_of_a_live_graph_s_functions_the_session_and_the_trace_are_known(
     with graph.as_default():
         v = v1.get_variable("v", initializer=[1.0, 2.0], use_resource=True)
         x = v1.placeholder(tf.float32, [2], name="x")
-        tf.while_loop(lambda i, _: i < 3, lambda i, a: (i + 1, tf.add(a, v, name="more")), [0, x], name="loop")
+        tf.while_loop(
+            lambda i, _: i < 3, lambda i, a: (i + 1, tf.add(a, v, name="more")), [0, x], name="loop"
+        )
     with v1.Session(graph=graph) as session:
         editor = tgw.edit(graph, session=session)
         editor.view.enter("loop", "body")
-        assert examined(editor, "v").why == "Variable 'v' has no value in this session; run its initializer first."
+        assert (
+            examined(editor, "v").why
+            == "Variable 'v' has no value in this session; run its initializer first."
+        )
         session.run(v.initializer)
         value = examined(editor, "v").value
         assert value is not None
@@ -508,7 +568,10 @@ def test_a_call_tells_the_signatures_of_its_functions() -> None:
         tf.while_loop(lambda i, _: i < 3, lambda i, v: (i + 1, v * 2), [0, x], name="loop")
     editor = tgw.edit(graph)
     call = examined(editor, "call").signature
-    assert [(sort, text) for sort, _, text in call] == [("argument", "float32 (3,)"), ("result", "float32 (3,)")]
+    assert [(sort, text) for sort, _, text in call] == [
+        ("argument", "float32 (3,)"),
+        ("result", "float32 (3,)"),
+    ]
     loop = next(
         n
         for n, t in zip(editor._core.index.names, editor._core.index.types, strict=True)
@@ -519,7 +582,10 @@ def test_a_call_tells_the_signatures_of_its_functions() -> None:
     assert examined(editor, "x").signature == ()
     editor.view.enter("call")
     ends = examined(editor, editor._core.view.body.arguments[0].partition(":")[0]).signature
-    assert [(sort, text) for sort, _, text in ends] == [("argument", "float32 (3,)"), ("result", "float32 (3,)")]
+    assert [(sort, text) for sort, _, text in ends] == [
+        ("argument", "float32 (3,)"),
+        ("result", "float32 (3,)"),
+    ]
 
 
 # Bad input

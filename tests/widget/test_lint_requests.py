@@ -1,4 +1,6 @@
-"""The list of what may stand in the way of a graph: findings and signatures, each with the edit of its button."""
+"""The list of what may stand in the way of a graph: findings and signatures, each with the edit of
+its button.
+"""
 
 from __future__ import annotations
 
@@ -38,8 +40,12 @@ def test_a_finding_has_the_button_that_fixes_it(editor: tgw.GraphEditor) -> None
     assert "training-ops" not in {each.code for each in after.findings}
 
 
-def test_the_button_of_a_fix_without_words_of_its_own_says_the_name_of_the_edit(editor: tgw.GraphEditor) -> None:
-    offers = RequestHandler(editor)._edits.offer(Bypass(editor._core.index.names[3]), Rename("a", "b"))
+def test_the_button_of_a_fix_without_words_of_its_own_says_the_name_of_the_edit(
+    editor: tgw.GraphEditor,
+) -> None:
+    offers = RequestHandler(editor)._edits.offer(
+        Bypass(editor._core.index.names[3]), Rename("a", "b")
+    )
     assert [offer.text for offer in offers] == ["Bypass", "Name it 'b'"]
 
 
@@ -73,7 +79,9 @@ def test_an_edit_that_changes_no_op_says_what_it_did_and_closed_groups_are_named
     assert reply.edited is not None
     assert reply.edited.text == "Added signature serving_default."
     view = editor._core.view
-    inside = next(name for name in editor._core.index.names if view.with_closed_groups([name]) != (name,))
+    inside = next(
+        name for name in editor._core.index.names if view.with_closed_groups([name]) != (name,)
+    )
     _, group = view.with_closed_groups([inside])
     assert inside in editor._core.view.holding(group).ops
     editor.view.expand()

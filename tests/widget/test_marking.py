@@ -1,4 +1,6 @@
-"""A click marks an op or a scope so that it is taken into the part, and says where the part is cut."""
+"""A click marks an op or a scope so that it is taken into the part, and says where the part is
+cut.
+"""
 
 from __future__ import annotations
 
@@ -46,12 +48,16 @@ def marks(editor: GraphEditor) -> dict[str, int]:
     scene = editor.view.scene()
     return {
         name: int(mark)
-        for name, kind, mark in zip(scene.names, scene.kind, editor._core.paint(scene).mark, strict=True)
+        for name, kind, mark in zip(
+            scene.names, scene.kind, editor._core.paint(scene).mark, strict=True
+        )
         if mark and kind != 2
     }
 
 
-def test_an_op_marked_as_input_is_taken_in_and_cut_above(editor: GraphEditor, requests: RequestHandler) -> None:
+def test_an_op_marked_as_input_is_taken_in_and_cut_above(
+    editor: GraphEditor, requests: RequestHandler
+) -> None:
     requests.handle(p.Mark("inputs", "two/product"))
     assert editor.inputs == ("one/act:0",)  # and not the variable's
     assert marks(editor) == {"two/product": INPUT_MARK}
@@ -63,7 +69,9 @@ def test_an_op_marked_as_input_is_taken_in_and_cut_above(editor: GraphEditor, re
     assert marks(editor) == {"two/product": INPUT_MARK, "two/act": OUTPUT_MARK}
 
 
-def test_a_source_marked_as_input_is_cut_below(editor: GraphEditor, requests: RequestHandler) -> None:
+def test_a_source_marked_as_input_is_cut_below(
+    editor: GraphEditor, requests: RequestHandler
+) -> None:
     requests.handle(p.Mark("inputs", "x"))
     assert editor.inputs == ("x",)
     assert marks(editor) == {"x": SOURCE_MARK}
@@ -71,19 +79,25 @@ def test_a_source_marked_as_input_is_cut_below(editor: GraphEditor, requests: Re
     assert marks(editor) == {"one/act": SOURCE_MARK, "two/act": OUTPUT_MARK}
 
 
-def test_a_second_click_unmarks_and_one_further_up_extends(editor: GraphEditor, requests: RequestHandler) -> None:
+def test_a_second_click_unmarks_and_one_further_up_extends(
+    editor: GraphEditor, requests: RequestHandler
+) -> None:
     for name in ("two/product", "two/product"):
         requests.handle(p.Mark("inputs", name))
     assert editor._core.view.boundary[0] == ()
     requests.handle(p.Mark("inputs", "two/product"))
-    requests.handle(p.Mark("inputs", "one/act"))  # of which the mark is a tensor, drawn at two/product
+    requests.handle(
+        p.Mark("inputs", "one/act")
+    )  # of which the mark is a tensor, drawn at two/product
     assert editor.inputs == ("one/product:0",)
     editor.mark("one/act:0")
     requests.handle(p.Mark("inputs", "one/act"))  # here it is drawn at one/act
     assert editor._core.view.boundary[0] == ()
 
 
-def test_a_scope_is_marked_by_the_tensors_at_its_border(editor: GraphEditor, requests: RequestHandler) -> None:
+def test_a_scope_is_marked_by_the_tensors_at_its_border(
+    editor: GraphEditor, requests: RequestHandler
+) -> None:
     reply, _ = requests.handle(p.Crossings("outputs", "two/"))
     assert isinstance(reply, p.BoundaryTensors)
     # Gradients read the product as well; what the forward computation reads is proposed.
@@ -116,10 +130,15 @@ def test_a_tensor_that_summaries_read_is_not_proposed_and_comes_last() -> None:
         tf.identity(out, name="y")
     reply, _ = RequestHandler(tgw.edit(graph)).handle(p.Crossings("outputs", "net/"))
     assert isinstance(reply, p.BoundaryTensors)
-    assert [(each.tensor, each.proposed) for each in reply.tensors] == [("net/out:0", True), ("net/inner:0", False)]
+    assert [(each.tensor, each.proposed) for each in reply.tensors] == [
+        ("net/out:0", True),
+        ("net/inner:0", False),
+    ]
 
 
-def test_a_scope_without_values_from_outside_is_refused(editor: GraphEditor, requests: RequestHandler) -> None:
+def test_a_scope_without_values_from_outside_is_refused(
+    editor: GraphEditor, requests: RequestHandler
+) -> None:
     with editor.graph.as_default(), tf.name_scope("alone"):  # type: ignore[union-attr]
         tf.constant(np.ones(2), name="one") + 1
     with pytest.raises(NoPath, match="No value enters 'alone'; mark an op inside it"):

@@ -23,7 +23,13 @@ v1 = tf.compat.v1
 def notebook(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> dict[str, object]:
     """The variables of a notebook that has two networks, in a folder with a file of the second."""
     first, second = tgw.example(), tgw.example()
-    variables = {"first": first, "second": second, "graph": second.graph, "sess": second.session, "x": 1}
+    variables = {
+        "first": first,
+        "second": second,
+        "graph": second.graph,
+        "sess": second.session,
+        "x": 1,
+    }
     monkeypatch.setattr(other_graphs, "user_namespace", lambda: variables)
     second.save(tmp_path / "frozen.pb", outputs=["net/logits:0"], frozen=True)
     monkeypatch.chdir(tmp_path)
@@ -73,12 +79,15 @@ def test_a_document_finds_files_beside_its_own_though_its_kernel_runs_elsewhere(
     reply, _ = requests.handle(p.Names())
     assert isinstance(reply, p.Sources)
     assert reply.sources == (p.Source("other.pb", "file"), p.Source("saved", "file"))
-    # A path of JupyterLab's file browser begins at the server's root, a typed one at the folder of the file.
+    # A path of JupyterLab's file browser begins at the server's root, a typed one at the folder of
+    # the file.
     for name in ("other.pb", "models/other.pb"):
         reply, _ = requests.handle(p.Compare(True, name))
         assert editor.view.difference is not None
         requests.handle(p.Compare(False))
-    with pytest.raises(UnknownName, match=r"There is no file of the name 'othr\.pb'; did you mean 'other\.pb'"):
+    with pytest.raises(
+        UnknownName, match=r"There is no file of the name 'othr\.pb'; did you mean 'other\.pb'"
+    ):
         requests.handle(p.Compare(True, "othr.pb"))
     np.save(folder / "x.npy", np.ones((2, 4), np.float32))
     requests.handle(p.Probe("net/logits", (p.Feed("x:0", "file", "", 0.0, 1.0, "x.npy"),)))
@@ -122,7 +131,9 @@ def test_one_op_is_counted_as_one(
     assert done.edited.text.startswith("Cloned 1 op into 'copy'.")
 
 
-def test_the_marked_output_is_proposed_for_the_only_input(editor: tgw.GraphEditor, requests: RequestHandler) -> None:
+def test_the_marked_output_is_proposed_for_the_only_input(
+    editor: tgw.GraphEditor, requests: RequestHandler
+) -> None:
     editor.mark((), "net/hidden/Relu")
     reply, _ = requests.handle(p.Inputs("frozen.pb"))
     assert isinstance(reply, p.Joints)
@@ -156,7 +167,8 @@ def test_a_difference_from_another_graph_is_shown_and_follows_edits(
 
 
 @pytest.mark.parametrize(
-    ("source", "error"), [("nowhere.pb", UnknownName), ("secondd", UnknownName), ("", GraphEditError)]
+    ("source", "error"),
+    [("nowhere.pb", UnknownName), ("secondd", UnknownName), ("", GraphEditError)],
 )
 def test_an_unknown_graph_is_refused_and_nothing_has_changed(
     source: str, error: type[Exception], editor: tgw.GraphEditor, requests: RequestHandler
@@ -198,7 +210,9 @@ def test_a_dropped_file_is_added_and_compared_without_being_written(
 
 
 def test_a_dropped_file_that_is_too_large_or_cut_is_refused(requests: RequestHandler) -> None:
-    with pytest.raises(GraphEditError, match=r"a page sends .* at most; upload it to the file browser"):
+    with pytest.raises(
+        GraphEditError, match=r"a page sends .* at most; upload it to the file browser"
+    ):
         requests.handle(p.Upload("large.pb", "AAAA", 0, 10**9))
     with pytest.raises(GraphEditError, match="drop it again"):
         requests.handle(p.Upload("a.pb", "AAAA", 3, 6))
@@ -219,7 +233,10 @@ def located(requests: RequestHandler, path: str, root: object = "") -> str:
 
 
 def test_a_file_of_jupyter_is_named_from_the_notebooks_folder_and_not_taken_for_another(
-    requests: RequestHandler, notebook: dict[str, object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    requests: RequestHandler,
+    notebook: dict[str, object],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     (tmp_path / "sub").mkdir()
     (tmp_path / "sub" / "frozen.pb").write_bytes(b"this is another file of that name")
@@ -235,12 +252,17 @@ def test_a_file_of_jupyter_is_named_from_the_notebooks_folder_and_not_taken_for_
     assert located(requests, "sub/graph", tmp_path) == "./graph"
     with pytest.raises(UnknownName, match=r"'none\.pb' is not on a disk that this kernel can read"):
         located(requests, "none.pb", tmp_path)
-    with pytest.raises(UnknownName, match=r"does not tell where its first folder is on the disk; type the path"):
+    with pytest.raises(
+        UnknownName, match=r"does not tell where its first folder is on the disk; type the path"
+    ):
         located(requests, "")
 
 
 def test_a_path_that_is_whole_is_not_looked_for_below_the_kernels_folder(
-    requests: RequestHandler, editor: tgw.GraphEditor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    requests: RequestHandler,
+    editor: tgw.GraphEditor,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     file = tmp_path / "frozen.pb"
     copy = tmp_path / "sub" / file.relative_to(file.anchor)

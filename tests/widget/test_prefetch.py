@@ -30,7 +30,9 @@ def read(answer: answering.Answer) -> Arrays:
 
 def same(some: Arrays, other: Arrays) -> bool:
     """Whether all is the same to the byte."""
-    return some.keys() == other.keys() and all(some[key].tobytes() == other[key].tobytes() for key in some)
+    return some.keys() == other.keys() and all(
+        some[key].tobytes() == other[key].tobytes() for key in some
+    )
 
 
 def closed(editor: GraphEditor) -> list[str]:
@@ -86,7 +88,9 @@ def test_a_view_that_sees_another_drawing_gets_the_right_one(editor: GraphEditor
 
 
 def test_nothing_is_foreseen_with_a_layout_of_ones_own(editor: GraphEditor) -> None:
-    own = tgw.edit(editor.graph, layout=lambda graph: {node: (0.0, float(i)) for i, node in enumerate(graph)})
+    own = tgw.edit(
+        editor.graph, layout=lambda graph: {node: (0.0, float(i)) for i, node in enumerate(graph)}
+    )
     assert RequestHandler(own).handle(p.PrefetchScene("net")) == (p.NextScene(), [])
     with pytest.raises(UnknownName):
         RequestHandler(own).handle(p.PrefetchScene("nowhere"))

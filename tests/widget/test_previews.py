@@ -1,4 +1,6 @@
-"""The page asks what an edit would do, what a pattern matches, and what TensorFlow's optimizer makes of the graph."""
+"""The page asks what an edit would do, what a pattern matches, and what TensorFlow's optimizer
+makes of the graph.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ def graph() -> tf.Graph:
         for layer in ("one", "two", "three"):
             with tf.name_scope(layer):
                 product = tf.matmul(h, tf.fill([4, 4], 0.5), name="product")
-                h = tf.nn.relu(tf.nn.bias_add(product, tf.constant([1.0] * 4), name="biased"), name="act")
+                h = tf.nn.relu(
+                    tf.nn.bias_add(product, tf.constant([1.0] * 4), name="biased"), name="act"
+                )
         tf.tanh(graph.get_tensor_by_name("one/biased:0"), name="tapped")
         tf.identity(tf.identity(h, name="same"), name="y")
     return graph
@@ -67,7 +71,10 @@ def test_a_preview_counts_what_the_edit_then_does_and_changes_nothing(
     assert editor.history.lines == ()
     assert editor.selection is not None
     assert len(graph.get_operations()) == len(nodes)
-    assert set(previewed.names) <= {*editor._core.index.ids, *(f"{scope}/" for scope in editor._core.index.scopes.ids)}
+    assert set(previewed.names) <= {
+        *editor._core.index.ids,
+        *(f"{scope}/" for scope in editor._core.index.scopes.ids),
+    }
     if previewed.refusal:
         with pytest.raises(GraphEditError):
             ask(editor, p.Change(verb=verb, keys=tuple(options), values=tuple(options.values())))
@@ -100,7 +107,9 @@ def test_a_preview_of_what_is_refused_has_the_refusal_and_its_field(graph: tf.Gr
 
 
 def test_a_preview_of_replace_all_says_which_matches_stay_and_why(graph: tf.Graph) -> None:
-    previewed = preview(tgw.edit(graph), "replace_all", pattern="Relu(BiasAdd(x, b=Const))", by="BiasAdd(x, b)")
+    previewed = preview(
+        tgw.edit(graph), "replace_all", pattern="Relu(BiasAdd(x, b=Const))", by="BiasAdd(x, b)"
+    )
     assert previewed.notes[:2] == (
         "3 matches, 2 replaceable, 1 not.",
         "Not replaced: 'one/act:0': 'tapped' outside reads 'one/biased', which is inside.",
@@ -128,8 +137,13 @@ def test_a_query_that_is_a_pattern_finds_matches_with_their_ops(graph: tf.Graph)
     assert found.matches.ops[1] == ("two/biased", "two/act")
     assert (found.total, found.matches.replaceable, found.matches.names) == (3, 2, ("x", "b"))
     assert found.matches.inputs == ("one/product:0", "one/Const:0")
-    assert found.matches.reasons == ("'one/act:0': 'tapped' outside reads 'one/biased', which is inside.",)
-    assert p.NearMatch("one/biased", "'tapped' is Tanh where the pattern has Relu") in found.matches.near
+    assert found.matches.reasons == (
+        "'one/act:0': 'tapped' outside reads 'one/biased', which is inside.",
+    )
+    assert (
+        p.NearMatch("one/biased", "'tapped' is Tanh where the pattern has Relu")
+        in found.matches.near
+    )
     # With other terms it finds ops, as before; and the first hits are those that fit.
     more = ask(editor, p.Search("pattern:Relu(BiasAdd) scope:two"))
     assert isinstance(more, p.SearchReply)
@@ -141,7 +155,9 @@ def test_a_query_that_is_a_pattern_finds_matches_with_their_ops(graph: tf.Graph)
     assert (len(few.hits), len(few.matches.ops), few.total) == (2, 2, 3)
 
 
-def test_a_pattern_that_cannot_be_read_has_a_caret_and_a_wrong_type_a_proposal(graph: tf.Graph) -> None:
+def test_a_pattern_that_cannot_be_read_has_a_caret_and_a_wrong_type_a_proposal(
+    graph: tf.Graph,
+) -> None:
     editor = tgw.edit(graph)
     wrong = ask(editor, p.Search("pattern:Relu(BiasAdd(x, b=))"))
     assert isinstance(wrong, p.SearchReply)
@@ -149,7 +165,10 @@ def test_a_pattern_that_cannot_be_read_has_a_caret_and_a_wrong_type_a_proposal(g
     assert caret.index("^") == text.index("))")
     unclosed = ask(editor, p.Search("pattern:Conv2D(x, w, padding='SAME)"))
     assert isinstance(unclosed, p.SearchReply)
-    assert unclosed.why == "This pattern cannot be read: expected a number, a text in quotes, True or False."
+    assert (
+        unclosed.why
+        == "This pattern cannot be read: expected a number, a text in quotes, True or False."
+    )
     text, caret = unclosed.excerpt.splitlines()
     assert caret.index("^") == text.index("'")
     unknown = ask(editor, p.Search("pattern:Rellu(x)"))
@@ -176,7 +195,13 @@ def test_the_optimizer_is_compared_with_and_the_graph_stays(graph: tf.Graph) -> 
     nodes = list(editor._core.index.nodes)
     painted = ask(editor, p.Optimize())
     assert isinstance(painted, p.SelectionReply | p.SceneReply)
-    text = painted.text if isinstance(painted, p.SelectionReply) else painted.edited.text if painted.edited else ""
+    text = (
+        painted.text
+        if isinstance(painted, p.SelectionReply)
+        else painted.edited.text
+        if painted.edited
+        else ""
+    )
     assert text.startswith("TensorFlow's graph optimizer makes ")
     assert painted.state.comparing
     assert painted.state.changes

@@ -1,4 +1,5 @@
-"""Messages that no page of ours sends: far too large, nested without end, half a character, numbers out of this world.
+"""Messages that no page of ours sends: far too large, nested without end, half a character, numbers
+out of this world.
 
 Each gets one reply, which is small, and leaves everything as it was.
 """
@@ -49,14 +50,20 @@ def smallest(kind: type) -> dict[str, Any]:
         if field.default is dataclasses.MISSING:
             hint = hints[field.name]
             origin = get_origin(hint)
-            made[field.name] = [] if origin is tuple else simple[hint] if hint in simple else get_args(hint)[0]
+            made[field.name] = (
+                [] if origin is tuple else simple[hint] if hint in simple else get_args(hint)[0]
+            )
     return made
 
 
 def texts(kind: type) -> list[tuple[str, bool]]:
     """The fields of a request that hold text, and whether a list of texts."""
     hints = get_type_hints(kind)
-    return [(name, hint is not str) for name, hint in hints.items() if hint is str or hint == tuple[str, ...]]
+    return [
+        (name, hint is not str)
+        for name, hint in hints.items()
+        if hint is str or hint == tuple[str, ...]
+    ]
 
 
 FIELDS = [(kind, name, several) for kind, made in REQUESTS.items() for name, several in texts(made)]
@@ -78,7 +85,9 @@ def refused(front: FrontEnd, message: Any) -> str:
 
 
 @pytest.mark.parametrize(("kind", "field", "several"), FIELDS)
-def test_a_megabyte_in_a_field_is_refused(front: FrontEnd, kind: str, field: str, several: bool) -> None:
+def test_a_megabyte_in_a_field_is_refused(
+    front: FrontEnd, kind: str, field: str, several: bool
+) -> None:
     message = smallest(REQUESTS[kind]) | {field: [LARGE] if several else LARGE}
     assert "reload the page" in refused(front, message)
 
@@ -96,7 +105,8 @@ def test_lists_without_end_are_refused(front: FrontEnd, kind: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "message", [None, [], "a" * 10_000_000, 7, nested(900), {}, {"id": True, "type": "open"}, {"id": 2**80}]
+    "message",
+    [None, [], "a" * 10_000_000, 7, nested(900), {}, {"id": True, "type": "open"}, {"id": 2**80}],
 )
 def test_what_is_no_message_gets_a_reply_to_nobody(front: FrontEnd, message: Any) -> None:
     assert "whole number" in refused(front, message)
@@ -110,8 +120,14 @@ def test_what_is_no_message_gets_a_reply_to_nobody(front: FrontEnd, message: Any
         ({"type": "pin", "name": "x", "x": 1e308, "y": 0}, "reload the page"),
         ({"type": "pin", "name": "x", "x": 10**400, "y": 0}, "reload the page"),
         ({"type": "pin", "name": "x", "x": float("nan"), "y": 0}, "reload the page"),
-        ({"type": "picture", "suffix": "png", "whole": False, "area": [0, 0, 1e12, 1e12]}, "left, top, width"),
-        ({"type": "picture", "suffix": "png", "whole": False, "area": [0, 0, 1e-9, 1e6]}, "left, top, width"),
+        (
+            {"type": "picture", "suffix": "png", "whole": False, "area": [0, 0, 1e12, 1e12]},
+            "left, top, width",
+        ),
+        (
+            {"type": "picture", "suffix": "png", "whole": False, "area": [0, 0, 1e-9, 1e6]},
+            "left, top, width",
+        ),
         ({"type": "clone", **PART, "times": 10**9}, "give 1 to 10,000"),
         ({"type": "clone", **PART, "times": 2**70}, "reload the page"),
         ({"type": "clone", **PART, "into": "c" * 5_000}, "at most 1,000 characters"),
@@ -119,24 +135,49 @@ def test_what_is_no_message_gets_a_reply_to_nobody(front: FrontEnd, message: Any
         ({"type": "jump", "to": 10**12}, "from 0 to 0"),
         *(
             ({"type": "open", "pane": pane}, "reload the page")
-            for pane in ([], [1], [500, 0], [500, 700, 1], [-500, 700], [float("nan"), 1], ["a", 1], "ab", {}, 7)
+            for pane in (
+                [],
+                [1],
+                [500, 0],
+                [500, 700, 1],
+                [-500, 700],
+                [float("nan"), 1],
+                ["a", 1],
+                "ab",
+                {},
+                7,
+            )
         ),
         ({"type": "leave", "depth": -5}, "depth must be 0 to 0"),
         ({"type": "fix", "line": "__import__('os').abort()"}, "try the edit again"),
         ({"type": "change", "verb": "save", "what": ["x"]}, "reload the page"),
         ({"type": "change", "verb": "__class__"}, "reload the page"),
-        ({"type": "change", "verb": "rename", "what": ["x"], "keys": ["self"], "values": ["1"]}, "reload the page"),
+        (
+            {"type": "change", "verb": "rename", "what": ["x"], "keys": ["self"], "values": ["1"]},
+            "reload the page",
+        ),
         ({"type": "toggle", "scope": "n" * 900_000}, "no name scope"),
     ],
 )
-def test_what_is_out_of_this_world_is_refused(front: FrontEnd, message: dict[str, Any], why: str) -> None:
+def test_what_is_out_of_this_world_is_refused(
+    front: FrontEnd, message: dict[str, Any], why: str
+) -> None:
     assert why in refused(front, {"id": 5, **message})
 
 
-@pytest.mark.parametrize("text", ["-" * 50_000 + "1", "(" * 50_000, "1+" * 20_000 + "1", "'\\ud800'"])
+@pytest.mark.parametrize(
+    "text", ["-" * 50_000 + "1", "(" * 50_000, "1+" * 20_000 + "1", "'\\ud800'"]
+)
 def test_the_text_of_a_value_is_no_program(front: FrontEnd, text: str) -> None:
     before = all_of(front.editor)
-    message = {"id": 5, "type": "change", "verb": "rename", "what": ["net/logits"], "keys": ["new"], "values": [text]}
+    message = {
+        "id": 5,
+        "type": "change",
+        "verb": "rename",
+        "what": ["net/logits"],
+        "keys": ["new"],
+        "values": [text],
+    }
     replies = front.say(message)
     assert [reply["type"] for reply, _ in replies] == ["refusal"]
     assert all_of(front.editor) == before
@@ -144,7 +185,13 @@ def test_the_text_of_a_value_is_no_program(front: FrontEnd, text: str) -> None:
 
 def test_a_picture_of_a_very_large_area_is_made_smaller(front: FrontEnd) -> None:
     reply, (data,) = front.say(
-        {"id": 9, "type": "picture", "suffix": "png", "whole": False, "area": [0, 0, 90_000, 90_000]}
+        {
+            "id": 9,
+            "type": "picture",
+            "suffix": "png",
+            "whole": False,
+            "area": [0, 0, 90_000, 90_000],
+        }
     )[0]
     assert reply["type"] == "picture_reply"
     assert len(data) < 10_000_000
@@ -160,7 +207,10 @@ def test_an_edit_that_comes_twice_is_made_once_and_answered_twice(front: FrontEn
 
 
 def test_a_request_twice_gets_two_replies(front: FrontEnd) -> None:
-    assert [front.say({"id": 3, "type": "inspect", "name": "x"})[0][0]["id"] for _ in range(2)] == [3, 3]
+    assert [front.say({"id": 3, "type": "inspect", "name": "x"})[0][0]["id"] for _ in range(2)] == [
+        3,
+        3,
+    ]
 
 
 def test_every_reply_has_a_type_that_this_test_counts() -> None:
@@ -175,10 +225,16 @@ def test_what_goes_wrong_after_a_request_was_handled_is_a_reply_too(
     handler = front.editor.view.widget._handler
     if fault == "the refusal cannot be written":
         monkeypatch.setattr(handler, "refusal_reply", lambda _: 1 / 0)
-        replies, kind = front.say({"id": 71, "type": "clone", **PART, "into": "not a scope"}), ZeroDivisionError
+        replies, kind = (
+            front.say({"id": 71, "type": "clone", **PART, "into": "not a scope"}),
+            ZeroDivisionError,
+        )
     else:
         monkeypatch.setattr(handler, "handle", lambda *_: (p.PictureReply(HALF), []))
-        replies, kind = front.say({"id": 71, "type": "picture", "suffix": "svg"}), UnicodeEncodeError
+        replies, kind = (
+            front.say({"id": 71, "type": "picture", "suffix": "svg"}),
+            UnicodeEncodeError,
+        )
     ((reply, buffers),) = replies
     assert (reply["id"], reply["type"], buffers) == (71, "refusal", [])
     assert reply["why"].startswith(f"{kind.__name__} in the kernel: ")

@@ -1,4 +1,6 @@
-"""Refusals on the page: in words, with a button for what would do; Python is for those who call the editor."""
+"""Refusals on the page: in words, with a button for what would do; Python is for those who call the
+editor.
+"""
 
 from __future__ import annotations
 
@@ -23,10 +25,24 @@ from tests.sources.test_broken_graphs import KINDS, broken_file
 from tfgraphwidget.edits import registry
 from tfgraphwidget.edits.rewrite import Insert
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.sentences import OPEN_WITH_SESSION, Sentence, clone_with, editor_call, either, in_cell
+from tfgraphwidget.sentences import (
+    OPEN_WITH_SESSION,
+    Sentence,
+    clone_with,
+    editor_call,
+    either,
+    in_cell,
+)
 from tfgraphwidget.widget import protocol as p
 from tfgraphwidget.widget.exporter import Exporter
-from tfgraphwidget.widget.page_text import CLONE_CHOICES, CLONE_FIELDS, CONTROLS, control, on_page, reply_on_page
+from tfgraphwidget.widget.page_text import (
+    CLONE_CHOICES,
+    CLONE_FIELDS,
+    CONTROLS,
+    control,
+    on_page,
+    reply_on_page,
+)
 from tfgraphwidget.widget.request_handler import RequestHandler
 
 
@@ -90,7 +106,19 @@ def test_a_button_stands_for_the_line_that_python_names(editor: tgw.GraphEditor)
 
 
 PAGE = Path(__file__).parents[2] / "labextension" / "src"
-ODD = ("None", "1", "'x:0'", "'nowhere:0'", "['x', 'y']", "{'x': 1}", "-1", "'é é'", "'Cast'", "[7, 7]", "True")
+ODD = (
+    "None",
+    "1",
+    "'x:0'",
+    "'nowhere:0'",
+    "['x', 'y']",
+    "{'x': 1}",
+    "-1",
+    "'é é'",
+    "'Cast'",
+    "[7, 7]",
+    "True",
+)
 
 
 def options_of(verb: str) -> list[str]:
@@ -99,11 +127,20 @@ def options_of(verb: str) -> list[str]:
 
 
 @pytest.mark.parametrize("verb", sorted(registry.requested_verbs()))
-def test_whatever_a_page_asks_of_a_verb_is_refused_in_words(editor: tgw.GraphEditor, verb: str) -> None:
+def test_whatever_a_page_asks_of_a_verb_is_refused_in_words(
+    editor: tgw.GraphEditor, verb: str
+) -> None:
     handler = RequestHandler(editor)
-    asked = [p.Change(verb, what) for what in ((), ("x",), ("sum", "y"), ("y:0",), ("alone",), ("w",), ("no",))]
-    asked += [p.Change(verb, ("sum",), (key,), (value,)) for key, value in product(options_of(verb), ODD)]
-    refusals = [reply for request in asked if isinstance(reply := answer(handler, request), p.Refusal)]
+    asked = [
+        p.Change(verb, what)
+        for what in ((), ("x",), ("sum", "y"), ("y:0",), ("alone",), ("w",), ("no",))
+    ]
+    asked += [
+        p.Change(verb, ("sum",), (key,), (value,)) for key, value in product(options_of(verb), ODD)
+    ]
+    refusals = [
+        reply for request in asked if isinstance(reply := answer(handler, request), p.Refusal)
+    ]
     assert refusals
     for reply in refusals:
         assert not PYTHON.search(reply.why), reply.why
@@ -114,12 +151,24 @@ def test_a_clone_is_refused_in_words_and_names_the_field_to_change(editor: tgw.G
     handler = RequestHandler(editor)
     forms = [
         p.Preview(inputs, outputs, into, variables, (), init, placeholders, False, times, device)
-        for inputs, outputs in (((), ()), (("x",), ("w",)), (("y",), ("x",)), (("no",), ("y",)), (("x",), ("y",)))
-        for into, variables, init in (("c", "own", "current"), ("sum", "shared", "none"), ("é", "own", "initial"))
+        for inputs, outputs in (
+            ((), ()),
+            (("x",), ("w",)),
+            (("y",), ("x",)),
+            (("no",), ("y",)),
+            (("x",), ("y",)),
+        )
+        for into, variables, init in (
+            ("c", "own", "current"),
+            ("sum", "shared", "none"),
+            ("é", "own", "initial"),
+        )
         for placeholders, times, device in ((False, None, ""), (True, 3, "/what"))
     ]
     replies = [handler.handle(form)[0] for form in forms]
-    refusals = {reply.refusal for reply in replies if isinstance(reply, p.ClonePreview) and reply.refusal}
+    refusals = {
+        reply.refusal for reply in replies if isinstance(reply, p.ClonePreview) and reply.refusal
+    }
     assert len(refusals) > 3
     assert not [why for why in refusals if PYTHON.search(why)]
     handler.handle(p.Select("set", ("w",), ()))
@@ -136,7 +185,8 @@ def has_method(name: str) -> bool:
 
 FIELDS = {"argument_value", "clone_with", "editor_call", "either", "in_cell", "leave_out"}
 PACKAGE = Path(tgw.__file__).parent
-# What is not shown on a page: the shell, the names of TensorFlow 1, patterns of documentation, code, SVG and DOT.
+# What is not shown on a page: the shell, the names of TensorFlow 1, patterns of documentation,
+# code, SVG and DOT.
 ELSEWHERE = (
     "cli",
     "graph_editor",
@@ -149,11 +199,17 @@ ELSEWHERE = (
 
 
 def python_outside_of_fields(file: Path) -> list[str]:
-    """The texts of a module, docstrings aside, that have Python in them and are not what a field says in Python."""
+    """The texts of a module, docstrings aside, that have Python in them and are not what a field
+    says in Python.
+    """
     found = []
 
     def visit(node: ast.AST, *, is_raised: bool) -> None:
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in FIELDS:
+        if (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Name)
+            and node.func.id in FIELDS
+        ):
             return
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
             return
@@ -177,23 +233,34 @@ def is_sentence(text: str) -> bool:
 def text_of(node: ast.AST) -> str:
     """The text of a literal, with a name for each value in it."""
     if isinstance(node, ast.JoinedStr):
-        return "".join(text_of(part) if isinstance(part, ast.Constant) else "'net/x'" for part in node.values)
+        return "".join(
+            text_of(part) if isinstance(part, ast.Constant) else "'net/x'" for part in node.values
+        )
     return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
 
 
 def test_no_sentence_of_the_package_has_python_outside_of_its_fields() -> None:
-    files = [file for file in PACKAGE.rglob("*.py") if not str(file.relative_to(PACKAGE)).startswith(ELSEWHERE)]
+    files = [
+        file
+        for file in PACKAGE.rglob("*.py")
+        if not str(file.relative_to(PACKAGE)).startswith(ELSEWHERE)
+    ]
     assert len(files) > 300
     found = [text for file in files for text in python_outside_of_fields(file)]
-    assert [text for text in found if "Such as " not in text] == []  # hints of the page's form of patterns
+    assert [
+        text for text in found if "Such as " not in text
+    ] == []  # hints of the page's form of patterns
 
 
-def test_python_outside_of_a_field_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_python_outside_of_a_field_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setitem(globals(), "PACKAGE", tmp_path)
     module = tmp_path / "module.py"
     module.write_text(
         'raise E("Give k=.")\nway = f"{x} can be had from editor.freeze() alone"\n'
-        'raise E("Give it; " + in_cell("write k=3."))\ndef f():\n    "What editor.f() gives in the end."\n'
+        'raise E("Give it; " + in_cell("write k=3."))\ndef f():\n    "What editor.f() gives in the '
+        'end."\n'
     )
     assert python_outside_of_fields(module) == [
         "module.py: Give k=.",
@@ -203,13 +270,22 @@ def test_python_outside_of_a_field_is_found(tmp_path: Path, monkeypatch: pytest.
 
 def calls_of(name: str) -> list[ast.Call]:
     """The calls of a function in the package."""
-    nodes = (node for file in PACKAGE.rglob("*.py") for node in ast.walk(parsed(file)) if isinstance(node, ast.Call))
+    nodes = (
+        node
+        for file in PACKAGE.rglob("*.py")
+        for node in ast.walk(parsed(file))
+        if isinstance(node, ast.Call)
+    )
     return [node for node in nodes if isinstance(node.func, ast.Name) and node.func.id == name]
 
 
 def constants(call: ast.Call) -> list[str]:
     """The texts among the arguments of a call."""
-    return [node.value for node in call.args if isinstance(node, ast.Constant) and isinstance(node.value, str)]
+    return [
+        node.value
+        for node in call.args
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    ]
 
 
 def test_each_field_has_words_for_the_page() -> None:
@@ -240,14 +316,16 @@ def test_a_sentence_anywhere_in_a_reply_is_written_in_the_words_of_the_page() ->
     python = "No session is there; " + OPEN_WITH_SESSION + "."
     said = "No session is there; open the graph with its session in a cell."
     assert python == "No session is there; give tgw.edit(graph, session=session)."
-    assert reply_on_page(p.RewireTargets("x:0", (), "y", (("z", python),), (p.Slot("x:0", python),))) == (
-        p.RewireTargets("x:0", (), "y", (("z", said),), (p.Slot("x:0", said),))
-    )
+    assert reply_on_page(
+        p.RewireTargets("x:0", (), "y", (("z", python),), (p.Slot("x:0", python),))
+    ) == (p.RewireTargets("x:0", (), "y", (("z", said),), (p.Slot("x:0", said),)))
     plain = p.ScriptReply(str(python))
     assert reply_on_page(plain) is plain
 
 
-def test_what_a_page_says_of_a_file_speaks_no_python(editor: tgw.GraphEditor, tmp_path: Path) -> None:
+def test_what_a_page_says_of_a_file_speaks_no_python(
+    editor: tgw.GraphEditor, tmp_path: Path
+) -> None:
     path = tmp_path / "train.meta"
     with v1.Session(graph=editor.graph) as session, editor.graph.as_default():
         session.run(v1.global_variables_initializer())
@@ -257,7 +335,9 @@ def test_what_a_page_says_of_a_file_speaks_no_python(editor: tgw.GraphEditor, tm
     reply = answer(RequestHandler(opened), p.Open())
     assert isinstance(reply, p.SceneReply)
     assert "open it with its checkpoint in a cell" in reply.state.warnings[0]
-    assert not [text for text in (*reply.state.warnings, reply.state.editable) if PYTHON.search(text)]
+    assert not [
+        text for text in (*reply.state.warnings, reply.state.editable) if PYTHON.search(text)
+    ]
     exporter = Exporter(opened)
     assert not [kind.refused for kind in exporter.formats() if PYTHON.search(kind.refused)]
     # What is said of what was saved: the signature is one that the graph seems to be for.
@@ -285,7 +365,10 @@ def test_no_sentence_that_the_page_has_itself_speaks_python() -> None:
 def test_a_sentence_keeps_its_fields_when_it_becomes_a_part_of_another_one() -> None:
     clone = "Variable 'w' has no value; " + clone_with("init", "initial", "none") + "."
     assert clone == 'Variable \'w\' has no value; clone with init="initial" or init="none".'
-    assert on_page(clone) == "Variable 'w' has no value; choose 'initial values' or 'uninitialized' under Values."
+    assert (
+        on_page(clone)
+        == "Variable 'w' has no value; choose 'initial values' or 'uninitialized' under Values."
+    )
     joined = "Not run: " + clone.clause + ", or " + editor_call("view.leave", "0") + "."
     for copied in (joined, copy.deepcopy(joined), pickle.loads(pickle.dumps(joined))):
         assert (
@@ -293,9 +376,15 @@ def test_a_sentence_keeps_its_fields_when_it_becomes_a_part_of_another_one() -> 
             'clone with init="initial" or init="none", or editor.view.leave(0).'
         )
         assert on_page(copied).endswith("or leave the function in the path above the drawing.")
-    assert on_page(clone.partition("; ")[2]) == "choose 'initial values' or 'uninitialized' under Values."
+    assert (
+        on_page(clone.partition("; ")[2])
+        == "choose 'initial values' or 'uninitialized' under Values."
+    )
     both = Sentence(" and ").join(["one", in_cell("k=2"), either("tf.cast", "cast")])
-    assert (both, on_page(both)) == ("one and k=2 and tf.cast", "one and a cell of the notebook can do it and cast")
+    assert (both, on_page(both)) == (
+        "one and k=2 and tf.cast",
+        "one and a cell of the notebook can do it and cast",
+    )
 
 
 def test_a_refusal_keeps_its_fields_and_a_long_one_its_way_out() -> None:
@@ -315,7 +404,11 @@ def subclasses(kind: type) -> set[type]:
 
 
 def test_every_class_of_errors_has_a_code_of_its_own() -> None:
-    errors = [kind for kind in subclasses(GraphEditError) if kind.__module__.startswith("tfgraphwidget.errors")]
+    errors = [
+        kind
+        for kind in subclasses(GraphEditError)
+        if kind.__module__.startswith("tfgraphwidget.errors")
+    ]
     codes = {kind.code for kind in errors}
     assert len(codes) == len(errors) > 10
     assert {"refused", "invalid-argument", "name-taken", "unknown-name"} <= codes
@@ -334,7 +427,9 @@ def test_a_refusal_is_data_of_which_each_fix_can_be_replayed(editor: tgw.GraphEd
     assert editor.history.lines == (row["fixes"][0]["python"],)
 
 
-def test_a_refusal_has_the_code_of_its_case_of_its_class_or_of_its_edit(editor: tgw.GraphEditor) -> None:
+def test_a_refusal_has_the_code_of_its_case_of_its_class_or_of_its_edit(
+    editor: tgw.GraphEditor,
+) -> None:
     def code_of(call: Callable[[], object]) -> str:
         with pytest.raises(GraphEditError) as info:
             call()

@@ -47,7 +47,9 @@ def test_open_draws_everything(answers: RequestHandler) -> None:
     reply, _ = drawn = answers.handle(p.Open())
     assert isinstance(reply, p.SceneReply)
     fields = arrays(drawn)
-    assert set(fields) == {name for name, _, _ in (*scenes.ITEM_FIELDS, *scenes.EDGE_FIELDS, *scenes.PAINT_FIELDS)}
+    assert set(fields) == {
+        name for name, _, _ in (*scenes.ITEM_FIELDS, *scenes.EDGE_FIELDS, *scenes.PAINT_FIELDS)
+    }
     assert fields["box"].shape == (len(fields["kind"]), 4)
     assert reply.state.variables == 4
 
@@ -61,7 +63,9 @@ def test_a_boundary_repaints_and_counts(answers: RequestHandler) -> None:
     assert arrays(painted)["coverage"].max() > 0
 
 
-def test_a_boundary_after_another_cell_added_ops_draws_anew(answers: RequestHandler, editor: GraphEditor) -> None:
+def test_a_boundary_after_another_cell_added_ops_draws_anew(
+    answers: RequestHandler, editor: GraphEditor
+) -> None:
     answers.handle(p.Open())
     with editor.graph.as_default():
         tf.identity(editor.graph.get_tensor_by_name("x:0"), name="late")
@@ -75,7 +79,9 @@ def test_clone_undo_redo(answers: RequestHandler, editor: GraphEditor) -> None:
     reply, _ = cloned = answers.handle(p.Clone(("x:0",), ("net/logits:0",), "copy"))
     assert isinstance(reply, p.SceneReply)
     assert "4 variables of its own" in text_of(reply)
-    assert reply.state.code == ('copy = editor.clone(inputs=["x:0"], outputs=["net/logits:0"], into="copy")',)
+    assert reply.state.code == (
+        'copy = editor.clone(inputs=["x:0"], outputs=["net/logits:0"], into="copy")',
+    )
     assert reply.focus == "copy"
     assert arrays(cloned)["fresh"].any()
     undone, _ = answers.handle(p.Undo())
@@ -200,7 +206,9 @@ def test_views_in_panes_of_different_shape_keep_drawings_of_their_own() -> None:
     first = boxes(p.Open(alone=True), wide)
     opened = editor.view.expanded
     second = boxes(p.Open(), narrow)
-    assert editor.view.expanded == opened, "the view that was there first has as many scopes open as before"
+    assert editor.view.expanded == opened, (
+        "the view that was there first has as many scopes open as before"
+    )
     assert second[0][2] / second[0][3] < first[0][2] / first[0][3] / 2
     assert boxes(p.Open(), wide) == first
     # What one of them opens is open in both, where it was and in the shape of each.
@@ -208,7 +216,8 @@ def test_views_in_panes_of_different_shape_keep_drawings_of_their_own() -> None:
     narrower = boxes(p.Open(), narrow)
     assert len(wider) == len(narrower) > len(first)
     assert boxes(p.Open(), wide) == wider
-    # One is wrapped again, which is nothing to the other; a selection is painted on the drawing of its own view.
+    # One is wrapped again, which is nothing to the other; a selection is painted on the drawing of
+    # its own view.
     assert boxes(p.Unpin(), narrow) != wider
     reply = handler.handle(p.Select("set", ("x",), ()), wide)
     assert len(arrays(reply)["coverage"]) == len(wider)
@@ -230,7 +239,8 @@ def test_a_selection_is_painted_on_no_drawing_that_another_view_has_changed(
     assert isinstance(painted, p.SelectionReply)
     assert painted.stamp == seen
     new = drawn(handler.handle(change, wide)).stamp
-    # A pane of another shape gets its own new drawing. To one of the same shape the stamp says that its drawing is old.
+    # A pane of another shape gets its own new drawing. To one of the same shape the stamp says that
+    # its drawing is old.
     reply = drawn(handler.handle(select, narrow))
     assert reply.stamp not in (seen, new)
     painted, _ = handler.handle(select, wide)
@@ -266,14 +276,18 @@ def test_a_cell_draws_the_same_whichever_pane_asked_last(editor: GraphEditor) ->
         (p.Redo(), "nothing to redo"),
     ],
 )
-def test_refusals(answers: RequestHandler, editor: GraphEditor, request_: p.Request, sentence: str) -> None:
+def test_refusals(
+    answers: RequestHandler, editor: GraphEditor, request_: p.Request, sentence: str
+) -> None:
     before = editor.graph.version
     with pytest.raises(GraphEditError, match=sentence):
         answers.handle(request_)
     assert editor.graph.version == before
 
 
-def test_a_boundary_selects_all_variables_of_inception(inception: tuple[tf.Graph, v1.Session]) -> None:
+def test_a_boundary_selects_all_variables_of_inception(
+    inception: tuple[tf.Graph, v1.Session],
+) -> None:
     answers = RequestHandler(tgw.edit(inception[0], session=inception[1]))
     reply, _ = answers.handle(p.Boundary(("input:0",), (INCEPTION_OUTPUT,)))
     assert isinstance(reply, p.SceneReply)
@@ -285,8 +299,12 @@ def reads(editor: GraphEditor, op: str) -> list[str]:
     return [tensor.name for tensor in editor.graph.get_operation_by_name(op).inputs]
 
 
-def test_a_change_is_the_editor_s_method_of_that_name(answers: RequestHandler, editor: GraphEditor) -> None:
-    reply = drawn(answers.handle(p.Change("connect", ("net/two/add:0", "net/logits"), ("k",), ("0",))))
+def test_a_change_is_the_editor_s_method_of_that_name(
+    answers: RequestHandler, editor: GraphEditor
+) -> None:
+    reply = drawn(
+        answers.handle(p.Change("connect", ("net/two/add:0", "net/logits"), ("k",), ("0",)))
+    )
     assert reads(editor, "net/logits") == ["net/two/add:0"]
     assert reply.state.code == ('editor.connect(source="net/two/add:0", target="net/logits", k=0)',)
     assert text_of(reply).startswith("Connected net/two/add:0 to net/logits, input 0.")
@@ -295,7 +313,9 @@ def test_a_change_is_the_editor_s_method_of_that_name(answers: RequestHandler, e
     assert "net/scores" in editor._core.index.ids
 
 
-def test_a_change_of_nothing_named_is_one_of_the_selection(answers: RequestHandler, editor: GraphEditor) -> None:
+def test_a_change_of_nothing_named_is_one_of_the_selection(
+    answers: RequestHandler, editor: GraphEditor
+) -> None:
     with pytest.raises(GraphEditError, match="Nothing is selected"):
         answers.handle(p.Change("bypass"))
     answers.handle(p.Select("set", ("net/two/out",), ()))
@@ -303,7 +323,9 @@ def test_a_change_of_nothing_named_is_one_of_the_selection(answers: RequestHandl
     assert reads(editor, "net/logits") == ["net/two/add:0"]
 
 
-def test_a_change_that_no_method_takes_is_refused(answers: RequestHandler, editor: GraphEditor) -> None:
+def test_a_change_that_no_method_takes_is_refused(
+    answers: RequestHandler, editor: GraphEditor
+) -> None:
     with pytest.raises(GraphEditError, match="reload the page"):
         answers.handle(p.Change("rename", ("net/logits",), ("colour",), ("red",)))
     assert editor.history.lines == ()
@@ -339,7 +361,9 @@ def test_history_goes_to_and_fro(answers: RequestHandler) -> None:
         answers.handle(p.Jump(4))
 
 
-def test_targets_are_told_why_they_cannot_read_a_tensor(answers: RequestHandler, editor: GraphEditor) -> None:
+def test_targets_are_told_why_they_cannot_read_a_tensor(
+    answers: RequestHandler, editor: GraphEditor
+) -> None:
     editor.view.expand("net/two")
     editor.view.collapse("net/one")
     answers.handle(p.Open())
@@ -361,16 +385,33 @@ def test_targets_are_told_why_they_cannot_read_a_tensor(answers: RequestHandler,
     [
         (p.Change("detach", ("net/two/",)), 'editor.detach(what="net/two/")'),
         (p.Change("set_device", ("net/one/",), ("device",), ('"/device:CPU:0"',)), "device="),
-        (p.Change("rename", ("net/one/",), ("new",), ('"net/first"',)), 'editor.rename(old="net/one/"'),
-        (p.Change("insert", ("net/one/out:0",), ("function",), ('"Identity"',)), 'function="Identity"'),
         (
-            p.Change("insert", ("net/one/out:0",), ("function", "options"), ('"CheckNumerics"', '{"message": "bad"}')),
+            p.Change("rename", ("net/one/",), ("new",), ('"net/first"',)),
+            'editor.rename(old="net/one/"',
+        ),
+        (
+            p.Change("insert", ("net/one/out:0",), ("function",), ('"Identity"',)),
+            'function="Identity"',
+        ),
+        (
+            p.Change(
+                "insert",
+                ("net/one/out:0",),
+                ("function", "options"),
+                ('"CheckNumerics"', '{"message": "bad"}'),
+            ),
             'options={"message": "bad"}',
         ),
         (p.Change("set_constant", ("x:0",), ("value",), ("[[1, 2, 3]]",)), "value=[[1, 2, 3]]"),
         (p.Change("set_input", ("x:0",), ("shape",), ("(8, 3)",)), "shape=[8, 3]"),
-        (p.Change("set_attr", ("net/one/MatMul",), ("name", "value"), ('"grad_a"', "true")), "set_attr("),
-        (p.Change("add_control_inputs", ("net/logits",), ("ops",), ('"x:0"',)), "add_control_inputs("),
+        (
+            p.Change("set_attr", ("net/one/MatMul",), ("name", "value"), ('"grad_a"', "true")),
+            "set_attr(",
+        ),
+        (
+            p.Change("add_control_inputs", ("net/logits",), ("ops",), ('"x:0"',)),
+            "add_control_inputs(",
+        ),
         (p.Change("freeze"), "editor.freeze("),
     ],
     ids=lambda value: value.verb if isinstance(value, p.Change) else "",
@@ -381,7 +422,9 @@ def test_the_panel_s_forms_are_calls(answers: RequestHandler, asked: p.Change, l
     assert line in reply.state.code[0]
 
 
-def test_differences_are_painted_and_follow_edits(answers: RequestHandler, editor: GraphEditor) -> None:
+def test_differences_are_painted_and_follow_edits(
+    answers: RequestHandler, editor: GraphEditor
+) -> None:
     editor.view.expand("net/two")
     answers.handle(p.Open())
     reply, _ = answers.handle(p.Compare(show=True))
@@ -389,8 +432,13 @@ def test_differences_are_painted_and_follow_edits(answers: RequestHandler, edito
     assert (reply.state.comparing, reply.state.changes) == (True, ())
     answers.handle(p.Change("insert", ("net/two/out:0",), ("function",), ('"Identity"',)))
     compared = answers.handle(p.Open())
-    assert {group.kind: group.total for group in drawn(compared).state.changes} == {"added": 1, "changed": 1}
-    differs = dict(zip(texts(arrays(compared), "name"), arrays(compared)["differs"].tolist(), strict=True))
+    assert {group.kind: group.total for group in drawn(compared).state.changes} == {
+        "added": 1,
+        "changed": 1,
+    }
+    differs = dict(
+        zip(texts(arrays(compared), "name"), arrays(compared)["differs"].tolist(), strict=True)
+    )
     assert (differs["net/logits"], differs["x"]) == (2, 0)
     assert 1 in differs.values()
     hidden, _ = shown = answers.handle(p.Compare(show=False))
@@ -399,7 +447,9 @@ def test_differences_are_painted_and_follow_edits(answers: RequestHandler, edito
     assert not arrays(shown)["differs"].any()
 
 
-def test_a_difference_that_a_cell_shows_stays_what_it_is(answers: RequestHandler, editor: GraphEditor) -> None:
+def test_a_difference_that_a_cell_shows_stays_what_it_is(
+    answers: RequestHandler, editor: GraphEditor
+) -> None:
     answers.handle(p.Compare(show=True))
     answers.handle(p.Change("bypass", ("net/two/out",)))
     editor.view.difference = mine = editor.diff()
@@ -407,7 +457,9 @@ def test_a_difference_that_a_cell_shows_stays_what_it_is(answers: RequestHandler
     assert editor.view.difference is mine
 
 
-def test_what_an_op_gives_is_looked_at_in_a_run(answers: RequestHandler, editor: GraphEditor) -> None:
+def test_what_an_op_gives_is_looked_at_in_a_run(
+    answers: RequestHandler, editor: GraphEditor
+) -> None:
     editor.view.expand("net/two", "net/one")
     # Not behind a Relu: some processors' give 0 for a NaN.
     editor.probe(["net/one/MatMul", "net/two/out"], {"x:0": [[np.nan] * 3, [1.0, 2.0, 3.0]]})
@@ -434,23 +486,45 @@ def test_the_script_is_the_editor_s(answers: RequestHandler, editor: GraphEditor
 
 
 def test_messages_decode_to_the_requests_they_name() -> None:
-    message = {"id": 3, "type": "clone", "inputs": ["x:0"], "outputs": ["y:0"], "into": "copy", "init": "none"}
+    message = {
+        "id": 3,
+        "type": "clone",
+        "inputs": ["x:0"],
+        "outputs": ["y:0"],
+        "into": "copy",
+        "init": "none",
+    }
     assert codec.decode(message) == (3, p.Clone(("x:0",), ("y:0",), "copy", init="none"))
     assert codec.decode({"id": 0, "type": "open"}) == (0, p.Open())
-    form = {"inputs": [], "outputs": [], "into": "copy", "others": ["w"], "placeholders": True, "times": 3}
+    form = {
+        "inputs": [],
+        "outputs": [],
+        "into": "copy",
+        "others": ["w"],
+        "placeholders": True,
+        "times": 3,
+    }
     asked = p.Preview((), (), "copy", others=("w",), placeholders=True, times=3)
     assert codec.decode({"id": 1, "type": "preview", **form}) == (1, asked)
-    assert codec.decode({"id": 1, "type": "preview", **form, "times": None})[1] == dataclasses.replace(
-        asked, times=None
-    )
-    for wrong in ({"times": True}, {"times": "3"}, {"placeholders": 1}, {"variables": "mine"}, {"others": "w"}):
+    assert codec.decode({"id": 1, "type": "preview", **form, "times": None})[
+        1
+    ] == dataclasses.replace(asked, times=None)
+    for wrong in (
+        {"times": True},
+        {"times": "3"},
+        {"placeholders": 1},
+        {"variables": "mine"},
+        {"others": "w"},
+    ):
         with pytest.raises(GraphEditError, match="reload the page"):
             codec.decode({"id": 1, "type": "preview", **form, **wrong})
 
 
 json = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=5) | st.floats(allow_nan=False),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3)
+    ),
     max_leaves=5,
 )
 fields = ("id", "type", "scope", "name", "inputs", "outputs", "text", "limit", "into", "variables", "init", "times",
@@ -474,8 +548,12 @@ def test_any_message_decodes_or_is_refused_in_one_sentence(message: object) -> N
 
 def test_the_typescript_twin_is_fresh() -> None:
     twin = Path(__file__).parents[2] / "labextension" / "src" / "protocol" / "messages.ts"
-    assert twin.read_text() == to_typescript(), "write it again: python -m tests.widget.test_request_handler"
+    assert twin.read_text() == to_typescript(), (
+        "write it again: python -m tests.widget.test_request_handler"
+    )
 
 
 if __name__ == "__main__":
-    (Path(__file__).parents[2] / "labextension" / "src" / "protocol" / "messages.ts").write_text(to_typescript())
+    (Path(__file__).parents[2] / "labextension" / "src" / "protocol" / "messages.ts").write_text(
+        to_typescript()
+    )

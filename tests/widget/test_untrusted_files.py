@@ -19,7 +19,9 @@ from tfgraphwidget.widget import protocol as p
 from tfgraphwidget.widget.request_handler import RequestHandler
 from tfgraphwidget.widget.untrusted_ops import TRUSTED
 
-WRITES, READS = (1 << scenes.EFFECTS.index(effect) for effect in (Effect.WRITES_FILES, Effect.READS_FILES))
+WRITES, READS = (
+    1 << scenes.EFFECTS.index(effect) for effect in (Effect.WRITES_FILES, Effect.READS_FILES)
+)
 
 
 def saved(graph: tf.Graph, folder: Path, name: str = "model.pb") -> Path:
@@ -31,7 +33,9 @@ def saved(graph: tf.Graph, folder: Path, name: str = "model.pb") -> Path:
 
 @pytest.fixture
 def strange(tmp_path: Path) -> Path:
-    """A file that writes another one in a scope, and a third in a function that it calls twice; "y" needs the first."""
+    """A file that writes another one in a scope, and a third in a function that it calls twice; "y"
+    needs the first.
+    """
 
     @tf.function
     def keeping(x: Any) -> Any:
@@ -41,7 +45,9 @@ def strange(tmp_path: Path) -> Path:
     with tf.Graph().as_default() as graph:
         x = tf.constant(2.0, name="x")
         with tf.name_scope("log"):
-            written = tf.io.write_file(str(tmp_path / "log"), tf.strings.lower("HELLO", name="text"), name="write")
+            written = tf.io.write_file(
+                str(tmp_path / "log"), tf.strings.lower("HELLO", name="text"), name="write"
+            )
         with tf.control_dependencies([written]):
             tf.multiply(x, 3.0, name="y")
         tf.add(keeping(x), keeping(x), name="z")
@@ -67,7 +73,9 @@ def painted_effects(answer: tuple[p.Reply, list[bytes]]) -> np.ndarray:
     """The field of the effects in a reply."""
     reply, (data,) = answer
     assert isinstance(reply, p.SceneReply | p.SelectionReply)
-    return scenes.from_bytes([(f.name, f.dtype, f.shape, f.offset) for f in reply.fields], data)["effects"]
+    return scenes.from_bytes([(f.name, f.dtype, f.shape, f.offset) for f in reply.fields], data)[
+        "effects"
+    ]
 
 
 def state_of(reply: p.Reply) -> p.State:
@@ -76,11 +84,14 @@ def state_of(reply: p.Reply) -> p.State:
     return reply.state
 
 
-def test_the_page_says_what_the_ops_of_the_file_may_do_until_it_is_trusted(strange: Path, tmp_path: Path) -> None:
+def test_the_page_says_what_the_ops_of_the_file_may_do_until_it_is_trusted(
+    strange: Path, tmp_path: Path
+) -> None:
     handler = RequestHandler(tgw.edit(strange))
     reply, _ = opened = handler.handle(p.Open())
     assert state_of(reply).untrusted == (
-        "Ops of this file may write files (2 ops), so they do not run. Turn this on only if you know where the file "
+        "Ops of this file may write files (2 ops), so they do not run. Turn this on only if you "
+        "know where the file "
         "comes from; it stays on."
     )
     assert painted_effects(opened).any()
@@ -96,11 +107,15 @@ def test_the_page_says_what_the_ops_of_the_file_may_do_until_it_is_trusted(stran
     assert (tmp_path / "log").read_text() == "hello"
 
 
-def test_in_a_function_and_to_another_view_the_page_says_the_same_of_the_file(strange: Path) -> None:
+def test_in_a_function_and_to_another_view_the_page_says_the_same_of_the_file(
+    strange: Path,
+) -> None:
     editor = tgw.edit(strange)
     handler, calls = RequestHandler(editor), list[bool]()
     outside, _ = handler.handle(p.Open())
-    call = next(name for name in editor._core.index.names if name.startswith("StatefulPartitionedCall"))
+    call = next(
+        name for name in editor._core.index.names if name.startswith("StatefulPartitionedCall")
+    )
     inside, _ = handler.handle(p.Enter(call))
     assert state_of(inside).untrusted == state_of(outside).untrusted != ""
     editor._core.listeners.append(lambda: calls.append(editor.source.trusted))
@@ -131,29 +146,44 @@ def test_a_refusal_has_the_switch_in_its_words_and_beside_it(strange: Path) -> N
     refusal = handler.refusal_reply(refused.value)
     assert refusal.trust
     assert refusal.why == (
-        f"Op 'log/write' is of type WriteFile, which writes a file, and file {str(strange)!r} is not trusted, so "
+        f"Op 'log/write' is of type WriteFile, which writes a file, and file {str(strange)!r} is "
+        "not trusted, so "
         "nothing was run; if you trust it, turn on 'Trust this file'."
     )
 
 
-def test_a_refusal_of_another_file_names_no_switch_that_is_not_there(strange: Path, harmless: Path) -> None:
+def test_a_refusal_of_another_file_names_no_switch_that_is_not_there(
+    strange: Path, harmless: Path
+) -> None:
     handler = RequestHandler(tgw.edit(harmless))
     with pytest.raises(NotTrusted) as refused:
         handler.handle(p.Add(str(strange)))
     refusal = handler.refusal_reply(refused.value)
     assert not refusal.trust
-    assert refusal.why.endswith("to a graph that is; if you trust it, open it as trusted in a cell, and add that.")
+    assert refusal.why.endswith(
+        "to a graph that is; if you trust it, open it as trusted in a cell, and add that."
+    )
 
 
 def test_the_bits_of_effects_are_in_the_order_of_the_page_s_list() -> None:
     """Its twin is EFFECTS of labextension/src/protocol/scene.ts."""
-    words = ["reads files", "writes files", "network", "Python", "waits", "ends the process", "unknown"]
+    words = [
+        "reads files",
+        "writes files",
+        "network",
+        "Python",
+        "waits",
+        "ends the process",
+        "unknown",
+    ]
     assert [str(effect) for effect in scenes.EFFECTS] == words
 
 
 def test_each_box_that_is_or_holds_or_calls_such_an_op_is_marked(strange: Path) -> None:
     editor = tgw.edit(strange)
-    calls = [name for name in editor._core.index.names if name.startswith("StatefulPartitionedCall")]
+    calls = [
+        name for name in editor._core.index.names if name.startswith("StatefulPartitionedCall")
+    ]
     assert len(calls) == 2
     editor.view.collapse()
     assert effects_drawn(editor) == dict.fromkeys(["", "log", *calls], WRITES)
@@ -186,7 +216,9 @@ def test_what_an_op_or_a_scope_does_is_in_the_inspector(strange: Path) -> None:
     sentence = "Op 'log/write' is of type WriteFile, which writes a file."
     assert effects("log/write") == effects("log/") == (sentence,)
     assert effects("y") == ()
-    call = next(name for name in editor._core.index.names if name.startswith("StatefulPartitionedCall"))
+    call = next(
+        name for name in editor._core.index.names if name.startswith("StatefulPartitionedCall")
+    )
     (of_call,) = effects(call)
     assert of_call.startswith("Op 'WriteFile' in function '__inference_keeping_")
     assert effects("/") == (sentence, of_call)
@@ -215,7 +247,9 @@ def test_a_file_whose_functions_alone_do_more_says_so(tmp_path: Path) -> None:
     path.write_bytes(held.SerializeToString())
     editor = tgw.edit(path)
     reply, _ = RequestHandler(editor).handle(p.Open())
-    assert state_of(reply).untrusted.startswith("Ops of this file may read files or do what is not known (2 ops), so")
+    assert state_of(reply).untrusted.startswith(
+        "Ops of this file may read files or do what is not known (2 ops), so"
+    )
     assert effects_drawn(editor) == {}
 
 
@@ -226,11 +260,16 @@ def test_two_effects_of_a_scope_are_both_told(tmp_path: Path) -> None:
     editor.view.collapse()
     assert effects_drawn(editor)["copy"] == READS | WRITES
     reply, _ = RequestHandler(editor).handle(p.Open())
-    assert state_of(reply).untrusted.startswith("Ops of this file may read files or write files (2 ops)")
+    assert state_of(reply).untrusted.startswith(
+        "Ops of this file may read files or write files (2 ops)"
+    )
 
 
 def test_a_saved_picture_has_the_warning_sign(strange: Path) -> None:
     editor = tgw.edit(strange)
     with_sign = editor.view.to_svg().count(">!<")
     editor.source.trusted = True
-    assert (with_sign, editor.view.to_svg().count(">!<")) == (3, 0)  # the op or its scope, and the two calls
+    assert (with_sign, editor.view.to_svg().count(">!<")) == (
+        3,
+        0,
+    )  # the op or its scope, and the two calls

@@ -20,7 +20,9 @@ _Result = TypeVar("_Result")
 
 
 def run(work: Coroutine[Any, Any, _Result]) -> _Result:
-    """What a coroutine returns, in a thread of its own: a browser's test may have a loop running in this one."""
+    """What a coroutine returns, in a thread of its own: a browser's test may have a loop running in
+    this one.
+    """
     with ThreadPoolExecutor(1) as thread:
         return thread.submit(asyncio.run, work).result()
 
@@ -57,7 +59,9 @@ def test_what_cannot_be_read_is_looked_at_less_and_less_often_and_logged_once(
     assert "The file is half written." in str(caplog.records[0].exc_info)
 
 
-def test_a_widget_looks_twice_a_second_again_once_it_can_read(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_widget_looks_twice_a_second_again_once_it_can_read(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(module, "_SECONDS_BETWEEN_LOOKS", SECOND)
     graph = tf.Graph()
     widget = tgw.edit(graph).view.widget

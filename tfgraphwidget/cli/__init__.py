@@ -1,8 +1,8 @@
 """The `tfgraphwidget` command: demo, show, info, code, export, diff, lint, run-script.
 
-Exit codes: 0 done (diff: the graphs are equal, lint: nothing was found), 1 refused (diff: the graphs differ, lint:
-something was found), 2 usage error (diff and lint: a graph could not be read), 130 interrupted by Ctrl-C. An error is
-one sentence on stderr.
+Exit codes: 0 done (diff: the graphs are equal, lint: nothing was found), 1 refused (diff: the
+graphs differ, lint: something was found), 2 usage error (diff and lint: a graph could not be read),
+130 interrupted by Ctrl-C. An error is one sentence on stderr.
 """
 
 from __future__ import annotations
@@ -34,7 +34,9 @@ def main(arguments: list[str] | None = None) -> int:
         The exit code.
     """
     options = create_parser().parse_args(arguments)
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # TensorFlow's messages on graphics cards are not an answer
+    os.environ.setdefault(
+        "TF_CPP_MIN_LOG_LEVEL", "3"
+    )  # TensorFlow's messages on graphics cards are not an answer
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(
             errors="backslashreplace"
@@ -65,7 +67,9 @@ def main(arguments: list[str] | None = None) -> int:
 def _print_refusal(options: argparse.Namespace, why: str) -> int:
     from tfgraphwidget.naming import escape
 
-    lines = "\n".join(map(escape, in_option_words(why, vars(options)).split("\n")))  # the last of a pattern is a caret
+    lines = "\n".join(
+        map(escape, in_option_words(why, vars(options)).split("\n"))
+    )  # the last of a pattern is a caret
     print_note(f"tfgraphwidget: {lines}")
     return MISUSED if options.command in _WITH_RESULT else REFUSED
 
@@ -79,7 +83,8 @@ def _run(options: argparse.Namespace) -> int:
 
         return server.demo(options) if options.command == "demo" else server.show(options)
     if options.command != "run-script":
-        # NumPy's library of matrices starts a thread per core, which takes as long as to read a file.
+        # NumPy's library of matrices starts a thread per core, which takes as long as to read a
+        # file.
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     if options.command == "show":
         from tfgraphwidget.cli import files

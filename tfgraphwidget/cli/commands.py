@@ -23,7 +23,15 @@ from tfgraphwidget.cli.formatting import format_count
 from tfgraphwidget.cli.progress_bar import progress_bar
 from tfgraphwidget.errors import GraphEditError, kind_and_reason
 from tfgraphwidget.export import CONVERSION_OPTIONS, CONVERSIONS, FROZEN_OPTIONS, parse_options
-from tfgraphwidget.graph import HANDLES, PLACEHOLDERS, ChangedValue, Difference, definitions, handles, own_ops
+from tfgraphwidget.graph import (
+    HANDLES,
+    PLACEHOLDERS,
+    ChangedValue,
+    Difference,
+    definitions,
+    handles,
+    own_ops,
+)
 from tfgraphwidget.naming import escape, split_tensor
 from tfgraphwidget.progress import tell
 from tfgraphwidget.readable import why_unreadable
@@ -46,7 +54,10 @@ def print_code(options: argparse.Namespace) -> int:
         editor.history.replay(options.edits)
     if options.json:
         print_output(
-            json.dumps({"python": editor.history.to_script().text, "edits": editor.history.records()}, indent=1)
+            json.dumps(
+                {"python": editor.history.to_script().text, "edits": editor.history.records()},
+                indent=1,
+            )
         )
     else:
         print_output(editor.history.to_script().text.removesuffix("\n"))
@@ -71,9 +82,14 @@ def export(options: argparse.Namespace) -> int:
         if options.edits is not None:
             editor.history.replay(options.edits)
         else:
-            editor.view.leave(0)  # of a SavedModel the whole, not the function where a signature's work is done
+            editor.view.leave(
+                0
+            )  # of a SavedModel the whole, not the function where a signature's work is done
         tell("Writing")
-        ends: dict[str, Any] = {"inputs": _names(options.inputs), "outputs": _names(options.outputs)}
+        ends: dict[str, Any] = {
+            "inputs": _names(options.inputs),
+            "outputs": _names(options.outputs),
+        }
         if (
             options.signature is not None
             and ends == {"inputs": None, "outputs": None}
@@ -87,9 +103,13 @@ def export(options: argparse.Namespace) -> int:
             how["timeout"] = options.timeout
         if options.new_tags is not None:
             how["tags"] = options.new_tags.split(",")
-        path = _save(editor, options.out, frozen=options.frozen, verify=not options.no_verify, **ends, **how)
+        path = _save(
+            editor, options.out, frozen=options.frozen, verify=not options.no_verify, **ends, **how
+        )
     if options.json:
-        print_output(json.dumps({"path": str(path), "notices": list(editor._core.save_notices)}, indent=1))
+        print_output(
+            json.dumps({"path": str(path), "notices": list(editor._core.save_notices)}, indent=1)
+        )
         return 0
     _print_notes(editor)
     print_output(escape(str(path)))
@@ -100,8 +120,12 @@ def print_diff(options: argparse.Namespace) -> int:
     """Print the differences between two graphs. Returns 1 when there are any."""
     if is_checkpoint(options.before) and is_checkpoint(options.after):
         changed = import_module("tfgraphwidget").drift(options.after, options.before)
-        values = tuple(ChangedValue(name, name, distance) for name, distance in changed.items() if distance)
-        return _print_difference(options, Difference(values=values, between=(options.before, options.after)))
+        values = tuple(
+            ChangedValue(name, name, distance) for name, distance in changed.items() if distance
+        )
+        return _print_difference(
+            options, Difference(values=values, between=(options.before, options.after))
+        )
     check_sources(options.before, options.after)
     with progress_bar():
         how = {"signature": options.signature, "tags": options.tags}
@@ -113,7 +137,9 @@ def print_diff(options: argparse.Namespace) -> int:
             before = _open_editor(argparse.Namespace(file=options.before, **how))
         else:
             tell(f"Opening {escape(Path(options.before).name)}")
-        difference = replace(after.diff(before, values=options.values), between=(options.before, options.after))
+        difference = replace(
+            after.diff(before, values=options.values), between=(options.before, options.after)
+        )
     return _print_difference(options, difference)
 
 
@@ -126,13 +152,21 @@ def _print_difference(options: argparse.Namespace, difference: Difference) -> in
 
 
 def print_lint(options: argparse.Namespace) -> int:
-    """Print what rules find in a graph; with --fix fix it first, and write it. Returns 1 when something is left."""
+    """Print what rules find in a graph; with --fix fix it first, and write it. Returns 1 when
+    something is left.
+    """
     if options.fix != (options.out is not None):
-        raise GraphEditError("lint --fix writes the fixed graph: give --fix and --out OUT together.")
-    rules = {key: tuple(filter(None, (getattr(options, key) or "").split(","))) for key in ("only", "never")}
+        raise GraphEditError(
+            "lint --fix writes the fixed graph: give --fix and --out OUT together."
+        )
+    rules = {
+        key: tuple(filter(None, (getattr(options, key) or "").split(",")))
+        for key in ("only", "never")
+    }
     with progress_bar():
         editor = _open_editor(options)
-        # Fixes are the same for every target, and what a converter refuses, which takes a while to find, has none.
+        # Fixes are the same for every target, and what a converter refuses, which takes a while to
+        # find, has none.
         wanted: Any = options.target or None
         target = None if options.fix and f".{options.target}" in CONVERSIONS else wanted
         report = editor.lint(target, **rules)
@@ -157,14 +191,21 @@ def print_lint(options: argparse.Namespace) -> int:
         _print_notes(editor)
         if others:
             names = ", ".join(repr(_signature_name(other)) for other in others)
-            print_note(f"tfgraphwidget: note: signature {names} was left as it is; give --signature NAME to fix it.")
+            print_note(
+                f"tfgraphwidget: note: signature {names} was left as it is; give --signature NAME "
+                "to fix it."
+            )
     return 1 if any(reports.values()) else 0
 
 
 def _print_reports(reports: Mapping[str, Report], *, as_json: bool, of_signatures: bool) -> None:
     if as_json:
         named = [(name, row) for name, each in reports.items() for row in each.rows()]
-        rows = [{"signature": name, **row} for name, row in named] if of_signatures else [row for _, row in named]
+        rows = (
+            [{"signature": name, **row} for name, row in named]
+            if of_signatures
+            else [row for _, row in named]
+        )
         print_output(json.dumps(rows, indent=1))
         return
     for name, each in reports.items():
@@ -181,19 +222,27 @@ def _signature_name(editor: GraphEditor) -> str:
 
 
 def _other_signatures(editor: GraphEditor, options: argparse.Namespace) -> list[GraphEditor]:
-    """Editors of the further signatures of a SavedModel, whose functions are not the one that `editor` is in."""
+    """Editors of the further signatures of a SavedModel, whose functions are not the one that
+    `editor` is in.
+    """
     is_chosen = editor._core.source.signature is not None
     if options.signature is not None or (is_chosen and len(editor.view.breadcrumb) == 1):
         return []
     names = [name for name in editor.signatures if name != _signature_name(editor)]
-    others = [_open_editor(argparse.Namespace(**{**vars(options), "signature": name})) for name in names]
+    others = [
+        _open_editor(argparse.Namespace(**{**vars(options), "signature": name})) for name in names
+    ]
     by_function = {other._core.navigator.function: other for other in reversed(others)}
-    by_function.pop(editor._core.navigator.function, None)  # in a graph of TensorFlow 1 all of them lie in one graph
+    by_function.pop(
+        editor._core.navigator.function, None
+    )  # in a graph of TensorFlow 1 all of them lie in one graph
     return [other for other in others if other in by_function.values()]
 
 
 def _apply_fix(editor: GraphEditor, fix: Command) -> bool:
-    """Apply a fix; one that an earlier fix has made needless or impossible is left out, with a note."""
+    """Apply a fix; one that an earlier fix has made needless or impossible is left out, with a
+    note.
+    """
     try:
         report = editor.apply(fix)
     except GraphEditError as error:
@@ -207,7 +256,8 @@ def _apply_fix(editor: GraphEditor, fix: Command) -> bool:
 
 
 def _remove_unused(editor: GraphEditor, ends: set[str]) -> None:
-    """Remove what fixes have left without consumers, which a reader of the file would take for outputs.
+    """Remove what fixes have left without consumers, which a reader of the file would take for
+    outputs.
 
     Args:
         ends: The ops that had no consumers before, and the outputs.
@@ -219,21 +269,33 @@ def _remove_unused(editor: GraphEditor, ends: set[str]) -> None:
 
 
 def _named_ends(editor: GraphEditor, fixes: Iterable[Command]) -> set[str]:
-    """The ops that signatures and fixes name as outputs: the fixes may take away what reads them."""
+    """The ops that signatures and fixes name as outputs: the fixes may take away what reads
+    them.
+    """
     names = [tensor for signature in editor.signatures.values() for _, tensor in signature.outputs]
     names += [name for fix in fixes for name in getattr(fix, "outputs", ())]
     return {split_tensor(name)[0] for name in names}
 
 
 def _unread_ops(editor: GraphEditor) -> set[str]:
-    """The ops that no op reads or waits for; inputs and parts of variables, which callers use, are none of them."""
+    """The ops that no op reads or waits for; inputs and parts of variables, which callers use, are
+    none of them.
+    """
     index = editor._core.index
     used_by_callers = HANDLES | PLACEHOLDERS
-    of_variables = {op for variable in definitions(index, handles(index)).values() for op in own_ops(index, variable)}
+    of_variables = {
+        op
+        for variable in definitions(index, handles(index)).values()
+        for op in own_ops(index, variable)
+    }
     return {
         name
         for op, name in enumerate(index.names)
-        if not (index.consumer_lists[op] or index.waiting_lists[op] or index.types[op] in used_by_callers)
+        if not (
+            index.consumer_lists[op]
+            or index.waiting_lists[op]
+            or index.types[op] in used_by_callers
+        )
         and op not in of_variables
     }
 
@@ -242,19 +304,25 @@ def run_script(options: argparse.Namespace) -> int:
     """Run a script on the file that it opens, or once on each given file."""
     out = options.out
     if out is not None and len(options.files) > 1 and not Path(out).is_dir():
-        raise GraphEditError(f"--out {out!r}: there are several files to edit; give an existing directory.")
+        raise GraphEditError(
+            f"--out {out!r}: there are several files to edit; give an existing directory."
+        )
     why = why_unreadable(options.script)
     if why:
         raise GraphEditError(why)
     if not Path(options.script).is_file():
         raise GraphEditError(
-            f"There is no script {options.script!r}; give the path of one that editor.save('edits.py') wrote."
+            f"There is no script {options.script!r}; give the path of one that "
+            "editor.save('edits.py') wrote."
         )
     if out is not None:
         _check_names(options.files)
     for file in options.files or [None]:
         with progress_bar():
-            tell(f"Running {escape(Path(options.script).name)}" + (f" on {escape(file)}" if file else ""))
+            tell(
+                f"Running {escape(Path(options.script).name)}"
+                + (f" on {escape(file)}" if file else "")
+            )
             editor = _run(options.script, file)
             place = out if out is None or len(options.files) < 2 else Path(out) / Path(file).name
             prefix = f"{escape(file)}: " if file else ""
@@ -275,7 +343,8 @@ def _check_names(files: list[str]) -> None:
         name = Path(file).name
         if name in files_by_name:
             raise GraphEditError(
-                f"{files_by_name[name]!r} and {file!r} would both be written as {name!r}; edit them one at a time."
+                f"{files_by_name[name]!r} and {file!r} would both be written as {name!r}; edit "
+                "them one at a time."
             )
         files_by_name[name] = file
 
@@ -311,7 +380,11 @@ def _names(texts: list[str] | None) -> Names:
 
 
 def _check_outputs(
-    editor: GraphEditor, options: argparse.Namespace, outputs: Names = None, signatures: object = None, **_: object
+    editor: GraphEditor,
+    options: argparse.Namespace,
+    outputs: Names = None,
+    signatures: object = None,
+    **_: object,
 ) -> None:
     """Refuse formats that need outputs when there are none, and name the option to use."""
     if (
@@ -323,12 +396,18 @@ def _check_outputs(
     ):
         return
     if options.frozen:
-        raise GraphEditError(f"A frozen graph is what its outputs need: give --outputs NAMES{_SEE_INFO}.")
+        raise GraphEditError(
+            f"A frozen graph is what its outputs need: give --outputs NAMES{_SEE_INFO}."
+        )
     if options.out.endswith("/") or not Path(options.out).suffix or Path(options.out).is_dir():
-        raise GraphEditError(f"A SavedModel needs a signature: give --inputs NAMES and --outputs NAMES{_SEE_INFO}.")
+        raise GraphEditError(
+            f"A SavedModel needs a signature: give --inputs NAMES and --outputs NAMES{_SEE_INFO}."
+        )
 
 
-def _signature_ends(editor: GraphEditor, name: str) -> dict[str, tuple[dict[str, str], dict[str, str]]]:
+def _signature_ends(
+    editor: GraphEditor, name: str
+) -> dict[str, tuple[dict[str, str], dict[str, str]]]:
     signature = editor.signatures[name]
     return {name: (dict(signature.inputs), dict(signature.outputs))}
 
@@ -353,18 +432,22 @@ def _run(script: str, file: str | None) -> GraphEditor:
             raise GraphEditError(f"{script}, line {_line(error, script)}: {error.why}") from error
         except SystemExit as error:
             raise GraphEditError(
-                f"{script}, line {_line(error, script)}, ends Python, so nothing is saved; leave that line out."
+                f"{script}, line {_line(error, script)}, ends Python, so nothing is saved; leave "
+                "that line out."
             ) from error
         except Exception as error:
             where = f"line {_line(error, script)}"
             raise GraphEditError(
-                f"{script}, {where}, raised {kind_and_reason(error)}; fix that line and run it again."
+                f"{script}, {where}, raised {kind_and_reason(error)}; fix that line and run it "
+                "again."
             ) from error
     from tfgraphwidget.editor import GraphEditor
 
     editor = script_globals.get("editor")
     if not isinstance(editor, GraphEditor):
-        raise GraphEditError(f"{script!r} left no editor behind; give what editor.save('edits.py') wrote.")
+        raise GraphEditError(
+            f"{script!r} left no editor behind; give what editor.save('edits.py') wrote."
+        )
     return editor
 
 
@@ -404,7 +487,10 @@ def _replace_opened_file(file: str | None) -> Iterator[None]:
     def open_given_file(*arguments: object, **options: object) -> object:
         if not files:
             return edit(*arguments, **options)
-        return edit(files.pop(), **{key: value for key, value in options.items() if key not in ("graph", "session")})
+        return edit(
+            files.pop(),
+            **{key: value for key, value in options.items() if key not in ("graph", "session")},
+        )
 
     package.edit = open_given_file
     try:

@@ -1,4 +1,6 @@
-"""The files that commands read and write, and `show --html`, which needs no editor: it loads what its page shows."""
+"""The files that commands read and write, and `show --html`, which needs no editor: it loads what
+its page shows.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ def write_page(options: argparse.Namespace) -> int:
     """Write a page that needs no server."""
     page = Path(options.html)
     if page.suffix.lower() not in (".html", ".htm"):
-        raise GraphEditError(f"--html {options.html!r}: the name of a page ends in .html; use another name.")
+        raise GraphEditError(
+            f"--html {options.html!r}: the name of a page ends in .html; use another name."
+        )
     check_sources(options.file)
     check_output(options.html)
     from tfgraphwidget.graph import no_collections
@@ -33,7 +37,9 @@ def write_page(options: argparse.Namespace) -> int:
         source = open_path(options.file, OpenOptions(options.signature, options.checkpoint, tags))
         tell("Writing")
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # what a page of an editor cannot show is said in the page
+            warnings.simplefilter(
+                "ignore"
+            )  # what a page of an editor cannot show is said in the page
             save_page_of(source, page)
     print_output(escape(str(page)))
     return 0
@@ -43,7 +49,9 @@ def write_page(options: argparse.Namespace) -> int:
 
 
 def check_sources(*files: str) -> None:
-    """Raise for a file or directory that does not exist, and for a directory that is not a SavedModel."""
+    """Raise for a file or directory that does not exist, and for a directory that is not a
+    SavedModel.
+    """
     for file in files:
         locate_file(parse_path(file, "path"))
 

@@ -29,7 +29,9 @@ def info(path: str, signature: str | None = None) -> dict[str, Any]:
             has = f"it has {', '.join(map(repr, dict.fromkeys(names)))}" if names else "it has none"
             raise UnknownName(f"{path!r} has no signature {signature!r}: {has}.")
         for graph in summary["graphs"]:
-            graph["signatures"] = [each for each in graph["signatures"] if each["name"] == signature]
+            graph["signatures"] = [
+                each for each in graph["signatures"] if each["name"] == signature
+            ]
     return summary
 
 
@@ -46,20 +48,36 @@ def format_info(summary: dict[str, Any]) -> str:
 def _lines(graph: dict[str, Any]) -> Iterator[tuple[str, str]]:
     functions, variables = graph["functions"], graph["variables"]
     of_functions = (
-        f", and {functions['ops']:,} in {format_count(functions['count'], 'function')}" if functions["count"] else ""
+        f", and {functions['ops']:,} in {format_count(functions['count'], 'function')}"
+        if functions["count"]
+        else ""
     )
     yield "ops", f"{graph['ops']:,}{of_functions}"
     types = list(graph["types"].items())
     counts = ", ".join(f"{escape(kind)} {number:,}" for kind, number in types[:_MOST_TYPES])
     yield (
         "types",
-        counts + (f" and {format_count(len(types) - _MOST_TYPES, 'type')} more" if len(types) > _MOST_TYPES else ""),
+        counts
+        + (
+            f" and {format_count(len(types) - _MOST_TYPES, 'type')} more"
+            if len(types) > _MOST_TYPES
+            else ""
+        ),
     )
-    yield "variables", f"{len(variables):,}, {format_size(graph['variable_bytes'])}" if variables else "none"
+    yield (
+        "variables",
+        f"{len(variables):,}, {format_size(graph['variable_bytes'])}" if variables else "none",
+    )
     yield from _tensor_lines(variables)
     if graph["constants"]["count"]:
-        yield "constants", f"{graph['constants']['count']:,}, {format_size(graph['constants']['bytes'])}"
-    yield "control flow", ", ".join(f"{number:,} {kind}" for kind, number in graph["control_flow"].items()) or "none"
+        yield (
+            "constants",
+            f"{graph['constants']['count']:,}, {format_size(graph['constants']['bytes'])}",
+        )
+    yield (
+        "control flow",
+        ", ".join(f"{number:,} {kind}" for kind, number in graph["control_flow"].items()) or "none",
+    )
     if graph["inputs"]:
         yield "placeholders", f"{len(graph['inputs']):,}"
         yield from _tensor_lines(graph["inputs"])
@@ -92,5 +110,9 @@ def _tensor_lines(tensors: list[dict[str, Any]]) -> Iterator[tuple[str, str]]:
 
 def _type(tensor: dict[str, Any]) -> str:
     shape = tensor["shape"]
-    shape_text = "of unknown shape" if shape is None else f"({', '.join('?' if n is None else str(n) for n in shape)})"
+    shape_text = (
+        "of unknown shape"
+        if shape is None
+        else f"({', '.join('?' if n is None else str(n) for n in shape)})"
+    )
     return f"{tensor['dtype'] or 'any'} {shape_text}"

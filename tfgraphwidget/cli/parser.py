@@ -46,16 +46,25 @@ def create_parser() -> argparse.ArgumentParser:
     """The parser of `tfgraphwidget`; its result has the name of the command as `command`."""
     about = (
         "See, edit and export TensorFlow graphs.\n\n"
-        f"FILE is a SavedModel's directory or its saved_model.pb, or a {listed_suffixes()} file with a graph,\n"
+        f"FILE is a SavedModel's directory or its saved_model.pb, or a {listed_suffixes()} file "
+        "with a graph,\n"
         f"or a {EDITOR} file, which an editor has saved.\n"
     )
-    parser: argparse.ArgumentParser = _create(argparse.ArgumentParser, about, _EXAMPLES, prog="tfgraphwidget")
-    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND", title="commands")
+    parser: argparse.ArgumentParser = _create(
+        argparse.ArgumentParser, about, _EXAMPLES, prog="tfgraphwidget"
+    )
+    commands = parser.add_subparsers(
+        dest="command", required=True, metavar="COMMAND", title="commands"
+    )
 
     def add(name: str, about: str, *examples: str) -> argparse.ArgumentParser:
         lines = "".join(f"  tfgraphwidget {name} {example}\n" for example in examples)
         command: argparse.ArgumentParser = _create(
-            commands.add_parser, f"{about[0].upper()}{about[1:]}.", f"examples:\n{lines}", name=name, help=about
+            commands.add_parser,
+            f"{about[0].upper()}{about[1:]}.",
+            f"examples:\n{lines}",
+            name=name,
+            help=about,
         )
         return command
 
@@ -75,7 +84,9 @@ def _create(
 ) -> argparse.ArgumentParser:
     name = options.pop("name", None)
     form = argparse.RawDescriptionHelpFormatter
-    return make(*([name] if name else []), description=about, epilog=epilog, formatter_class=form, **options)
+    return make(
+        *([name] if name else []), description=about, epilog=epilog, formatter_class=form, **options
+    )
 
 
 def _port(text: str) -> int:
@@ -89,7 +100,8 @@ def _seconds(text: str) -> float:
         check_seconds(seconds := float(text))
     except ValueError as error:
         raise argparse.ArgumentTypeError(
-            f"{text[:_SHOWN]!r} is not how long to wait; give a number of seconds above 0, such as 600"
+            f"{text[:_SHOWN]!r} is not how long to wait; give a number of seconds above 0, such as "
+            "600"
         ) from error
     return seconds
 
@@ -99,28 +111,48 @@ def _file() -> str:
 
 
 def _add_demo(add: Add) -> None:
-    demo = add("demo", "open the first notebook in JupyterLab and print its URL", "", "--port 9000 --browser")
-    demo.add_argument("--port", type=_port, default=8888, help="the first port to try (default: 8888)")
+    demo = add(
+        "demo",
+        "open the first notebook in JupyterLab and print its URL",
+        "",
+        "--port 9000 --browser",
+    )
+    demo.add_argument(
+        "--port", type=_port, default=8888, help="the first port to try (default: 8888)"
+    )
     demo.add_argument("--browser", action="store_true", help="also open the URL in a browser")
 
 
 def _add_show(add: Add) -> None:
-    show = add("show", "open a file in JupyterLab, or write it as one page", "model.pb", "saved/ --html model.html")
+    show = add(
+        "show",
+        "open a file in JupyterLab, or write it as one page",
+        "model.pb",
+        "saved/ --html model.html",
+    )
     show.add_argument("file", metavar="FILE", help=_file())
-    show.add_argument("--html", metavar="OUT", help="write a page that needs no server and no network, and exit")
-    show.add_argument("--port", type=_port, default=8888, help="the first port to try (default: 8888)")
+    show.add_argument(
+        "--html", metavar="OUT", help="write a page that needs no server and no network, and exit"
+    )
+    show.add_argument(
+        "--port", type=_port, default=8888, help="the first port to try (default: 8888)"
+    )
     show.add_argument("--no-browser", action="store_true", help="only print the URL")
     _add_open_options(show)
 
 
 def _add_info(add: Add) -> None:
-    info = add("info", "describe what a file holds, without TensorFlow", "model.pb", "saved_model/ --json")
+    info = add(
+        "info", "describe what a file holds, without TensorFlow", "model.pb", "saved_model/ --json"
+    )
     info.description = f"{info.description}{_UNUSED_OUTPUTS}"
     info.add_argument("file", metavar="FILE", help=_file())
     info.add_argument("--signature", metavar="NAME", help="list this signature, and no other")
     info.add_argument("--json", action="store_true", help="print JSON with all names")
     info.add_argument(
-        "--summary", action="store_true", help="print at most 60 lines: inputs, outputs, scopes, costs, what is odd"
+        "--summary",
+        action="store_true",
+        help="print at most 60 lines: inputs, outputs, scopes, costs, what is odd",
     )
 
 
@@ -128,7 +160,9 @@ def _add_code(add: Add) -> None:
     code = add("code", "print the Python code of a file of edits", "model.pb edits.json > edits.py")
     code.add_argument("file", metavar="FILE", help=_file())
     code.add_argument("edits", metavar="EDITS.json", help=_EDITS)
-    code.add_argument("--json", action="store_true", help="print JSON: the Python code, and the edits as data")
+    code.add_argument(
+        "--json", action="store_true", help="print JSON: the Python code, and the edits as data"
+    )
     _add_open_options(code)
 
 
@@ -146,38 +180,68 @@ def _add_export(add: Add) -> None:
     export.add_argument(
         "out",
         metavar="OUT",
-        help="a directory for a SavedModel, or a .pb .pbtxt .meta .tflite .onnx .svg .png .pdf .dot .graphml .html "
+        help="a directory for a SavedModel, or a .pb .pbtxt .meta .tflite .onnx .svg .png .pdf "
+        ".dot .graphml .html "
         "file",
     )
     for side in ("inputs", "outputs"):
-        about = f"the {side} of the written model: tensors or ops, a,b or key=a,other=b; can be repeated"
+        about = (
+            f"the {side} of the written model: tensors or ops, a,b or key=a,other=b; can be "
+            "repeated"
+        )
         export.add_argument(f"--{side}", metavar="NAMES", action="append", help=about)
-    export.add_argument("--new-tags", metavar="TAG,TAG", help="tags of the graph in the SavedModel that is written")
+    export.add_argument(
+        "--new-tags", metavar="TAG,TAG", help="tags of the graph in the SavedModel that is written"
+    )
     export.add_argument("--edits", metavar="EDITS.json", help=f"first apply {_EDITS}")
-    export.add_argument("--frozen", action="store_true", help="a .pb or .pbtxt with constants in place of variables")
+    export.add_argument(
+        "--frozen", action="store_true", help="a .pb or .pbtxt with constants in place of variables"
+    )
     for switch in FROZEN_OPTIONS:
         about = f"with --frozen: {switch.about[:1].lower()}{switch.about[1:].rstrip('.')}"
         export.add_argument(f"--{switch.name.replace('_', '-')}", action="store_true", help=about)
-    export.add_argument("--no-verify", action="store_true", help="do not load the written model and compare it")
+    export.add_argument(
+        "--no-verify", action="store_true", help="do not load the written model and compare it"
+    )
     for suffix, conversion in CONVERSIONS.items():
         for option in conversion.options:
             choices = [choice for choice in option.choices if choice]
             is_switch = choices == ["yes"]
-            how: dict[str, Any] = {"action": "store_const", "const": "yes"} if is_switch else {"choices": choices}
-            export.add_argument(f"--{option.name.replace('_', '-')}", help=f"of a {suffix} file: {option.about}", **how)
-    export.add_argument("--timeout", type=_seconds, metavar="SECONDS", help="how long a converter may take (600)")
-    export.add_argument("--json", action="store_true", help="print what was written, or why nothing was, as JSON")
+            how: dict[str, Any] = (
+                {"action": "store_const", "const": "yes"} if is_switch else {"choices": choices}
+            )
+            export.add_argument(
+                f"--{option.name.replace('_', '-')}",
+                help=f"of a {suffix} file: {option.about}",
+                **how,
+            )
+    export.add_argument(
+        "--timeout", type=_seconds, metavar="SECONDS", help="how long a converter may take (600)"
+    )
+    export.add_argument(
+        "--json", action="store_true", help="print what was written, or why nothing was, as JSON"
+    )
     _add_open_options(export)
 
 
 def _add_diff(add: Add) -> None:
-    diff = add("diff", "list the differences between two graphs", "before.pb after.pb", "a.pb b/ --json")
+    diff = add(
+        "diff", "list the differences between two graphs", "before.pb after.pb", "a.pb b/ --json"
+    )
     diff.add_argument("before", metavar="A", help=f"{_file()}, or the prefix of a checkpoint")
-    diff.add_argument("after", metavar="B", help="the file, directory or checkpoint to compare it with")
+    diff.add_argument(
+        "after", metavar="B", help="the file, directory or checkpoint to compare it with"
+    )
     diff.add_argument("--values", action="store_true", help="compare the values of variables too")
-    diff.add_argument("--signature", metavar="NAME", help="compare what this signature computes, and nothing else")
-    diff.add_argument("--tags", metavar="TAG,TAG", help="tag set to load, if a SavedModel has several graphs")
-    diff.add_argument("--json", action="store_true", help="print every difference, as a JSON list of rows")
+    diff.add_argument(
+        "--signature", metavar="NAME", help="compare what this signature computes, and nothing else"
+    )
+    diff.add_argument(
+        "--tags", metavar="TAG,TAG", help="tag set to load, if a SavedModel has several graphs"
+    )
+    diff.add_argument(
+        "--json", action="store_true", help="print every difference, as a JSON list of rows"
+    )
 
 
 def _add_lint(add: Add) -> None:
@@ -190,11 +254,16 @@ def _add_lint(add: Add) -> None:
     )
     lint.add_argument("file", metavar="FILE", help=_file())
     lint.add_argument(
-        "--target", choices=("cpu", "tflite", "onnx", "untrusted"), default="", help="check for ops that it lacks"
+        "--target",
+        choices=("cpu", "tflite", "onnx", "untrusted"),
+        default="",
+        help="check for ops that it lacks",
     )
     lint.add_argument("--only", metavar="CODES", help="run these rules only: code,code")
     lint.add_argument("--never", metavar="CODES", help="do not run these rules: code,code")
-    lint.add_argument("--fix", action="store_true", help="apply the fixes, and write the result to OUT")
+    lint.add_argument(
+        "--fix", action="store_true", help="apply the fixes, and write the result to OUT"
+    )
     lint.add_argument("--out", metavar="OUT", help="where --fix writes to")
     lint.add_argument("--json", action="store_true", help="print the findings as a JSON list")
     _add_open_options(lint)
@@ -203,18 +272,34 @@ def _add_lint(add: Add) -> None:
 def _add_run_script(add: Add) -> None:
     run = add(
         "run-script",
-        'run a script that editor.save("edits.py") wrote; it is Python code, so run only scripts that you trust',
+        'run a script that editor.save("edits.py") wrote; it is Python code, so run only scripts '
+        "that you trust",
         "edits.py",
         "edits.py model.pb --out edited.pb",
         "edits.py a.pb b.pb c.pb --out folder/",
     )
     run.add_argument("script", metavar="SCRIPT.py")
-    run.add_argument("files", metavar="FILE", nargs="*", help="edit these in place of the file that the script opens")
-    run.add_argument("--out", metavar="OUT", help="save the result; for several FILEs an existing directory")
+    run.add_argument(
+        "files",
+        metavar="FILE",
+        nargs="*",
+        help="edit these in place of the file that the script opens",
+    )
+    run.add_argument(
+        "--out", metavar="OUT", help="save the result; for several FILEs an existing directory"
+    )
 
 
 def _add_open_options(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--signature", metavar="NAME", help="signature to use, if the file has several")
-    command.add_argument("--checkpoint", metavar="PREFIX", help="checkpoint with the values of the variables")
-    command.add_argument("--tags", metavar="TAG,TAG", help="tag set to load, if a SavedModel has several graphs")
-    command.add_argument("--trust", action="store_true", help="run ops of the file that do more than compute, too")
+    command.add_argument(
+        "--signature", metavar="NAME", help="signature to use, if the file has several"
+    )
+    command.add_argument(
+        "--checkpoint", metavar="PREFIX", help="checkpoint with the values of the variables"
+    )
+    command.add_argument(
+        "--tags", metavar="TAG,TAG", help="tag set to load, if a SavedModel has several graphs"
+    )
+    command.add_argument(
+        "--trust", action="store_true", help="run ops of the file that do more than compute, too"
+    )

@@ -37,7 +37,9 @@ class ProgressBar:
                 self._draw(f"{what} …\n")
         elif what != self._what or time.monotonic() - self._last_time >= _OFTEN:
             full = _WIDE * min(done, total) // total if total else 0
-            amount = f" [{'#' * full}{' ' * (_WIDE - full)}] {done:,} of {total:,}" if total else " …"
+            amount = (
+                f" [{'#' * full}{' ' * (_WIDE - full)}] {done:,} of {total:,}" if total else " …"
+            )
             self._draw(f"{_CLEAR}{what}{amount}")
             self._last_time = time.monotonic()
         self._what = what

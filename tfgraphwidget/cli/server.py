@@ -26,7 +26,8 @@ def demo(options: argparse.Namespace) -> int:
     """Open the first notebook."""
     if not _NOTEBOOK.is_file():
         raise GraphEditError(
-            f"{_NOTEBOOK.name} is not beside the package; run the demo from a clone of the repository."
+            f"{_NOTEBOOK.name} is not beside the package; run the demo from a clone of the "
+            "repository."
         )
     return _serve(_NOTEBOOK, _NOTEBOOK.parent, options.port, browser=options.browser)
 
@@ -37,7 +38,9 @@ def show(options: argparse.Namespace) -> int:
     path = Path(os.path.abspath(options.file))  # noqa: PTH100  # a link is shown by the name it was given
     root, file = path.parent, locate_file(path)
     if any(part.startswith(".") for part in file.relative_to(root).parts):
-        raise GraphEditError(f"Jupyter does not open hidden files such as {file.name!r}; rename the file.")
+        raise GraphEditError(
+            f"Jupyter does not open hidden files such as {file.name!r}; rename the file."
+        )
     recognize(file)
     return _serve(file, root, options.port, browser=not options.no_browser)
 
@@ -49,21 +52,40 @@ def document_address(file: Path, root: Path) -> str:
 
 def _serve(file: Path, root: Path, port: int, *, browser: bool) -> int:
     if find_spec("jupyterlab") is None:
-        raise GraphEditError("JupyterLab is not installed here; install it: pip install jupyterlab.")
+        raise GraphEditError(
+            "JupyterLab is not installed here; install it: pip install jupyterlab."
+        )
     port, token = _free_port(port), secrets.token_hex(16)
     where = document_address(file, root)
     url = f"http://127.0.0.1:{port}/{where}?token={token}"
     print_output(f"\n    Open this in a browser:\n\n    {url}\n\n    Ctrl-C ends it.\n")
-    command = [sys.executable, "-m", "jupyterlab", "--ip=127.0.0.1", f"--port={port}", "--ServerApp.port_retries=0"]
-    command += [f"--ServerApp.root_dir={root}", "--ServerApp.log_level=WARN", *([] if browser else ["--no-browser"])]
+    command = [
+        sys.executable,
+        "-m",
+        "jupyterlab",
+        "--ip=127.0.0.1",
+        f"--port={port}",
+        "--ServerApp.port_retries=0",
+    ]
+    command += [
+        f"--ServerApp.root_dir={root}",
+        "--ServerApp.log_level=WARN",
+        *([] if browser else ["--no-browser"]),
+    ]
     command += ["--allow-root"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
     if browser:
         command.append(f"--LabApp.default_url=/{where}")
-    # The token is in the environment, and not where everybody on the machine reads what was called with what.
+    # The token is in the environment, and not where everybody on the machine reads what was called
+    # with what.
     environment = {**os.environ, "JUPYTER_TOKEN": token}
-    with subprocess.Popen(command, env=environment, cwd=_apart()) as server, _passing_on(signal.SIGTERM, server):
+    with (
+        subprocess.Popen(command, env=environment, cwd=_apart()) as server,
+        _passing_on(signal.SIGTERM, server),
+    ):
         while True:
-            with contextlib.suppress(KeyboardInterrupt):  # the server has got it too, and asks whether it is meant
+            with contextlib.suppress(
+                KeyboardInterrupt
+            ):  # the server has got it too, and asks whether it is meant
                 return server.wait()
 
 

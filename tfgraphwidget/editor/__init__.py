@@ -1,4 +1,6 @@
-"""The editor: a graph, what is selected and shown of it, and the edits that were made. Complete without a browser."""
+"""The editor: a graph, what is selected and shown of it, and the edits that were made. Complete
+without a browser.
+"""
 
 import lazy_loader
 

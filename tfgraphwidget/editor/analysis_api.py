@@ -1,4 +1,6 @@
-"""Analysis: the methods of GraphEditor that compare, probe and measure the graph, and that make functions of bodies."""
+"""Analysis: the methods of GraphEditor that compare, probe and measure the graph, and that make
+functions of bodies.
+"""
 
 from __future__ import annotations
 
@@ -36,9 +38,9 @@ class AnalysisAPI(ArgumentChecks):
             op: The op, a tensor of it, or the name of a scope; "/" for the whole graph.
 
         Returns:
-            The Inspection, which prints as a table: type, device, tensors with dtypes and static shapes, attributes,
-            the value of a variable or constant, documentation, and the lines of Python that made the op. `.rows()`
-            and `.table()` are the same as data.
+            The Inspection, which prints as a table: type, device, tensors with dtypes and static
+            shapes, attributes, the value of a variable or constant, documentation, and the lines of
+            Python that made the op. `.rows()` and `.table()` are the same as data.
 
         Raises:
             UnknownName: The graph has neither an op nor a scope of that name.
@@ -59,21 +61,25 @@ class AnalysisAPI(ArgumentChecks):
     # Differences
 
     def diff(self, before: object = None, *, values: bool = False) -> Difference:
-        """Compare the current graph with its original state or with another graph: `after.diff(before)`.
+        """Compare the current graph with its original state or with another graph:
+        `after.diff(before)`.
 
-        Changes are listed from `before` to the current graph. Ops are matched by name, and where names differ by the
-        ops around them; the signatures of files are compared too, and by content the asset files of SavedModels,
-        wherever their folders lie. Assign the result to `editor.view.difference` to color it in the drawing.
+        Changes are listed from `before` to the current graph. Ops are matched by name, and where
+        names differ by the ops around them; the signatures of files are compared too, and by
+        content the asset files of SavedModels, wherever their folders lie. Assign the result to
+        `editor.view.difference` to color it in the drawing.
 
         Args:
             before: Another editor, or what `tgw.edit` opens; None for the graph as it was opened.
-            values: Whether the values of variables are compared too, paired by name: those of `before` and those of
-                this editor's session, file or function. Values that are equal to the bit are left out.
+            values: Whether the values of variables are compared too, paired by name: those of
+                `before` and those of this editor's session, file or function. Values that are equal
+                to the bit are left out.
 
         Returns:
-            The Difference: prints as a list; `.added`, `.removed`, `.changed` and `.renamed` are names, `.signatures`
-            what differs in those, `.assets` what differs in asset files, `.values` the variables whose values differ,
-            with the largest difference of two elements; `.table()` is a DataFrame.
+            The Difference: prints as a list; `.added`, `.removed`, `.changed` and `.renamed` are
+            names, `.signatures` what differs in those, `.assets` what differs in asset files,
+            `.values` the variables whose values differ, with the largest difference of two
+            elements; `.table()` is a DataFrame.
 
         Example:
             >>> import tfgraphwidget as tgw
@@ -92,25 +98,30 @@ class AnalysisAPI(ArgumentChecks):
             return self._core.evaluator.diff(before)
         if before is None:
             raise GraphEditError(
-                "diff: two models are compared; " + in_cell("name the other, diff(before, values=True).")
+                "diff: two models are compared; "
+                + in_cell("name the other, diff(before, values=True).")
             )
         changed = synchronization.changed_values(before, self)
         return replace(self._core.evaluator.diff(before), values=changed)
 
     def compare(
-        self, feeds: Mapping[TensorKey, object] | None = None, outputs: TensorsLike | None = None, other: object = None
+        self,
+        feeds: Mapping[TensorKey, object] | None = None,
+        outputs: TensorsLike | None = None,
+        other: object = None,
     ) -> runtime.measure.Comparison:
-        """Run the graph as it was opened and as it is now on the same feeds, and compare the outputs.
+        """Run the graph as it was opened and as it is now on the same feeds, and compare the
+        outputs.
 
-        Both run in separate sessions with the present values of the variables (from the session, the checkpoint or the
-        function), so that the graph and its session do not change.
+        Both run in separate sessions with the present values of the variables (from the session,
+        the checkpoint or the function), so that the graph and its session do not change.
 
         Args:
             feeds: {tensor: value}.
-            outputs: The tensors to compare; None for the marked outputs, those of the signature or function, or those
-                that are computed from the feeds and have no consumers.
-            other: What to compare with in place of the graph as it was opened: another editor, or what `tgw.edit`
-                opens. It has the values of its own variables, if it has any.
+            outputs: The tensors to compare; None for the marked outputs, those of the signature or
+                function, or those that are computed from the feeds and have no consumers.
+            other: What to compare with in place of the graph as it was opened: another editor, or
+                what `tgw.edit` opens. It has the values of its own variables, if it has any.
 
         Returns:
             For each output its dtype, shape, and the largest absolute and relative difference.
@@ -136,12 +147,13 @@ class AnalysisAPI(ArgumentChecks):
     ) -> runtime.measure.probe.Probe:
         """Run the graph and describe the values of tensors: range, mean, NaNs, histogram.
 
-        The session of the graph runs only what is fetched; a function's body runs in a separate session, with copies of
-        its variables. No op is added. The drawing shows the result until an edit, or
-        `editor.view.probe = None`. It is not saved.
+        The session of the graph runs only what is fetched; a function's body runs in a separate
+        session, with copies of its variables. No op is added. The drawing shows the result until an
+        edit, or `editor.view.probe = None`. It is not saved.
 
-        What is in the body of a TF 1 while loop has the value of the last round, and what its condition computes that
-        of the end; the graph is run apart from its session then, with the values of its variables.
+        What is in the body of a TF 1 while loop has the value of the last round, and what its
+        condition computes that of the end; the graph is run apart from its session then, with the
+        values of its variables.
 
         Args:
             tensors: Tensors; an op stands for its outputs, a variable for its value.
@@ -151,8 +163,8 @@ class AnalysisAPI(ArgumentChecks):
             For each tensor its dtype, shape, minimum, mean, maximum, NaNs, histogram and value.
 
         Raises:
-            SessionRefused: The graph cannot run, or does not compute the tensors on these feeds: a loop has no round,
-                or of a conditional another branch is taken.
+            SessionRefused: The graph cannot run, or does not compute the tensors on these feeds: a
+                loop has no round, or of a conditional another branch is taken.
 
         Example:
             >>> import tfgraphwidget as tgw
@@ -175,19 +187,21 @@ class AnalysisAPI(ArgumentChecks):
         *,
         metadata: RunMetadata | str | PathLike[str] | None = None,
     ) -> runtime.measure.Measurement:
-        """Run the graph in its session, traced, and measure the time (µs) and memory (bytes) of each op.
+        """Run the graph in its session, traced, and measure the time (µs) and memory (bytes) of
+        each op.
 
-        Only tensors are fetched, and none that changes the session's state. Ops that TensorFlow runs as one, such as a
-        product and its activation, are listed as the op that does the work. The result is kept, for
-        `color_by("time")` and `table(batch=1)`, until an edit.
+        Only tensors are fetched, and none that changes the session's state. Ops that TensorFlow
+        runs as one, such as a product and its activation, are listed as the op that does the work.
+        The result is kept, for `color_by("time")` and `table(batch=1)`, until an edit.
 
         Args:
-            fetches: Tensors; None for the marked outputs, those of the signature, or those without consumers. Of a
-                graph that trains these are the results and the gradients, without the updates of variables.
+            fetches: Tensors; None for the marked outputs, those of the signature, or those without
+                consumers. Of a graph that trains these are the results and the gradients, without
+                the updates of variables.
             feeds: {tensor: value}.
             runs: The number of runs, of which the median is taken, after one that does not count.
-            metadata: A RunMetadata of a run that was traced elsewhere, or a folder that tf.profiler wrote, instead of
-                a run.
+            metadata: A RunMetadata of a run that was traced elsewhere, or a folder that tf.profiler
+                wrote, instead of a run.
 
         Returns:
             The cost of each op.
@@ -208,17 +222,17 @@ class AnalysisAPI(ArgumentChecks):
     def table(self, batch: int | None = None) -> DataFrame:
         """List the ops, with a batch size also what each costs.
 
-        FLOPs come from TensorFlow's registry. A call has those of the function that it calls, a conditional those of
-        its most expensive branch, a loop those of one iteration.
+        FLOPs come from TensorFlow's registry. A call has those of the function that it calls, a
+        conditional those of its most expensive branch, a loop those of one iteration.
 
         Args:
-            batch: The first dimension of inputs that leave it open; sizes that it does not tell count as 1. None for a
-                table without costs.
+            batch: The first dimension of inputs that leave it open; sizes that it does not tell
+                count as 1. None for a table without costs.
 
         Returns:
-            A pandas DataFrame with a row for each op, in graph order, and the columns of `graph.table.COLUMNS`; with
-            `batch` also parameters, output_bytes and flops (None where they are unknown), and after `measure` time (µs)
-            and memory (bytes).
+            A pandas DataFrame with a row for each op, in graph order, and the columns of
+            `graph.table.COLUMNS`; with `batch` also parameters, output_bytes and flops (None where
+            they are unknown), and after `measure` time (µs) and memory (bytes).
 
         Raises:
             GraphEditError: `batch` is not a positive integer.
@@ -237,7 +251,9 @@ class AnalysisAPI(ArgumentChecks):
         ops = table.table(self._core.index)
         if batch is not None:
             costs = self._core.coloring.cost_values(batch)
-            return ops.assign(**{name: column for name, column in costs.items() if name not in ops.columns})
+            return ops.assign(
+                **{name: column for name, column in costs.items() if name not in ops.columns}
+            )
         return ops
 
     # What stands in the way
@@ -251,20 +267,22 @@ class AnalysisAPI(ArgumentChecks):
     ) -> lint.Report:
         """Find what may stand in the way of a graph that is to run elsewhere.
 
-        Leftovers of training, active dropout, asserts and prints, calls of Python functions, baked batch sizes,
-        placeholders without a shape, signatures that need what they do not take, unused or duplicate weights, NaN and
-        infinity in weights, huge constants, float64 by accident, unknown ops, and devices that are not there.
+        Leftovers of training, active dropout, asserts and prints, calls of Python functions, baked
+        batch sizes, placeholders without a shape, signatures that need what they do not take,
+        unused or duplicate weights, NaN and infinity in weights, huge constants, float64 by
+        accident, unknown ops, and devices that are not there.
 
         Args:
-            target: What it is to run on: "cpu" finds ops without a kernel here, "tflite" and "onnx" what `save` would
-                refuse, for which the graph is converted unless an op decides it; "untrusted" lists the ops that do more
-                than compute, and nothing else; None for no check of that.
+            target: What it is to run on: "cpu" finds ops without a kernel here, "tflite" and "onnx"
+                what `save` would refuse, for which the graph is converted unless an op decides it;
+                "untrusted" lists the ops that do more than compute, and nothing else; None for no
+                check of that.
             only: Codes of rules, as findings have them; None for all.
             never: Codes of rules that do not run; None for none.
 
         Returns:
-            The findings, errors first: each has a code, a sentence, the ops, and in `fix` a command that fixes it, if
-            there is one: `editor.apply(report[0].fix)`.
+            The findings, errors first: each has a code, a sentence, the ops, and in `fix` a command
+            that fixes it, if there is one: `editor.apply(report[0].fix)`.
 
         Raises:
             UnknownName: There is no rule of a code.
@@ -283,7 +301,11 @@ class AnalysisAPI(ArgumentChecks):
 
         is_converted = f".{target}" in export.CONVERSIONS
         return lint_editor(
-            self._core, target or "", only or (), never or (), self._save_for_lint if is_converted else None
+            self._core,
+            target or "",
+            only or (),
+            never or (),
+            self._save_for_lint if is_converted else None,
         )
 
     def _save_for_lint(self, path: Path, seconds: float) -> object:
@@ -292,7 +314,8 @@ class AnalysisAPI(ArgumentChecks):
         return editor.save(path, timeout=seconds)
 
     def summary(self) -> str:
-        """Describe the current graph in at most 60 lines of text: ops, inputs and outputs, scopes, costs, what is odd.
+        """Describe the current graph in at most 60 lines of text: ops, inputs and outputs, scopes,
+        costs, what is odd.
 
         `tfgraphwidget info FILE --summary` prints it.
 
@@ -314,13 +337,15 @@ class AnalysisAPI(ArgumentChecks):
     def to_module(self, name: str = "edited") -> Module:
         """Make a tf.Module of the current function or graph as edited.
 
-        It takes the function's arguments and returns its results, with keyword arguments, defaults and nested
-        structures as the function has them; `.signature` takes tensors and returns a dict. It shares the function's
-        variables; variables of a file get the values of its checkpoint. It can be trained, and saved by
-        `tf.saved_model.save`. The function itself does not change.
+        It takes the function's arguments and returns its results, with keyword arguments, defaults
+        and nested structures as the function has them; `.signature` takes tensors and returns a
+        dict. It shares the function's variables; variables of a file get the values of its
+        checkpoint. It can be trained, and saved by `tf.saved_model.save`. The function itself does
+        not change.
 
-        Of a graph it takes the inputs of the boundary, or else of the signature, or else the placeholders that the
-        results of the graph need. Its variables have the values of the session, and are its own.
+        Of a graph it takes the inputs of the boundary, or else of the signature, or else the
+        placeholders that the results of the graph need. Its variables have the values of the
+        session, and are its own.
 
         Args:
             name: The name of the module.
@@ -343,24 +368,31 @@ class AnalysisAPI(ArgumentChecks):
         """
         core = self._core
         if core.executor.boundary is not None:
-            core.source.trust.check(effects_of(core.index, core.source.trust).of_graph(), "no function was made of it")
+            core.source.trust.check(
+                effects_of(core.index, core.source.trust).of_graph(), "no function was made of it"
+            )
             return core.executor.edited_module(name)
         from tfgraphwidget.editor.joining import graph_module
         from tfgraphwidget.editor.saving import signature_or_apparent
 
-        return graph_module(core.source, core.index, core.executor.patches(), signature_or_apparent(core), name)
+        return graph_module(
+            core.source, core.index, core.executor.patches(), signature_or_apparent(core), name
+        )
 
     def to_keras(self) -> KerasModel:
-        """Make a Keras model of an edited Functional or Sequential model, if the edits can be said in layers.
+        """Make a Keras model of an edited Functional or Sequential model, if the edits can be said
+        in layers.
 
-        These can: `insert`, `grow` and `replace` with a `keras.layers.Layer`, `bypass` and `reroute` from the output
-        of one layer to that of another. The layers, and their variables, are those of the model that was opened.
+        These can: `insert`, `grow` and `replace` with a `keras.layers.Layer`, `bypass` and
+        `reroute` from the output of one layer to that of another. The layers, and their variables,
+        are those of the model that was opened.
 
         Returns:
             A Functional model; a head that was grown is a further output.
 
         Raises:
-            GraphEditError: An edit cannot be said in layers, with the reason; `to_module` is the edited model then.
+            GraphEditError: An edit cannot be said in layers, with the reason; `to_module` is the
+                edited model then.
 
         Example:
             >>> import tfgraphwidget as tgw
@@ -377,7 +409,8 @@ class AnalysisAPI(ArgumentChecks):
         return keras_layers.edited_model(self._core.executor)
 
     def to_function(self, name: str = "edited") -> Any:
-        """Make a `tf.function` of the current function or graph as edited; it keeps its variables alive.
+        """Make a `tf.function` of the current function or graph as edited; it keeps its variables
+        alive.
 
         Args:
             name: The name of its module; see `to_module`.

@@ -1,8 +1,9 @@
 """Editors as bytes and as .tgw files: what is written, and how an editor goes on where it is read.
 
-The files in an archive are described in `sources.files.archive`. The graph as it was opened is written with the edits,
-which are made again where it is read, so that undo works there. The graph as it is now is beside it: where the edits
-cannot be written, or do not give that graph, it is opened without them, and a notice says why.
+The files in an archive are described in `sources.files.archive`. The graph as it was opened is
+written with the edits, which are made again where it is read, so that undo works there. The graph
+as it is now is beside it: where the edits cannot be written, or do not give that graph, it is
+opened without them, and a notice says why.
 """
 
 from __future__ import annotations
@@ -82,7 +83,9 @@ class _Contents:
     removed: dict[str, str] = field(default_factory=dict)
     tables: dict[str, tuple[str, str]] = field(default_factory=dict)
     iterators: dict[str, str] = field(default_factory=dict)
-    owners: dict[str, str] = field(default_factory=dict)  # names of values -> the variables that have them
+    owners: dict[str, str] = field(
+        default_factory=dict
+    )  # names of values -> the variables that have them
 
     def add(self, name: str, read: Reader) -> str:
         """Add a tensor, or replace the one of the same name."""
@@ -118,7 +121,9 @@ def write(core: EditorCore, file: IO[bytes]) -> list[str]:
     tell("Writing the editor")
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
-        header, contents, notices = _function(core, root) if core.source.refusal else _graph(core, root)
+        header, contents, notices = (
+            _function(core, root) if core.source.refusal else _graph(core, root)
+        )
         write_archive(file, header, root, _model_folder(core), contents.tensors.values())
     return notices
 
@@ -130,7 +135,9 @@ class EditorArchive:
     core: EditorCore
 
     def write(self, path: Path, notices: list[str]) -> None:
-        """Write it to the file `path`; `notices` gets a sentence on each thing that is not in it."""
+        """Write it to the file `path`; `notices` gets a sentence on each thing that is not in
+        it.
+        """
         with path.open("wb") as file:
             notices += write(self.core, file)
 
@@ -150,7 +157,8 @@ def _check_python_calls(core: EditorCore) -> None:
     for node in (*index.nodes, *inside):
         if node.op in PYTHON_CALLS:
             raise NotRunnable(
-                f"Op {node.name!r} ({node.op}) calls a Python function of this process, which no other has; "
+                f"Op {node.name!r} ({node.op}) calls a Python function of this process, which no "
+                "other has; "
                 "replace the op with TensorFlow's own, or save the graph without it: "
                 + editor_call("save", "'graph.pb'")
                 + ".",
@@ -163,10 +171,17 @@ def _edits(core: EditorCore) -> tuple[list[dict[str, Json]] | None, list[str]]:
     try:
         return records_of(core.executor.history.done), []
     except GraphEditError as error:
-        return None, [("The edits of this graph were not written with it, so they cannot be undone: " + error.why)]
+        return None, [
+            (
+                "The edits of this graph were not written with it, so they cannot be undone: "
+                + error.why
+            )
+        ]
 
 
-def _common(core: EditorCore, kind: str, contents: _Contents, notices: list[str]) -> dict[str, object]:
+def _common(
+    core: EditorCore, kind: str, contents: _Contents, notices: list[str]
+) -> dict[str, object]:
     """The fields of the header that all kinds have."""
     view = core.view
     selection = view.selection
@@ -192,7 +207,9 @@ def _common(core: EditorCore, kind: str, contents: _Contents, notices: list[str]
 
 
 def _graph(core: EditorCore, root: Path) -> tuple[dict[str, object], _Contents, list[str]]:
-    """Write a graph, unless it is that of a SavedModel whose folder is written as it is; header, values and notices."""
+    """Write a graph, unless it is that of a SavedModel whose folder is written as it is; header,
+    values and notices.
+    """
     source, target = core.source, core.target
     edits, notices = _edits(core)
     folder = _model_folder(core)
@@ -205,7 +222,9 @@ def _graph(core: EditorCore, root: Path) -> tuple[dict[str, object], _Contents, 
             contents = _Contents()  # those in the folder
     else:
         if not edits and not target.index.names:
-            raise GraphEditError("The graph has no ops, and a file of it could not be opened again; add some first.")
+            raise GraphEditError(
+                "The graph has no ops, and a file of it could not be opened again; add some first."
+            )
         _write_graph(core, root / ArchiveEntry.GRAPH.value, target.index, core.executor.signatures)
         notices += _unread_files(target.index, contents)
         if edits:
@@ -232,12 +251,15 @@ def _unread_files(index: GraphIndex, contents: _Contents) -> Iterator[str]:
     if paths:
         it = "it" if len(paths) == 1 else "them"
         yield (
-            f"The editor names {names_text(paths)}, from which tables are filled that hold nothing yet; leave {it} "
+            f"The editor names {names_text(paths)}, from which tables are filled that hold nothing "
+            f"yet; leave {it} "
             "there, or fill the tables before you save: then their contents are in it."
         )
 
 
-def _write_graph(core: EditorCore, file: Path, index: GraphIndex, signatures: tuple[Signature, ...]) -> None:
+def _write_graph(
+    core: EditorCore, file: Path, index: GraphIndex, signatures: tuple[Signature, ...]
+) -> None:
     request = replace(saving.export_request(core, index=index), signatures=signatures)
     file.write_bytes(export.meta_graph_bytes(request, core.source.graph))
 
@@ -269,12 +291,16 @@ def _values(core: EditorCore) -> _Contents:
 
 
 def _removed_variables(core: EditorCore) -> dict[str, VariableDef]:
-    """The variables that edits have removed from a live graph, which keeps them hidden, by their handle ops."""
+    """The variables that edits have removed from a live graph, which keeps them hidden, by their
+    handle ops.
+    """
     patches = core.executor.patches_of(core.navigator.outermost)
     added = (node for patch in patches for node in patch.add.nodes if node.op in HANDLES)
     earlier = core.target.first, build({node.name: node for node in added}.values())
     present = core.target.index
-    variables = {v.handle: v for index in earlier for v in definitions(index, handles(index)).values()}
+    variables = {
+        v.handle: v for index in earlier for v in definitions(index, handles(index)).values()
+    }
     return {handle: v for handle, v in variables.items() if handle not in present.ids}
 
 
@@ -285,9 +311,11 @@ def _add_variables(
     readers: Mapping[str, Reader],
     names: dict[str, str],
 ) -> None:
-    """Add the values that `readers` read of variables, by their handle ops; the names of the values to `names`.
+    """Add the values that `readers` read of variables, by their handle ops; the names of the values
+    to `names`.
 
-    Each goes under the name by which the graph as it was opened restores it, and by which the graph as it is now does.
+    Each goes under the name by which the graph as it was opened restores it, and by which the graph
+    as it is now does.
     """
     originals, owners = saving.original_names(core), contents.owners
     variables = [v for v in variables if v.handle in readers]
@@ -305,7 +333,9 @@ def _add_variables(
         handle = variable.handle
         keys = (*original_keys(variable), present_keys[handle])
         keys = tuple(
-            key for key in keys if owners.setdefault(key, owner(variable, keys[0])) == owner(variable, keys[0])
+            key
+            for key in keys
+            if owners.setdefault(key, owner(variable, keys[0])) == owner(variable, keys[0])
         )
         keys = keys or (f"{_OWN}variable/{handle}",)  # another variable had its name
         names[handle] = keys[0]
@@ -319,7 +349,9 @@ def _add_variables(
 
 
 def _restoring_keys(core: EditorCore, index: GraphIndex) -> dict[str, tuple[str, ...]]:
-    """The names of the values that the graph restores which was opened, by its variables' handle ops."""
+    """The names of the values that the graph restores which was opened, by its variables' handle
+    ops.
+    """
     variables, stored = definitions(index, handles(index)).values(), core.source.stored
     if stored is not None and stored.all_values():
         return {variable.handle: stored.keys(variable.handle) for variable in variables}
@@ -327,20 +359,26 @@ def _restoring_keys(core: EditorCore, index: GraphIndex) -> dict[str, tuple[str,
 
 
 def _add_saved(core: EditorCore, contents: _Contents) -> None:
-    """Add the tables and iterators of an archive whose graph was not imported since, as they are there."""
+    """Add the tables and iterators of an archive whose graph was not imported since, as they are
+    there.
+    """
     saved = core.source.saved_editor
     if saved is None:
         return
     for op, name in core.target.saved_names().items():
         if name in saved.tables:
-            keys, content = (contents.add_own("table", tensor.read) for tensor in saved.tables[name])
+            keys, content = (
+                contents.add_own("table", tensor.read) for tensor in saved.tables[name]
+            )
             contents.tables[op] = keys, content
         elif name in saved.iterators:
             contents.iterators[op] = contents.add_own("iterator", saved.iterators[name].read)
     for handle, tensor in {**saved.removed, **saved.values}.items():
         if handle not in contents.variables:
             has_key = contents.tensors.get(tensor.name)
-            contents.removed[handle] = tensor.name if has_key else contents.add_own("variable", tensor.read)
+            contents.removed[handle] = (
+                tensor.name if has_key else contents.add_own("variable", tensor.read)
+            )
 
 
 def _same(value: object) -> object:
@@ -354,14 +392,18 @@ def _whole(parts: list[VariableDef], readers: Mapping[str, Reader]) -> np.ndarra
         info: Any = part.slice_info
         value = np.asarray(readers[part.handle]())
         whole = np.zeros(tuple(info.full_shape), value.dtype) if whole is None else whole
-        place = tuple(slice(at, at + size) for at, size in zip(info.var_offset, info.var_shape, strict=True))
+        place = tuple(
+            slice(at, at + size) for at, size in zip(info.var_offset, info.var_shape, strict=True)
+        )
         whole[place] = value
     assert whole is not None  # there are parts
     return whole
 
 
 def _function(core: EditorCore, root: Path) -> tuple[dict[str, object], _Contents, list[str]]:
-    """Write a function's graph and how it is called; the header, and the values of what it captured."""
+    """Write a function's graph and how it is called; the header, and the values of what it
+    captured.
+    """
     source, view = core.source, core.navigator.outermost
     edits, notices = _edits(core)
     if edits is None:
@@ -369,7 +411,10 @@ def _function(core: EditorCore, root: Path) -> tuple[dict[str, object], _Content
     contents, body = _Contents(), source.body
     if source.captures is not None and not tf_protos.is_tensorflow_installed():
         captures = {
-            op: {**kind, **{key: contents.add(f"{op}{_PARTS[key]}", read) for key, read in readers.items()}}
+            op: {
+                **kind,
+                **{key: contents.add(f"{op}{_PARTS[key]}", read) for key, read in readers.items()},
+            }
             for op, kind, readers in source.captures.entries()
         }
     else:
@@ -383,7 +428,8 @@ def _function(core: EditorCore, root: Path) -> tuple[dict[str, object], _Content
             structure = write_structure(source.structure)
         except NotStorable as error:
             notices.append(
-                f"How {source.title} is called was not written, since that has {error}; it takes tensors one by one."
+                f"How {source.title} is called was not written, since that has {error}; it takes "
+                "tensors one by one."
             )
     header = _common(core, "function", contents, notices)
     header["function"] = {
@@ -401,7 +447,9 @@ _PARTS = {"key": "", "keys": "/keys", "values": "/values"}
 
 
 def _captures(core: EditorCore, contents: _Contents) -> dict[str, dict[str, object]]:
-    """What each op of the function as it was opened stands for, if that is state; its values go to `contents`."""
+    """What each op of the function as it was opened stands for, if that is state; its values go to
+    `contents`.
+    """
     from tfgraphwidget.runtime.functions import called_definitions
     from tfgraphwidget.sources import captured_state, table_dtypes
 
@@ -426,10 +474,10 @@ def _capture(op: str, live: Any, contents: _Contents) -> dict[str, object]:
     dtype = live.dtype.name
     if dtype in ("resource", "variant"):
         raise SessionRefused(
-            f"The function captures {op!r}, a {dtype} of this process whose contents cannot be read, as those "
-            "of an iterator, a DenseHashTable or a table that is not initialized; save a SavedModel instead: "
-            + editor_call("save", "'folder'")
-            + ".",
+            f"The function captures {op!r}, a {dtype} of this process whose contents cannot be "
+            "read, as those "
+            "of an iterator, a DenseHashTable or a table that is not initialized; save a "
+            "SavedModel instead: " + editor_call("save", "'folder'") + ".",
             [op],
         )
     key = contents.add(op, live.numpy)
@@ -449,7 +497,8 @@ def _capture(op: str, live: Any, contents: _Contents) -> dict[str, object]:
 
 
 def resume(core: EditorCore, new_core: Callable[[Source], EditorCore]) -> EditorCore:
-    """Let an editor of an archive go on where it was written: make its edits, mark its boundary, enter its function.
+    """Let an editor of an archive go on where it was written: make its edits, mark its boundary,
+    enter its function.
 
     Args:
         core: The parts of an editor of the graph as it was opened then.
@@ -476,7 +525,9 @@ def resume(core: EditorCore, new_core: Callable[[Source], EditorCore]) -> Editor
         source = saved.current()
         source.saved_editor = replace(saved, renamed=saved.renamed_now)
         why = error.why.clause
-        source.notices += ("The edits of this graph came with it and cannot be undone here: " + why + ".",)
+        source.notices += (
+            "The edits of this graph came with it and cannot be undone here: " + why + ".",
+        )
         core = new_core(source)
         core.target.take_saved_values()
     with suppress(GraphEditError):
@@ -488,10 +539,14 @@ def resume(core: EditorCore, new_core: Callable[[Source], EditorCore]) -> Editor
     return core
 
 
-def _with_edits(core: EditorCore, saved: SavedEditor, new_core: Callable[[Source], EditorCore]) -> EditorCore:
-    """Make the edits of an archive again: on a file, or, if that gives another graph, on what TensorFlow imports of it.
+def _with_edits(
+    core: EditorCore, saved: SavedEditor, new_core: Callable[[Source], EditorCore]
+) -> EditorCore:
+    """Make the edits of an archive again: on a file, or, if that gives another graph, on what
+    TensorFlow imports of it.
 
-    In TensorFlow's graph new ops get other names than in a file, where an op can take the name of one that goes.
+    In TensorFlow's graph new ops get other names than in a file, where an op can take the name of
+    one that goes.
     """
     try:
         _make_edits(core, saved)
@@ -511,14 +566,24 @@ def _make_edits(core: EditorCore, saved: SavedEditor) -> None:
 
 
 def _is_as_expected(core: EditorCore, saved: SavedEditor) -> bool:
-    wiring = {name: (kind, tuple(inputs)) for name, (kind, inputs) in _wiring(core.target.index).items()}
-    return wiring == saved.expected and (saved.constants is None or _new_constants(core) == saved.constants)
+    wiring = {
+        name: (kind, tuple(inputs)) for name, (kind, inputs) in _wiring(core.target.index).items()
+    }
+    return wiring == saved.expected and (
+        saved.constants is None or _new_constants(core) == saved.constants
+    )
 
 
 def _new_constants(core: EditorCore) -> dict[str, int]:
-    """A checksum of the value of each constant that edits have added or changed: `freeze` reads variables for it."""
+    """A checksum of the value of each constant that edits have added or changed: `freeze` reads
+    variables for it.
+    """
     index, first = core.target.index, core.target.first
-    opened = {name: node for name, node in zip(first.names, first.nodes, strict=True) if node.op in CONSTANTS}
+    opened = {
+        name: node
+        for name, node in zip(first.names, first.nodes, strict=True)
+        if node.op in CONSTANTS
+    }
     checksums = {}
     for node, kind in zip(index.nodes, index.types, strict=True):
         if kind in CONSTANTS:
@@ -527,8 +592,16 @@ def _new_constants(core: EditorCore) -> dict[str, int]:
                 continue
             try:
                 array = tensor_values.tensor_array(proto, tf_protos.dtype_names()[proto.dtype])
-                data = repr(array.tolist() if array.size else []).encode() if array.dtype == object else array.tobytes()
-            except (KeyError, TypeError, ValueError):  # of a dtype without values, or of a damaged one
+                data = (
+                    repr(array.tolist() if array.size else []).encode()
+                    if array.dtype == object
+                    else array.tobytes()
+                )
+            except (
+                KeyError,
+                TypeError,
+                ValueError,
+            ):  # of a dtype without values, or of a damaged one
                 data = proto.SerializeToString(deterministic=True)
             checksums[node.name] = zlib.crc32(data)
     return checksums

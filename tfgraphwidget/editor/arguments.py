@@ -1,4 +1,6 @@
-"""Arguments of the public methods as names of the graph: ops, tensors, scopes and selections are accepted alike."""
+"""Arguments of the public methods as names of the graph: ops, tensors, scopes and selections are
+accepted alike.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,14 @@ from tfgraphwidget import edits, export, runtime
 from tfgraphwidget.editor.edit_planner import target_of
 from tfgraphwidget.editor.graph_view import Boundary, Names, each, is_single
 from tfgraphwidget.errors import GraphEditError, NothingTo, UnknownName
-from tfgraphwidget.graph import Selection, Signature, costs, needed_placeholders, patterns, selectors
+from tfgraphwidget.graph import (
+    Selection,
+    Signature,
+    costs,
+    needed_placeholders,
+    patterns,
+    selectors,
+)
 from tfgraphwidget.naming import (
     function_name,
     identifier,
@@ -35,7 +44,8 @@ _LONGEST = 500  # characters of a scope that is proposed
 
 
 class ArgumentResolver:
-    """Turns what a user gives for ops, tensors, variables and scopes into names of the current graph.
+    """Turns what a user gives for ops, tensors, variables and scopes into names of the current
+    graph.
 
     Everything raises UnknownName for what is not in that graph.
     """
@@ -64,7 +74,8 @@ class ArgumentResolver:
     # Names
 
     def names(self, argument: OpsLike) -> tuple[str, ...]:
-        """The names of ops and tensors; a variable that a function captures is the op that stands for it.
+        """The names of ops and tensors; a variable that a function captures is the op that stands
+        for it.
 
         Args:
             argument: Ops: one or several, by name or as objects, or a selection.
@@ -72,11 +83,15 @@ class ArgumentResolver:
         return self._view.names([self._name_of_captured(item) for item in each(argument)])
 
     def _name_of_captured(self, item: object) -> Any:
-        """The name of the op that stands for a captured variable, whose own name another one can have, too."""
+        """The name of the op that stands for a captured variable, whose own name another one can
+        have, too.
+        """
         if self._executor.boundary is None or not hasattr(item, "assign"):
             return item
         state = self._executor.state()
-        return next((name for name in sorted(state.names) if is_same_variable(state.live(name), item)), item)
+        return next(
+            (name for name in sorted(state.names) if is_same_variable(state.live(name), item)), item
+        )
 
     def name(self, argument: OpLike) -> str:
         """The name of one op or tensor.
@@ -86,7 +101,9 @@ class ArgumentResolver:
         """
         names = self.names(argument)
         if len(names) != 1:
-            raise UnknownName(f"{len(names)} ops were given where one is meant; name it: 'scope/op'.")
+            raise UnknownName(
+                f"{len(names)} ops were given where one is meant; name it: 'scope/op'."
+            )
         return names[0]
 
     def op(self, argument: OpLike) -> str:
@@ -107,7 +124,8 @@ class ArgumentResolver:
         return tuple(dict.fromkeys(index.names[index.op(name)] for name in self.names(argument)))
 
     def items(self, argument: Names) -> tuple[str, ...]:
-        """The names of items of the drawing: those of scopes and groups unchanged, those of ops checked.
+        """The names of items of the drawing: those of scopes and groups unchanged, those of ops
+        checked.
 
         Args:
             argument: Names, ops, tensors or a selection.
@@ -119,10 +137,11 @@ class ArgumentResolver:
         return self.names(argument)
 
     def boundary(self, inputs: Names | None, outputs: Names | None) -> Boundary:
-        """The boundary that a call means: the one that it names, or the marked one if it names none at all.
+        """The boundary that a call means: the one that it names, or the marked one if it names none
+        at all.
 
-        A side that is left out beside the other is empty. Were it the marked one, the same line of Python would mean
-        something else after each click, and after each clone.
+        A side that is left out beside the other is empty. Were it the marked one, the same line of
+        Python would mean something else after each click, and after each clone.
 
         Args:
             inputs: Tensors that enter the part; None for those of the view.
@@ -151,7 +170,11 @@ class ArgumentResolver:
         """
         if isinstance(argument, Selection):
             return tuple(map(self.endpoint, argument.on(self._index).outputs))
-        return self.endpoint(argument) if is_single(argument) else tuple(map(self.endpoint, each(argument)))
+        return (
+            self.endpoint(argument)
+            if is_single(argument)
+            else tuple(map(self.endpoint, each(argument)))
+        )
 
     def endpoint(self, argument: OpLike) -> str:
         """The name of a tensor, an op, a scope, or "^op" for the control edges of an op.
@@ -168,7 +191,8 @@ class ArgumentResolver:
         )
 
     def part(self, argument: OpsLike, *, ops: bool = False) -> Any:
-        """A tensor, an op or a name scope by name, or a selection; with `ops` a tensor stands for its op.
+        """A tensor, an op or a name scope by name, or a selection; with `ops` a tensor stands for
+        its op.
 
         Args:
             argument: Ops: one or several, by name or as objects, or a selection.
@@ -177,12 +201,16 @@ class ArgumentResolver:
         if isinstance(argument, Selection):
             return argument.on(self._index)
         if not is_single(argument):
-            return selectors.ops(self._index, *(self.ops(argument) if ops else self.names(argument)))
+            return selectors.ops(
+                self._index, *(self.ops(argument) if ops else self.names(argument))
+            )
         name = self.endpoint(argument)
         return self.op(name) if ops and split_tensor(name)[1] is not None else name
 
     def is_function(self, argument: object) -> bool:
-        """Whether an argument is a Python function, or written like an op type and not the name of an op or scope."""
+        """Whether an argument is a Python function, or written like an op type and not the name of
+        an op or scope.
+        """
         if not isinstance(argument, str):
             return callable(argument) and not isinstance(argument, Selection)
         is_name = argument in self._index.ids or edits.rewire.is_scope(self._index, argument)
@@ -192,7 +220,9 @@ class ArgumentResolver:
         """The ops that replace others: a selection, or a list of one op's name."""
         part = self.part(argument, ops=True)
         if isinstance(part, str) and edits.rewire.is_scope(self._index, part):
-            part = selectors.scope(self._index, part.rstrip("/"))  # in the line of code, a list names ops alone
+            part = selectors.scope(
+                self._index, part.rstrip("/")
+            )  # in the line of code, a list names ops alone
         return part if isinstance(part, Selection) else (part,)
 
     def ops_of(self, argument: OpsLike) -> tuple[str, ...]:
@@ -239,19 +269,24 @@ class ArgumentResolver:
         if isinstance(part, str) and part not in index.ids and split_tensor(part)[1] is not None:
             return part
         outputs = edits.rewire.outputs_of(index, part)
-        if len(outputs) > 1 and part not in index.ids:  # of an op with several, only those that have consumers
+        if (
+            len(outputs) > 1 and part not in index.ids
+        ):  # of an op with several, only those that have consumers
             selection = part if isinstance(part, Selection) else selectors.scope(index, part)
             outputs = tuple(name for name in outputs if name in selection.ends[1]) or outputs
         if len(outputs) != 1:
             raise GraphEditError(
-                f"{str(part)!r} has {len(outputs)} output tensors{f' ({names_text(outputs)})' if outputs else ''}, "
+                f"{str(part)!r} has {len(outputs)} output "
+                f"tensors{f' ({names_text(outputs)})' if outputs else ''}, "
                 "and one is needed; name it.",
                 [part] if isinstance(part, str) and part in index.ids else [],
             )
         return outputs[0]
 
     def field_value(self, value: Any) -> object:
-        """A value as commands hold it: selections of this graph, tensors and ops by name, dtypes by name, tuples."""
+        """A value as commands hold it: selections of this graph, tensors and ops by name, dtypes by
+        name, tuples.
+        """
         if isinstance(value, Selection):
             return value.on(self._index)
         if isinstance(value, list | tuple):
@@ -297,9 +332,10 @@ class ArgumentResolver:
     def variable_handles(self, which: Iterable[OpsLike]) -> tuple[str, ...]:
         """The handle ops of variables, in graph order; raises GraphEditError for what has none.
 
-        Of a scope or a selection the variables are taken that were made to be trained: not a step counter, a moving
-        average or what an optimizer keeps, which TensorFlow 1 names below its variables. If there is none among them,
-        all are meant. A name that is a variable's and a scope's, as such a one's is, is the variable's.
+        Of a scope or a selection the variables are taken that were made to be trained: not a step
+        counter, a moving average or what an optimizer keeps, which TensorFlow 1 names below its
+        variables. If there is none among them, all are meant. A name that is a variable's and a
+        scope's, as such a one's is, is the variable's.
 
         Args:
             which: Variables, scopes or selections.
@@ -308,16 +344,26 @@ class ArgumentResolver:
         handles: dict[str, None] = {}
         for item in which:
             part = self._scope_or_selection(item)
-            ops = selectors.ops(index, *(split_tensor(name)[0] for name in self.names(item))) if part is None else part
+            ops = (
+                selectors.ops(index, *(split_tensor(name)[0] for name in self.names(item)))
+                if part is None
+                else part
+            )
             variables = [variable.handle for variable in ops.variables]
             if not variables:
                 name = item.rstrip("/") if isinstance(item, str) else item
-                raise GraphEditError(f"{name!r} contains no variable to train; choose variables or their scopes.")
-            handles |= dict.fromkeys(variables if part is None else self._made_to_be_trained(variables))
+                raise GraphEditError(
+                    f"{name!r} contains no variable to train; choose variables or their scopes."
+                )
+            handles |= dict.fromkeys(
+                variables if part is None else self._made_to_be_trained(variables)
+            )
         return tuple(sorted(handles, key=index.op))
 
     def _scope_or_selection(self, item: OpsLike) -> Selection | None:
-        """The selection, or that of a scope's ops; None for names and variables. A name may be a scope's too."""
+        """The selection, or that of a scope's ops; None for names and variables. A name may be a
+        scope's too.
+        """
         if isinstance(item, Selection):
             return item
         index = self._index
@@ -327,36 +373,50 @@ class ArgumentResolver:
         return None if is_variable else selectors.scope(index, item)
 
     def _made_to_be_trained(self, variables: list[str]) -> list[str]:
-        """Those that are to be trained, or all. What a variable was made for stays so whatever the collection has."""
+        """Those that are to be trained, or all. What a variable was made for stays so whatever the
+        collection has.
+        """
         index = self._index
         by_definition = {variable.handle for variable in index.variable_defs if variable.trainable}
         by_collection = set(selectors.trainable(index).ops)  # where old files have it alone
         slots = {index.names[op] for op in costs.slots(index)}
-        kinds = ([v for v in variables if v in handles] for handles in (by_definition, by_collection))
+        kinds = (
+            [v for v in variables if v in handles] for handles in (by_definition, by_collection)
+        )
         return next(filter(None, kinds), [v for v in variables if v not in slots]) or variables
 
-    def free_name_for(self, function: object, beside: Iterable[str], *, instead: bool = False) -> str:
-        """A free name for the op that a function makes, or for the name scope of several, after the function.
+    def free_name_for(
+        self, function: object, beside: Iterable[str], *, instead: bool = False
+    ) -> str:
+        """A free name for the op that a function makes, or for the name scope of several, after the
+        function.
 
         Args:
             function: The function, or an op type.
             beside: The ops, or tensors of them, that the new ones follow or replace.
-            instead: Whether the old ones are removed; in place of a single op the new one stays in its scope, a layer.
+            instead: Whether the old ones are removed; in place of a single op the new one stays in
+                its scope, a layer.
 
         Returns:
-            A name in the innermost scope around these ops that holds others too, and at the root where
-            TensorFlow takes no such name.
+            A name in the innermost scope around these ops that holds others too, and at the root
+            where TensorFlow takes no such name.
         """
         name = function if isinstance(function, str) else function_name(function)
-        base = identifier(name).strip("_") if name.isascii() and name not in ("", "<lambda>") else ""
+        base = (
+            identifier(name).strip("_") if name.isascii() and name not in ("", "<lambda>") else ""
+        )
         names = tuple(beside)
-        around = scope_around(names[0]) if instead and len(names) == 1 else self._scope_beside(names)
+        around = (
+            scope_around(names[0]) if instead and len(names) == 1 else self._scope_beside(names)
+        )
         scope = f"{around}/{base or 'inserted'}".removeprefix("/")
         is_valid = is_scope_name(scope) and len(scope) <= _LONGEST
         return self._executor.free_scope(scope if is_valid else base or "inserted")
 
     def _scope_beside(self, names: Iterable[str]) -> str:
-        """The innermost scope around all of these ops, of which it holds others too; "" for the root."""
+        """The innermost scope around all of these ops, of which it holds others too; "" for the
+        root.
+        """
         index, ops = self._index, {self._index.op(name) for name in names}
         scope = scope_around(index.names[min(ops)]) if ops else ""
         while scope:
@@ -367,13 +427,16 @@ class ArgumentResolver:
         return scope
 
     def name_for_growth(self, function: object, tensors: tuple[str, ...]) -> str:
-        """A free name scope for what a function makes: beside the op of the first tensor, and at a function's root.
+        """A free name scope for what a function makes: beside the op of the first tensor, and at a
+        function's root.
 
         Args:
             tensors: The tensors that it is called on.
         """
         # A result of a function has the scope's name as its key.
-        return self.free_name_for(function, () if self._executor.boundary is not None else tensors[:1])
+        return self.free_name_for(
+            function, () if self._executor.boundary is not None else tensors[:1]
+        )
 
     def free_scope(self, wanted: str) -> str:
         """A name scope that is not taken."""
@@ -382,43 +445,56 @@ class ArgumentResolver:
     def signature_ends(
         self, name: str, inputs: object, outputs: object
     ) -> tuple[tuple[tuple[str, str], ...], tuple[tuple[str, str], ...]]:
-        """The inputs and outputs of a new signature by their keys: without `inputs` those that the outputs need.
+        """The inputs and outputs of a new signature by their keys: without `inputs` those that the
+        outputs need.
 
         Without both it has those that are marked, or those of the function, or the apparent ones.
 
         Args:
-            inputs: Its inputs, as `GraphEditor.add_signature` takes them; None for those that the outputs need.
+            inputs: Its inputs, as `GraphEditor.add_signature` takes them; None for those that the
+                outputs need.
         """
         index = self._index
         if inputs is None and outputs is None:
             inputs, outputs = self._view.boundary
             inputs = inputs or None
-            outputs = outputs or tuple(self._executor.ends[1].values()) or edits.freeze.results(index)
+            outputs = (
+                outputs or tuple(self._executor.ends[1].values()) or edits.freeze.results(index)
+            )
         ends = (() if inputs is None else inputs, () if outputs is None else outputs)
         signature = export.parse_signatures(index, self.names, None, None, {name: ends})[0]
         if inputs is None:
             needed = needed_placeholders(index, [tensor for _, tensor in signature.outputs])
-            signature = export.parse_signatures(index, self.names, None, None, {name: (needed, ends[1])})[0]
+            signature = export.parse_signatures(
+                index, self.names, None, None, {name: (needed, ends[1])}
+            )[0]
         return signature.inputs, signature.outputs
 
     def outputs(self, argument: Names | None, *, use_selection: bool = True) -> tuple[str, ...]:
-        """The outputs that are wanted of the graph: as said, as marked, of the signatures, or those without consumers.
+        """The outputs that are wanted of the graph: as said, as marked, of the signatures, or those
+        without consumers.
 
         Args:
             argument: Names, ops, tensors or a selection; None for the outputs of the view.
-            use_selection: Whether marked tensors count; see `boundary`. The marks that a file is opened with are those
-                of one signature, and no choice.
+            use_selection: Whether marked tensors count; see `boundary`. The marks that a file is
+                opened with are those of one signature, and no choice.
         """
         if argument is not None:
             return self.names(argument)
         executor, index, boundary = self._executor, self._index, self._view.boundary
         is_graph, signatures = self._view.body is self._source.body, executor.signatures
-        is_chosen = not is_graph or export.is_chosen(boundary, index, self._source.signature, signatures)
+        is_chosen = not is_graph or export.is_chosen(
+            boundary, index, self._source.signature, signatures
+        )
         returns = tuple(executor.ends[1].values())
         names = (boundary[1] if use_selection and is_chosen else ()) or returns
         if not names and is_graph:
-            names = tuple(dict.fromkeys(name for signature in signatures for _, name in signature.outputs))
-        return tuple(name for name in names if name.partition(":")[0] in index.ids) or edits.freeze.results(index)
+            names = tuple(
+                dict.fromkeys(name for signature in signatures for _, name in signature.outputs)
+            )
+        return tuple(
+            name for name in names if name.partition(":")[0] in index.ids
+        ) or edits.freeze.results(index)
 
     # Arguments of runs
 
@@ -432,16 +508,23 @@ class ArgumentResolver:
         tensors: dict[str, None] = {}
         for name in self.names(argument):
             ports = range(len(index.dtypes(index.op(name)))) if name in index.ids else ()
-            tensors |= dict.fromkeys([f"{name}:{port}" for port in ports] if name in index.ids else [name])
+            tensors |= dict.fromkeys(
+                [f"{name}:{port}" for port in ports] if name in index.ids else [name]
+            )
         return tuple(tensors)
 
     def readable(self, tensors: tuple[str, ...]) -> tuple[str, ...]:
-        """The tensors, with one that reads a variable in place of its handle; raises for those without a value."""
-        readable = tuple(runtime.measure.probe.readable_tensor(self._index, name) for name in tensors)
+        """The tensors, with one that reads a variable in place of its handle; raises for those
+        without a value.
+        """
+        readable = tuple(
+            runtime.measure.probe.readable_tensor(self._index, name) for name in tensors
+        )
         for name, tensor in zip(tensors, readable, strict=True):
             if not tensor:
                 raise GraphEditError(
-                    f"{name!r} refers to a resource and has no value in Python; name a tensor that is read from it.",
+                    f"{name!r} refers to a resource and has no value in Python; name a tensor that "
+                    "is read from it.",
                     [split_tensor(name)[0]],
                 )
         return readable
@@ -456,10 +539,15 @@ class ArgumentResolver:
 
     def _fed_tensor(self, argument: OpLike) -> str:
         name = self.name(argument)
-        name = name if split_tensor(name)[1] is not None and name not in self._index.ids else f"{name}:0"
+        name = (
+            name
+            if split_tensor(name)[1] is not None and name not in self._index.ids
+            else f"{name}:0"
+        )
         if runtime.measure.probe.readable_tensor(self._index, name) != name:
             raise GraphEditError(
-                f"{name!r} refers to a resource and cannot be fed; feed the tensors that are read from it.",
+                f"{name!r} refers to a resource and cannot be fed; feed the tensors that are read "
+                "from it.",
                 [split_tensor(name)[0]],
             )
         return name
@@ -472,7 +560,8 @@ class ArgumentResolver:
         """The part that a clone copies: a selection, or the names of its inputs and outputs.
 
         Args:
-            inputs: Tensors or ops that enter the part, or a Selection; None for what is marked or selected.
+            inputs: Tensors or ops that enter the part, or a Selection; None for what is marked or
+                selected.
             outputs: Tensors or ops that leave the part; None for what is marked or selected.
 
         Raises:
@@ -504,7 +593,8 @@ class ArgumentResolver:
         return scope
 
     def other_graph(self, graph: GraphLike | None, session: object) -> GraphLike | None:
-        """The other graph that copies go into, or None; this graph, also of another editor, is not another.
+        """The other graph that copies go into, or None; this graph, also of another editor, is not
+        another.
 
         Args:
             graph: A `tf.Graph`, or an editor; None for this graph.
@@ -520,12 +610,14 @@ class ArgumentResolver:
         if session is not None and (graph is None or target is not None):
             raise GraphEditError(
                 either("session= needs graph=, a tf.Graph", "A session needs a graph")
-                + " without an editor; copies in an editor's graph are initialized in the session of that editor."
+                + " without an editor; copies in an editor's graph are initialized in the session "
+                "of that editor."
             )
         return graph
 
     def modes(self, argument: Any) -> Any:
-        """Whether state is copied or shared: one word, which planning checks, or pairs of a name and a word.
+        """Whether state is copied or shared: one word, which planning checks, or pairs of a name
+        and a word.
 
         Args:
             argument: The word, or a dict {variable, scope or selection: word}.
@@ -539,11 +631,14 @@ class ArgumentResolver:
                 modes.update((v.handle, mode) for v in key.on(self._index).variables)
             else:
                 is_scope_name = isinstance(key, str) and key.rstrip("/") in scopes
-                modes[key.rstrip("/") if is_scope_name else self.names(key)[0].partition(":")[0]] = mode
+                modes[
+                    key.rstrip("/") if is_scope_name else self.names(key)[0].partition(":")[0]
+                ] = mode
         return tuple(modes.items())
 
     def initial_values(self, argument: Any) -> Any:
-        """What new variables hold: a word, the path of a checkpoint, or pairs of a name and one of these or an array.
+        """What new variables hold: a word, the path of a checkpoint, or pairs of a name and one of
+        these or an array.
 
         Args:
             argument: The word, the path, or a dict {variable: array or one of these}.
@@ -553,10 +648,13 @@ class ArgumentResolver:
         return fspath(argument) if isinstance(argument, PathLike) else argument
 
     def connections(self, argument: Mapping[TensorKey, TensorsLike]) -> tuple[tuple[str, str], ...]:
-        """Tensors of a source that is added, with those of the graph itself that their consumers read instead.
+        """Tensors of a source that is added, with those of the graph itself that their consumers
+        read instead.
 
         Args:
             argument: The tensors of the graph by those of the source.
         """
         names = self._navigator.outermost.names
-        return tuple((str(getattr(one, "name", one)), names(other)[0]) for one, other in argument.items())
+        return tuple(
+            (str(getattr(one, "name", one)), names(other)[0]) for one, other in argument.items()
+        )

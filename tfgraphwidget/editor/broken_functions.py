@@ -14,8 +14,11 @@ if TYPE_CHECKING:
     from tfgraphwidget.edits import Command, Patch
 
 
-def function_graph(name: str, body: Body, caller: GraphIndex) -> tuple[GraphIndex, Mapping[str, str]]:
-    """The body of a function of a graph's library, and the tensors that it returns, by the names of its results.
+def function_graph(
+    name: str, body: Body, caller: GraphIndex
+) -> tuple[GraphIndex, Mapping[str, str]]:
+    """The body of a function of a graph's library, and the tensors that it returns, by the names of
+    its results.
 
     Args:
         caller: That graph as edits have left it.
@@ -26,14 +29,17 @@ def function_graph(name: str, body: Body, caller: GraphIndex) -> tuple[GraphInde
 
 
 def is_broken_function(name: str, body: Body, caller: GraphIndex) -> bool:
-    """Whether lint finds a function of a file broken, which may keep TensorFlow from importing a file that holds it.
+    """Whether lint finds a function of a file broken, which may keep TensorFlow from importing a
+    file that holds it.
 
     Args:
         caller: That graph as edits have left it.
     """
 
     def plan(command: Command) -> Patch:
-        raise GraphEditError(f"{command.sentence()} is for the graph that holds the function; enter it.")
+        raise GraphEditError(
+            f"{command.sentence()} is for the graph that holds the function; enter it."
+        )
 
     def value(op: str) -> lint.Array:
         raise GraphEditError(f"{op!r} has no value here; enter the function.")

@@ -1,4 +1,6 @@
-"""The initial values of a clone's variables: found before the graph changes, loaded afterwards in one run."""
+"""The initial values of a clone's variables: found before the graph changes, loaded afterwards in
+one run.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,13 @@ from tfgraphwidget.graph import (
 from tfgraphwidget.naming import did_you_mean, known_instead, split_tensor
 from tfgraphwidget.progress import tell
 from tfgraphwidget.runtime import session as sessions
-from tfgraphwidget.sentences import OPEN_WITH_CHECKPOINT, OPEN_WITH_SESSION, clone_with, either, in_cell
+from tfgraphwidget.sentences import (
+    OPEN_WITH_CHECKPOINT,
+    OPEN_WITH_SESSION,
+    clone_with,
+    either,
+    in_cell,
+)
 from tfgraphwidget.tf_types import Graph, Session
 
 if TYPE_CHECKING:
@@ -41,12 +49,14 @@ Pairs = tuple[tuple[str, object], ...]
 
 @dataclass(frozen=True)
 class GraphSession:
-    """A graph with its session; `index` is the graph before the clone. A file that is not imported has neither.
+    """A graph with its session; `index` is the graph before the clone. A file that is not imported
+    has neither.
 
-    `ends` are tensors by the names of arguments and results of a signature. `saved_name` returns how checkpoints of
-    objects name a variable, by its handle op. `imported` returns this graph after TensorFlow has imported it. `fresh`
-    returns new initial values by the variables' handles, for a graph made of a function, whose variables' initializers
-    are not in it. `trust` says whether its ops may run that do more than compute.
+    `ends` are tensors by the names of arguments and results of a signature. `saved_name` returns
+    how checkpoints of objects name a variable, by its handle op. `imported` returns this graph
+    after TensorFlow has imported it. `fresh` returns new initial values by the variables' handles,
+    for a graph made of a function, whose variables' initializers are not in it. `trust` says
+    whether its ops may run that do more than compute.
     """
 
     index: GraphIndex
@@ -60,16 +70,18 @@ class GraphSession:
 
 
 def value_loader(patch: Patch, origin: GraphSession, target: GraphSession) -> Callable[[], None]:
-    """Return a function that loads the values once the copies are in the target graph; refuse now what can be refused.
+    """Return a function that loads the values once the copies are in the target graph; refuse now
+    what can be refused.
 
     Args:
         patch: The clone, as it will be applied to the target graph.
         origin: The graph of the originals, with its session.
-        target: The graph of the copies, with its session. It is `origin` for copies in the same graph.
+        target: The graph of the copies, with its session. It is `origin` for copies in the same
+            graph.
 
     Returns:
-        A function without arguments, to be called after the patch is applied. It assigns the variables and fills the
-        tables.
+        A function without arguments, to be called after the patch is applied. It assigns the
+        variables and fills the tables.
 
     Raises:
         SessionRefused: There is no session to initialize the copies in, or a variable has no value.
@@ -81,7 +93,11 @@ def value_loader(patch: Patch, origin: GraphSession, target: GraphSession) -> Ca
     if patch.init == "none" or not (own or starters or tables):
         return lambda: None
     if target.session is None:
-        give = OPEN_WITH_SESSION if origin.graph is target.graph else in_cell("give session=, a session of that graph")
+        give = (
+            OPEN_WITH_SESSION
+            if origin.graph is target.graph
+            else in_cell("give session=, a session of that graph")
+        )
         raise SessionRefused(
             "There is no session to initialize the copied variables in; "
             + give
@@ -101,7 +117,9 @@ def value_loader(patch: Patch, origin: GraphSession, target: GraphSession) -> Ca
 
     def fill() -> None:
         tell("Loading the values of the variables")
-        sessions.variable_values.load_values(session, [v for v in own if v.handle in loaded], loaded)
+        sessions.variable_values.load_values(
+            session, [v for v in own if v.handle in loaded], loaded
+        )
         sessions.variable_values.run_starters(session, runnable)
         if tables and origin.graph is not None and origin.session is not None:
             assert target.graph is not None
@@ -112,14 +130,17 @@ def value_loader(patch: Patch, origin: GraphSession, target: GraphSession) -> Ca
 
 
 def needs_session(patch: Patch, index: GraphIndex) -> bool:
-    """Whether copies begin with contents of tables or iterators, which a session alone computes and holds."""
+    """Whether copies begin with contents of tables or iterators, which a session alone computes and
+    holds.
+    """
     return patch.init != "none" and bool(_starters(patch, index) or _tables(patch, index))
 
 
 def file_values(
     patch: Patch, origin: GraphSession, readers: Mapping[str, Callable[[], object]]
 ) -> tuple[tuple[str, Callable[[], object]], ...]:
-    """Readers of the values of variables that a clone adds to a file, which TensorFlow has not imported.
+    """Readers of the values of variables that a clone adds to a file, which TensorFlow has not
+    imported.
 
     Those that begin with what their initializers compute have none.
 
@@ -134,13 +155,17 @@ def file_values(
         return ()
     values = _FileValues(patch, origin, readers).values()
     return tuple(
-        (copy, cast("Callable[[], object]", value) if callable(value) else partial(np.asarray, value))
+        (
+            copy,
+            cast("Callable[[], object]", value) if callable(value) else partial(np.asarray, value),
+        )
         for copy, value in values.items()
     )
 
 
 def checkpoint_keys(patch: Patch, origin: GraphSession) -> dict[str, str]:
-    """Name of each copied variable ("copy/w:0") -> the name that its original's value has in checkpoints.
+    """Name of each copied variable ("copy/w:0") -> the name that its original's value has in
+    checkpoints.
 
     Args:
         origin: The graph that the copies come from, with its session.
@@ -150,7 +175,9 @@ def checkpoint_keys(patch: Patch, origin: GraphSession) -> dict[str, str]:
     return {copy.name: names[original.handle] for original, copy in paired}
 
 
-def variable_pairs(patch: Patch, origin: GraphSession) -> tuple[tuple[VariableDef, VariableDef], ...]:
+def variable_pairs(
+    patch: Patch, origin: GraphSession
+) -> tuple[tuple[VariableDef, VariableDef], ...]:
     """Each original variable with its copy.
 
     Args:
@@ -163,32 +190,45 @@ def variable_pairs(patch: Patch, origin: GraphSession) -> tuple[tuple[VariableDe
 
 
 def _starters(patch: Patch, index: GraphIndex) -> list[str]:
-    """The copied ops that fill tables and iterators so that they work at once; those that wait to be fed do not."""
+    """The copied ops that fill tables and iterators so that they work at once; those that wait to
+    be fed do not.
+    """
     originals = {index.ids[original] for original, _ in patch.add.copies if original in index.ids}
     starters = {index.names[i] for i in first_contents(index, originals)}
     return [copy for original, copy in patch.add.copies if original in starters]
 
 
 def _tables(patch: Patch, index: GraphIndex) -> dict[str, str]:
-    """Original -> copy of the hash tables whose present contents go along: those that no initializer gives the same."""
+    """Original -> copy of the hash tables whose present contents go along: those that no
+    initializer gives the same.
+    """
     if not (patch.init == "current" or isinstance(patch.init, tuple)):
         return {}
-    tables = {a: b for a, b in patch.add.copies if a in index.ids and kind_of(index.types[index.ids[a]]) == TABLE}
+    tables = {
+        a: b
+        for a, b in patch.add.copies
+        if a in index.ids and kind_of(index.types[index.ids[a]]) == TABLE
+    }
     tables = {a: b for a, b in tables.items() if persistent_state(index)[index.ids[a]]}
-    ops = {index.ids[original] for original, _ in patch.add.copies if original in index.ids} if tables else set()
+    ops = (
+        {index.ids[original] for original, _ in patch.add.copies if original in index.ids}
+        if tables
+        else set()
+    )
     starters = set(first_contents(index, ops))
     return {
         a: b
         for a, b in tables.items()
-        if index.types[index.ids[a]].startswith("Mutable") or starters.isdisjoint(initializers(index, index.ids[a]))
+        if index.types[index.ids[a]].startswith("Mutable")
+        or starters.isdisjoint(initializers(index, index.ids[a]))
     }
 
 
 class VariableValues(ABC):
     """The values that variables of one clone begin with.
 
-    `originals` are the original variables by the keys of their copies, in the order of the copies. `saved_name` returns
-    how checkpoints of objects name a variable, by its handle op.
+    `originals` are the original variables by the keys of their copies, in the order of the copies.
+    `saved_name` returns how checkpoints of objects name a variable, by its handle op.
     """
 
     def __init__(
@@ -204,11 +244,18 @@ class VariableValues(ABC):
         """Value of each copy. Raises GraphEditError."""
         init = self.init
         settings = {} if isinstance(init, str) else self._settings(init)
-        ways = {copy: init if isinstance(init, str) else settings.get(copy, "current") for copy in self.originals}
+        ways = {
+            copy: init if isinstance(init, str) else settings.get(copy, "current")
+            for copy in self.originals
+        }
         values = {copy: way for copy, way in ways.items() if not isinstance(way, str)}
         words = dict.fromkeys(way for way in ways.values() if isinstance(way, str))
         for way in sorted(words, key="initial".__eq__):  # last: it may depend on the others
-            some = {c: v for c, v in self.originals.items() if isinstance(ways[c], str) and ways[c] == way}
+            some = {
+                c: v
+                for c, v in self.originals.items()
+                if isinstance(ways[c], str) and ways[c] == way
+            }
             if way == "current":
                 values |= self.current(some)
             elif way == "initial":
@@ -222,8 +269,12 @@ class VariableValues(ABC):
         """The present values of originals, by their copies."""
 
     @abstractmethod
-    def initial(self, originals: Mapping[str, VariableDef], others: Mapping[str, object]) -> Mapping[str, object]:
-        """The values that initializers of originals compute, by copy; `others` are the values of other copies."""
+    def initial(
+        self, originals: Mapping[str, VariableDef], others: Mapping[str, object]
+    ) -> Mapping[str, object]:
+        """The values that initializers of originals compute, by copy; `others` are the values of
+        other copies.
+        """
 
     def _restore(self, originals: Mapping[str, VariableDef], path: str) -> Mapping[str, object]:
         checkpoint = sources.Checkpoint.of(path)
@@ -231,25 +282,31 @@ class VariableValues(ABC):
         if missing:
             raise GraphEditError(
                 either(f"init={path!r}: file", "File")
-                + f" {missing[0]!r} of the checkpoint is not there; give the prefix of the files of one, or "
+                + f" {missing[0]!r} of the checkpoint is not there; give the prefix of the files "
+                "of one, or "
                 + either('init="current", "initial" or "none"', "choose other values")
                 + checkpoint.hint()
             )
         keys = sources.checkpoint_keys(self.index.nodes, originals.values())
         if checkpoint.objects and any(key not in checkpoint.shapes for key in keys.values()):
-            keys |= sources.keys_of_objects(checkpoint, {handle: self.saved_name(handle) for handle in keys})
+            keys |= sources.keys_of_objects(
+                checkpoint, {handle: self.saved_name(handle) for handle in keys}
+            )
         values = {}
         for copy, original in originals.items():
             key = keys[original.handle]
             if key not in checkpoint.shapes:
                 end = did_you_mean(key, checkpoint.shapes)
                 raise SessionRefused(
-                    f"Checkpoint {path!r} has no value {key!r} for variable {original.name!r}; give the variable's "
+                    f"Checkpoint {path!r} has no value {key!r} for variable {original.name!r}; "
+                    "give the variable's "
                     "value" + either(" with init={name: value}", " in a cell") + end,
                     [original.handle],
                 )
             values[copy] = self._fitting(
-                original, sources.variable_slice(checkpoint.value(key), original), f"Checkpoint {path!r}"
+                original,
+                sources.variable_slice(checkpoint.value(key), original),
+                f"Checkpoint {path!r}",
             )
         return values
 
@@ -258,14 +315,25 @@ class VariableValues(ABC):
         originals = self.originals
         settings: dict[str, object] = {}
         for name, value in pairs:
-            copies = [copy for copy, original in originals.items() if original.handle == split_tensor(name)[0]]
+            copies = [
+                copy
+                for copy, original in originals.items()
+                if original.handle == split_tensor(name)[0]
+            ]
             if not copies:
                 end = known_instead(name, [v.handle for v in originals.values()], "it has those of")
-                raise GraphEditError(f"init names {name!r}, and the copy has no variable of its own for it{end}")
-            if isinstance(value, str) and (value in edits.clone.INITS or edits.clone.is_checkpoint(value)):
+                raise GraphEditError(
+                    f"init names {name!r}, and the copy has no variable of its own for it{end}"
+                )
+            if isinstance(value, str) and (
+                value in edits.clone.INITS or edits.clone.is_checkpoint(value)
+            ):
                 settings.update(dict.fromkeys(copies, value))
             else:
-                settings.update((copy, self._fitting(originals[copy], value, f"init[{name!r}]")) for copy in copies)
+                settings.update(
+                    (copy, self._fitting(originals[copy], value, f"init[{name!r}]"))
+                    for copy in copies
+                )
         return settings
 
     def _fitting(self, variable: VariableDef, value: object, where: str) -> np.ndarray:
@@ -273,20 +341,26 @@ class VariableValues(ABC):
         index = self.index
         handle = index.ids[variable.handle]
         attributes = index.nodes[handle].attr
-        dtype, shape = sessions.variable_values.numpy_dtype(attributes["dtype"].type), attributes["shape"].shape
+        dtype, shape = (
+            sessions.variable_values.numpy_dtype(attributes["dtype"].type),
+            attributes["shape"].shape,
+        )
         array = _as_dtype(value, dtype)
         if array is None:
             name = "string" if dtype is object else np.dtype(dtype).name
             raise GraphEditError(
-                f"{where}: the value for {variable.name!r} cannot be converted to {name} without loss; give an array "
+                f"{where}: the value for {variable.name!r} cannot be converted to {name} without "
+                "loss; give an array "
                 f"of {name}."
             )
         sizes = None if shape.unknown_rank else [dim.size for dim in shape.dim]
         if sizes is not None and (
-            len(sizes) != array.ndim or any(a not in (-1, b) for a, b in zip(sizes, array.shape, strict=True))
+            len(sizes) != array.ndim
+            or any(a not in (-1, b) for a, b in zip(sizes, array.shape, strict=True))
         ):
             raise GraphEditError(
-                f"{where} has shape {array.shape}, and variable {variable.name!r} is of shape {tuple(sizes)}; give a "
+                f"{where} has shape {array.shape}, and variable {variable.name!r} is of shape "
+                f"{tuple(sizes)}; give a "
                 "value of that shape.",
                 [index.names[handle]],
             )
@@ -296,7 +370,9 @@ class VariableValues(ABC):
 class _GraphValues(VariableValues):
     """The values of copies in a graph that a session runs."""
 
-    def __init__(self, patch: Patch, origin: GraphSession, target: GraphSession, names: Mapping[str, str]) -> None:
+    def __init__(
+        self, patch: Patch, origin: GraphSession, target: GraphSession, names: Mapping[str, str]
+    ) -> None:
         self.patch, self.origin, self.target, self.names = patch, origin, target, names
         index = origin.index
         handles = {v.handle: index.ids[names[v.handle]] for v in patch.add.variables}
@@ -306,7 +382,9 @@ class _GraphValues(VariableValues):
         self._copies = {v.handle: v for v in patch.add.variables}
 
     def starters(self, names: list[str], values: Mapping[str, object]) -> list[str]:
-        """The initializers that can run, tested in a separate graph; `values` are those of the copied variables."""
+        """The initializers that can run, tested in a separate graph; `values` are those of the
+        copied variables.
+        """
         self._compute((), names, values)
         return names
 
@@ -324,11 +402,13 @@ class _GraphValues(VariableValues):
         unread = [v.handle for v in originals.values() if v.resource and not v.snapshot]
         if unread:
             raise NotClonable(
-                f"Variable {unread[0]!r} has no op that reads it without running another op first, so its "
+                f"Variable {unread[0]!r} has no op that reads it without running another op first, "
+                "so its "
                 "value could not be copied; "
                 + either(
                     'clone with variables="shared" or init="initial"',
-                    "choose 'shared with original' under Variables or choose 'initial values' under Values",
+                    "choose 'shared with original' under Variables or choose 'initial values' "
+                    "under Values",
                 )
                 + ", or add a tf.raw_ops.ReadVariableOp.",
                 unread,
@@ -338,7 +418,9 @@ class _GraphValues(VariableValues):
         sessions.variable_values.check_loadable(session, originals.values(), present)
         return {copy: present[original.handle] for copy, original in originals.items()}
 
-    def initial(self, originals: Mapping[str, VariableDef], others: Mapping[str, object]) -> Mapping[str, object]:
+    def initial(
+        self, originals: Mapping[str, VariableDef], others: Mapping[str, object]
+    ) -> Mapping[str, object]:
         """The values that the copied initializers compute, or new values for each copy."""
         result: dict[str, object] = {}
         fresh_values: list[Mapping[str, object]] = []
@@ -383,9 +465,13 @@ class _GraphValues(VariableValues):
 class _FileValues(VariableValues):
     """The values of copies in a file, each with what reads it."""
 
-    def __init__(self, patch: Patch, origin: GraphSession, readers: Mapping[str, Callable[[], object]]) -> None:
+    def __init__(
+        self, patch: Patch, origin: GraphSession, readers: Mapping[str, Callable[[], object]]
+    ) -> None:
         names = {copy: original for original, copy in patch.add.copies}
-        variables = {v.handle: definition_of(origin.index, names[v.handle]) for v in patch.add.variables}
+        variables = {
+            v.handle: definition_of(origin.index, names[v.handle]) for v in patch.add.variables
+        }
         super().__init__(origin.index, patch.init, variables, origin.saved_name)
         self._readers = readers
 
@@ -403,13 +489,18 @@ class _FileValues(VariableValues):
             )
         return {copy: self._readers[original.handle] for copy, original in originals.items()}
 
-    def initial(self, originals: Mapping[str, VariableDef], others: Mapping[str, object]) -> Mapping[str, object]:  # noqa: ARG002
+    def initial(
+        self,
+        originals: Mapping[str, VariableDef],  # noqa: ARG002
+        others: Mapping[str, object],  # noqa: ARG002
+    ) -> Mapping[str, object]:
         """None: the copied initializers compute them once the graph runs."""
         return {}
 
 
 class FunctionValues(VariableValues):
-    """The values of a tf.Module that is a clone of a function's body: the copies have the names of their originals.
+    """The values of a tf.Module that is a clone of a function's body: the copies have the names of
+    their originals.
 
     `fresh` returns new initial values, as in `GraphSession`.
     """
@@ -423,15 +514,23 @@ class FunctionValues(VariableValues):
         fresh: Callable[[], Mapping[str, object]] | None,
         saved_name: Callable[[str], sources.SavedName] = sources.SavedName,
     ) -> None:
-        super().__init__(index, init, {name: definition_of(index, name) for name in names}, saved_name)
+        super().__init__(
+            index, init, {name: definition_of(index, name) for name in names}, saved_name
+        )
         self.body_state, self.fresh = body_state, fresh
 
     def current(self, originals: Mapping[str, VariableDef]) -> Mapping[str, object]:
         """The values of the function's variables, of the session or of the file."""
         return runtime.functions.present_values(self.body_state, [*originals])
 
-    def initial(self, originals: Mapping[str, VariableDef], others: Mapping[str, object]) -> Mapping[str, object]:  # noqa: ARG002
-        """The values of a new model of the same configuration, or those that a file's initializers compute."""
+    def initial(
+        self,
+        originals: Mapping[str, VariableDef],
+        others: Mapping[str, object],  # noqa: ARG002
+    ) -> Mapping[str, object]:
+        """The values of a new model of the same configuration, or those that a file's initializers
+        compute.
+        """
         fresh_values = {} if self.fresh is None else self.fresh()
         far = [name for name in originals if name not in fresh_values]
         live = [name for name in far if self.body_state.live(name) is not None]
@@ -442,11 +541,16 @@ class FunctionValues(VariableValues):
                 live,
             )
         computed = self.body_state.values(far, "initial") if far else {}
-        return {name: fresh_values[name] if name in fresh_values else computed[name] for name in originals}
+        return {
+            name: fresh_values[name] if name in fresh_values else computed[name]
+            for name in originals
+        }
 
 
 def _as_dtype(value: object, dtype: type[np.generic]) -> np.ndarray | None:
-    """A value as an array of a dtype; None where it would become another value: 1.7 no integer, 300 no int8."""
+    """A value as an array of a dtype; None where it would become another value: 1.7 no integer, 300
+    no int8.
+    """
     try:
         source_array = np.asarray(value)
         if dtype is object or source_array.dtype.kind in "USO":

@@ -29,22 +29,25 @@ Floats = npt.NDArray[np.float64]
 _UNITS = {"parameters": "n", "output bytes": "B", "FLOPs": "FLOP", "time": "µs", "memory": "B"}
 _MEASURED = ("time", "memory")
 _NOT_CHEAP = (*_MEASURED, "FLOPs", "diff")
-_MOST_AT_ONCE = 8_000  # ops for which all encodings are computed: larger files would have their shapes inferred
+# ops for which all encodings are computed: larger files would have their shapes inferred
+_MOST_AT_ONCE = 8_000
 _ENCODINGS = ("type", "device", "structure", "dtype", "scope", "trainable", *_UNITS, "diff")
 _NOT_MEASURED = "nothing was measured here since the last edit; " + editor_call("measure", "…")
 
 
 class ColorModel:
-    """Colors the drawing by what is known of the ops. `current` is the name of the present encoding, "" for none."""
+    """Colors the drawing by what is known of the ops. `current` is the name of the present
+    encoding, "" for none.
+    """
 
     def __init__(self, navigator: Navigator, evaluator: Evaluator) -> None:
         self._navigator, self._evaluator = navigator, evaluator
         self.current, self._batch = "", 1
         self._custom: dict[str, encodings.Encoding] = {}
         self._cached_values: tuple[tuple[object, ...], OpValues] | None = None
-        self._tinted: WeakKeyDictionary[Scene, tuple[OpValues, tuple[npt.NDArray[np.uint8], list[str]]]] = (
-            WeakKeyDictionary()
-        )
+        self._tinted: WeakKeyDictionary[
+            Scene, tuple[OpValues, tuple[npt.NDArray[np.uint8], list[str]]]
+        ] = WeakKeyDictionary()
 
     @property
     def _index(self) -> GraphIndex:
@@ -62,7 +65,8 @@ class ColorModel:
             raise GraphEditError(
                 f"Ops cannot be colored by {name[:60]!r}; "
                 + in_cell(
-                    f"by {encodings.quote_names(self.names)}, a column of editor.table(), a dict of names "
+                    f"by {encodings.quote_names(self.names)}, a column of editor.table(), a dict "
+                    "of names "
                     "and values, or a function of an op."
                 )
             )
@@ -87,7 +91,9 @@ class ColorModel:
         return None if values is None else values.legend(self.current)
 
     def tints(self, scene: Scene) -> tuple[npt.NDArray[np.uint8], list[str]] | None:
-        """A tint (uint8, see `scene.scene.PAINT_FIELDS`) and a note for each item of a scene; None for the default."""
+        """A tint (uint8, see `scene.scene.PAINT_FIELDS`) and a note for each item of a scene; None
+        for the default.
+        """
         values = self._of(scene.index)
         if values is None:
             return None
@@ -102,12 +108,15 @@ class ColorModel:
             return None
         measured = self._evaluator.measured if self.current in _MEASURED else None
         key = (index, self.current, self._batch, measured, self._custom.get(self.current))
-        if self._cached_values is None or any(a is not b for a, b in zip(self._cached_values[0], key, strict=True)):
+        if self._cached_values is None or any(
+            a is not b for a, b in zip(self._cached_values[0], key, strict=True)
+        ):
             self._cached_values = key, self._compute(self.current, index, measured)
         return self._cached_values[1]
 
     def without_a_run(self, other: GraphIndex | None = None) -> dict[str, tuple[OpValues, Legend]]:
-        """The values and the legend of each encoding that is cheap to compute, and of the present one.
+        """The values and the legend of each encoding that is cheap to compute, and of the present
+        one.
 
         For another graph's index without what was measured, or has changed, in the current one.
 
@@ -124,7 +133,11 @@ class ColorModel:
             if is_choice and is_current:
                 values = self._of(index)
             else:
-                values = self._compute(by, index, None) if is_choice or by in self._custom else _encode(by, index)
+                values = (
+                    self._compute(by, index, None)
+                    if is_choice or by in self._custom
+                    else _encode(by, index)
+                )
             legend = None if values is None else values.legend(by)
             if values is not None and legend is not None and (is_choice or _has_colors(legend)):
                 views[by] = values, legend
@@ -155,7 +168,9 @@ class ColorModel:
 
     @property
     def batch_notice(self) -> str:
-        """The sentence about the batch size that the costs assume; "" if all dimensions are known."""
+        """The sentence about the batch size that the costs assume; "" if all dimensions are
+        known.
+        """
         return f"batch = {self._batch:,}" if _has_unknown(self._index) else ""
 
     def cost_columns(self) -> dict[str, Floats]:
@@ -164,7 +179,10 @@ class ColorModel:
         Parameters are those of the op that computes with them, where a variable is read.
         """
         index, measured = self._index, self._evaluator.measured
-        parameters, users = costs.parameters(index), costs.users(index, find_op_facts(index).depends_on_input)
+        parameters, users = (
+            costs.parameters(index),
+            costs.users(index, find_op_facts(index).depends_on_input),
+        )
         at_users = np.zeros(len(index))
         np.add.at(at_users, users, parameters)
         unknown = np.full(len(index), np.nan)
@@ -178,7 +196,9 @@ class ColorModel:
     def cost_table(self, batch: int) -> DataFrame:
         """What each op costs, with `batch` for sizes that are unknown; see `AnalysisAPI.table`."""
         table = self.cost_values(batch)
-        return frame((dict(zip(table, row, strict=True)) for row in zip(*table.values(), strict=True)), table)
+        return frame(
+            (dict(zip(table, row, strict=True)) for row in zip(*table.values(), strict=True)), table
+        )
 
     def cost_values(self, batch: int) -> dict[str, Sequence[object]]:
         """The columns of `cost_table`, by their names.
@@ -193,7 +213,10 @@ class ColorModel:
             table[by.lower().replace(" ", "_")] = _integers(self._costs(by, index, batch))
         measured = self._evaluator.measured
         if measured is not None:
-            table |= {by: [None if np.isnan(v) else v for v in measured.column(index, by)] for by in _MEASURED}
+            table |= {
+                by: [None if np.isnan(v) else v for v in measured.column(index, by)]
+                for by in _MEASURED
+            }
         return table
 
     def _measure(self) -> None:
@@ -216,7 +239,9 @@ def cheap_encodings(index: GraphIndex) -> dict[str, tuple[OpValues, Legend]]:
     """
     cheap = [by for by in _ENCODINGS if by not in _NOT_CHEAP] if len(index) <= _MOST_AT_ONCE else []
     values = {by: _encode(by, index) for by in cheap}
-    return {by: (each, legend) for by, each in values.items() if _has_colors(legend := each.legend(by))}
+    return {
+        by: (each, legend) for by, each in values.items() if _has_colors(legend := each.legend(by))
+    }
 
 
 def _encode(by: str, index: GraphIndex) -> OpValues:

@@ -1,4 +1,6 @@
-"""Methods of the editor that are made of commands: their parameters and documentation are those of the command."""
+"""Methods of the editor that are made of commands: their parameters and documentation are those of
+the command.
+"""
 
 from __future__ import annotations
 
@@ -33,9 +35,21 @@ if TYPE_CHECKING:
 
 _NAMES_OF_ANNOTATIONS = (
     *(Iterable, Literal, PathLike, patterns),
-    *(DTypeLike, GraphLike, OpLike, OpsLike, SessionLike, TensorKey, TensorLike, TensorsLike, TensorSpec),
+    *(
+        DTypeLike,
+        GraphLike,
+        OpLike,
+        OpsLike,
+        SessionLike,
+        TensorKey,
+        TensorLike,
+        TensorsLike,
+        TensorSpec,
+    ),
 )
-"""What the annotations of operands name; arguments are checked against them with the names of this module."""
+"""What the annotations of operands name; arguments are checked against them with the names of this
+module.
+"""
 
 
 def edit(core: EditorCore, command: edits.Command, _: Mapping[str, Any] | None = None) -> object:
@@ -43,8 +57,11 @@ def edit(core: EditorCore, command: edits.Command, _: Mapping[str, Any] | None =
     return core.executor.edit(core.executor.with_final_names(command))
 
 
-def edit_and_compare(core: EditorCore, command: edits.Command, options: Mapping[str, Any]) -> object:
-    """Make the edit; with feeds the report says how far the outputs differ. A run that fails undoes the edit.
+def edit_and_compare(
+    core: EditorCore, command: edits.Command, options: Mapping[str, Any]
+) -> object:
+    """Make the edit; with feeds the report says how far the outputs differ. A run that fails undoes
+    the edit.
 
     Args:
         options: `feeds`, {tensor: value} or None to run nothing.
@@ -60,7 +77,10 @@ def edit_and_compare(core: EditorCore, command: edits.Command, options: Mapping[
         if not report:
             return report
         comparison = core.evaluator.compare(feeds, None, None)
-    return replace(report, notes=(*report.notes, *(" ".join(output.row()).strip() for output in comparison.outputs)))
+    return replace(
+        report,
+        notes=(*report.notes, *(" ".join(output.row()).strip() for output in comparison.outputs)),
+    )
 
 
 def first_result(core: EditorCore, command: edits.Command, _: Mapping[str, Any]) -> object:
@@ -74,11 +94,15 @@ def clone(core: EditorCore, command: Any, _: Mapping[str, Any]) -> object:
 
 
 _FEEDS = inspect.Parameter(
-    "feeds", inspect.Parameter.KEYWORD_ONLY, default=None, annotation="Mapping[TensorKey, object] | None"
+    "feeds",
+    inspect.Parameter.KEYWORD_ONLY,
+    default=None,
+    annotation="Mapping[TensorKey, object] | None",
 )
 _OPTIONS: Mapping[Result, tuple[inspect.Parameter, ...]] = {edit: (), edit_and_compare: (_FEEDS,)}
 _MEANINGS = {
-    "feeds": "Inputs to run the graph with, before and after; the report says how far the outputs differ.",
+    "feeds": "Inputs to run the graph with, before and after; the report says how far the outputs "
+    "differ.",
 }
 
 
@@ -89,7 +113,8 @@ def method_of(
 
     Args:
         result: What the method does with the command.
-        documentation: Its documentation, where it is not that of the command; "{arguments}" stands for the arguments.
+        documentation: Its documentation, where it is not that of the command; "{arguments}" stands
+            for the arguments.
 
     Returns:
         The function, whose first argument is the editor.
@@ -108,13 +133,17 @@ def method_of(
             raise TypeError(f"{call_name}() {error}") from None
         chosen = {option.name: keywords.pop(option.name, option.default) for option in options}
         core: EditorCore = self._core
-        return result(core, edits.command_of(command, core.arguments, *positional, **keywords), chosen)
+        return result(
+            core, edits.command_of(command, core.arguments, *positional, **keywords), chosen
+        )
 
     code = method.__code__.replace(co_name=name)  # by which a refusal and a traceback name the call
     function = FunctionType(code, globals(), name, None, method.__closure__)
     text = inspect.getdoc(command) or ""
     function.__doc__ = edits.call_documentation(
-        documentation.replace("{arguments}", edits.arguments_section(text)) if documentation else text,
+        documentation.replace("{arguments}", edits.arguments_section(text))
+        if documentation
+        else text,
         {option.name: _MEANINGS[option.name] for option in options},
     )
     function.__signature__ = whole  # type: ignore[attr-defined]
@@ -128,7 +157,8 @@ def method_of(
 
 
 class EditMethod:
-    """A method of the editor for a command, whose class is imported when the method is first called.
+    """A method of the editor for a command, whose class is imported when the method is first
+    called.
 
     Attributes:
         verb: The verb of the command; "" for the name of the method.
@@ -156,7 +186,9 @@ class EditMethod:
             registration = edits.registry.registration_of(self.verb)
             assert registration is not None  # each verb of the lists below is that of a command
             function = method_of(registration.kind, self.name, self.result, self.documentation)
-            function.__module__ = self.module if self.documentation else registration.kind.__module__
+            function.__module__ = (
+                self.module if self.documentation else registration.kind.__module__
+            )
             self._function = check_arguments(function, inside=one_thread)
         return self._function
 

@@ -17,18 +17,20 @@ from tfgraphwidget.editor.transaction import one_thread
 class EditAPI(ArgumentChecks, inside=one_thread):
     """Applies commands, and undoes and redoes them.
 
-    All edits raise a GraphEditError if they cannot be right, and then nothing has changed; `error.fixes` are suggested
-    fixes: `editor.apply(error.fixes[0])`.
+    All edits raise a GraphEditError if they cannot be right, and then nothing has changed;
+    `error.fixes` are suggested fixes: `editor.apply(error.fixes[0])`.
     """
 
     _core: EditorCore
 
     @property
     def renew(self) -> bool:
-        """Whether a session that has run ops which an edit changes is renewed, so that it sees the edit.
+        """Whether a session that has run ops which an edit changes is renewed, so that it sees the
+        edit.
 
-        A session caches the graph that it has run. It is renewed in place: the session object stays, with the values of
-        its variables. Assign False to leave it as it is; `tfgraphwidget.renew(session)` renews it later.
+        A session caches the graph that it has run. It is renewed in place: the session object
+        stays, with the values of its variables. Assign False to leave it as it is;
+        `tfgraphwidget.renew(session)` renews it later.
 
         >>> import tfgraphwidget as tgw
         >>> editor = tgw.example()
@@ -42,12 +44,15 @@ class EditAPI(ArgumentChecks, inside=one_thread):
         check("renew", "renew", value, bool)
         self._core.executor.renew = value
 
-    def apply(self, *edit: edits.Command | Pass | Sequential | Repeat | Mapping[str, Any] | list[Any]) -> edits.Edits:
-        """Apply edits that are values: commands, passes, or their JSON. Several are one step of the history.
+    def apply(
+        self, *edit: edits.Command | Pass | Sequential | Repeat | Mapping[str, Any] | list[Any]
+    ) -> edits.Edits:
+        """Apply edits that are values: commands, passes, or their JSON. Several are one step of the
+        history.
 
         Args:
-            edit: A command, such as `error.fixes[0]` or a finding's `fix`; a pass of `tgw.passes`, `Sequential` or
-                `Repeat`; JSON as one of `history.records()`; or a list of these.
+            edit: A command, such as `error.fixes[0]` or a finding's `fix`; a pass of `tgw.passes`,
+                `Sequential` or `Repeat`; JSON as one of `history.records()`; or a list of these.
 
         Returns:
             What was changed; false in `if` where there was nothing to do.
@@ -100,21 +105,26 @@ class EditAPI(ArgumentChecks, inside=one_thread):
 
     def preview(
         self,
-        edit: edits.Command | Pass | Sequential | Repeat | Mapping[str, Any] | Callable[..., object],
+        edit: edits.Command
+        | Pass
+        | Sequential
+        | Repeat
+        | Mapping[str, Any]
+        | Callable[..., object],
         *arguments: Any,
         **options: Any,
     ) -> Any:
         """Show what an edit would do; nothing changes.
 
         Args:
-            edit: A method of the editor, a command, a pass, or JSON as `history.records()` has it; or a function that
-                makes an edit of the editor that it is given.
+            edit: A method of the editor, a command, a pass, or JSON as `history.records()` has it;
+                or a function that makes an edit of the editor that it is given.
             arguments: Arguments of the method.
             options: Arguments of the method by name.
 
         Returns:
-            The `Edits`: the ops that it would add, remove and change, and the shapes that would change. Of a clone a
-            `Preview`: the ops, new and shared state, inputs from outside.
+            The `Edits`: the ops that it would add, remove and change, and the shapes that would
+            change. Of a clone a `Preview`: the ops, new and shared state, inputs from outside.
 
         Raises:
             GraphEditError: The edit would be refused, for the same reason.
@@ -139,12 +149,13 @@ class EditAPI(ArgumentChecks, inside=one_thread):
     # The history
 
     def undo(self) -> str:
-        """Undo the last edit. On a live graph its ops are hidden, because TensorFlow cannot remove them.
+        """Undo the last edit. On a live graph its ops are hidden, because TensorFlow cannot remove
+        them.
 
-        The graph or function that the edit was made in is the current one then; `view.leave` returns to the graph
-        around it.
-        An edit that was made before TensorFlow imported a file, and that TensorFlow cannot take back, makes a file of
-        the graph again: its session is closed, the next one begins with its values, and `history.lost` says so.
+        The graph or function that the edit was made in is the current one then; `view.leave`
+        returns to the graph around it. An edit that was made before TensorFlow imported a file, and
+        that TensorFlow cannot take back, makes a file of the graph again: its session is closed,
+        the next one begins with its values, and `history.lost` says so.
 
         Returns:
             The line of code of the edit; the lines of a batch.
@@ -164,7 +175,8 @@ class EditAPI(ArgumentChecks, inside=one_thread):
         return self._core.executor.undo()
 
     def redo(self) -> str:
-        """Redo the edit that was undone last; the same ops and variables come back, with their values.
+        """Redo the edit that was undone last; the same ops and variables come back, with their
+        values.
 
         Returns:
             The line of code of the edit; the lines of a batch.

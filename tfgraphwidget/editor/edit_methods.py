@@ -1,6 +1,8 @@
-"""The editor's methods for commands, a list: their parameters and documentation are those of the commands.
+"""The editor's methods for commands, a list: their parameters and documentation are those of the
+commands.
 
-What type checkers see of them is in `edit_methods.pyi`, which `python -m tests.editor.edit_method_types` writes.
+What type checkers see of them is in `edit_methods.pyi`, which `python -m
+tests.editor.edit_method_types` writes.
 """
 
 from __future__ import annotations
@@ -62,9 +64,10 @@ class SignatureMethods:
 class Passes(ArgumentChecks):
     """Edits of the whole graph and of the functions that it calls. Each can be undone.
 
-    Passes leave the ops that others name: those of signatures, collections and the marked boundary, variables, and ops
-    without consumers. A pass that has nothing to do returns a report that is false in `if`. With `functions=True` the
-    functions that the graph calls are changed too: their calls call new functions.
+    Passes leave the ops that others name: those of signatures, collections and the marked boundary,
+    variables, and ops without consumers. A pass that has nothing to do returns a report that is
+    false in `if`. With `functions=True` the functions that the graph calls are changed too: their
+    calls call new functions.
     """
 
     def __init__(self, core: EditorCore, editor: Any) -> None:
@@ -91,15 +94,16 @@ class Passes(ArgumentChecks):
     quantize_weights = EditMethod(result=command_methods.edit_and_compare)
 
     def grappler(self, outputs: TensorsLike | None = None) -> runtime.measure.OptimizedGraph:
-        """Show what TensorFlow's graph optimizer (grappler) makes of the current graph, which stays as it is.
+        """Show what TensorFlow's graph optimizer (grappler) makes of the current graph, which stays
+        as it is.
 
         Args:
-            outputs: Ops or tensors that keep their names; None for the marked ones, those of the signature or function,
-                or those without consumers.
+            outputs: Ops or tensors that keep their names; None for the marked ones, those of the
+                signature or function, or those without consumers.
 
         Returns:
-            The optimized graph in an editor of its own, what each pass folded, fused and removed, and which op became
-            which.
+            The optimized graph in an editor of its own, what each pass folded, fused and removed,
+            and which op became which.
 
         Raises:
             GraphEditError: TensorFlow cannot optimize the graph.
@@ -117,10 +121,13 @@ class Passes(ArgumentChecks):
         core = self._core
         fetched = core.arguments.outputs(outputs)
         if not fetched:
-            raise GraphEditError("grappler: no output is named, and nothing is needed of none; name an op.")
+            raise GraphEditError(
+                "grappler: no output is named, and nothing is needed of none; name an op."
+            )
         trust = core.source.trust
         trust.check(
-            effects_of(core.index, trust).of_graph(), "TensorFlow's optimizer, which computes constants, was not run"
+            effects_of(core.index, trust).of_graph(),
+            "TensorFlow's optimizer, which computes constants, was not run",
         )
         graph_def, passes = runtime.measure.optimize(core.index, fetched)
         editor = type(self._editor)(open_source(graph_def, trusted=trust.is_given), core.show)
@@ -131,5 +138,7 @@ class Passes(ArgumentChecks):
         return runtime.measure.OptimizedGraph(editor, passes, change, pairs)
 
 
-passes = PassValues(["freeze", *(name for name, member in vars(Passes).items() if isinstance(member, EditMethod))])
+passes = PassValues(
+    ["freeze", *(name for name, member in vars(Passes).items() if isinstance(member, EditMethod))]
+)
 """The passes as values."""

@@ -1,7 +1,9 @@
-"""Planning of edits: a command becomes a `PlannedEdit` of the current graph, or of the graph that it names.
+"""Planning of edits: a command becomes a `PlannedEdit` of the current graph, or of the graph that
+it names.
 
-Here is what kinds of edits differ in: a change of the graph, copies of ops, another graph that is added, and what a
-Python function adds. How a planned edit is applied, recorded and undone is the same for all of them; see `executor`.
+Here is what kinds of edits differ in: a change of the graph, copies of ops, another graph that is
+added, and what a Python function adds. How a planned edit is applied, recorded and undone is the
+same for all of them; see `executor`.
 """
 
 from __future__ import annotations
@@ -12,7 +14,13 @@ from typing import TYPE_CHECKING
 
 from tfgraphwidget import edits, runtime
 from tfgraphwidget.editor import clone_values, function_bodies
-from tfgraphwidget.editor.graph_copies import GraphCopies, plan_copies, results, stays_in_file, with_notices
+from tfgraphwidget.editor.graph_copies import (
+    GraphCopies,
+    plan_copies,
+    results,
+    stays_in_file,
+    with_notices,
+)
 from tfgraphwidget.editor.navigator import opened_navigator
 from tfgraphwidget.editor.places import OpenedGraph, change_of
 from tfgraphwidget.editor.planned_edit import Outcome, PlannedEdit
@@ -34,11 +42,14 @@ if TYPE_CHECKING:
     from tfgraphwidget.edits.clone import Add, Clone
     from tfgraphwidget.graph import BodyState
 
-_SIGNATURES_GONE = "Signatures that lost inputs or outputs are in no file that is saved from here: {}."
+_SIGNATURES_GONE = (
+    "Signatures that lost inputs or outputs are in no file that is saved from here: {}."
+)
 
 
 class EditPlanner:
-    """Plans the edits of one editor; nothing is changed, but that a file may be imported for a plan.
+    """Plans the edits of one editor; nothing is changed, but that a file may be imported for a
+    plan.
 
     `steps` is the transaction of the edit.
     """
@@ -81,11 +92,16 @@ class EditPlanner:
                 *self._notes(change),
             ),
             reserved=self._names_in_use(change),
-            imported=(is_exchanged or command.asks_for_session) and self.target.place.file is not None,
+            imported=(is_exchanged or command.asks_for_session)
+            and self.target.place.file is not None,
         )
 
-    def _apply(self, patch: edits.Patch, steps: Transaction, load: Callable[[], None] | None) -> tuple[str, ...]:
-        """Apply a patch of the current graph; variables and tables that a function made get their first values."""
+    def _apply(
+        self, patch: edits.Patch, steps: Transaction, load: Callable[[], None] | None
+    ) -> tuple[str, ...]:
+        """Apply a patch of the current graph; variables and tables that a function made get their
+        first values.
+        """
         renew = self.edited.renew
         self.target.place.keep_alive(patch)
         if load is None:
@@ -93,40 +109,70 @@ class EditPlanner:
         return self.target.apply(patch, steps, load=load, renew=renew)
 
     def _first_values(self, patch: edits.Patch) -> Callable[[], None] | None:
-        """Return a function that initializes what a Python function made in the graph itself; None for nothing."""
+        """Return a function that initializes what a Python function made in the graph itself; None
+        for nothing.
+        """
         traced, session = patch.traced, self.source.session
-        if traced is None or not traced.has_state or session is None or self.view.target is not self.target:
+        if (
+            traced is None
+            or not traced.has_state
+            or session is None
+            or self.view.target is not self.target
+        ):
             return None
         live.traced_ops.check_initializers(session, traced)
         tables = live.traced_ops.tables_of(patch.add.members)
-        return lambda: live.traced_ops.initialize(sessions.TimedSession(session), patch.add.variables, tables)
+        return lambda: live.traced_ops.initialize(
+            sessions.TimedSession(session), patch.add.variables, tables
+        )
 
     def _names_in_use(self, patch: edits.Patch) -> tuple[str, ...]:
-        """The names that new ops of a patch do not have because hidden ops have them, which no done step removed."""
+        """The names that new ops of a patch do not have because hidden ops have them, which no done
+        step removed.
+        """
         target = self.target
         names_in_use = target.place.hidden_names()
         functions = [function.signature.name for function in patch.add.functions]
         new = [node.name for node in patch.add.nodes]
-        new += [name for name in functions if not name.startswith("__")]  # those TensorFlow numbers by itself
+        new += [
+            name for name in functions if not name.startswith("__")
+        ]  # those TensorFlow numbers by itself
         reserved = {tried for name in new for tried in tried_before(name) if tried in names_in_use}
         if not reserved:
             return ()
         changes = (change_of(target, step.patch, step.place) for step in self.edited.history.done)
-        removed = {node.name for change in changes if change is not None for node in change.remove.nodes}
-        return tuple(sorted(reserved - edits.reserved_names({*removed, *(node.name for node in patch.remove.nodes)})))
+        removed = {
+            node.name for change in changes if change is not None for node in change.remove.nodes
+        }
+        return tuple(
+            sorted(
+                reserved
+                - edits.reserved_names({*removed, *(node.name for node in patch.remove.nodes)})
+            )
+        )
 
     def _lost_signatures(self, before: Sequence[object], change: edits.Patch) -> tuple[str, ...]:
         """A sentence on the signatures that an edit has left without ends."""
         remaining = {signature.name for signature in self.edited.signatures}
-        removed = [name for name in (getattr(each, "name", "") for each in before) if name not in remaining]
-        return (_SIGNATURES_GONE.format(names_text(removed)),) if removed and not change.signature_edits else ()
+        removed = [
+            name for name in (getattr(each, "name", "") for each in before) if name not in remaining
+        ]
+        return (
+            (_SIGNATURES_GONE.format(names_text(removed)),)
+            if removed and not change.signature_edits
+            else ()
+        )
 
     def _notes(self, change: edits.Patch) -> tuple[str, ...]:
-        """Notes about changes that TensorFlow cannot follow; `change` is of the source's own graph."""
+        """Notes about changes that TensorFlow cannot follow; `change` is of the source's own
+        graph.
+        """
         return self.target.place.notes(change, renewed=self.edited.renew)
 
     def _cuts(self, patch: edits.Patch) -> tuple[str, ...]:
-        """A sentence for each partial run that a patch of the source's own graph is going to cut."""
+        """A sentence for each partial run that a patch of the source's own graph is going to
+        cut.
+        """
         session = self.source.session
         if session is None or not patch.changed or not self.edited.renew:
             return ()
@@ -152,12 +198,16 @@ class EditPlanner:
         return function_bodies.preview(command, self.source, state, self.view, self.edited.ends)
 
     def copies(self, command: Clone) -> PlannedEdit:
-        """Plan a clone: copies in a graph, or tf.Modules that are copies of a part of a function's body."""
+        """Plan a clone: copies in a graph, or tf.Modules that are copies of a part of a function's
+        body.
+        """
         command = edits.rebind_selections(command, self.edited.index)
         if self.edited.boundary is not None and command.graph is None:
             return self._modules(command)
         target = self.copies_target(command)
-        marking = ((), ()) if self.edited.boundary is not None else (command.inputs, command.outputs)
+        marking = (
+            ((), ()) if self.edited.boundary is not None else (command.inputs, command.outputs)
+        )
         self.steps.on_failure(target.file_restorer())
         return self._planned_copies(self.graph_copies(command, target), target, marking)
 
@@ -180,7 +230,9 @@ class EditPlanner:
         """Plan copies of a part of a function's body, which is made a graph first."""
         edited = self.edited
         ends = edited.ends
-        body_graph = OpenedGraph(function_bodies.graph_source(self.source, edited.state(), self.view, ends))
+        body_graph = OpenedGraph(
+            function_bodies.graph_source(self.source, edited.state(), self.view, ends)
+        )
         if command.selection is None and not command.outputs:
             command = replace(command, outputs=tuple(dict.fromkeys(ends[1].values())))
         command = edits.rebind_selections(command, body_graph.index)
@@ -190,7 +242,9 @@ class EditPlanner:
 
         return plan_copies(plan, body_graph, target, dict, reseed=command.reseed)
 
-    def _planned_copies(self, copies: GraphCopies, target: OpenedGraph, marking: Boundary = ((), ())) -> PlannedEdit:
+    def _planned_copies(
+        self, copies: GraphCopies, target: OpenedGraph, marking: Boundary = ((), ())
+    ) -> PlannedEdit:
         """The edit that makes copies in a graph, and marks the boundary of the originals."""
         patch = copies.patch
 
@@ -201,7 +255,9 @@ class EditPlanner:
         return PlannedEdit(target, edits.Edits.of(patch), apply, marking=marking)
 
     def _modules(self, command: Clone) -> PlannedEdit:
-        """Plan tf.Modules that are copies of a part of the current function; the graph stays as it is."""
+        """Plan tf.Modules that are copies of a part of the current function; the graph stays as it
+        is.
+        """
         edited = self.edited
         command.check_options()
         copies = edited.copies
@@ -212,11 +268,16 @@ class EditPlanner:
                     f"{free_name(scope, set(copies))!r} is free.",
                     [scope],
                 )
-        modules = function_bodies.clone_modules(command, self.source, edited.state(), self.view, edited.ends)
-        return PlannedEdit(None, edits.Edits.of(edits.Patch()), lambda _: Outcome(edits.Patch(), modules))
+        modules = function_bodies.clone_modules(
+            command, self.source, edited.state(), self.view, edited.ends
+        )
+        return PlannedEdit(
+            None, edits.Edits.of(edits.Patch()), lambda _: Outcome(edits.Patch(), modules)
+        )
 
     def growths(self, command: Clone) -> tuple[edits.Call, ...]:
-        """The edits that let a function's body, which another editor is in, call copies of a part of this graph.
+        """The edits that let a function's body, which another editor is in, call copies of a part
+        of this graph.
 
         Raises:
             NotClonable: Nothing in the function is given for an input.
@@ -227,13 +288,18 @@ class EditPlanner:
         missing = [name for name in modules[0].inputs if name not in read]
         if missing:
             raise NotClonable(
-                f"clone: the part reads {missing[0]!r}, for which a function's body has no placeholder; "
+                f"clone: the part reads {missing[0]!r}, for which a function's body has no "
+                "placeholder; "
                 + either(
-                    f"give replace={{{missing[0]!r}: tensor of the function}}.", "choose 'New placeholders for inputs'."
+                    f"give replace={{{missing[0]!r}: tensor of the function}}.",
+                    "choose 'New placeholders for inputs'.",
                 ),
                 missing,
             )
-        return tuple(edits.Call(tuple(read[name] for name in each.inputs), each, each.scope) for each in modules)
+        return tuple(
+            edits.Call(tuple(read[name] for name in each.inputs), each, each.scope)
+            for each in modules
+        )
 
     def clonable_state(self) -> BodyState:
         """The state behind the ops of the current graph, of which a part becomes a function."""
@@ -249,14 +315,16 @@ class EditPlanner:
         return target_of(command.graph) or OpenedGraph(open_source(command.graph, command.session))
 
     def part_of_file(self, command: Clone, ends: Boundary) -> edits.Patch | None:
-        """The ops of a part of a file as they are in a graph of their own; None where the file is imported for them.
+        """The ops of a part of a file as they are in a graph of their own; None where the file is
+        imported for them.
 
         Args:
             command: The clone of the part into another graph.
             ends: The inputs and outputs of the part.
 
         Raises:
-            GraphEditError: A part of a function's body cannot stand alone, or a variable has no value.
+            GraphEditError: A part of a function's body cannot stand alone, or a variable has no
+                value.
         """
         edited, target = self.edited, self.target
         if not target.place.needs_import:
@@ -267,7 +335,10 @@ class EditPlanner:
         if edited.boundary is not None:
             constants = self.view.body.constants
             part = edits.clone.excerpt(index, edited.state().names, *ends, arguments=edited.ends[0])
-            has_all = all(name in readers or name in constants for name in map(index.names.__getitem__, part.reused))
+            has_all = all(
+                name in readers or name in constants
+                for name in map(index.names.__getitem__, part.reused)
+            )
             if not has_all or _needs_gradients(index, part.ops):
                 return None  # tables, and what `tf.custom_gradient` made, are TensorFlow's
             origin = replace(origin, index=index, ends={})
@@ -289,14 +360,19 @@ class EditPlanner:
         from tfgraphwidget.editor.joining import join
 
         self.edited.navigator.leave(0)
-        command = replace(command, connect=tuple((name, self.view.names(own)[0]) for name, own in command.connect))
+        command = replace(
+            command, connect=tuple((name, self.view.names(own)[0]) for name, own in command.connect)
+        )
         if self.edited.boundary is not None:
             patch, function = join(command, self.edited.plan_context())
             return self._brought_in(patch, function)
         other, readers = _opened_target(command)
         self.steps.on_failure(other.file_restorer())
         ends, own = other.present_graph().ends, other.index.ids
-        connect = tuple((name if name in own else ends.get(name, name), tensor) for name, tensor in command.connect)
+        connect = tuple(
+            (name if name in own else ends.get(name, name), tensor)
+            for name, tensor in command.connect
+        )
         whole, source = replace(command, connect=connect), other.source
 
         def plan(index: GraphIndex, target: GraphIndex) -> edits.Patch:
@@ -304,14 +380,17 @@ class EditPlanner:
             external = tuple(name for name in signed if split_tensor(name)[0] in index.ids)
             index = other.place.as_imported(index)
             return whole.plan(
-                edits.IndexContext(index, target, has_values=source.has_values, external_tensors=external)
+                edits.IndexContext(
+                    index, target, has_values=source.has_values, external_tensors=external
+                )
             )
 
         copies = plan_copies(plan, other, self.target, lambda: readers)
         return self._planned_copies(copies, self.target)
 
     def growth(self, command: edits.Call) -> PlannedEdit:
-        """Plan to call a function on tensors of the graph, and to initialize the variables and tables that it makes.
+        """Plan to call a function on tensors of the graph, and to initialize the variables and
+        tables that it makes.
 
         Args:
             command: The function, its arguments and the scope.
@@ -321,14 +400,20 @@ class EditPlanner:
         if self.edited.boundary is not None:
             patch = self.view.target.fit(runtime.plan(command, self.edited.plan_context()))
             ops = tuple(node.name for node in patch.add.nodes)
-            variables = tuple(value for value in patch.traced.captured.values() if hasattr(value, "assign"))
+            variables = tuple(
+                value for value in patch.traced.captured.values() if hasattr(value, "assign")
+            )
             return self._brought_in(
-                patch, traced_growth.GrowthResult(command.into, command.outputs(patch), variables, ops)
+                patch,
+                traced_growth.GrowthResult(command.into, command.outputs(patch), variables, ops),
             )
         target = self.target
         target.graph()
         trust = self.source.trust
-        trust.check(effects_of(self.edited.index, trust).at_import(command.at), "the function was not called")
+        trust.check(
+            effects_of(self.edited.index, trust).at_import(command.at),
+            "the function was not called",
+        )
 
         # What a function adds is known once it was called; an interrupt ends it at any moment.
         patch, outputs = traced_growth.grow(target, command, self.steps)
@@ -377,7 +462,9 @@ def alone(command: Clone) -> Clone:
 
 
 def _constant(node: NodeDef, value: NodeDef | None) -> NodeDef:
-    """The op `value` under the name of an argument that it is passed to; the argument itself without one."""
+    """The op `value` under the name of an argument that it is passed to; the argument itself
+    without one.
+    """
     if value is None:
         return node
     constant: NodeDef = tf_protos.NodeDef()
@@ -391,18 +478,24 @@ def _constant(node: NodeDef, value: NodeDef | None) -> NodeDef:
 def _needs_gradients(index: GraphIndex, ops: Iterable[int]) -> bool:
     """Whether TensorFlow, if it is installed, is to register gradients of Python for some ops."""
     nodes = index.nodes
-    return tf_protos.is_tensorflow_installed() and any(edits.clone.has_closure_gradient(nodes[op]) for op in ops)
+    return tf_protos.is_tensorflow_installed() and any(
+        edits.clone.has_closure_gradient(nodes[op]) for op in ops
+    )
 
 
 def _opened_target(command: Add) -> tuple[OpenedGraph, Mapping[str, Callable[[], object]]]:
-    """The source to add as a graph with a session, and readers of a file's values; a function is converted to one."""
+    """The source to add as a graph with a session, and readers of a file's values; a function is
+    converted to one.
+    """
     core = getattr(command.source, "_core", None)
     target = target_of(command.source)
     if core is not None and target is not None:
         source, view = core.source, core.navigator.outermost
         patches = core.executor.patches_of(view)
     else:
-        source = open_source(command.source, command.session, checkpoint=command.checkpoint, tags=command.tags)
+        source = open_source(
+            command.source, command.session, checkpoint=command.checkpoint, tags=command.tags
+        )
         target = OpenedGraph(source)
         view, patches = opened_navigator(source, target).outermost, ()
     if source.graph is not None or source.revive is not None or not source.refusal:

@@ -1,4 +1,6 @@
-"""The edited graph: what is current, and what a history of edits has made of signatures, names and state."""
+"""The edited graph: what is current, and what a history of edits has made of signatures, names and
+state.
+"""
 
 from __future__ import annotations
 
@@ -37,10 +39,11 @@ class Copies(dict[str, Any]):
 
 
 class EditedGraph:
-    """The current graph of an editor, and what edits have made of it and of the graph that was opened.
+    """The current graph of an editor, and what edits have made of it and of the graph that was
+    opened.
 
-    `history` has the steps that are done and undone; `renew` says whether a session that has run changed ops is
-    renewed.
+    `history` has the steps that are done and undone; `renew` says whether a session that has run
+    changed ops is renewed.
     """
 
     def __init__(self, source: Source, target: OpenedGraph, navigator: Navigator) -> None:
@@ -64,7 +67,9 @@ class EditedGraph:
 
     @property
     def boundary(self) -> FunctionBoundary | None:
-        """The arguments and results of the current function, whose clones are modules; None in a graph."""
+        """The arguments and results of the current function, whose clones are modules; None in a
+        graph.
+        """
         return self.view.target.boundary
 
     @property
@@ -74,7 +79,9 @@ class EditedGraph:
 
     @property
     def opened_boundary(self) -> FunctionBoundary | None:
-        """The arguments and results of a function that was opened itself, if it is the current one."""
+        """The arguments and results of a function that was opened itself, if it is the current
+        one.
+        """
         return self.boundary if self.view.target is self.target else None
 
     @property
@@ -88,7 +95,9 @@ class EditedGraph:
         return self.navigator.function
 
     def import_graph(self) -> None:
-        """Import the graph that was opened into TensorFlow, if it is a file's. Raises NotRunnable."""
+        """Import the graph that was opened into TensorFlow, if it is a file's. Raises
+        NotRunnable.
+        """
         self.target.graph()
 
     def refusal(self) -> str:
@@ -96,11 +105,16 @@ class EditedGraph:
         return "" if self.boundary is None else self.read_only()
 
     def read_only(self) -> str:
-        """Why the current graph cannot run and grow as a live graph does, with a way out; "" if it can."""
+        """Why the current graph cannot run and grow as a live graph does, with a way out; "" if it
+        can.
+        """
         if len(self.navigator.path) > 1:
             return (
-                f"{self.view.title!r} is the body of a function, which runs only as a part of the graph that "
-                "calls it; leave it" + either(" (editor.view.leave(0))", "") + " for the graph itself."
+                f"{self.view.title!r} is the body of a function, which runs only as a part of the "
+                "graph that "
+                "calls it; leave it"
+                + either(" (editor.view.leave(0))", "")
+                + " for the graph itself."
             )
         # A library of ops may have been loaded since: an edit tries again, and says why not.
         return self.source.refusal or self.target.live_refusal
@@ -114,7 +128,10 @@ class EditedGraph:
     def free_scope(self, base: str = "copy") -> str:
         """`base`, or with a number appended: a scope name that is not taken."""
         copies = {scope.lower() for scope in self.copies}  # modules are in no graph
-        return free_name(base, edits.clone.taken_names(self.index, base) | self.target.names_after_failures() | copies)
+        return free_name(
+            base,
+            edits.clone.taken_names(self.index, base) | self.target.names_after_failures() | copies,
+        )
 
     @property
     def copies(self) -> Copies:
@@ -122,7 +139,9 @@ class EditedGraph:
         return Copies((copy.scope, copy) for step in self.history.done for copy in step.results)
 
     def patches(self) -> tuple[edits.Patch, ...]:
-        """The patches of the current graph, including those of functions that it calls; oldest first."""
+        """The patches of the current graph, including those of functions that it calls; oldest
+        first.
+        """
         return self.patches_of(self.view)
 
     def patches_of(self, view: GraphView) -> tuple[edits.Patch, ...]:
@@ -145,20 +164,28 @@ class EditedGraph:
             view: The view of a graph or of a function's body.
         """
         saved = self.source.saved_editor  # whose edits cannot always be made again
-        former_names = saved.renamed if saved is not None and view is self.navigator.outermost else {}
+        former_names = (
+            saved.renamed if saved is not None and view is self.navigator.outermost else {}
+        )
         if view is self.navigator.outermost and self.source.graph is not None:
             names = self.target.new_names  # by other editors of the graph, too
             return {**names, **{old: names.get(now, now) for old, now in former_names.items()}}
         return edits.rewire.new_names(self.patches_of(view), former_names)
 
     def unused_ops(self) -> tuple[str, ...]:
-        """The ops of the current graph that edits have left without consumers, with what only they need."""
+        """The ops of the current graph that edits have left without consumers, with what only they
+        need.
+        """
         view = self.view
         index, inputs_and_outputs, patches = view.index, view.boundary, self.patches()
         if not patches:
             return ()
         # Found once for each state of the graph: every selection paints it again.
-        if self._unused is None or self._unused[0] is not index or self._unused[1] != inputs_and_outputs:
+        if (
+            self._unused is None
+            or self._unused[0] is not index
+            or self._unused[1] != inputs_and_outputs
+        ):
             ends = (*self.external_tensors(), *inputs_and_outputs[0], *inputs_and_outputs[1])
             ops = edits.rewrite.find_unused_ops(index, patches, ends, self.new_names())
             self._unused = index, inputs_and_outputs, tuple(index.names[op] for op in ops)
@@ -175,12 +202,17 @@ class EditedGraph:
         return tuple(
             signature
             for signature in edits.track_signatures(self.source.signatures, patches)
-            if all(split_tensor(tensor)[0] in ids for _, tensor in (*signature.inputs, *signature.outputs))
+            if all(
+                split_tensor(tensor)[0] in ids
+                for _, tensor in (*signature.inputs, *signature.outputs)
+            )
         )
 
     @property
     def lost_signatures(self) -> tuple[str, ...]:
-        """The names of the signatures that no edit removed, but that have lost ends because ops were removed."""
+        """The names of the signatures that no edit removed, but that have lost ends because ops
+        were removed.
+        """
         signatures = self.source.signatures
         for step in self.history.done:
             for edit in step.patch.signature_edits:
@@ -190,21 +222,33 @@ class EditedGraph:
 
     @property
     def missing_ends(self) -> dict[str, tuple[str, ...]]:
-        """The tensors that the file's graph does not have, by the signatures that name them and no edit removed."""
+        """The tensors that the file's graph does not have, by the signatures that name them and no
+        edit removed.
+        """
         done = [edit for step in self.history.done for edit in step.patch.signature_edits]
         removed = {edit.name for edit in done if isinstance(edit, edits.SignatureRemoval)}
-        return {name: tensors for name, tensors in self.source.missing_ends.items() if name not in removed}
+        return {
+            name: tensors
+            for name, tensors in self.source.missing_ends.items()
+            if name not in removed
+        }
 
     def edited_module(self, name: str) -> ModuleCopy:
         """The current function as edits have left it, as a tf.Module; see `AnalysisAPI.module`."""
         default = self.source.signature
-        signature = next((s for s in self.signatures if default is not None and s.name == default.name), None)
-        source = dataclasses.replace(self.source, signature=signature)  # with the keys that edits have renamed
+        signature = next(
+            (s for s in self.signatures if default is not None and s.name == default.name), None
+        )
+        source = dataclasses.replace(
+            self.source, signature=signature
+        )  # with the keys that edits have renamed
         self._check_traceable()
         return function_bodies.edited_module(source, self.state(), self.view, self.ends, name)
 
     def signature_modules(self) -> dict[str, ModuleCopy]:
-        """The current function, if it is what was opened, as a tf.Module for each signature that edits gave it."""
+        """The current function, if it is what was opened, as a tf.Module for each signature that
+        edits gave it.
+        """
         signatures = self.signatures if len(self.navigator.path) == 1 else ()
         return {each.name: self.part_module(each) for each in signatures}
 
@@ -214,7 +258,9 @@ class EditedGraph:
         return function_bodies.signature_module(self.state(), self.index, part, part.name)
 
     def _check_traceable(self) -> None:
-        """Raise NotTrusted if TensorFlow may run an op of the current function while a tf.function is made of it."""
+        """Raise NotTrusted if TensorFlow may run an op of the current function while a tf.function
+        is made of it.
+        """
         trust = self.source.trust
         trust.check(
             effects_of(self.index, trust).at_import(),
@@ -235,10 +281,17 @@ class EditedGraph:
         if self.source.graph is not None:
             return {}
         patches = (change_of(self.target, step.patch, step.place) for step in self.history.done)
-        return {name: live for patch in patches if patch is not None for name, live in patch.new_state.items()}
+        return {
+            name: live
+            for patch in patches
+            if patch is not None
+            for name, live in patch.new_state.items()
+        }
 
     def external_tensors(self) -> tuple[str, ...]:
-        """The tensors that callers of this graph name: ends of signatures, arguments and results of functions."""
+        """The tensors that callers of this graph name: ends of signatures, arguments and results of
+        functions.
+        """
         if self.boundary is not None:
             arguments, returns = self.boundary
             return tuple(dict.fromkeys((*arguments, *returns.values())))
@@ -250,7 +303,9 @@ class EditedGraph:
         return runtime.SourceContext(self)
 
     def value_readers(self) -> Mapping[str, Callable[[], object]]:
-        """Readers of the values of a file's variables in the current graph, unless TensorFlow has imported it."""
+        """Readers of the values of a file's variables in the current graph, unless TensorFlow has
+        imported it.
+        """
         readers = self.target.value_readers(self.patches_of(self.navigator.outermost))
         if self.view.target is self.target:
             return readers

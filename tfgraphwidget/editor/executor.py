@@ -1,4 +1,6 @@
-"""The executor: plans the commands of edits, applies them in transactions, and keeps the history."""
+"""The executor: plans the commands of edits, applies them in transactions, and keeps the
+history.
+"""
 
 from __future__ import annotations
 
@@ -36,12 +38,14 @@ Cloned: TypeAlias = "live.Copy | ModuleCopy | GrowthResult"
 class EditExecutor(EditedGraph):
     """Applies, records and undoes the edits of one editor.
 
-    `latest_ops` are the names of the ops that the last step added or changed in the current graph. `lost` are
-    sentences on what the session could not keep over the last step, `renamed` the (old, new) names of the ops that it
-    renamed there. `batch` says which edits are one step.
+    `latest_ops` are the names of the ops that the last step added or changed in the current graph.
+    `lost` are sentences on what the session could not keep over the last step, `renamed` the (old,
+    new) names of the ops that it renamed there. `batch` says which edits are one step.
     """
 
-    def __init__(self, source: Source, target: OpenedGraph, navigator: Navigator, listeners: Listeners) -> None:
+    def __init__(
+        self, source: Source, target: OpenedGraph, navigator: Navigator, listeners: Listeners
+    ) -> None:
         super().__init__(source, target, navigator)
         self.listeners = listeners
         self.latest_ops: frozenset[str] = frozenset()
@@ -57,17 +61,23 @@ class EditExecutor(EditedGraph):
     def transaction(self) -> Iterator[Transaction]:
         """Make several steps as one: listeners hear of them once, and a failure undoes them all.
 
-        What an edit moves is put back: which graph is current, what is selected, hidden and pinned in it. A file that
-        is imported inside is a file again. The history is put back by the step that records in it.
+        What an edit moves is put back: which graph is current, what is selected, hidden and pinned
+        in it. A file that is imported inside is a file again. The history is put back by the step
+        that records in it.
         """
         with one_thread(), self.listeners.collect(), transaction_of_steps() as steps:
             if self.is_previewing:
                 raise GraphEditError(
                     "preview: what is called edits the editor itself, so it was not done; "
-                    + in_cell("let a function use its argument: editor.preview(lambda editor: editor.bypass('x')).")
+                    + in_cell(
+                        "let a function use its argument: editor.preview(lambda editor: "
+                        "editor.bypass('x'))."
+                    )
                 )
             steps.on_failure(Snapshot(self, without=("history",)).restore)
-            steps.on_failure(Snapshot(self.navigator, *self.navigator.views, without=("known",)).restore)
+            steps.on_failure(
+                Snapshot(self.navigator, *self.navigator.views, without=("known",)).restore
+            )
             steps.on_failure(self.target.file_restorer())
             yield steps
 
@@ -76,7 +86,9 @@ class EditExecutor(EditedGraph):
         self.history = history
         self.plans.clear()
 
-    def _record(self, steps: Transaction, command: Command, planned: PlannedEdit, outcome: Outcome) -> None:
+    def _record(
+        self, steps: Transaction, command: Command, planned: PlannedEdit, outcome: Outcome
+    ) -> None:
         """Push a step that was applied; its ops are the latest ones."""
         step = edits.Step(
             command,
@@ -95,11 +107,19 @@ class EditExecutor(EditedGraph):
             self.view.choice = planned.marking, None
 
     def _set_latest(self, step: edits.Step, patch: edits.Patch, losses: tuple[str, ...]) -> None:
-        """Describe the last change: `patch` has done, undone or redone the step, and the view follows its renames."""
-        names = [node.name for node in step.patch.add.nodes] + [edited.name for edited in step.patch.changed]
+        """Describe the last change: `patch` has done, undone or redone the step, and the view
+        follows its renames.
+        """
+        names = [node.name for node in step.patch.add.nodes] + [
+            edited.name for edited in step.patch.changed
+        ]
         is_here = step.place is self.view.target
         earlier, earlier_losses = frozenset[str](), tuple[str, ...]()
-        if step.batch is not None and len(self.history.done) > 1 and self.history.done[-2].batch is step.batch:
+        if (
+            step.batch is not None
+            and len(self.history.done) > 1
+            and self.history.done[-2].batch is step.batch
+        ):
             now = dict(patch.renamed)
             earlier = frozenset(now.get(name, name) for name in self.latest_ops)
             earlier_losses = self.lost
@@ -131,19 +151,25 @@ class EditExecutor(EditedGraph):
                 self.batch, self.batch_start = outer
 
     def with_final_names(self, command: Command) -> Command:
-        """The command with the names of new ops written down, where another graph would give them others."""
+        """The command with the names of new ops written down, where another graph would give them
+        others.
+        """
         try:
             return command.with_final_names(self.plan_context())
         except GraphEditError:  # the edit itself raises it again, with suggested fixes
             return command
 
     def run(self, command: Command) -> tuple[tuple[object, ...], edits.Edits]:
-        """Plan a command, apply it, and record the step; what the user holds of it, and a report."""
+        """Plan a command, apply it, and record the step; what the user holds of it, and a
+        report.
+        """
         with self.transaction() as steps:
             planned = command.plan_edit(EditPlanner(self, steps))
             if planned.is_nothing:
                 return (), planned.report
-            command = edits.rebind_selections(command, self.index)  # planning may have imported the graph
+            command = edits.rebind_selections(
+                command, self.index
+            )  # planning may have imported the graph
             with steps.without_interrupts():
                 outcome = planned.apply(steps)
                 self._record(steps, command, planned, outcome)
@@ -156,9 +182,12 @@ class EditExecutor(EditedGraph):
         Raises:
             GraphEditError: The edit would be refused, for the same reason.
         """
-        # Other threads wait: what planning imports is a file again at the end, and no edit of theirs is put back.
+        # Other threads wait: what planning imports is a file again at the end, and no edit of
+        # theirs is put back.
         with one_thread(), self.listeners.collect(), undone() as steps:
-            steps.on_failure(Snapshot(self.navigator, *self.navigator.views, without=("known",)).restore)
+            steps.on_failure(
+                Snapshot(self.navigator, *self.navigator.views, without=("known",)).restore
+            )
             steps.on_failure(self.target.file_restorer())
             return command.preview_edit(EditPlanner(self, steps))
 
@@ -173,13 +202,16 @@ class EditExecutor(EditedGraph):
         return copies[0] if command.times is None and not command.devices else list(copies)
 
     def _clone_into_function(self, command: Clone, function: EditExecutor) -> tuple[object, ...]:
-        """Clone a part of this graph into the current function of another editor, whose edit it is."""
+        """Clone a part of this graph into the current function of another editor, whose edit it
+        is.
+        """
         with self.transaction() as steps:
             growths = EditPlanner(self, steps).growths(command)
             return tuple(result for growth in growths for result in function.run(growth)[0])
 
     def part_of_file(self, command: Clone, ends: Boundary) -> edits.Patch | None:
-        """The ops of a part of a file as they are in a graph of their own; None where the file is imported for them.
+        """The ops of a part of a file as they are in a graph of their own; None where the file is
+        imported for them.
 
         Args:
             command: The clone of the part into another graph.
@@ -208,16 +240,26 @@ class EditExecutor(EditedGraph):
         return self.jump(len(edits.group_batches(self.history.done)) + 1)
 
     def jump(self, to: object) -> str:
-        """Undo or redo until `to` steps are done; the lines of the last step taken, or "". Raises NothingTo."""
-        done, undone = edits.group_batches(self.history.done), edits.group_batches(reversed(self.history.undone))
+        """Undo or redo until `to` steps are done; the lines of the last step taken, or "". Raises
+        NothingTo.
+        """
+        done, undone = (
+            edits.group_batches(self.history.done),
+            edits.group_batches(reversed(self.history.undone)),
+        )
         whole = (*done, *undone)
         if type(to) is not int or not 0 <= to <= len(whole):
             count = len(whole)
-            raise NothingTo(f"There are {count} edits to jump among; give a number from 0 to {count}.")
-        number = sum(len(step.steps) if isinstance(step, edits.BatchStep) else 1 for step in whole[:to])
+            raise NothingTo(
+                f"There are {count} edits to jump among; give a number from 0 to {count}."
+            )
+        number = sum(
+            len(step.steps) if isinstance(step, edits.BatchStep) else 1 for step in whole[:to]
+        )
         if self.batch is not None and number < self.batch_start:
             raise NothingTo(
-                f"The batch {self.batch.name!r} is open, and what was done before it stays until it ends; undo it then."
+                f"The batch {self.batch.name!r} is open, and what was done before it stays until "
+                "it ends; undo it then."
             )
         with self.transaction() as steps:
             steps.on_failure(self._step_to, len(self.history.done))
@@ -258,9 +300,18 @@ class EditExecutor(EditedGraph):
             step, losses = self.history.next(), tuple[str, ...]()
             if step.place is not None:
                 # A rename may give an op the name that another one loses by it.
-                present_ops, removed = step.place.index.ids, {node.name for node in step.patch.remove.nodes}
-                if any(node.name in present_ops and node.name not in removed for node in step.patch.add.nodes):
-                    raise NothingTo(f"Another editor has done this again already: {step.line}; undo it there first.")
+                present_ops, removed = (
+                    step.place.index.ids,
+                    {node.name for node in step.patch.remove.nodes},
+                )
+                if any(
+                    node.name in present_ops and node.name not in removed
+                    for node in step.patch.add.nodes
+                ):
+                    raise NothingTo(
+                        f"Another editor has done this again already: {step.line}; undo it there "
+                        "first."
+                    )
                 # The step may have been undone in a file that TensorFlow has imported since.
                 step = replace(step, patch=step.place.refit(step.patch, steps))
                 losses = step.place.apply(step.patch, steps, renew=step.renewed)
@@ -274,7 +325,9 @@ class EditExecutor(EditedGraph):
         self.listeners.notify()
 
     def undo_since(self, history: edits.History) -> None:
-        """Undo the edits since a history; nothing is left of them, and their names are free for the same edits."""
+        """Undo the edits since a history; nothing is left of them, and their names are free for the
+        same edits.
+        """
         nodes: list[NodeDef] = []
         functions: set[str] = set()
         while len(self.history.done) > len(history.done):
@@ -288,7 +341,9 @@ class EditExecutor(EditedGraph):
         self._free_names(nodes, functions)
 
     def _free_names(self, nodes: list[NodeDef], functions: set[str]) -> None:
-        """Let the same edits use the names: TensorFlow's graph keeps the ops, hidden, and they are shown again then."""
+        """Let the same edits use the names: TensorFlow's graph keeps the ops, hidden, and they are
+        shown again then.
+        """
         graph = self.source.graph
         if graph is None or not nodes:
             return

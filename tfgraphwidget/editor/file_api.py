@@ -1,4 +1,6 @@
-"""Files: the methods of GraphEditor that give the graph, parts of it, and its edits to other code and to files."""
+"""Files: the methods of GraphEditor that give the graph, parts of it, and its edits to other code
+and to files.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,14 @@ from tfgraphwidget.editor import function_bodies
 from tfgraphwidget.editor.graph_view import Names
 from tfgraphwidget.editor.state import EditorCore
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.graph import LOOP_CONDITION, Selection, ops, unused_inputs, unused_inputs_notice, upstream
+from tfgraphwidget.graph import (
+    LOOP_CONDITION,
+    Selection,
+    ops,
+    unused_inputs,
+    unused_inputs_notice,
+    upstream,
+)
 from tfgraphwidget.optional_packages import import_package
 from tfgraphwidget.sentences import in_cell
 from tfgraphwidget.sources import open_source
@@ -49,7 +58,8 @@ class FileAPI(ArgumentChecks):
 
     @property
     def session(self) -> Session | None:
-        """The session that runs the graph, or None; for a file, one with the values of its checkpoint.
+        """The session that runs the graph, or None; for a file, one with the values of its
+        checkpoint.
 
         >>> import tfgraphwidget as tgw
         >>> editor = tgw.example()
@@ -63,15 +73,17 @@ class FileAPI(ArgumentChecks):
     def extract(self, inputs: Names | None = None, outputs: Names | None = None) -> Self:
         """Copy a part into a separate graph, with the values of its variables.
 
-        Ops keep their names, and inputs become placeholders. The graph of this editor does not change. A part of a file
-        is a graph of a file too, and needs no TensorFlow; so is a part of a function of a SavedModel, unless it reads
-        tables or gradients of Python. Of other functions' bodies the part is a function, of a tf.Module with variables
-        of its own: `to_module()` of the new editor.
+        Ops keep their names, and inputs become placeholders. The graph of this editor does not
+        change. A part of a file is a graph of a file too, and needs no TensorFlow; so is a part of
+        a function of a SavedModel, unless it reads tables or gradients of Python. Of other
+        functions' bodies the part is a function, of a tf.Module with variables of its own:
+        `to_module()` of the new editor.
 
         Args:
-            inputs: Tensors where the part begins; without `inputs` and `outputs` the marked boundary is used.
-            outputs: Tensors or ops that the part computes, from the inputs. An input that they do not use is left out;
-                `notices` of the new editor says so.
+            inputs: Tensors where the part begins; without `inputs` and `outputs` the marked
+                boundary is used.
+            outputs: Tensors or ops that the part computes, from the inputs. An input that they do
+                not use is left out; `notices` of the new editor says so.
 
         Returns:
             An editor of the new graph, with a session, or of the new function.
@@ -92,7 +104,10 @@ class FileAPI(ArgumentChecks):
         from tfgraphwidget.runtime.session import edit_values
 
         core, arguments, index = self._core, self._core.arguments, self._core.index
-        ends = arguments.boundary(inputs, outputs)[0], arguments.outputs(outputs, use_selection=inputs is None)
+        ends = (
+            arguments.boundary(inputs, outputs)[0],
+            arguments.outputs(outputs, use_selection=inputs is None),
+        )
         is_function = core.executor.boundary is not None
         if is_function and not core.target.place.needs_import:
             return self._extract_function(*ends)
@@ -101,13 +116,17 @@ class FileAPI(ArgumentChecks):
         whole = part - ops(index, *behind) if behind else part
         init = core.executor.default_init()
         source = saving.file_extract(
-            core, edits.command_of(edits.Clone, arguments, whole, into="", init=init, graph=core.target), ends
+            core,
+            edits.command_of(edits.Clone, arguments, whole, into="", init=init, graph=core.target),
+            ends,
         )
         if source is None and is_function:
             return self._extract_function(*ends)
         if source is None:
             graph, session = edit_values.new_session(index.extras.versions())
-            command = edits.command_of(edits.Clone, arguments, whole, into="", init=init, graph=graph, session=session)
+            command = edits.command_of(
+                edits.Clone, arguments, whole, into="", init=init, graph=graph, session=session
+            )
             try:
                 core.executor.copy_out(command)
             except BaseException:
@@ -118,7 +137,9 @@ class FileAPI(ArgumentChecks):
         editor: Any = type(self)
         extracted = editor(source, core.show)
         there = extracted._core.index.ids
-        extracted.mark(*([name for name in side if name.partition(":")[0] in there] for side in ends))
+        extracted.mark(
+            *([name for name in side if name.partition(":")[0] in there] for side in ends)
+        )
         result: Self = extracted
         return result
 
@@ -136,27 +157,35 @@ class FileAPI(ArgumentChecks):
         return result
 
     def split(
-        self, at: Names | Sequence[Sequence[str]], inputs: Names | None = None, outputs: Names | None = None
+        self,
+        at: Names | Sequence[Sequence[str]],
+        inputs: Names | None = None,
+        outputs: Names | None = None,
     ) -> Split[Any]:
         """Split the graph into several editors that compute, one after another, what it computes.
 
-        Each part is a graph of its own, as `extract` makes it: with the values of its variables, its inputs and outputs
-        marked, and saved by itself with a signature of them, in which the inputs and outputs of the whole keep their
-        keys. A tensor that goes from a part to a later one past the cut is cut too; `added` of the result lists these.
-        The graph of this editor does not change.
+        Each part is a graph of its own, as `extract` makes it: with the values of its variables,
+        its inputs and outputs marked, and saved by itself with a signature of them, in which the
+        inputs and outputs of the whole keep their keys. A tensor that goes from a part to a later
+        one past the cut is cut too; `added` of the result lists these. The graph of this editor
+        does not change.
 
         Args:
-            at: The tensors or ops to cut behind; lists of them, [["a:0"], ["b:0", "c:0"]], for several cuts.
-            inputs: The inputs of the whole; None for the marked ones, or else the placeholders that the outputs need.
-            outputs: The outputs of the whole; None for the marked ones, or else those of the signature or function.
+            at: The tensors or ops to cut behind; lists of them, [["a:0"], ["b:0", "c:0"]], for
+                several cuts.
+            inputs: The inputs of the whole; None for the marked ones, or else the placeholders that
+                the outputs need.
+            outputs: The outputs of the whole; None for the marked ones, or else those of the
+                signature or function.
 
         Returns:
-            The editors, as a sequence. Its `check()` runs the graph and the parts on the same feeds.
+            The editors, as a sequence. Its `check()` runs the graph and the parts on the same
+            feeds.
 
         Raises:
             UnknownName: A name is not in the graph.
-            GraphEditError: A cut is in a loop, separates an update of a variable from what reads it, or is not between
-                the inputs and the outputs.
+            GraphEditError: A cut is in a loop, separates an update of a variable from what reads
+                it, or is not between the inputs and the outputs.
 
         Example:
             >>> import tfgraphwidget as tgw
@@ -173,14 +202,27 @@ class FileAPI(ArgumentChecks):
         from tfgraphwidget.editor.splitting import split
 
         arguments = self._core.arguments
-        several = isinstance(at, list | tuple) and any(isinstance(each, list | tuple) for each in at)
+        several = isinstance(at, list | tuple) and any(
+            isinstance(each, list | tuple) for each in at
+        )
         groups: Sequence[Any] = list(at) if isinstance(at, list | tuple) and several else [at]
         cuts = [arguments.fetches(group) for group in groups]
-        ends = arguments.boundary(inputs, outputs)[0], arguments.outputs(outputs, use_selection=inputs is None)
-        return split(self._core, cuts, arguments.fetches(ends[0]), arguments.fetches(ends[1]), self._extract_with_keys)
+        ends = (
+            arguments.boundary(inputs, outputs)[0],
+            arguments.outputs(outputs, use_selection=inputs is None),
+        )
+        return split(
+            self._core,
+            cuts,
+            arguments.fetches(ends[0]),
+            arguments.fetches(ends[1]),
+            self._extract_with_keys,
+        )
 
     def _extract_with_keys(self, inputs: Names, outputs: Names) -> Self:
-        """Extract a part whose inputs and outputs have the keys that they have in a signature or function here."""
+        """Extract a part whose inputs and outputs have the keys that they have in a signature or
+        function here.
+        """
         from tfgraphwidget.editor.splitting import keep_keys, keys_of
 
         part: Any = self.extract(inputs, outputs)
@@ -198,8 +240,9 @@ class FileAPI(ArgumentChecks):
         """Convert the current graph to networkx.
 
         Returns:
-            A `networkx.MultiDiGraph`; see `graph.nx.networkx`. `tgw.edit` opens it again, also with nodes left out or
-            relabeled: `meta_graph_def` of the graph and `node_def` of each node are serialized protos.
+            A `networkx.MultiDiGraph`; see `graph.nx.networkx`. `tgw.edit` opens it again, also with
+            nodes left out or relabeled: `meta_graph_def` of the graph and `node_def` of each node
+            are serialized protos.
 
         Example:
             >>> import tfgraphwidget as tgw
@@ -214,7 +257,9 @@ class FileAPI(ArgumentChecks):
         from tfgraphwidget.graph import nx
 
         graph = nx.networkx(self._core.index, nodes=True)
-        graph.graph["meta_graph_def"] = pack_extras(self._core.index, self._core.view.body.envelope())
+        graph.graph["meta_graph_def"] = pack_extras(
+            self._core.index, self._core.view.body.envelope()
+        )
         return graph
 
     # Files
@@ -241,56 +286,64 @@ class FileAPI(ArgumentChecks):
     ) -> Path:
         """Write the current graph to a file; the end of `path` says in which format.
 
-        * "edited/" is a SavedModel with the values of the session, its tables and the files that these read
+        * "edited/" is a SavedModel with the values of the session, its tables and the files that
+          these read
         * ".pb" and ".pbtxt" are a GraphDef
         * ".meta" is a MetaGraphDef with a checkpoint of the same name, unless a file had no values
-        * ".tflite" and ".onnx" are the frozen graph for LiteRT and for ONNX's runtimes, as TensorFlow's converter and
-          tf2onnx write it: pip install 'tfgraphwidget[onnx]'
+        * ".tflite" and ".onnx" are the frozen graph for LiteRT and for ONNX's runtimes, as
+          TensorFlow's converter and tf2onnx write it: pip install 'tfgraphwidget[onnx]'
         * ".svg", ".png" and ".pdf" are pictures, ".dot" and ".graphml" are for other graph tools
         * ".tgw" is the editor itself, with its edits and values; `bytes(editor)` is the same
-        * ".html" is a self-contained page with pan, zoom, search and inspector, which needs no kernel or network
+        * ".html" is a self-contained page with pan, zoom, search and inspector, which needs no
+          kernel or network
         * ".py" is the code of the edits, ".json" the edits as data, for `replay`
 
-        An edited SavedModel keeps what edits do not touch: its signatures with their keys, its objects, the names of
-        its variables and of their values, its tables, asset files and functions. An editor that opened in the body of a
-        signature saves the whole model. Where new variables or `freeze` leave no place for the objects, a notice says
-        so, and the model has its signatures alone. Of a SavedModel with several graphs (MetaGraphDefs) the one that was
+        An edited SavedModel keeps what edits do not touch: its signatures with their keys, its
+        objects, the names of its variables and of their values, its tables, asset files and
+        functions. An editor that opened in the body of a signature saves the whole model. Where new
+        variables or `freeze` leave no place for the objects, a notice says so, and the model has
+        its signatures alone. Of a SavedModel with several graphs (MetaGraphDefs) the one that was
         opened is edited, and the others are saved along; all of them read one checkpoint.
 
-        Files are replaced only when the new ones are complete. A model is loaded back first and run beside the current
-        graph. Converters run in a process of their own, and so does what they have written; a notice says the largest
-        difference. Where one refuses, the error has the ops that it does not take.
+        Files are replaced only when the new ones are complete. A model is loaded back first and run
+        beside the current graph. Converters run in a process of their own, and so does what they
+        have written; a notice says the largest difference. Where one refuses, the error has the ops
+        that it does not take.
 
         Args:
             path: The file, or the folder of a SavedModel.
-            inputs: The inputs of the signature: names, tensors, or {key: tensor}; without `inputs` and `outputs`, the
-                marked boundary, or else the signatures that the file was opened with.
+            inputs: The inputs of the signature: names, tensors, or {key: tensor}; without `inputs`
+                and `outputs`, the marked boundary, or else the signatures that the file was opened
+                with.
             outputs: The outputs of the signature, in the same forms.
             signatures: Several signatures: {name: (inputs, outputs)}.
             frozen: Of a GraphDef: only what the outputs need, with constants in place of variables.
             inline: Of a frozen GraphDef: the ops of functions in place of calls; see `freeze`.
-            lower_control_flow: Of a frozen GraphDef: the same, and Switch and Merge in place of loops and conditionals
-                of TensorFlow 2.
+            lower_control_flow: Of a frozen GraphDef: the same, and Switch and Merge in place of
+                loops and conditionals of TensorFlow 2.
             verify: Load a model back and run it before it replaces old files.
             feeds: {input: value} for that run; None for generated values.
-            signature: Of a ".tflite" or ".onnx" file: the name of its signature; None for the marked boundary, or
-                else "serving_default" or the first one.
-            tags: Of a SavedModel: the tags of the graph; None for those that it was opened with, or "serve".
-            optimize: Of a ".tflite" file: weights as float16, or as 8-bit integers with dynamic ranges.
-            select_tf_ops: Of a ".tflite" file: keep ops that TFLite does not have as ops of TensorFlow, which the
-                runtime then needs.
+            signature: Of a ".tflite" or ".onnx" file: the name of its signature; None for the
+                marked boundary, or else "serving_default" or the first one.
+            tags: Of a SavedModel: the tags of the graph; None for those that it was opened with, or
+                "serve".
+            optimize: Of a ".tflite" file: weights as float16, or as 8-bit integers with dynamic
+                ranges.
+            select_tf_ops: Of a ".tflite" file: keep ops that TFLite does not have as ops of
+                TensorFlow, which the runtime then needs.
             opset: Of an ".onnx" file: the version of ONNX's ops; None for that of tf2onnx.
             timeout: How many seconds a converter may take.
-            format: "tensorboard" writes an event file for the graph tab of TensorBoard into the folder `path`, without
-                the values of constants over 1 kB: `tensorboard --logdir path`. None: as the end of `path` says.
+            format: "tensorboard" writes an event file for the graph tab of TensorBoard into the
+                folder `path`, without the values of constants over 1 kB: `tensorboard --logdir
+                path`. None: as the end of `path` says.
 
         Returns:
             The path of what was written.
 
         Raises:
             PackageMissing: tf2onnx, onnx or onnxruntime is not installed.
-            GraphEditError: The file cannot be written, the converter refuses the graph, or the model that was written
-                gives other outputs.
+            GraphEditError: The file cannot be written, the converter refuses the graph, or the
+                model that was written gives other outputs.
 
         Example:
             >>> import tfgraphwidget as tgw
@@ -307,12 +360,17 @@ class FileAPI(ArgumentChecks):
         core = self._core
         if core.executor.is_previewing:
             raise GraphEditError(
-                "preview: saving is not an edit, so nothing was written; " + in_cell("call editor.save.")
+                "preview: saving is not an edit, so nothing was written; "
+                + in_cell("call editor.save.")
             )
         if format == "tensorboard":
             return export.write_events(Path(path), core.index, core.view.body.envelope())
-        ends = saving.ends_without_refused_ops(core, path, inputs, outputs, signatures, frozen=frozen)
-        if ends is not None:  # what stands in the way of a run is behind the outputs, or edits have taken it away
+        ends = saving.ends_without_refused_ops(
+            core, path, inputs, outputs, signatures, frozen=frozen
+        )
+        if (
+            ends is not None
+        ):  # what stands in the way of a run is behind the outputs, or edits have taken it away
             core = self.extract(*ends.boundary)._core
             core.source.notices = ()
             inputs, outputs, signatures = None, None, ends.signatures
@@ -340,9 +398,11 @@ class FileAPI(ArgumentChecks):
 
 
 def _with_whole_loops(part: Selection, inputs: Iterable[str]) -> Selection:
-    """Part of a graph with all of each v1 loop of which it has the condition, since half a loop cannot run.
+    """Part of a graph with all of each v1 loop of which it has the condition, since half a loop
+    cannot run.
 
-    A loop that one of the inputs cuts is left as it is, and so are conditionals: a branch runs without the others.
+    A loop that one of the inputs cuts is left as it is, and so are conditionals: a branch runs
+    without the others.
     """
     index = part.index
     cut = {index.op(name) for name in inputs}

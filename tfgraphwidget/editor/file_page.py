@@ -1,4 +1,6 @@
-"""The page of a file that is only looked at: written without what an editor needs to edit a graph and to run it."""
+"""The page of a file that is only looked at: written without what an editor needs to edit a graph
+and to run it.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ if TYPE_CHECKING:
 
 
 class _OpenedFile:
-    """The graph of a file as an editor shows it first, when nothing was entered, selected or marked yet."""
+    """The graph of a file as an editor shows it first, when nothing was entered, selected or marked
+    yet.
+    """
 
     boundary = (), ()
     selection = None
@@ -55,7 +59,8 @@ class _OpenedFile:
 
 
 def save_page_of(source: Source, path: Path) -> Path:
-    """Write what `GraphEditor(source).save("page.html")` writes, at the cost of what the page shows.
+    """Write what `GraphEditor(source).save("page.html")` writes, at the cost of what the page
+    shows.
 
     Returns:
         The path.

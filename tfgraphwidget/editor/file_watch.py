@@ -1,8 +1,10 @@
-"""Follows the file that an editor has open: when it changes on disk, it is opened again and the edits are made again.
+"""Follows the file that an editor has open: when it changes on disk, it is opened again and the
+edits are made again.
 
-`look` is called now and then, by a widget twice a second. A file is opened when two looks have seen the same stamp, so
-that one which is being written is left alone. Whatever cannot be followed leaves the editor as it is, and a notice says
-why: a file that is gone or damaged, and edits of which one no longer fits.
+`look` is called now and then, by a widget twice a second. A file is opened when two looks have seen
+the same stamp, so that one which is being written is left alone. Whatever cannot be followed leaves
+the editor as it is, and a notice says why: a file that is gone or damaged, and edits of which one
+no longer fits.
 """
 
 from __future__ import annotations
@@ -40,7 +42,11 @@ class FileWatch:
     """
 
     def __init__(
-        self, core: EditorCore, path: Path, reopen: Callable[[], Source], edits: tuple[Command, ...] | None = None
+        self,
+        core: EditorCore,
+        path: Path,
+        reopen: Callable[[], Source],
+        edits: tuple[Command, ...] | None = None,
     ) -> None:
         self.path = path
         self._core, self._reopen = core, reopen
@@ -72,7 +78,9 @@ class FileWatch:
         executor = self._core.executor
         if executor.batch is not None or executor.is_previewing:
             if at_once:
-                raise GraphEditError("reload: a batch or preview is under way; reload the file when it has ended.")
+                raise GraphEditError(
+                    "reload: a batch or preview is under way; reload the file when it has ended."
+                )
             return ""
         stamp = stamp_of(self.path)
         if stamp == self._stamp:
@@ -82,12 +90,19 @@ class FileWatch:
             self._pending = stamp
             return ""
         self._stamp = self._pending = stamp
-        if self._content and self._content == _content_of(self.path):  # touched, or written as it was
+        if self._content and self._content == _content_of(
+            self.path
+        ):  # touched, or written as it was
             return ""
         self._content = b""
-        sentence = self._follow() if stamp else f"{self.path.name} is gone; the drawing shows what it was."
+        sentence = (
+            self._follow() if stamp else f"{self.path.name} is gone; the drawing shows what it was."
+        )
         source = self._core.source
-        source.notices = (*(notice for notice in source.notices if notice != self._notice), sentence)
+        source.notices = (
+            *(notice for notice in source.notices if notice != self._notice),
+            sentence,
+        )
         self._notice = sentence
         self._core.listeners.notify()
         return sentence
@@ -97,18 +112,31 @@ class FileWatch:
         try:
             source = self._reopen()
         except GraphEditError as error:
-            return f"{name} has changed and cannot be read, so the drawing shows what it was: " + error.why
+            return (
+                f"{name} has changed and cannot be read, so the drawing shows what it was: "
+                + error.why
+            )
         if any(a is not b for a, b in zip_longest(self.edits, _commands(core)[: len(self.edits)])):
-            return f"{name} has changed, and edits that it held are undone here; open it again to see it as it is now."
+            return (
+                f"{name} has changed, and edits that it held are undone here; open it again to "
+                "see it as it is now."
+            )
         records = core.executor.history.done[len(self.edits) :]
         count = len(records)
         before = set(core.target.first.names)
         try:
             in_file = reopen(core, source, records_of(records))
         except GraphEditError as error:
-            return f"{name} has changed, and the edits do not fit it, so the drawing shows what it was: " + error.why
+            return (
+                f"{name} has changed, and the edits do not fit it, so the drawing shows what it "
+                "was: " + error.why
+            )
         self.edits = _commands(core)[:in_file]
-        edits = f", and {count:,} edit{'s' * (count > 1)} {'was' if count == 1 else 'were'} made again" if count else ""
+        edits = (
+            f", and {count:,} edit{'s' * (count > 1)} {'was' if count == 1 else 'were'} made again"
+            if count
+            else ""
+        )
         common = len(before.intersection(core.target.first.names))
         what = "holds another model now" if common < _SAME_MODEL * len(before) else "has changed"
         return f"{name} {what}; it was opened again{edits}."
@@ -119,7 +147,8 @@ def _commands(core: EditorCore) -> tuple[Command, ...]:
 
 
 def stamp_of(path: Path) -> tuple[int, ...]:
-    """What changes when a file, or the main file or values of a folder, are written; () for what is not there.
+    """What changes when a file, or the main file or values of a folder, are written; () for what is
+    not there.
 
     Args:
         path: The file or folder.
@@ -128,7 +157,9 @@ def stamp_of(path: Path) -> tuple[int, ...]:
         stats = [file.stat() for file in _files(path)]
     except (GraphEditError, OSError):
         return ()
-    return tuple(number for each in stats for number in (each.st_mtime_ns, each.st_size, each.st_ino))
+    return tuple(
+        number for each in stats for number in (each.st_mtime_ns, each.st_size, each.st_ino)
+    )
 
 
 def _files(path: Path) -> list[Path]:
@@ -138,7 +169,9 @@ def _files(path: Path) -> list[Path]:
 
 
 def _content_of(path: Path) -> bytes:
-    """A digest of what a file, or the main file and the list of values of a folder, hold; b"" for much or nothing."""
+    """A digest of what a file, or the main file and the list of values of a folder, hold; b"" for
+    much or nothing.
+    """
     try:
         files = _files(path)
         if sum(file.stat().st_size for file in files) > _MOST_COMPARED:
@@ -149,13 +182,17 @@ def _content_of(path: Path) -> bytes:
 
 
 def watch_file(
-    core: EditorCore, path: object, open_again: Callable[[], Source], edits: tuple[Command, ...] | None = None
+    core: EditorCore,
+    path: object,
+    open_again: Callable[[], Source],
+    edits: tuple[Command, ...] | None = None,
 ) -> None:
     """Let an editor follow its file from now on.
 
     Args:
         path: The file, or the folder of a SavedModel.
-        edits: The first edits of the editor, which the file itself holds; None for all that it has now.
+        edits: The first edits of the editor, which the file itself holds; None for all that it has
+            now.
 
     Raises:
         WrongType: It is no path of a file.
@@ -163,7 +200,8 @@ def watch_file(
     if not isinstance(path, (str, os.PathLike)):
         raise WrongType(
             "watch",
-            either("edit(watch=True): what", "What") + " is open is not a file; give the path of one.",
+            either("edit(watch=True): what", "What")
+            + " is open is not a file; give the path of one.",
         )
     core.file_watch = FileWatch(core, Path(path), open_again, edits)
 
@@ -188,7 +226,16 @@ def reopen(core: EditorCore, source: Source, records: list[dict[str, Any]]) -> i
     in_source = len(new.executor.history.done)
     carry_over(core, new, records)
     new.executor.listeners, new.executor.renew = core.listeners, core.executor.renew
-    for part in ("source", "target", "navigator", "arguments", "executor", "evaluator", "coloring", "entrance"):
+    for part in (
+        "source",
+        "target",
+        "navigator",
+        "arguments",
+        "executor",
+        "evaluator",
+        "coloring",
+        "entrance",
+    ):
         setattr(core, part, getattr(new, part))
     core.save_notices = []  # of the file as it was
     return in_source
@@ -225,7 +272,10 @@ def _show_alike(old: GraphView, new: GraphView) -> None:
     new.hidden = frozenset(filter(is_there, old.hidden))
     new.pinned = {name: place for name, place in old.pinned.items() if is_there(name)}
     new.direction, new.first_pane = old.direction, old.first_pane
-    inputs, outputs = (tuple(name for name in side if name.partition(":")[0] in new.index.ids) for side in old.boundary)
+    inputs, outputs = (
+        tuple(name for name in side if name.partition(":")[0] in new.index.ids)
+        for side in old.boundary
+    )
     with suppress(GraphEditError):
         if outputs:
             new.mark(inputs, outputs)

@@ -1,4 +1,6 @@
-"""Clones and edited versions of a function's body, as tf.Modules; see `runtime.functions.module_clone`."""
+"""Clones and edited versions of a function's body, as tf.Modules; see
+`runtime.functions.module_clone`.
+"""
 
 from __future__ import annotations
 
@@ -57,10 +59,20 @@ def edited_state(
     for patch in patches:
         names_before, renamed = _names_before(names_before, patch), dict(patch.renamed)
         new = {**{renamed.get(name, name): live for name, live in new.items()}, **patch.new_state}
-    new |= {name: live for name, origin in (body.origins or {}).items() if (live := captured.get(origin)) is not None}
-    traced = {patch.scopes[0]: patch.traced for patch in patches if patch.traced is not None and patch.traced.graph}
+    new |= {
+        name: live
+        for name, origin in (body.origins or {}).items()
+        if (live := captured.get(origin)) is not None
+    }
+    traced = {
+        patch.scopes[0]: patch.traced
+        for patch in patches
+        if patch.traced is not None and patch.traced.graph
+    }
     traced |= {scope: trace for patch in patches for scope, trace in patch.traces if trace.graph}
-    return sources.EditedState(sources.captured_state(source, body), index, new, traced, names_before)
+    return sources.EditedState(
+        sources.captured_state(source, body), index, new, traced, names_before
+    )
 
 
 def _names_before(names_before: Mapping[str, str], patch: edits.Patch) -> dict[str, str]:
@@ -95,19 +107,24 @@ def clone_modules(
         One module for each scope of the command, in order.
 
     Raises:
-        GraphEditError: A module cannot be the part; NotClonable, NoPath, SessionRefused and others say why.
+        GraphEditError: A module cannot be the part; NotClonable, NoPath, SessionRefused and others
+            say why.
     """
     command, index = _with_replaced(command, view.index)
     inputs, outputs, also, notices = _module_ends(command, index)
     arguments, returns = ends
-    source.trust.check(effects_of(index, source.trust).of_run(outputs, inputs), "no function was made of it")
+    source.trust.check(
+        effects_of(index, source.trust).of_run(outputs, inputs), "no function was made of it"
+    )
     structure = _edited_structure(source, view, state, arguments)
     variables = command.variables if isinstance(command.variables, str) else dict(command.variables)
     saved_names = sources.SavedNames(source, view.body.origins or {}, state.live)
 
     def values(names: Sequence[str]) -> Mapping[str, object]:
         fresh = _fresh(source, command)
-        return clone_values.FunctionValues(index, command.init, state, names, fresh, saved_names.of).values()
+        return clone_values.FunctionValues(
+            index, command.init, state, names, fresh, saved_names.of
+        ).values()
 
     modules, devices = [], _devices(command, index)
     for k, scope in enumerate(command.scopes):
@@ -129,7 +146,9 @@ def clone_modules(
 
 
 def _devices(command: Clone, index: GraphIndex) -> list[dict[str, str] | None]:
-    """The devices of each copy, by op; those that are not valid are refused before a variable is made."""
+    """The devices of each copy, by op; those that are not valid are refused before a variable is
+    made.
+    """
     copies = range(len(command.scopes))
     devices = [edits.clone.copied_devices(command, index, range(len(index)), k) for k in copies]
     for chosen in devices:
@@ -138,13 +157,18 @@ def _devices(command: Clone, index: GraphIndex) -> list[dict[str, str] | None]:
 
 
 def _fresh(source: Source, command: Clone) -> Callable[[], Mapping[str, object]] | None:
-    """Return a function that draws new initial values of a function's variables; None where there is none."""
+    """Return a function that draws new initial values of a function's variables; None where there
+    is none.
+    """
     initial_values = source.initial_values
     return None if initial_values is None else lambda: initial_values(command.reseed)
 
 
-def graph_source(source: Source, state: BodyState, view: GraphView, ends: FunctionBoundary) -> Source:
-    """The current function's body as a graph of its own, with a session; see `runtime.functions.body_graph`.
+def graph_source(
+    source: Source, state: BodyState, view: GraphView, ends: FunctionBoundary
+) -> Source:
+    """The current function's body as a graph of its own, with a session; see
+    `runtime.functions.body_graph`.
 
     Args:
         source: What was opened. Its title and its initial values are those of the result.
@@ -152,24 +176,37 @@ def graph_source(source: Source, state: BodyState, view: GraphView, ends: Functi
         ends: The arguments and the results of the body.
 
     Returns:
-        The opened graph. Its signature has the names of the function's parameters too, where these are known.
+        The opened graph. Its signature has the names of the function's parameters too, where these
+        are known.
 
     Raises:
         NotClonable: The body reads state that cannot be reached.
         SessionRefused: A variable has no value.
     """
-    source.trust.check(effects_of(view.index, source.trust).of_graph(), "no graph was made of the function")
-    source_of_body = runtime.functions.body_graph.body_source(view.index, state, *ends, source.title)
+    source.trust.check(
+        effects_of(view.index, source.trust).of_graph(), "no graph was made of the function"
+    )
+    source_of_body = runtime.functions.body_graph.body_source(
+        view.index, state, *ends, source.title
+    )
     source_of_body.initial_values = source.initial_values
     structure, signature = _structure(source, view), source_of_body.signature
-    if structure is not None and signature is not None and len(structure.tensor_parameters) == len(signature.inputs):
+    if (
+        structure is not None
+        and signature is not None
+        and len(structure.tensor_parameters) == len(signature.inputs)
+    ):
         pairs = zip(structure.tensor_parameters, signature.inputs, strict=True)
         keyword_inputs = tuple((name, tensor) for name, (_, tensor) in pairs if name)
-        source_of_body.signature = dataclasses.replace(signature, inputs=(*signature.inputs, *keyword_inputs))
+        source_of_body.signature = dataclasses.replace(
+            signature, inputs=(*signature.inputs, *keyword_inputs)
+        )
     return source_of_body
 
 
-def preview(command: Clone, source: Source, state: BodyState, view: GraphView, ends: FunctionBoundary) -> Preview:
+def preview(
+    command: Clone, source: Source, state: BodyState, view: GraphView, ends: FunctionBoundary
+) -> Preview:
     """Preview `clone_modules`; nothing is made.
 
     Args:
@@ -196,9 +233,14 @@ def preview(command: Clone, source: Source, state: BodyState, view: GraphView, e
 
 
 def _copy_body(
-    state: BodyState, index: GraphIndex, ends: FunctionBoundary, into: str, structure: sources.CallStructure | None
+    state: BodyState,
+    index: GraphIndex,
+    ends: FunctionBoundary,
+    into: str,
+    structure: sources.CallStructure | None,
 ) -> ModuleCopy:
-    """A whole body as a tf.Module that takes and gives `ends`, with the variables that the function has.
+    """A whole body as a tf.Module that takes and gives `ends`, with the variables that the function
+    has.
 
     `index` is the body as edits have left it.
     """
@@ -208,7 +250,9 @@ def _copy_body(
     return runtime.functions.module_clone.as_module(
         *(index, state, arguments_left if structure is None else (), (), into),
         variables="shared" if is_live else "own",
-        also=frozenset(index.op(name) for name in returns.values()),  # takes arguments that nothing here reads, too
+        also=frozenset(
+            index.op(name) for name in returns.values()
+        ),  # takes arguments that nothing here reads, too
         arguments=arguments,
         returns=returns,
         structure=structure,
@@ -216,14 +260,18 @@ def _copy_body(
 
 
 def _structure(source: Source, view: GraphView) -> sources.CallStructure | None:
-    """How a function is called; None for one that others call, but for the body that computes a signature."""
+    """How a function is called; None for one that others call, but for the body that computes a
+    signature.
+    """
     body, target = view.body, view.target
     if body.origins is None or source.signature is None or not isinstance(target, CalledFunction):
         return source.structure if body.origins is None else None
     keys = signature_ends(source.signature, view).inputs
     arguments, returns = target.edition.ends
     tensors = {identifier(keys[tensor]): tensor for tensor in arguments if tensor in keys}
-    return sources.CallStructure.of_tensors(view.index, tensors, len(_by_key(source, view, returns)))
+    return sources.CallStructure.of_tensors(
+        view.index, tensors, len(_by_key(source, view, returns))
+    )
 
 
 def _with_notices(report: Preview, notices: tuple[str, ...]) -> Preview:
@@ -244,16 +292,23 @@ def _with_replaced(command: Clone, index: GraphIndex) -> tuple[Clone, GraphIndex
     for old, new in command.replace:
         end, other = edits.rewrite.tensor(index, old), edits.rewrite.tensor(index, new)
         if index.dtypes(end[0])[end[1]] != index.dtypes(other[0])[other[1]]:
-            raise NotClonable(f"replace: {new!r} has another dtype than {old!r}; name a tensor of the same one.", [new])
+            raise NotClonable(
+                f"replace: {new!r} has another dtype than {old!r}; name a tensor of the same one.",
+                [new],
+            )
         if traversal.backward(index, [other[0]])[end[0]]:
             raise NotClonable(
-                f"replace: {new!r} is computed from {old!r}, so it cannot be read in its place; name a tensor that "
+                f"replace: {new!r} is computed from {old!r}, so it cannot be read in its place; "
+                "name a tensor that "
                 "does not need it.",
                 [new],
             )
         for reader in dict.fromkeys(index.consumer_lists[end[0]]):
             rewriter.redirect(reader, end, edits.rewrite.tensor_name(index, other))
-    replaced = {edits.rewrite.tensor_name(index, edits.rewrite.tensor(index, old)) for old, _ in command.replace}
+    replaced = {
+        edits.rewrite.tensor_name(index, edits.rewrite.tensor(index, old))
+        for old, _ in command.replace
+    }
     inputs = tuple(
         name
         for name in command.inputs
@@ -273,8 +328,12 @@ def _module_ends(
     command.check_options()
     if command.selection is None:
         unused: tuple[str, ...] = ()
-        if command.inputs and command.outputs:  # else it is the whole function, or all that its results need
-            unused = unused_inputs(index, command.inputs, between(index, command.inputs, command.outputs).mask)
+        if (
+            command.inputs and command.outputs
+        ):  # else it is the whole function, or all that its results need
+            unused = unused_inputs(
+                index, command.inputs, between(index, command.inputs, command.outputs).mask
+            )
         used_inputs = tuple(name for name in command.inputs if name not in unused)
         return used_inputs, command.outputs, (), unused_inputs_notice(unused, command.outputs)
     selection = command.selection.on(index)
@@ -282,7 +341,9 @@ def _module_ends(
     return inputs, outputs, selection.ids, ()
 
 
-def edited_module(source: Source, state: BodyState, view: GraphView, ends: FunctionBoundary, name: str) -> ModuleCopy:
+def edited_module(
+    source: Source, state: BodyState, view: GraphView, ends: FunctionBoundary, name: str
+) -> ModuleCopy:
     """The current function as edits have left it, as a tf.Module; see `AnalysisAPI.module`.
 
     Args:
@@ -291,24 +352,33 @@ def edited_module(source: Source, state: BodyState, view: GraphView, ends: Funct
     """
     arguments, returns = ends
     structure = _edited_structure(source, view, state, arguments)
-    return _copy_body(state, view.index, (arguments, _by_key(source, view, returns)), name, structure)
+    return _copy_body(
+        state, view.index, (arguments, _by_key(source, view, returns)), name, structure
+    )
 
 
-def signature_module(state: BodyState, index: GraphIndex, signature: Signature, name: str) -> ModuleCopy:
-    """A signature of tensors of a function's body as a tf.Module, with the variables of the function.
+def signature_module(
+    state: BodyState, index: GraphIndex, signature: Signature, name: str
+) -> ModuleCopy:
+    """A signature of tensors of a function's body as a tf.Module, with the variables of the
+    function.
 
     Args:
         index: The body as edits have left it.
     """
     tensors = {identifier(key): tensor for key, tensor in signature.inputs}
     structure = sources.CallStructure.of_tensors(index, tensors, len(signature.outputs))
-    return _copy_body(state, index, (tuple(tensors.values()), dict(signature.outputs)), name, structure)
+    return _copy_body(
+        state, index, (tuple(tensors.values()), dict(signature.outputs)), name, structure
+    )
 
 
 def _edited_structure(
     source: Source, view: GraphView, state: BodyState, now: Sequence[str]
 ) -> sources.CallStructure | None:
-    """How a function is called that edits may have given further arguments, behind those that it has."""
+    """How a function is called that edits may have given further arguments, behind those that it
+    has.
+    """
     structure, before, index = _structure(source, view), view.body.arguments, view.index
     if structure is None:
         return None
@@ -317,7 +387,13 @@ def _edited_structure(
         return structure
     tensors = {identifier(split_tensor(name)[0]): name for name in further}
     return structure.with_arguments(
-        dict(zip(tensors, sources.CallStructure.of_tensors(index, tensors, 1).tensor_specs, strict=True))
+        dict(
+            zip(
+                tensors,
+                sources.CallStructure.of_tensors(index, tensors, 1).tensor_specs,
+                strict=True,
+            )
+        )
     )
 
 

@@ -1,7 +1,9 @@
-"""Copies of ops from one graph into another, or within one: what they begin with, and what the user gets of them.
+"""Copies of ops from one graph into another, or within one: what they begin with, and what the user
+gets of them.
 
-A copy between files is made of NodeDefs, with readers of the values of its variables; TensorFlow imports neither file.
-All other copies are made in TensorFlow's graph, where a session has the values.
+A copy between files is made of NodeDefs, with readers of the values of its variables; TensorFlow
+imports neither file. All other copies are made in TensorFlow's graph, where a session has the
+values.
 """
 
 from __future__ import annotations
@@ -34,9 +36,11 @@ def _nothing() -> None:
 
 @dataclass(frozen=True)
 class GraphCopies:
-    """Copies that were planned: where the originals are, the patch, and what loads the values once it is applied.
+    """Copies that were planned: where the originals are, the patch, and what loads the values once
+    it is applied.
 
-    `pairs` are the names of (original, copy); the patch of copies out of another file does not have them.
+    `pairs` are the names of (original, copy); the patch of copies out of another file does not have
+    them.
     """
 
     origin: clone_values.GraphSession
@@ -63,7 +67,8 @@ def plan_copies(
         reseed: Whether new initial values of a function's variables are drawn with other seeds.
 
     Raises:
-        GraphEditError: The ops cannot be copied; NotClonable, NotTrusted, SessionRefused and others say why.
+        GraphEditError: The ops cannot be copied; NotClonable, NotTrusted, SessionRefused and others
+            say why.
     """
     own = origin.present_graph()
     there = own.index if origin is target else target.index
@@ -88,14 +93,18 @@ def plan_copies(
     return GraphCopies(source, patch, patch.add.copies, load)
 
 
-def stays_in_file(patch: Patch, index: GraphIndex, origin: OpenedGraph, target: OpenedGraph) -> bool:
+def stays_in_file(
+    patch: Patch, index: GraphIndex, origin: OpenedGraph, target: OpenedGraph
+) -> bool:
     """Whether a copy of ops of files is made of NodeDefs, without importing them."""
     is_held = not (tf_protos.is_tensorflow_installed() and clone_values.needs_session(patch, index))
     return is_held and origin.place.needs_import and target.place.needs_import
 
 
 def check_copied(patch: Patch, source: OpenedGraph, target: OpenedGraph) -> None:
-    """Raise NotTrusted if a trusted graph would get ops of a graph that is not, and that do more than compute."""
+    """Raise NotTrusted if a trusted graph would get ops of a graph that is not, and that do more
+    than compute.
+    """
     if target.source.trust.is_given:
         effects = effects_of_nodes(patch.add.nodes, patch.add.functions, source.source.trust)
         source.source.trust.check(effects, "it was not added to a graph that is")
@@ -108,17 +117,24 @@ def with_notices(patch: Patch, target: OpenedGraph) -> Preview:
     return replace(preview, dropped=(*preview.dropped, *target.placing_notices(patch)))
 
 
-def _with_values(patch: Patch, origin: clone_values.GraphSession, target: OpenedGraph, readers: _Readers) -> Patch:
-    """The patch of a copy in a file with the static shapes of the new ops, and readers of the values of new variables.
+def _with_values(
+    patch: Patch, origin: clone_values.GraphSession, target: OpenedGraph, readers: _Readers
+) -> Patch:
+    """The patch of a copy in a file with the static shapes of the new ops, and readers of the
+    values of new variables.
 
-    It does not have the originals of a copy out of another file, whose names are not of this graph. Raises
-    SessionRefused if a variable has no value in the file, or a device is missing.
+    It does not have the originals of a copy out of another file, whose names are not of this graph.
+    Raises SessionRefused if a variable has no value in the file, or a device is missing.
     """
     target.check_placed(patch, target)
     copies = patch.add.copies
     of_another = origin.index is not target.index
-    inferred = runtime.infer_patch_shapes(target.index, _with_pairs(patch, ()) if of_another else patch)
-    return replace(inferred, values=clone_values.file_values(_with_pairs(inferred, copies), origin, readers))
+    inferred = runtime.infer_patch_shapes(
+        target.index, _with_pairs(patch, ()) if of_another else patch
+    )
+    return replace(
+        inferred, values=clone_values.file_values(_with_pairs(inferred, copies), origin, readers)
+    )
 
 
 def _with_preview(patch: Patch, preview: Preview) -> Patch:
@@ -130,8 +146,14 @@ def _with_pairs(patch: Patch, copies: tuple[tuple[str, str], ...]) -> Patch:
 
 
 def results(copies: GraphCopies, target: OpenedGraph) -> Iterator[live.Copy]:
-    """The Copy of each scope, once the patch is applied; all have equally many ops and variables."""
-    patch, origin, preview = _with_pairs(copies.patch, copies.pairs), copies.origin, copies.patch.report.preview
+    """The Copy of each scope, once the patch is applied; all have equally many ops and
+    variables.
+    """
+    patch, origin, preview = (
+        _with_pairs(copies.patch, copies.pairs),
+        copies.origin,
+        copies.patch.report.preview,
+    )
     assert preview is not None  # every clone has one
     count = len(preview.scopes)
 
@@ -141,7 +163,10 @@ def results(copies: GraphCopies, target: OpenedGraph) -> Iterator[live.Copy]:
         copied = runtime.sync.Model(target.graph(), target.source.session)
         original = origin if origin.graph is not None else origin.imported()
         assert original.graph is not None
-        return target.variables(patch), (runtime.sync.Model(original.graph, original.session), copied)
+        return target.variables(patch), (
+            runtime.sync.Model(original.graph, original.session),
+            copied,
+        )
 
     if origin.graph is not None:
         in_graph()
@@ -169,7 +194,9 @@ def results(copies: GraphCopies, target: OpenedGraph) -> Iterator[live.Copy]:
 
 
 def _names_of_copy(pairs: Iterable[tuple[str, str]], ends: Mapping[str, str]) -> dict[str, str]:
-    """The copy's name for each of the original's; for the names of arguments and results, where no op has them."""
+    """The copy's name for each of the original's; for the names of arguments and results, where no
+    op has them.
+    """
     names = dict(pairs)
     for key, tensor in ends.items():
         op, port = split_tensor(tensor)

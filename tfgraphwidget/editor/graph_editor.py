@@ -1,4 +1,6 @@
-"""GraphEditor: one graph, what is selected and shown of it, and its edits. Complete without a browser."""
+"""GraphEditor: one graph, what is selected and shown of it, and its edits. Complete without a
+browser.
+"""
 
 from __future__ import annotations
 
@@ -34,27 +36,31 @@ _MOST_PICTURED = 3_000  # items: a notebook should stay small
 class GraphEditor(SelectionAPI, EditMethods, EditAPI, PatternAPI, AnalysisAPI, FileAPI):
     """Shows, selects from and edits a graph; made by `tfgraphwidget.edit`.
 
-    Where ops and tensors are arguments, names are accepted ("net/dense/MatMul", "x:0"), and so are `tf.Operation`s,
-    `tf.Tensor`s, variables and selections. Each edit is a line of code, and can be undone.
+    Where ops and tensors are arguments, names are accepted ("net/dense/MatMul", "x:0"), and so are
+    `tf.Operation`s, `tf.Tensor`s, variables and selections. Each edit is a line of code, and can be
+    undone.
 
     By task:
         see: draw, view, source, graph, session
-        select: ops, find, between, upstream, downstream, path, match, mark, selection, inputs, outputs
-        edit: clone, add, call, insert, replace, replace_all, remove, bypass, detach, reroute, swap, connect, rename,
-            set_attr, set_constant, set_device, set_trainable, add_control_inputs, remove_control_inputs, freeze
+        select: ops, find, between, upstream, downstream, path, match, mark, selection, inputs,
+        outputs edit: clone, add, call, insert, replace, replace_all, remove, bypass, detach,
+        reroute, swap, connect, rename,
+            set_attr, set_constant, set_device, set_trainable, add_control_inputs,
+            remove_control_inputs, freeze
         apply and undo: apply, batch, preview, undo, redo, renew
         examine: inspect, summary, table, measure, probe, compare, diff, lint
         save: save, extract, split, to_module, to_function, to_keras, to_networkx, bytes(editor)
-        editor.view, what is drawn: expand, collapse, reveal, hide, enter, leave, pin, color_by, to_svg, widget
-        editor.passes, the whole graph: strip_training, fold_constants, change_batch_size, set_input, cast, grappler
-        editor.signatures, by name: add, rename, reorder, remove, open
-        editor.history, a sequence of steps: done, undone, lines, goto, records, replay, to_script, lost
-        editor.source, what was opened: notices, trusted, reload
+        editor.view, what is drawn: expand, collapse, reveal, hide, enter, leave, pin, color_by,
+        to_svg, widget editor.passes, the whole graph: strip_training, fold_constants,
+        change_batch_size, set_input, cast, grappler editor.signatures, by name: add, rename,
+        reorder, remove, open editor.history, a sequence of steps: done, undone, lines, goto,
+        records, replay, to_script, lost editor.source, what was opened: notices, trusted, reload
 
     Args:
         source: What `tfgraphwidget.sources.open_source` opened.
         show: A function that makes the widget of an editor.
-        layout: A networkx layout: a callable that takes a graph and returns {node: (x, y)}; None for the layered one.
+        layout: A networkx layout: a callable that takes a graph and returns {node: (x, y)}; None
+            for the layered one.
 
     Example:
         >>> import tfgraphwidget as tgw
@@ -63,12 +69,16 @@ class GraphEditor(SelectionAPI, EditMethods, EditAPI, PatternAPI, AnalysisAPI, F
         <GraphEditor: 74 ops, 0 edits>
     """
 
-    def __init__(self, source: Source, show: Callable[..., object], layout: Layout | None = None) -> None:
+    def __init__(
+        self, source: Source, show: Callable[..., object], layout: Layout | None = None
+    ) -> None:
         self._core = EditorCore.of(source, show, layout)
         if source.saved_editor is not None:
             from tfgraphwidget.editor import archive
 
-            self._core = archive.resume(self._core, lambda current: EditorCore.of(current, show, layout))
+            self._core = archive.resume(
+                self._core, lambda current: EditorCore.of(current, show, layout)
+            )
 
     @property
     def view(self) -> View:
@@ -114,7 +124,8 @@ class GraphEditor(SelectionAPI, EditMethods, EditAPI, PatternAPI, AnalysisAPI, F
             dark: Use the colors of the dark theme.
 
         Returns:
-            The Axes. Those of a new figure are shown as their picture, so that the last line of a cell prints no text.
+            The Axes. Those of a new figure are shown as their picture, so that the last line of a
+            cell prints no text.
 
         Example:
             >>> import tfgraphwidget as tgw
@@ -143,13 +154,17 @@ class GraphEditor(SelectionAPI, EditMethods, EditAPI, PatternAPI, AnalysisAPI, F
         return OpenedSource(self._core)
 
     def _repr_mimebundle_(self, **kwargs: object) -> object:
-        """The widget, and a picture that the notebook shows without a kernel (GitHub, nbviewer, nbconvert)."""
+        """The widget, and a picture that the notebook shows without a kernel (GitHub, nbviewer,
+        nbconvert).
+        """
         data, *more = self.view.widget._repr_mimebundle_(**kwargs)
         picture = self._picture()
         return ({**data, "image/svg+xml": picture} if picture else data, *more)
 
     def _picture(self) -> str:
-        """The drawing as SVG; if it is too large, with the default scopes open, with none, or ""."""
+        """The drawing as SVG; if it is too large, with the default scopes open, with none, or
+        "".
+        """
         from tfgraphwidget.scene.rendering import svg
 
         view = self._core.view
@@ -166,7 +181,11 @@ class GraphEditor(SelectionAPI, EditMethods, EditAPI, PatternAPI, AnalysisAPI, F
             registration = registry.registration_of(name)
             if registration is not None and not registration.kind.method:
                 return method_of(registration.kind, name).__get__(self)
-            method = serialization.names_of_0_2.PLACES.get(name) if registration is None else registration.kind.method
+            method = (
+                serialization.names_of_0_2.PLACES.get(name)
+                if registration is None
+                else registration.kind.method
+            )
             near = "" if name.startswith("_") else did_you_mean(name, self.__dir__()).rstrip(".")
             hint = f"; it is editor.{method}" if method else near
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{hint}")
@@ -199,20 +218,22 @@ class GraphEditor(SelectionAPI, EditMethods, EditAPI, PatternAPI, AnalysisAPI, F
     def __bytes__(self) -> bytes:
         """Write the editor as bytes: the graph, its edits, its values, and what is marked.
 
-        `tgw.edit(data)` opens them, in this process or another: the edits can be undone there, and the graph runs with
-        the values that its session had. `pickle` and `copy.deepcopy` use it, and `editor.save("net.tgw")` writes it to
-        a file. The bytes hold no code.
+        `tgw.edit(data)` opens them, in this process or another: the edits can be undone there, and
+        the graph runs with the values that its session had. `pickle` and `copy.deepcopy` use it,
+        and `editor.save("net.tgw")` writes it to a file. The bytes hold no code.
 
-        A `tf.Graph` comes back as a graph of its own with a session of its own, a function or Keras model as a function
-        with variables of its own: `to_module()`. What was undone cannot be redone. Edits that hold a Python function or
-        another graph come as the graph that they gave, and a notice says so.
+        A `tf.Graph` comes back as a graph of its own with a session of its own, a function or Keras
+        model as a function with variables of its own: `to_module()`. What was undone cannot be
+        redone. Edits that hold a Python function or another graph come as the graph that they gave,
+        and a notice says so.
 
         Returns:
             The bytes.
 
         Raises:
             NotRunnable: An op calls a Python function of this process.
-            SessionRefused: The session holds what cannot be read: elements of a queue, a barrier, a staging area.
+            SessionRefused: The session holds what cannot be read: elements of a queue, a barrier, a
+                staging area.
             GraphEditError: An edit of a function or a SavedModel cannot be written.
 
         Example:
@@ -236,4 +257,7 @@ class GraphEditor(SelectionAPI, EditMethods, EditAPI, PatternAPI, AnalysisAPI, F
 
     def __repr__(self) -> str:
         done = self._core.executor.history.done
-        return f"<GraphEditor: {count_text(len(self._core.index), 'op')}, {count_text(len(done), 'edit')}>"
+        return (
+            f"<GraphEditor: {count_text(len(self._core.index), 'op')}, "
+            f"{count_text(len(done), 'edit')}>"
+        )

@@ -1,4 +1,6 @@
-"""The view of one graph, a source's own or a function's body: what is selected, open, hidden and pinned in it."""
+"""The view of one graph, a source's own or a function's body: what is selected, open, hidden and
+pinned in it.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,14 @@ from tfgraphwidget.graph import (
 from tfgraphwidget.hierarchy import Outline, outline_of
 from tfgraphwidget.layout import Layout, LayoutCache, aspect_of, level_of
 from tfgraphwidget.layout.free_form import pinning
-from tfgraphwidget.naming import by_new_name, enclosing_scopes, last_part, names_text, scope_around, split_tensor
+from tfgraphwidget.naming import (
+    by_new_name,
+    enclosing_scopes,
+    last_part,
+    names_text,
+    scope_around,
+    split_tensor,
+)
 from tfgraphwidget.scene import Scene, candidates, first_drawing, prefetch
 from tfgraphwidget.scene import scene as scenes
 from tfgraphwidget.tf_types import OpLike, OpsLike
@@ -43,7 +52,8 @@ Boundary = tuple[tuple[str, ...], tuple[str, ...]]
 """Names of the inputs and of the outputs of a part."""
 Choice = tuple[Boundary, Selection | None]
 """A boundary, or a selection."""
-MOST_ITEMS = 250_000  # a page moves 76,000 boxes at 60 frames a second; with 760,000 it runs out of memory
+# a page moves 76,000 boxes at 60 frames a second; with 760,000 it runs out of memory
+MOST_ITEMS = 250_000
 _UNMARKED: Boundary = ((), ())
 _NARROW = 1.3  # width : height of a pane that the drawing wraps to
 _FARTHEST = 10_000_000  # pixels; further out, the drawing's float32 knows no single pixels
@@ -77,13 +87,16 @@ class EditTarget(Protocol):
 
         Args:
             steps: The transaction of the edit; a later failure in it undoes this step.
-            renew: Whether a session that has run the changed ops is renewed, so that it runs them as they are now.
+            renew: Whether a session that has run the changed ops is renewed, so that it runs them
+                as they are now.
 
         Returns:
             A sentence for each thing that the edit loses.
         """
 
-    def revert(self, patch: Patch, steps: Transaction, *, renew: bool = True) -> tuple[Patch, tuple[str, ...]]:
+    def revert(
+        self, patch: Patch, steps: Transaction, *, renew: bool = True
+    ) -> tuple[Patch, tuple[str, ...]]:
         """Undo an edit as a step of another.
 
         Args:
@@ -98,8 +111,8 @@ class EditTarget(Protocol):
 class GraphView:
     """The selection and the view of one graph; `title` is its name in the path.
 
-    `target` is what edits are applied to. `layout` is any networkx layout, a callable that takes a graph and returns
-    {node: (x, y)}; None for the layered one.
+    `target` is what edits are applied to. `layout` is any networkx layout, a callable that takes a
+    graph and returns {node: (x, y)}; None for the layered one.
     """
 
     def __init__(self, title: str, target: EditTarget, layout: Layout | None = None) -> None:
@@ -138,7 +151,9 @@ class GraphView:
 
     @property
     def memo(self) -> LayoutCache:
-        """Results and history of the layout, of drawings of the present shape: those of another pane are its own."""
+        """Results and history of the layout, of drawings of the present shape: those of another
+        pane are its own.
+        """
         return self._memos.setdefault(self.aspect, LayoutCache())
 
     @property
@@ -155,9 +170,13 @@ class GraphView:
 
     @property
     def boundary(self) -> Boundary:
-        """Names of the inputs and of the outputs that mark a part, less what is not in the graph as it is now."""
+        """Names of the inputs and of the outputs that mark a part, less what is not in the graph as
+        it is now.
+        """
         index = self.index
-        inputs, outputs = (tuple(name for name in side if _is_in(index, name)) for side in self._marked)
+        inputs, outputs = (
+            tuple(name for name in side if _is_in(index, name)) for side in self._marked
+        )
         return inputs, outputs
 
     def entrances(self, index: GraphIndex) -> tuple[list[int], list[int]]:
@@ -185,10 +204,15 @@ class GraphView:
         return self._current_selection()[1]
 
     def _current_selection(self) -> tuple[Selection | None, str]:
-        """The selection on the graph as it is now, and its notice; found once for each state of the graph."""
+        """The selection on the graph as it is now, and its notice; found once for each state of the
+        graph.
+        """
         index = self.index
         if self._between_cache is None or self._between_cache[0] is not index:
-            self._between_cache = (index, *(self._between(index) if any(self._marked) else self._still_selected(index)))
+            self._between_cache = (
+                index,
+                *(self._between(index) if any(self._marked) else self._still_selected(index)),
+            )
         return self._between_cache[1:]
 
     def _between(self, index: GraphIndex) -> tuple[Selection | None, str]:
@@ -207,12 +231,18 @@ class GraphView:
         if self._selection is None:
             return None, ""
         there = self._selection.on(index)
-        missing = [name for name in (*self._selection.ops, *self._selection.tensors) if not _is_in(index, name)]
+        missing = [
+            name
+            for name in (*self._selection.ops, *self._selection.tensors)
+            if not _is_in(index, name)
+        ]
         return there or None, _loss_text(_missing_text(missing), nothing=not there)
 
     @property
     def choice(self) -> Choice:
-        """The marks and the selection of the user, including ops that are missing now; assign to restore them."""
+        """The marks and the selection of the user, including ops that are missing now; assign to
+        restore them.
+        """
         return self._marked, self._selection
 
     @choice.setter
@@ -221,15 +251,19 @@ class GraphView:
         self._between_cache = None
 
     def mark(
-        self, inputs: tuple[str, ...], outputs: tuple[str, ...], *, within: Iterable[str] | None = None
+        self,
+        inputs: tuple[str, ...],
+        outputs: tuple[str, ...],
+        *,
+        within: Iterable[str] | None = None,
     ) -> Selection | None:
         """Choose the boundary, and with it what lies between; raises NoPath and changes nothing.
 
         Args:
             inputs: Names of tensors or ops.
             outputs: Names of tensors or ops.
-            within: Ops at which inputs enter: there they are drawn, at others where they come from. None for no op;
-                else those of earlier marks go on.
+            within: Ops at which inputs enter: there they are drawn, at others where they come from.
+                None for no op; else those of earlier marks go on.
 
         Returns:
             The ops between.
@@ -237,7 +271,9 @@ class GraphView:
         index = self.index
         selection = between(index, inputs, outputs) if inputs and outputs else None
         self.choice = (inputs, outputs), None
-        self._entered = self._entered.union(within) if within is not None and inputs else frozenset()
+        self._entered = (
+            self._entered.union(within) if within is not None and inputs else frozenset()
+        )
         self._between_cache = (index, selection or None, "")
         return self.selection
 
@@ -246,11 +282,17 @@ class GraphView:
         names = dict(renamed)
         if not names:
             return
-        inputs, outputs = (tuple(by_new_name(name, names) for name in side) for side in self._marked)
+        inputs, outputs = (
+            tuple(by_new_name(name, names) for name in side) for side in self._marked
+        )
         selection = self._selection
-        if selection is not None and not names.keys().isdisjoint((*selection.ops, *map(_op, selection.tensors))):
+        if selection is not None and not names.keys().isdisjoint(
+            (*selection.ops, *map(_op, selection.tensors))
+        ):
             new = (by_new_name(name, names) for name in (*selection.ops, *selection.tensors))
-            selection = selectors.ops(self.index, *(name for name in new if _is_in(self.index, name)))
+            selection = selectors.ops(
+                self.index, *(name for name in new if _is_in(self.index, name))
+            )
         self.choice = (inputs, outputs), selection
         self._entered = frozenset(names.get(name, name) for name in self._entered)
         self.hidden = frozenset(names.get(name, name) for name in self.hidden)
@@ -258,7 +300,9 @@ class GraphView:
         self._open_renamed(names)
 
     def _open_renamed(self, names: Mapping[str, str]) -> None:
-        """Open the scopes that were open under their old names, and those that renames have made around them."""
+        """Open the scopes that were open under their old names, and those that renames have made
+        around them.
+        """
         if self._opened is None:
             return
         outline, new_names = self.outline, set(names.values())
@@ -268,12 +312,15 @@ class GraphView:
         def is_new(scope: str) -> bool:
             ids = self.index.scopes.ids
             return scope in ids and all(
-                self.index.names[op] in new_names for op in self.index.scopes.ops(ids[scope]).tolist()
+                self.index.names[op] in new_names
+                for op in self.index.scopes.ops(ids[scope]).tolist()
             )
 
         now_open = set[str]()
         for name in lost:
-            old = next((one for one in [name, *[*enclosing_scopes(name)][::-1]] if one in scopes), None)
+            old = next(
+                (one for one in [name, *[*enclosing_scopes(name)][::-1]] if one in scopes), None
+            )
             if old is None or not is_new(scopes[old]):
                 continue
             new = scopes[old] + name.removeprefix(old)
@@ -287,7 +334,10 @@ class GraphView:
         Args:
             selection: The selection, or None for none.
         """
-        self.choice = _UNMARKED, None if selection is None else as_selection(selection).on(self.index)
+        self.choice = (
+            _UNMARKED,
+            None if selection is None else as_selection(selection).on(self.index),
+        )
 
     # What is seen
 
@@ -326,7 +376,8 @@ class GraphView:
     def with_closed_groups(self, names: Iterable[str]) -> tuple[str, ...]:
         """The names, and those of the closed groups that stand for some of them in the drawing.
 
-        A page finds the closed scope around an op by its name; a group made for the drawing has none of the op's.
+        A page finds the closed scope around an op by its name; a group made for the drawing has
+        none of the op's.
 
         Args:
             names: The names of ops and scopes; others are passed over.
@@ -337,7 +388,9 @@ class GraphView:
             if name in index.ids:
                 node = int(outline.home[index.ids[name]])
             around = [] if node is None else [*outline.ancestors(node)[::-1], node]
-            closed = next((one for one in around if one and outline.names[one] not in self.opened), 0)
+            closed = next(
+                (one for one in around if one and outline.names[one] not in self.opened), 0
+            )
             if outline.members[closed]:
                 groups[outline.names[closed]] = None
         return (*names, *groups)
@@ -367,7 +420,9 @@ class GraphView:
         return whole | selectors.ops(self.index, *ops) if ops else whole
 
     def with_open(self, scopes: Iterable[str], *, deep: bool = False) -> ViewSpec:
-        """The view with name scopes and groups open, and those around them; `deep`: and all inside."""
+        """The view with name scopes and groups open, and those around them; `deep`: and all
+        inside.
+        """
         nodes = [self._node(name) for name in scopes]
         around = [outer for node in nodes for outer in self.outline.ancestors(node)]
         opened = self.opened | self._names(around + (self._inside(nodes) if deep else nodes))
@@ -404,7 +459,9 @@ class GraphView:
         self.memo.forget_history()
 
     def _refuse_too_many(self, opened: frozenset[str], call: str) -> None:
-        """Raise GraphEditError if these scopes show too many items; constants that are drawn as badges count too."""
+        """Raise GraphEditError if these scopes show too many items; constants that are drawn as
+        badges count too.
+        """
         outline = self.outline
         if len(self.index) + len(outline) <= MOST_ITEMS:
             return
@@ -414,14 +471,17 @@ class GraphView:
         items = int(ops[nodes].sum()) + len(nodes)
         if items > MOST_ITEMS:
             raise GraphEditError(
-                f"{call}: {items:,} ops and scopes would be drawn, and a page can show {MOST_ITEMS:,}; open one scope "
+                f"{call}: {items:,} ops and scopes would be drawn, and a page can show "
+                f"{MOST_ITEMS:,}; open one scope "
                 "after the other, or leave parts out with hide or show_only."
             )
 
     def _node(self, name: str) -> int:
         """The number in the outline of a scope or group. Raises UnknownName."""
         node = self.outline.ids.get(name.rstrip("/"))
-        return self.index.scopes.scope(name) if node is None else int(self.outline.merged_into[node])
+        return (
+            self.index.scopes.scope(name) if node is None else int(self.outline.merged_into[node])
+        )
 
     def _names(self, nodes: Iterable[int]) -> frozenset[str]:
         names = self.outline.names
@@ -444,7 +504,11 @@ class GraphView:
     @property
     def hidden_ops(self) -> int:
         """How many ops are left out of the drawing."""
-        return int((~find_shown_ops(self.index, self.outline, self.hidden)).sum()) if self.hidden else 0
+        return (
+            int((~find_shown_ops(self.index, self.outline, self.hidden)).sum())
+            if self.hidden
+            else 0
+        )
 
     def show_only(self, names: tuple[str, ...]) -> None:
         """Leave all but these out of the drawing; the scopes around them are drawn.
@@ -488,39 +552,55 @@ class GraphView:
         """
         item = scenes.box_of(scene, name)
         if item is None:
-            raise UnknownName(f"{name[:60]!r} is not drawn, so it cannot be put anywhere; open the scopes around it.")
+            raise UnknownName(
+                f"{name[:60]!r} is not drawn, so it cannot be put anywhere; open the scopes around "
+                "it."
+            )
         if not max(abs(x), abs(y)) <= _FARTHEST:
             raise GraphEditError(
-                f"pin({name[:60]!r}, {x:g}, {y:g}): a place is at most {_FARTHEST:,} pixels from the corner of the "
+                f"pin({name[:60]!r}, {x:g}, {y:g}): a place is at most {_FARTHEST:,} pixels from "
+                "the corner of the "
                 "drawing; give one nearer."
             )
         left, top = scene.box[scene.parent[item], :2].tolist()
         self.pinned = {**self.pinned, scenes.key_of(scene, item): (x - left, y - top)}
 
     def unpin(self, name: str = "") -> None:
-        """Forget where an item was put by hand; without a name, all of them, and how the drawing came about."""
+        """Forget where an item was put by hand; without a name, all of them, and how the drawing
+        came about.
+        """
         self.pinned = pinning.remove_pin(self.pinned, name)
         if not name:
             self.memo.forget_history()
 
     def reveal(self, name: str) -> str:
-        """Open the scopes and groups around an op, a tensor, a scope or a group; the name of the op or scope."""
+        """Open the scopes and groups around an op, a tensor, a scope or a group; the name of the op
+        or scope.
+        """
         full_name, node, around = self._place(name)
         self.opened |= self._names(around)
         # What is asked for is shown, though it, or what is around it, was hidden.
         visible_names = {full_name, name, *self._names(around), *self._names([node])}
-        self.hidden = frozenset(path for path in self.hidden if path.removesuffix("/") not in visible_names)
+        self.hidden = frozenset(
+            path for path in self.hidden if path.removesuffix("/") not in visible_names
+        )
         return full_name
 
     def is_open_around(self, name: str) -> bool:
-        """Whether the scopes and groups around an op, a scope or a group are open. Raises UnknownName."""
+        """Whether the scopes and groups around an op, a scope or a group are open. Raises
+        UnknownName.
+        """
         return self._names(self._place(name)[2]) <= self.opened
 
     def _place(self, name: str) -> tuple[str, int, list[int]]:
-        """The name in full, the scope or group that it is or lies in, and the scopes and groups around it."""
+        """The name in full, the scope or group that it is or lies in, and the scopes and groups
+        around it.
+        """
         index = self.index
         if not isinstance(name, str):
-            raise UnknownName(f"{value_text(name)} is no name; write that of an op, a tensor or a scope.")
+            raise UnknownName(
+                f"{value_text(name)} is no name; write that of an op, a tensor or a scope."
+            )
         if self.is_container(name):
             node = self._node(name)
             return self.outline.names[node], node, self.outline.ancestors(node)
@@ -533,10 +613,14 @@ class GraphView:
         keeps its own drawing.
         """
         # Rounded as layouts are, so that few drawings are kept.
-        self.aspect = aspect_of(level_of(width / height)) if width < _NARROW * height else ROOT_ASPECT
+        self.aspect = (
+            aspect_of(level_of(width / height)) if width < _NARROW * height else ROOT_ASPECT
+        )
 
     def unshape(self) -> None:
-        """Let the drawing have the shape that it has in a cell and in files: that of a wide pane."""
+        """Let the drawing have the shape that it has in a cell and in files: that of a wide
+        pane.
+        """
         self.aspect = ROOT_ASPECT
 
     def first_drawing(self, width: float, height: float) -> Scene | None:
@@ -558,7 +642,8 @@ class GraphView:
         return scene
 
     def reopen(self, width: float, height: float) -> bool:
-        """Forget the first drawing when another pane shows it, unless the user has made it their own.
+        """Forget the first drawing when another pane shows it, unless the user has made it their
+        own.
 
         They have when they opened, closed, hid or moved something.
 
@@ -569,7 +654,12 @@ class GraphView:
         Returns:
             Whether `first_drawing` makes another one.
         """
-        is_changed = self.opened is not self._first_open or self.pinned or self.hidden or self._layout is not None
+        is_changed = (
+            self.opened is not self._first_open
+            or self.pinned
+            or self.hidden
+            or self._layout is not None
+        )
         if is_changed or self.first_pane == (width, height):
             return False
         self.opened, self.first_pane = self._default_open, None
@@ -600,17 +690,22 @@ class GraphView:
         return candidates(scene, self.view_spec) if self._layout is None else ()
 
     def prefetch(self, scope: str) -> Scene | None:
-        """The drawing as it will be once a scope or group is opened; nothing changes. Raises UnknownName.
+        """The drawing as it will be once a scope or group is opened; nothing changes. Raises
+        UnknownName.
 
-        None where that takes long: of more than 1,200 new boxes or 2,500 in all, or with a layout of the user's.
+        None where that takes long: of more than 1,200 new boxes or 2,500 in all, or with a layout
+        of the user's.
         """
         after = self.with_open([scope])
-        return prefetch(self.index, self.view_spec, after, self.memo) if self._layout is None else None
+        return (
+            prefetch(self.index, self.view_spec, after, self.memo) if self._layout is None else None
+        )
 
     # Names
 
     def names(self, argument: Names) -> tuple[str, ...]:
-        """Op and tensor names of what was given: names, tensors, ops, selections, one or many; each is in this graph.
+        """Op and tensor names of what was given: names, tensors, ops, selections, one or many; each
+        is in this graph.
 
         Raises UnknownName.
 
@@ -631,20 +726,28 @@ class GraphView:
 
 
 def is_single(argument: object) -> TypeGuard[OpLike]:
-    """Whether this is one item: a name, a selection, an op, a tensor, a variable that is not partitioned."""
+    """Whether this is one item: a name, a selection, an op, a tensor, a variable that is not
+    partitioned.
+    """
     # A tensor is an Iterable too, and says so only when it is asked for its first row.
-    return isinstance(argument, str | Selection) or (hasattr(argument, "name") and not _is_in_parts(argument))
+    return isinstance(argument, str | Selection) or (
+        hasattr(argument, "name") and not _is_in_parts(argument)
+    )
 
 
 def each(argument: Any) -> list[Any]:
-    """The items of an argument; a `.ref()` is dereferenced, a partitioned variable gives its partitions."""
+    """The items of an argument; a `.ref()` is dereferenced, a partitioned variable gives its
+    partitions.
+    """
     if is_single(argument):
         return [argument]
     try:
         items = list(argument)
     except Exception:  # whatever it raises that is nothing to go through
         items = [argument]
-    items = [one.deref() if isinstance(getattr(one, "deref", None), MethodType) else one for one in items]
+    items = [
+        one.deref() if isinstance(getattr(one, "deref", None), MethodType) else one for one in items
+    ]
     return [item for one in items for item in (one if _is_in_parts(one) else [one])]
 
 
@@ -656,7 +759,10 @@ def _is_in_parts(argument: object) -> bool:
 def _name(item: object, index: GraphIndex, body: Body) -> str:
     name = str(item) if isinstance(item, str) else _name_of(item, getattr(body, "graph", None))
     if not isinstance(name, str):
-        raise UnknownName(f"{value_text(item)} is neither a name nor a tensor or op of a graph; write 'scope/op:0'.")
+        raise UnknownName(
+            f"{value_text(item)} is neither a name nor a tensor or op of a graph; write "
+            "'scope/op:0'."
+        )
     if name in index.ids:
         return name
     op, port = split_tensor(name)
@@ -670,10 +776,17 @@ def _name_of(item: object, mine: object) -> object:
     name, graph = getattr(item, "name", None), getattr(item, "graph", None)
     if graph is None:  # an `Op` of ours; of no graph are also the variables that functions capture
         captured = hasattr(item, "assign") and getattr(mine, "outer_graph", mine) is not mine
-        return name if isinstance(item, Op) else getattr(item, "path", name) if captured or mine is None else None
+        return (
+            name
+            if isinstance(item, Op)
+            else getattr(item, "path", name)
+            if captured or mine is None
+            else None
+        )
     if mine is not None and graph is not mine:
         raise UnknownName(
-            f"{name!r} belongs to another graph than the one this editor holds; open an editor on that graph."
+            f"{name!r} belongs to another graph than the one this editor holds; open an editor on "
+            "that graph."
         )
     return name
 
@@ -691,12 +804,20 @@ def _is_in(index: GraphIndex, name: str) -> bool:
         return False
     # Of an op that TensorFlow does not know, not all outputs are known.
     number = index.ids[op]
-    return port is None or port < len(index.dtypes(number)) or index.typing.definition(index.types[number]) is None
+    return (
+        port is None
+        or port < len(index.dtypes(number))
+        or index.typing.definition(index.types[number]) is None
+    )
 
 
 def _missing_text(names: list[str]) -> str:
     """The sentence that ops or tensors of these names are missing; "" for none."""
-    return f"{names_text(names)} {'is' if len(names) == 1 else 'are'} not in the graph any more" if names else ""
+    return (
+        f"{names_text(names)} {'is' if len(names) == 1 else 'are'} not in the graph any more"
+        if names
+        else ""
+    )
 
 
 def _loss_text(why: str, *, nothing: bool = False) -> str:

@@ -1,4 +1,6 @@
-"""The history of an editor: a sequence of steps, with methods that go among them and write them down."""
+"""The history of an editor: a sequence of steps, with methods that go among them and write them
+down.
+"""
 
 from __future__ import annotations
 
@@ -18,10 +20,11 @@ if TYPE_CHECKING:
 
 
 class EditHistory(Sequence[AnyStep], ArgumentChecks, inside=one_thread):
-    """The edits that were done and undone when it was asked for; it stays as it is when others are made.
+    """The edits that were done and undone when it was asked for; it stays as it is when others are
+    made.
 
-    Its items are the steps that are done, oldest first; the edits of a batch are one step. It prints with the number of
-    each step, which `goto` takes, and a mark where one is.
+    Its items are the steps that are done, oldest first; the edits of a batch are one step. It
+    prints with the number of each step, which `goto` takes, and a mark where one is.
     """
 
     def __init__(self, core: EditorCore, value: edits.History) -> None:
@@ -91,7 +94,8 @@ class EditHistory(Sequence[AnyStep], ArgumentChecks, inside=one_thread):
 
     @property
     def copies(self) -> Copies:
-        """The clones and added graphs of the edits that are done now, by name scope; `editor["copy"]` is one of them.
+        """The clones and added graphs of the edits that are done now, by name scope;
+        `editor["copy"]` is one of them.
 
         >>> import tfgraphwidget as tgw
         >>> editor = tgw.example()
@@ -143,7 +147,8 @@ class EditHistory(Sequence[AnyStep], ArgumentChecks, inside=one_thread):
             One dict for each edit; those of a batch are in one.
 
         Raises:
-            GraphEditError: An edit contains what only this process has: a Python function, another graph.
+            GraphEditError: An edit contains what only this process has: a Python function, another
+                graph.
 
         Example:
             >>> import tfgraphwidget as tgw
@@ -155,10 +160,12 @@ class EditHistory(Sequence[AnyStep], ArgumentChecks, inside=one_thread):
         return edits.serialization.records_of(self._value.done)
 
     def to_script(self, file: str = "values.npz") -> edits.serialization.Script:
-        """Write a Python script that opens what was opened and makes the edits again; it gives an equal graph.
+        """Write a Python script that opens what was opened and makes the edits again; it gives an
+        equal graph.
 
-        The script contains what only this process has: the source of functions, and arrays up to 1 MB. A live graph
-        must be the default one where it runs. `editor.save("edits.py")` writes it to a file.
+        The script contains what only this process has: the source of functions, and arrays up to 1
+        MB. A live graph must be the default one where it runs. `editor.save("edits.py")` writes it
+        to a file.
 
         Args:
             file: The NumPy archive from which the script reads arrays over 1 MB.
@@ -191,7 +198,8 @@ class EditHistory(Sequence[AnyStep], ArgumentChecks, inside=one_thread):
         return saving.script_of(self._core, file)
 
     def replay(self, edits: object) -> int:
-        """Make edits on the current graph that `history.records()` or `save` wrote: all of them, or none.
+        """Make edits on the current graph that `history.records()` or `save` wrote: all of them, or
+        none.
 
         No code is run. Paths in the edits (a checkpoint, a graph that is added) are read.
 
@@ -199,8 +207,8 @@ class EditHistory(Sequence[AnyStep], ArgumentChecks, inside=one_thread):
             edits: What `history.records()` returned, or the path of a JSON file.
 
         Returns:
-            The number of edits that were made; one that finds nothing to do is none. The graph of the last one is the
-            current one then.
+            The number of edits that were made; one that finds nothing to do is none. The graph of
+            the last one is the current one then.
 
         Raises:
             GraphEditError: An edit cannot be read or made; the sentence names its number and verb.
@@ -220,8 +228,9 @@ class EditHistory(Sequence[AnyStep], ArgumentChecks, inside=one_thread):
     def reserve(self, names: Iterable[str]) -> None:
         """Reserve names, in any case, so that ops of later edits do not take them.
 
-        The names of ops that were undone in a live graph are reserved like that, because TensorFlow cannot remove the
-        ops. Where names in a script depend on it, it has this line, so that it makes a graph with the same names.
+        The names of ops that were undone in a live graph are reserved like that, because TensorFlow
+        cannot remove the ops. Where names in a script depend on it, it has this line, so that it
+        makes a graph with the same names.
 
         Args:
             names: Names of ops.
@@ -233,4 +242,6 @@ class EditHistory(Sequence[AnyStep], ArgumentChecks, inside=one_thread):
             >>> editor.detach("net/hidden/Relu", inputs=False).added
             ('net/hidden/Relu_placeholder_1',)
         """
-        self._core.target.reserve(str(name).lower() for name in ([names] if isinstance(names, str) else names))
+        self._core.target.reserve(
+            str(name).lower() for name in ([names] if isinstance(names, str) else names)
+        )

@@ -47,16 +47,19 @@ _NONE = OpDescription("", (), (), (), (), "")
 
 
 class Inspection:
-    """The facts about an op or a scope, from `editor.inspect`. In a notebook it displays as a table.
+    """The facts about an op or a scope, from `editor.inspect`. In a notebook it displays as a
+    table.
 
-    Values are read when they are asked for, and the graph, the session and the variables stay as they are.
+    Values are read when they are asked for, and the graph, the session and the variables stay as
+    they are.
 
     Attributes:
         name: The name of the op or scope.
         op_type: The type of the op; "" for a scope.
         ops: How many ops it has: 1 for an op.
         variables: How many variables it holds.
-        trainable: How many of them an optimizer can be given: those that the graph's collections list.
+        trainable: How many of them an optimizer can be given: those that the graph's collections
+            list.
         device: The device that the op is placed on; "" if TensorFlow chooses.
         inputs: The tensors that it reads, with dtype, static shape and the ops that compute them.
         outputs: The tensors that it computes, with the ops that read them.
@@ -74,16 +77,24 @@ class Inspection:
             op = index.op(name)
             facts = describe_op(index, op)
             self.name, self.op_type, self.ops = index.names[op], index.types[op], 1
-            self.variables, self.trainable = count_variables(index, [op]), count_trainable(index, [op])
+            self.variables, self.trainable = (
+                count_variables(index, [op]),
+                count_trainable(index, [op]),
+            )
             self.functions: tuple[FunctionRef, ...] = core.navigator.called_functions(self.name)
             self.frames: tuple[Loop | Conditional, ...] = tuple(enclosing_blocks(index, op))
             self.inputs, self.outputs = facts.inputs, facts.outputs
         else:
             part = core.view.holding(name)
             self.name, self.op_type, self.ops = name, "", len(part)
-            self.variables, self.trainable = count_variables(index, part.ids), count_trainable(index, part.ids)
+            self.variables, self.trainable = (
+                count_variables(index, part.ids),
+                count_trainable(index, part.ids),
+            )
             self.functions, self.frames = (), ()
-            self.inputs, self.outputs = (tuple(map(_boundary, tensors)) for tensors in (part.inputs, part.outputs))
+            self.inputs, self.outputs = (
+                tuple(map(_boundary, tensors)) for tensors in (part.inputs, part.outputs)
+            )
         self.device, self.control_inputs = facts.device, facts.control_inputs
         self.attributes: tuple[AttributeDescription, ...] = facts.attributes
         self.constant: str = facts.value
@@ -94,7 +105,8 @@ class Inspection:
 
     @property
     def value(self) -> runtime.measure.Stats | None:
-        """The value of its variable or constant with dtype, shape, minimum, mean and maximum; None for other ops.
+        """The value of its variable or constant with dtype, shape, minimum, mean and maximum; None
+        for other ops.
 
         `why_no_value` says why a variable has none.
         """
@@ -102,7 +114,9 @@ class Inspection:
 
     @property
     def why_no_value(self) -> str:
-        """Why the value of the variable or constant is not known; "" for other ops, and where it is known."""
+        """Why the value of the variable or constant is not known; "" for other ops, and where it is
+        known.
+        """
         return self._value[1]
 
     def array(self) -> np.ndarray:
@@ -127,7 +141,11 @@ class Inspection:
             typed_value = self._read(sessions.current_values.LARGEST)
         except GraphEditError as error:
             return None, error.why
-        return (None, "") if typed_value is None else (runtime.measure.Stats(self.name, *typed_value), "")
+        return (
+            (None, "")
+            if typed_value is None
+            else (runtime.measure.Stats(self.name, *typed_value), "")
+        )
 
     def _read(self, largest: int | None) -> tuple[str, np.ndarray] | None:
         """The dtype and value of its variable or constant, up to some bytes; None for other ops."""
@@ -135,10 +153,16 @@ class Inspection:
         body = core.view.body
         fixed = body.constants.get(self._original_name(self.name))
         op = sessions.current_values.find_state_op(index, self.name)
-        place = sessions.current_values.ValueContext(core.source, core.target.index, body, core.executor.value_readers)
-        constant = fixed if op is None else index.nodes[op] if index.types[op] in CONSTANTS else None
+        place = sessions.current_values.ValueContext(
+            core.source, core.target.index, body, core.executor.value_readers
+        )
+        constant = (
+            fixed if op is None else index.nodes[op] if index.types[op] in CONSTANTS else None
+        )
         if constant is not None:
-            return sessions.current_values.constant_value(constant, largest or sessions.current_values.LARGEST_WHOLE)
+            return sessions.current_values.constant_value(
+                constant, largest or sessions.current_values.LARGEST_WHOLE
+            )
         if op is not None:
             return sessions.current_values.variable_value(
                 place, index, op, self._original_name(index.names[op]), largest
@@ -147,19 +171,25 @@ class Inspection:
 
     @cached_property
     def documentation(self) -> Documentation:
-        """TensorFlow's documentation of the op type: a summary, and a text for each input, output and attribute."""
+        """TensorFlow's documentation of the op type: a summary, and a text for each input, output
+        and attribute.
+        """
         if not self.op_type:
             return Documentation()
         return documentation(self.op_type, self._core.view.index.typing.definition(self.op_type))
 
     @cached_property
     def origin(self) -> tuple[str, ...]:
-        """The lines of Python that made the op, innermost last: those of its graph, or of the file it came from."""
+        """The lines of Python that made the op, innermost last: those of its graph, or of the file
+        it came from.
+        """
         if not self.op_type:
             return ()
         core = self._core
         function, old = core.navigator.function, self._original_name(self.name)
-        if core.source.stored is not None and (lines := core.source.stored.creation_lines(old, function)):
+        if core.source.stored is not None and (
+            lines := core.source.stored.creation_lines(old, function)
+        ):
             return lines
         return live_origin(core.source.body, core.view.body, (old, self.op_type), function)
 
@@ -167,7 +197,8 @@ class Inspection:
     def signature(self) -> tuple[tuple[str, str, str], ...]:
         """Arguments and results, as (sort, name, dtype and shape), of the functions that it calls.
 
-        For an argument or a result of the current function, and for "/", they are those of the current function.
+        For an argument or a result of the current function, and for "/", they are those of the
+        current function.
         """
         return tuple(self._signature())
 
@@ -175,8 +206,14 @@ class Inspection:
         core, index = self._core, self._core.view.index
         for reference in self.functions:
             op = index.ids[self.name]
-            shapes = [] if reference.label == "cond" else [index.shape(op, k) for k in range(len(index.dtypes(op)))]
-            for sort, name, text in definition_signature(index.extras.function(reference.function), shapes):
+            shapes = (
+                []
+                if reference.label == "cond"
+                else [index.shape(op, k) for k in range(len(index.dtypes(op)))]
+            )
+            for sort, name, text in definition_signature(
+                index.extras.function(reference.function), shapes
+            ):
                 yield f"{reference.label} {sort}" if len(self.functions) > 1 else sort, name, text
         arguments, returns = core.executor.ends
         ends = {split_tensor(tensor)[0] for tensor in (*arguments, *returns.values())}
@@ -204,25 +241,40 @@ class Inspection:
                 yield section, tensor.name, f"{tensor.dtype} {tensor.shape}".strip()
         yield from (("control input", name, "") for name in self.control_inputs)
         yield from (("attribute", each.name, each.text) for each in self.attributes)
-        yield from (("function", reference.function, reference.label) for reference in self.functions)
-        yield from ((type(each).__name__.lower(), each.name, count_text(len(each.ops), "op")) for each in self.frames)
+        yield from (
+            ("function", reference.function, reference.label) for reference in self.functions
+        )
+        yield from (
+            (type(each).__name__.lower(), each.name, count_text(len(each.ops), "op"))
+            for each in self.frames
+        )
         if self.value is not None:
             names = ("dtype", "shape", "minimum", "mean", "maximum", "", "histogram")
-            yield from (("value", name, text) for name, text in zip(names, self.value.row(), strict=True) if text)
+            yield from (
+                ("value", name, text)
+                for name, text in zip(names, self.value.row(), strict=True)
+                if text
+            )
         elif self.why_no_value:
             yield "value", "", str(self.why_no_value)
-        yield from (("signature", f"{sort} {name}".strip(), text) for sort, name, text in self.signature)
+        yield from (
+            ("signature", f"{sort} {name}".strip(), text) for sort, name, text in self.signature
+        )
         yield from (("made at", "", line) for line in self.origin)
         if self.documentation.summary:
             yield "documentation", "", self.documentation.summary
         yield from (
-            ("documentation", f"{sort} {name}", text) for sort, name, text in self.documentation.arguments if text
+            ("documentation", f"{sort} {name}", text)
+            for sort, name, text in self.documentation.arguments
+            if text
         )
 
     def __repr__(self) -> str:
         rows = list(self._rows())
         widths = [max((len(row[k]) for row in rows), default=0) for k in (0, 1)]
-        lines = (f"    {row[0]:{widths[0]}}  {row[1]:{widths[1]}}  {row[2]}".rstrip() for row in rows)
+        lines = (
+            f"    {row[0]:{widths[0]}}  {row[1]:{widths[1]}}  {row[2]}".rstrip() for row in rows
+        )
         return "\n".join((self.name, *lines))
 
     def _repr_html_(self) -> str:

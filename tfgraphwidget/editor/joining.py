@@ -1,7 +1,8 @@
 """Joining: another graph, function or model as a part of a function's body.
 
-A function holds no variables of a session. So what is added is made a tf.Module first, whose variables have the present
-values, and the ops that it makes come into the body; the function captures the variables, as those that it has.
+A function holds no variables of a session. So what is added is made a tf.Module first, whose
+variables have the present values, and the ops that it makes come into the body; the function
+captures the variables, as those that it has.
 """
 
 from __future__ import annotations
@@ -40,17 +41,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class AdditionResult(GrowthResult):
-    """The result of `add` in a function: `joined["x:0"]` is the new name of a tensor or op of the added graph.
+    """The result of `add` in a function: `joined["x:0"]` is the new name of a tensor or op of the
+    added graph.
 
-    `outputs` maps the keys of its results to their names in the function. `module` computes it alone, with the same
-    variables.
+    `outputs` maps the keys of its results to their names in the function. `module` computes it
+    alone, with the same variables.
     """
 
     module: ModuleCopy
     names: Mapping[str, str] = field(repr=False)
 
     def __getitem__(self, original: object) -> str:
-        """The name in the function for a name of what was added, its arguments and results included.
+        """The name in the function for a name of what was added, its arguments and results
+        included.
 
         Raises UnknownName for what was not added.
         """
@@ -60,7 +63,10 @@ class AdditionResult(GrowthResult):
             if key in self.names:
                 return self.names[key]
         if op not in self.names:
-            raise UnknownName(f"{name!r} was not added as {self.scope!r}{known_instead(name, [*self.names])}", [name])
+            raise UnknownName(
+                f"{name!r} was not added as {self.scope!r}{known_instead(name, [*self.names])}",
+                [name],
+            )
         return self.names[op] if port is None else f"{self.names[op]}:{port}"
 
     __iter__ = None  # else Python would take the numbers from 0 on for names
@@ -80,7 +86,9 @@ class AdditionResult(GrowthResult):
 
 @dataclass(frozen=True, eq=False)
 class _Joining:
-    """The source to add: a graph or a function's body, its state, its arguments and results by their keys."""
+    """The source to add: a graph or a function's body, its state, its arguments and results by
+    their keys.
+    """
 
     index: GraphIndex
     state: BodyState
@@ -93,7 +101,8 @@ class _Joining:
 def join(command: Add, context: PlanContext) -> tuple[edits.Patch, AdditionResult]:
     """Add a graph, a function or a model to the body of a function that was opened itself.
 
-    Inputs that are not connected become further arguments of the function, and all results further results.
+    Inputs that are not connected become further arguments of the function, and all results further
+    results.
 
     Args:
         command: What to add, and what it reads.
@@ -102,7 +111,8 @@ def join(command: Add, context: PlanContext) -> tuple[edits.Patch, AdditionResul
         The patch of the body, and what it brings in.
 
     Raises:
-        GraphEditError: It cannot be a part of a function; NotClonable, UnknownName and others say why.
+        GraphEditError: It cannot be a part of a function; NotClonable, UnknownName and others say
+            why.
     """
     index, into, ends = context.index, command.into, context.ends
     assert ends is not None  # only a function that was opened itself is edited so
@@ -114,7 +124,9 @@ def join(command: Add, context: PlanContext) -> tuple[edits.Patch, AdditionResul
     module = _module(joining, inputs, into, devices)
     new = _argument_names(index, into, [name for name in module.inputs if name not in connected])
     placeholders = tuple(_placeholder(joining.index, name, op) for name, op in new.items())
-    index = edits.apply_patch(index, context.infer_shapes(index, edits.Patch(add=edits.Change(nodes=placeholders))))
+    index = edits.apply_patch(
+        index, context.infer_shapes(index, edits.Patch(add=edits.Change(nodes=placeholders)))
+    )
     sources = [
         edits.rewrite.tensor_name(index, edits.rewrite.tensor(index, connected[name]))
         if name in connected
@@ -126,7 +138,9 @@ def join(command: Add, context: PlanContext) -> tuple[edits.Patch, AdditionResul
         if name in connected:
             _check_fits(context, name, source, spec)
     inlined = module.inlined
-    traced = live.traced_ops.trace_in_function(inlined, specs, infos=inlined.infos, input_names=inlined.input_names)
+    traced = live.traced_ops.trace_in_function(
+        inlined, specs, infos=inlined.infos, input_names=inlined.input_names
+    )
     graft = edits.rewrite.graft_function(traced, index, sources, into)
     results_here = dict(zip(module.outputs, graft.outputs, strict=True))
     outputs = {key: results_here[name] for key, name in joining.returns.items()}
@@ -151,13 +165,19 @@ def _argument_names(index: GraphIndex, into: str, tensors: Sequence[str]) -> dic
     names_in_use = {name.lower() for name in index.names} | index.reserved
     names: dict[str, str] = {}
     for name in tensors:
-        names[name] = free_name(f"{identifier(into)}_{identifier(split_tensor(name)[0])}", names_in_use)
+        names[name] = free_name(
+            f"{identifier(into)}_{identifier(split_tensor(name)[0])}", names_in_use
+        )
         names_in_use.add(names[name].lower())
     return names
 
 
-def _ends(ends: FunctionBoundary, into: str, arguments: Sequence[str], outputs: Mapping[str, str]) -> FunctionBoundary:
-    """The arguments and results of the function, with those that come from what is added behind them."""
+def _ends(
+    ends: FunctionBoundary, into: str, arguments: Sequence[str], outputs: Mapping[str, str]
+) -> FunctionBoundary:
+    """The arguments and results of the function, with those that come from what is added behind
+    them.
+    """
     scope = into.replace("/", "_")
     keys = [scope] if len(outputs) == 1 else [f"{scope}_{key}" for key in outputs]
     added: dict[str, str] = {}
@@ -173,9 +193,15 @@ def _joining(command: Add) -> _Joining:
         source, target, view = core.source, core.target, core.navigator.outermost
         patches, signatures = core.executor.patches_of(view), core.executor.signatures
     else:
-        source = open_source(command.source, command.session, checkpoint=command.checkpoint, tags=command.tags)
+        source = open_source(
+            command.source, command.session, checkpoint=command.checkpoint, tags=command.tags
+        )
         target = OpenedGraph(source)
-        view, patches, signatures = opened_navigator(source, target).outermost, (), source.signatures
+        view, patches, signatures = (
+            opened_navigator(source, target).outermost,
+            (),
+            source.signatures,
+        )
     source.trust.check(effects_of(view.index, source.trust).of_graph(), "it was not added")
     if source.refusal:
         state = function_bodies.edited_state(source, view.body, view.index, patches)
@@ -184,25 +210,40 @@ def _joining(command: Add) -> _Joining:
         by_key = dict(zip(_keys_of(source, tensors), tensors, strict=True))
         return _Joining(view.index, state, by_key, returns, "current", _fresh(source))
     index = target.index
-    matches = [each for each in signatures if source.signature is not None and each.name == source.signature.name]
+    matches = [
+        each
+        for each in signatures
+        if source.signature is not None and each.name == source.signature.name
+    ]
     signature = next(iter(matches or signatures), None)
     state = function_bodies.graph_state(source, index, patches)
     return _of_graph(source, index, state, signature or apparent_signature(index))
 
 
 def _fresh(source: Source) -> Callable[[], Mapping[str, object]] | None:
-    """Return a function that draws new initial values of a function's variables; None where there is none."""
+    """Return a function that draws new initial values of a function's variables; None where there
+    is none.
+    """
     initial_values = source.initial_values
     return None if initial_values is None else lambda: initial_values(False)
 
 
-def _of_graph(source: Source, index: GraphIndex, state: BodyState, signature: Signature) -> _Joining:
-    ends, init = (dict(signature.inputs), dict(signature.outputs)), "current" if source.has_values else "initial"
+def _of_graph(
+    source: Source, index: GraphIndex, state: BodyState, signature: Signature
+) -> _Joining:
+    ends, init = (
+        (dict(signature.inputs), dict(signature.outputs)),
+        "current" if source.has_values else "initial",
+    )
     return _Joining(index, state, *ends, init, _fresh(source))
 
 
 def graph_module(
-    source: Source, index: GraphIndex, patches: Iterable[edits.Patch], signature: Signature, name: str
+    source: Source,
+    index: GraphIndex,
+    patches: Iterable[edits.Patch],
+    signature: Signature,
+    name: str,
 ) -> ModuleCopy:
     """Return a graph as a tf.Module with its own variables.
 
@@ -214,8 +255,12 @@ def graph_module(
         GraphEditError: A function cannot hold the graph.
     """
     ends = [tensor for _, tensor in signature.inputs], [tensor for _, tensor in signature.outputs]
-    source.trust.check(effects_of(index, source.trust).of_run(ends[1], ends[0]), "no function was made of it")
-    joining = _of_graph(source, index, function_bodies.graph_state(source, index, patches), signature)
+    source.trust.check(
+        effects_of(index, source.trust).of_run(ends[1], ends[0]), "no function was made of it"
+    )
+    joining = _of_graph(
+        source, index, function_bodies.graph_state(source, index, patches), signature
+    )
     inputs = _inputs(joining, dict.fromkeys(joining.arguments.values(), ""))
     return _module(joining, inputs, name)
 
@@ -225,10 +270,18 @@ def _module(
 ) -> ModuleCopy:
     def values(names: Sequence[str]) -> Mapping[str, object]:
         state = joining.state
-        return clone_values.FunctionValues(joining.index, joining.init, state, names, joining.fresh).values()
+        return clone_values.FunctionValues(
+            joining.index, joining.init, state, names, joining.fresh
+        ).values()
 
     return runtime.functions.module_clone.as_module(
-        *(joining.index, joining.state, inputs, tuple(dict.fromkeys(joining.returns.values())), into),
+        *(
+            joining.index,
+            joining.state,
+            inputs,
+            tuple(dict.fromkeys(joining.returns.values())),
+            into,
+        ),
         init=values,
         arguments=tuple(joining.arguments.values()),
         returns=joining.returns,
@@ -245,12 +298,18 @@ def _keys_of(source: Source, tensors: Sequence[str]) -> list[str]:
 
 
 def _inputs(joining: _Joining, connected: Mapping[str, str]) -> tuple[str, ...]:
-    """The tensors that enter: those that are connected, and the placeholders that the results need besides."""
+    """The tensors that enter: those that are connected, and the placeholders that the results need
+    besides.
+    """
     index = joining.index
     outputs = list(joining.returns.values())
     needed = needed_ops(index, list(connected), [name for name in outputs if name not in connected])
     fed = {split_tensor(name)[0] for name in connected}
-    arguments = [name for name in joining.arguments.values() if name not in connected and needed[index.op(name)]]
+    arguments = [
+        name
+        for name in joining.arguments.values()
+        if name not in connected and needed[index.op(name)]
+    ]
     fed |= {split_tensor(name)[0] for name in arguments} | set(joining.state.names)
     free = [
         f"{name}:0"
@@ -278,7 +337,9 @@ def _tensor_of(joining: _Joining, name: str, into: str) -> str:
 
 
 def _check_fits(context: PlanContext, name: str, source: str, spec: tuple[str, Shape]) -> None:
-    """Raise NotClonable for a tensor of another dtype or shape than the one whose place it takes."""
+    """Raise NotClonable for a tensor of another dtype or shape than the one whose place it
+    takes.
+    """
     index = context.index
     dtype, shape = _dtype(index, source), _shape(index, source)
     is_alike = (
@@ -286,7 +347,10 @@ def _check_fits(context: PlanContext, name: str, source: str, spec: tuple[str, S
         or spec[1] is None
         or (
             len(shape) == len(spec[1])
-            and all(one is None or two is None or one == two for one, two in zip(shape, spec[1], strict=True))
+            and all(
+                one is None or two is None or one == two
+                for one, two in zip(shape, spec[1], strict=True)
+            )
         )
     )
     if dtype != spec[0] or not is_alike:
@@ -319,7 +383,9 @@ def _placeholder(index: GraphIndex, name: str, new: str) -> NodeDef:
     op = split_tensor(name)[0]
     node = index.nodes[index.ids[op]]
     if node.op not in REQUIRED_PLACEHOLDERS:
-        raise GraphEditError(f"{name!r} is no placeholder; connect it to a tensor of the function.", [name])
+        raise GraphEditError(
+            f"{name!r} is no placeholder; connect it to a tensor of the function.", [name]
+        )
     copy = type(node)()
     copy.CopyFrom(node)
     copy.name = new
@@ -329,11 +395,21 @@ def _placeholder(index: GraphIndex, name: str, new: str) -> NodeDef:
 
 
 def _names(
-    joining: _Joining, into: str, ops: Sequence[str], sources: Mapping[str, str], outputs: Mapping[str, str]
+    joining: _Joining,
+    into: str,
+    ops: Sequence[str],
+    sources: Mapping[str, str],
+    outputs: Mapping[str, str],
 ) -> dict[str, str]:
-    """The names in the function by those of what was added, and by the keys of its arguments and results."""
+    """The names in the function by those of what was added, and by the keys of its arguments and
+    results.
+    """
     op_names = set(ops)
     names = {name: f"{into}/{name}" for name in joining.index.names if f"{into}/{name}" in op_names}
     names |= {name: source for name, source in sources.items() if source != f"{into}/{name}"}
-    names |= {key: sources[name] for key, name in joining.arguments.items() if name in sources and key not in names}
+    names |= {
+        key: sources[name]
+        for key, name in joining.arguments.items()
+        if name in sources and key not in names
+    }
     return names | {key: name for key, name in outputs.items() if key not in names}

@@ -12,7 +12,13 @@ import numpy as np
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.naming import split_input, split_tensor
 from tfgraphwidget.sentences import either
-from tfgraphwidget.sources import functional_ends, functional_model, functional_nodes, is_keras_model, layer_outputs
+from tfgraphwidget.sources import (
+    functional_ends,
+    functional_model,
+    functional_nodes,
+    is_keras_model,
+    layer_outputs,
+)
 from tfgraphwidget.tf_types import KerasModel
 
 if TYPE_CHECKING:
@@ -38,8 +44,16 @@ def edited_model(executor: EditExecutor) -> KerasModel:
     layers = _Layers.of(model, executor.source.body)
     for step in executor.history.done:
         if step.patch.only_sets_trainable:
-            raise _refusal(step.line, "the new model has the layers of the one that was opened, which stays as it is")
-        if step.patch.traced is not None or step.patch.changed or step.patch.add.nodes or step.patch.remove.nodes:
+            raise _refusal(
+                step.line,
+                "the new model has the layers of the one that was opened, which stays as it is",
+            )
+        if (
+            step.patch.traced is not None
+            or step.patch.changed
+            or step.patch.add.nodes
+            or step.patch.remove.nodes
+        ):
             layers.follow(step, is_root=step.place is executor.target)
     new = layers.model()
     _check_same(new, executor)
@@ -55,7 +69,9 @@ def _refusal(line: str, why: str) -> GraphEditError:
 
 @dataclass(eq=False)
 class _Call:
-    """A call of a layer; tensors of `arguments` are KerasTensors, or the names of those that edits brought in."""
+    """A call of a layer; tensors of `arguments` are KerasTensors, or the names of those that edits
+    brought in.
+    """
 
     layer: KerasModel
     arguments: Any  # the structure that Keras has of positional and keyword arguments
@@ -85,8 +101,10 @@ class _Layers:
         functional = functional_model(model)
         if functional is None:
             raise GraphEditError(
-                f"Keras model {model.name!r} is a subclass whose call is Python, so its edits cannot be said "
-                "in layers; " + either("editor.to_module() is the edited model.", "Export saves the edited one.")
+                f"Keras model {model.name!r} is a subclass whose call is Python, so its edits "
+                "cannot be said "
+                "in layers; "
+                + either("editor.to_module() is the edited model.", "Export saves the edited one.")
             )
         return cls(functional, layer_outputs(functional, body.graph))
 
@@ -100,7 +118,9 @@ class _Layers:
         if getattr(command, "only", ()) or getattr(command, "never", ()):
             raise _refusal(line, "only some of the consumers change")
         if patch.traced is not None:
-            self._add(line, patch, getattr(command, "function", getattr(command, "by", None)), command)
+            self._add(
+                line, patch, getattr(command, "function", getattr(command, "by", None)), command
+            )
         elif patch.add.nodes:
             raise _refusal(line, "it adds ops that are of no layer")
         for old, new in dict.fromkeys((*_moves(line, patch.changed), *patch.output_renames)):
@@ -120,17 +140,25 @@ class _Layers:
         op, port = split_tensor(outputs[0])
         new = f"{patch.traced.name_in(scope, op)}:{port or 0}"
         read = [self._tensor(line, name) for name in inputs]
-        self._calls[new], self._ports[new], self._tensors[new] = _Call(layer, (tuple(map(_Name, read)), {})), 0, new
+        self._calls[new], self._ports[new], self._tensors[new] = (
+            _Call(layer, (tuple(map(_Name, read)), {})),
+            0,
+            new,
+        )
         if patch.ends is not None:
             self._results.append((scope, new))
 
     def _move(self, line: str, old: str, new: str) -> None:
-        """Let all consumers of a tensor read another one, but for the layer that computes that of it."""
+        """Let all consumers of a tensor read another one, but for the layer that computes that of
+        it.
+        """
         was, now = self._tensor(line, old), self._tensor(line, new)
         for call in self._calls.values():
             if call is not self._calls.get(now):
                 call.arguments = _exchange(call.arguments, was, now)
-        self._replacements = {of: now if to == was else to for of, to in self._replacements.items()} | {was: now}
+        self._replacements = {
+            of: now if to == was else to for of, to in self._replacements.items()
+        } | {was: now}
 
     def _tensor(self, line: str, name: str) -> _LayerTensor:
         if name not in self._tensors:
@@ -147,11 +175,17 @@ class _Layers:
         outputs = keras.tree.map_structure(
             lambda tensor: self._value(self._replacements.get(tensor, tensor), tensors), ends
         )
-        more = {key: self._value(self._replacements.get(name, name), tensors) for key, name in self._results}
+        more = {
+            key: self._value(self._replacements.get(name, name), tensors)
+            for key, name in self._results
+        }
         if more and isinstance(outputs, dict):
             outputs = {**outputs, **more}
         elif more:
-            outputs = [*(outputs if isinstance(outputs, list | tuple) else [outputs]), *more.values()]
+            outputs = [
+                *(outputs if isinstance(outputs, list | tuple) else [outputs]),
+                *more.values(),
+            ]
         model: KerasModel = keras.Model(inputs, outputs, name=self._model.name)
         return model
 
@@ -160,7 +194,9 @@ class _Layers:
         stack = [tensor]  # a model may be deeper than Python's recursion
         while stack:
             call = self._calls.get(stack[-1])
-            missing = [] if call is None else [of for of in _tensors(call.arguments) if of not in tensors]
+            missing = (
+                [] if call is None else [of for of in _tensors(call.arguments) if of not in tensors]
+            )
             if call is None or stack[-1] in tensors:
                 stack.pop()
             elif missing:
@@ -168,7 +204,11 @@ class _Layers:
             else:
                 args, kwargs = _map_tensors(call.arguments, tensors.__getitem__)
                 results = sys.modules["keras"].tree.flatten(call.layer(*args, **kwargs))
-                tensors.update((of, results[self._ports[of]]) for of, other in self._calls.items() if other is call)
+                tensors.update(
+                    (of, results[self._ports[of]])
+                    for of, other in self._calls.items()
+                    if other is call
+                )
         return tensors[tensor]
 
 
@@ -225,20 +265,30 @@ def _outside(patch: Patch) -> Sequence[str]:
 
 
 def _check_same(model: KerasModel, executor: EditExecutor) -> None:
-    """Raise GraphEditError when a model does not compute what the edited function does; tried on random numbers."""
+    """Raise GraphEditError when a model does not compute what the edited function does; tried on
+    random numbers.
+    """
     keras = sys.modules["keras"]
     specs = [(tensor.shape, tensor.dtype) for tensor in model.inputs]
     if any(None in shape[1:] or dtype not in _NUMBERS for shape, dtype in specs):
         return
     rng = np.random.default_rng(0)
-    batch = [rng.normal(size=(shape[0] or _BATCH, *shape[1:])).astype(dtype) for shape, dtype in specs]
+    batch = [
+        rng.normal(size=(shape[0] or _BATCH, *shape[1:])).astype(dtype) for shape, dtype in specs
+    ]
     results = model(keras.tree.pack_sequence_as(functional_ends(model)[0], batch), training=False)
     keys = list(executor.ends[1])
-    outputs = results if isinstance(results, dict) else dict(zip(keys, keras.tree.flatten(results), strict=True))
+    outputs = (
+        results
+        if isinstance(results, dict)
+        else dict(zip(keys, keras.tree.flatten(results), strict=True))
+    )
     expected = executor.edited_module("edited").signature(*batch)
     for key, value in outputs.items():
         if not np.allclose(value, expected[key], rtol=_TOLERANCE, atol=_TOLERANCE, equal_nan=True):
             raise GraphEditError(
-                f"Keras model {model.name!r} with the edits in its layers computes another {key!r} than the "
-                "edited graph; " + either("editor.to_module() is the edited model.", "Export saves the edited one.")
+                f"Keras model {model.name!r} with the edits in its layers computes another {key!r} "
+                "than the "
+                "edited graph; "
+                + either("editor.to_module() is the edited model.", "Export saves the edited one.")
             )

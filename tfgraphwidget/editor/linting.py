@@ -12,7 +12,13 @@ from tfgraphwidget import lint, runtime
 from tfgraphwidget.editor.broken_functions import function_graph
 from tfgraphwidget.editor.inspection import Inspection
 from tfgraphwidget.editor.state import EditorCore
-from tfgraphwidget.errors import GraphEditError, NotTrusted, PackageMissing, SessionRefused, TensorFlowMissing
+from tfgraphwidget.errors import (
+    GraphEditError,
+    NotTrusted,
+    PackageMissing,
+    SessionRefused,
+    TensorFlowMissing,
+)
 from tfgraphwidget.graph import reachable_functions
 from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.runtime import live
@@ -23,7 +29,8 @@ if TYPE_CHECKING:
 CONVERTER_SECONDS = 120.0
 """How long a converter may take that shows what `save` would say; a save has ten minutes."""
 _TOLD_OTHERWISE = (PackageMissing, TensorFlowMissing, SessionRefused, NotTrusted)
-"""Refusals that say nothing of the graph's ops: a package, a value or the user's trust is missing."""
+"""Refusals that say nothing of the graph's ops: a package, a value or the user's trust is missing.
+"""
 
 
 def lint_editor(
@@ -39,7 +46,8 @@ def lint_editor(
         target: What the graph is to run on; "" for no check of that.
         only: Codes of rules; () for all.
         never: Codes of rules that do not run.
-        save: Saves the graph in a file, with so many seconds for a converter; None where the target has no files.
+        save: Saves the graph in a file, with so many seconds for a converter; None where the target
+            has no files.
 
     Raises:
         UnknownName: There is no rule of a code.
@@ -54,7 +62,9 @@ def lint_editor(
         plan=lambda command: runtime.plan(command, core.executor.plan_context()),
         value=lambda name: Inspection(core, name).array(),
         has_device=devices.has,
-        has_kernel=lambda op: live.placement.has_kernel(index.types[op], index.nodes[op].attr, {"CPU"}),
+        has_kernel=lambda op: live.placement.has_kernel(
+            index.types[op], index.nodes[op].attr, {"CPU"}
+        ),
         convert=lambda: _conversion(core, target, save),
         target=target,
         trust=core.source.trust,
@@ -67,31 +77,48 @@ def lint_editor(
 
 
 def _other_graphs(core: EditorCore) -> Iterator[lint.Body]:
-    """The graph of a file as edits have left it, if a function is the current graph, and its other functions."""
+    """The graph of a file as edits have left it, if a function is the current graph, and its other
+    functions.
+    """
     outermost, first, current = core.target.index, core.target.first, core.navigator.function
-    called, called_before = (set(reachable_functions(i.functions, i.extras, i.nodes)) for i in (outermost, first))
-    replaced = called_before - called  # TensorFlow imports a file with functions that nothing calls, as they are
+    called, called_before = (
+        set(reachable_functions(i.functions, i.extras, i.nodes)) for i in (outermost, first)
+    )
+    replaced = (
+        called_before - called
+    )  # TensorFlow imports a file with functions that nothing calls, as they are
     if core.index is not outermost:
         yield lint.Body(outermost, " of the outermost graph", "editor.view.leave(0)")
     for name in sorted(outermost.functions - replaced - {current}):
         index, results = function_graph(name, core.target.body, outermost)
         yield lint.Body(
-            index, f" of function {name!r}", f"editor.view.enter({name!r})", is_function=True, results=results
+            index,
+            f" of function {name!r}",
+            f"editor.view.enter({name!r})",
+            is_function=True,
+            results=results,
         )
 
 
-def _conversion(core: EditorCore, target: Target, save: Callable[[Path, float], object] | None) -> lint.Conversion:
+def _conversion(
+    core: EditorCore, target: Target, save: Callable[[Path, float], object] | None
+) -> lint.Conversion:
     """Save the graph for a target where nothing stays of it, to find what a save would refuse."""
     if save is None:
         return lint.Conversion()
     notices, source_notices = core.save_notices, core.source.notices
     try:
-        with tempfile.TemporaryDirectory(prefix="tfgraphwidget-") as folder, warnings.catch_warnings():
+        with (
+            tempfile.TemporaryDirectory(prefix="tfgraphwidget-") as folder,
+            warnings.catch_warnings(),
+        ):
             warnings.simplefilter("ignore")  # what a save reports of the file that goes
             save(Path(folder) / f"model.{target}", CONVERTER_SECONDS)
     except GraphEditError as refusal:
         if isinstance(refusal, _TOLD_OTHERWISE) or refusal.code == "converter-timeout":
-            return lint.Conversion(not_tried="Whether the converter takes the graph is not known: " + refusal.sentence)
+            return lint.Conversion(
+                not_tried="Whether the converter takes the graph is not known: " + refusal.sentence
+            )
         return lint.Conversion(refusal)
     finally:
         core.save_notices, core.source.notices = notices, source_notices
@@ -109,7 +136,9 @@ def _outputs(core: EditorCore) -> tuple[str, ...]:
 
 
 class _Devices:
-    """The devices of the session, or of this machine; asked for when a rule needs them, since that loads TensorFlow."""
+    """The devices of the session, or of this machine; asked for when a rule needs them, since that
+    loads TensorFlow.
+    """
 
     def __init__(self, core: EditorCore) -> None:
         self._core = core

@@ -20,12 +20,16 @@ if TYPE_CHECKING:
 
 
 class Navigator:
-    """The stack of views: the source's own graph first, the current one last. `stack` is replaced, never changed."""
+    """The stack of views: the source's own graph first, the current one last. `stack` is replaced,
+    never changed.
+    """
 
     def __init__(self, first: GraphView) -> None:
         self.stack: tuple[GraphView, ...] = (first,)
         self._views: dict[tuple[str, ...], GraphView] = {}
-        self.signature_paths: frozenset[tuple[str, ...]] = frozenset()  # those that `signatures.open` led to
+        self.signature_paths: frozenset[tuple[str, ...]] = (
+            frozenset()
+        )  # those that `signatures.open` led to
 
     @property
     def here(self) -> GraphView:
@@ -58,8 +62,10 @@ class Navigator:
 
         Args:
             name: The op, or the function.
-            label: Which function of the op: a label as "body", or the function's name; "" for the first.
-            everywhere: Whether edits are for all calls of the function, as they are where it is entered by name.
+            label: Which function of the op: a label as "body", or the function's name; "" for the
+                first.
+            everywhere: Whether edits are for all calls of the function, as they are where it is
+                entered by name.
 
         Raises:
             UnknownName: The op is not in the graph, or calls no such function.
@@ -70,21 +76,37 @@ class Navigator:
             return
         ways = self.called_functions(name)
         if not ways:
-            callers = [index.names[i] for i, node in enumerate(index.nodes) if called_functions(node, index.functions)]
-            some = ", ".join(map(repr, callers[:3])) + (f" and {len(callers) - 3} more" if callers[3:] else "")
+            callers = [
+                index.names[i]
+                for i, node in enumerate(index.nodes)
+                if called_functions(node, index.functions)
+            ]
+            some = ", ".join(map(repr, callers[:3])) + (
+                f" and {len(callers) - 3} more" if callers[3:] else ""
+            )
             others = f"these do: {some}" if callers else "nor does any other here"
-            raise UnknownName(f"Op {name!r} calls no function that one could enter; {others}.", [name])
+            raise UnknownName(
+                f"Op {name!r} calls no function that one could enter; {others}.", [name]
+            )
         way = next((d for d in ways if label in ("", d.label, d.function)), None)
         if way is None:
             choices = " or ".join(repr(d.label) for d in ways)
-            raise UnknownName(f"Op {name!r} calls no function as {label!r}; enter {choices}.", [name])
-        self._go_in(edits.Entrance(index.names[index.op(name)], "" if len(ways) == 1 else way.label, everywhere))
+            raise UnknownName(
+                f"Op {name!r} calls no function as {label!r}; enter {choices}.", [name]
+            )
+        self._go_in(
+            edits.Entrance(
+                index.names[index.op(name)], "" if len(ways) == 1 else way.label, everywhere
+            )
+        )
 
     def _go_in(self, entrance: edits.Entrance) -> None:
         path, outer = (*self.path, entrance.title), self.here.target
         assert isinstance(outer, OpenedGraph | CalledFunction)  # there are no others
         if path not in self._views:
-            self._views[path] = GraphView(entrance.title, CalledFunction(outer, entrance), self.outermost.layout)
+            self._views[path] = GraphView(
+                entrance.title, CalledFunction(outer, entrance), self.outermost.layout
+            )
         self.stack = (*self.stack, self._views[path])
 
     @property
@@ -97,12 +119,19 @@ class Navigator:
         return {titles[-1]: view for titles, view in self._views.items() if titles[:-1] == path}
 
     def go(self, path: tuple[str, ...]) -> None:
-        """Make the graph of that path current, which was entered before; the graph itself if there is none."""
-        views = [self._views[path[:depth]] for depth in range(2, len(path) + 1) if path[:depth] in self._views]
+        """Make the graph of that path current, which was entered before; the graph itself if there
+        is none.
+        """
+        views = [
+            self._views[path[:depth]]
+            for depth in range(2, len(path) + 1)
+            if path[:depth] in self._views
+        ]
         self.stack = (self.outermost, *(views if len(views) == len(path) - 1 else ()))
 
     def leave(self, depth: int | None = None) -> None:
-        """Return to the calling graph, or to that level of the path; raises NothingTo if there is none.
+        """Return to the calling graph, or to that level of the path; raises NothingTo if there is
+        none.
 
         Args:
             depth: The level to return to: 0 is the graph itself; None for the caller.
@@ -114,11 +143,15 @@ class Navigator:
                     f"leave: the current graph is the top level ({self.path[0]}); "
                     + in_cell("enter a function first: editor.view.enter(op).")
                 )
-            raise NothingTo(f"leave({depth}): depth must be 0 to {len(self.stack) - 1} for {' / '.join(self.path)}.")
+            raise NothingTo(
+                f"leave({depth}): depth must be 0 to {len(self.stack) - 1} for "
+                f"{' / '.join(self.path)}."
+            )
         self.stack = self.stack[: to + 1]
 
     def open_signature(self, source: Source, signature: Signature) -> None:
-        """Show where a signature is computed, and let the source have it as the one that was chosen.
+        """Show where a signature is computed, and let the source have it as the one that was
+        chosen.
 
         Args:
             signature: One of its signatures, as edits have left it.
@@ -128,14 +161,20 @@ class Navigator:
         self.leave(0)
         source.signature = signature
         source.entrance = entry_path(signature, index.nodes, library)
-        source.shared_functions = shared_functions(signature, source.signatures, index.nodes, library)
+        source.shared_functions = shared_functions(
+            signature, source.signatures, index.nodes, library
+        )
         self.start(source)
         self.signature_paths |= {self.path}
 
     def start(self, source: Source) -> None:
-        """Enter the function that computes the chosen signature, or mark its ends if that is the graph itself."""
+        """Enter the function that computes the chosen signature, or mark its ends if that is the
+        graph itself.
+        """
         for op in source.entrance:
-            shared = any(each.function in source.shared_functions for each in self.called_functions(op))
+            shared = any(
+                each.function in source.shared_functions for each in self.called_functions(op)
+            )
             self.enter(op, everywhere=shared)
         if source.signature is not None and not source.entrance:
             ends = source.signature.inputs, source.signature.outputs
@@ -158,7 +197,9 @@ class _FunctionsOf:
         return self._index.extras.function(name)
 
 
-def opened_navigator(source: Source, target: OpenedGraph | None = None, layout: Layout | None = None) -> Navigator:
+def opened_navigator(
+    source: Source, target: OpenedGraph | None = None, layout: Layout | None = None
+) -> Navigator:
     """The navigator of a source, where its chosen signature is computed.
 
     Args:

@@ -1,4 +1,5 @@
-"""Passes as values: what `editor.passes` does to one graph, said once and applied to any; several compose.
+"""Passes as values: what `editor.passes` does to one graph, said once and applied to any; several
+compose.
 
 >>> import tfgraphwidget as tgw
 >>> passes = tgw.passes
@@ -28,7 +29,8 @@ _MOST_ROUNDS = 100  # of a Repeat: passes that undo each other would go on forev
 
 @dataclass(frozen=True)
 class Pass:
-    """An edit of a whole graph that is not made yet; names in it are looked up in the graph that it is applied to.
+    """An edit of a whole graph that is not made yet; names in it are looked up in the graph that it
+    is applied to.
 
     Attributes:
         verb: The verb of the command: "fold_constants".
@@ -46,17 +48,24 @@ class Pass:
         return self.verb
 
     def command(self, core: EditorCore) -> edits.Command:
-        """The command for the current graph of an editor. Raises UnknownName for what the graph lacks."""
+        """The command for the current graph of an editor. Raises UnknownName for what the graph
+        lacks.
+        """
         registration = edits.registry.registration_of(self.verb)
         assert registration is not None
-        command: edits.Command = edits.command_of(registration.kind, core.arguments, *self.arguments, **self.options)
+        command: edits.Command = edits.command_of(
+            registration.kind, core.arguments, *self.arguments, **self.options
+        )
         return command
 
     def __hash__(self) -> int:
         return hash(repr(self))
 
     def __repr__(self) -> str:
-        written = [*map(repr, self.arguments), *(f"{name}={value!r}" for name, value in self.options.items())]
+        written = [
+            *map(repr, self.arguments),
+            *(f"{name}={value!r}" for name, value in self.options.items()),
+        ]
         return f"{self.verb}({', '.join(written)})"
 
 
@@ -74,7 +83,9 @@ class Sequential:
 
     def __init__(self, *passes: AnyPass | edits.Command, name: str | None = None) -> None:
         object.__setattr__(self, "passes", _check_passes(passes))
-        object.__setattr__(self, "name", ", ".join(_name(each) for each in passes) if name is None else name)
+        object.__setattr__(
+            self, "name", ", ".join(_name(each) for each in passes) if name is None else name
+        )
 
     def __hash__(self) -> int:
         return hash(repr(self))
@@ -85,7 +96,8 @@ class Sequential:
 
 @dataclass(frozen=True, init=False, repr=False)
 class Repeat:
-    """Passes that are applied again and again, until none of them changes anything; one step of the history.
+    """Passes that are applied again and again, until none of them changes anything; one step of the
+    history.
 
     Attributes:
         passes: The passes.
@@ -116,7 +128,8 @@ def _check_passes(passes: Iterable[object]) -> tuple[Any, ...]:
         if not isinstance(each, Pass | Sequential | Repeat | edits.Command):
             raise WrongType(
                 "passes",
-                f"{value_text(each)} is not a pass; " + in_cell("write one of tgw.passes, as passes.fold_constants()."),
+                f"{value_text(each)} is not a pass; "
+                + in_cell("write one of tgw.passes, as passes.fold_constants()."),
             )
     return tuple(passes)
 
@@ -128,7 +141,9 @@ def _name(edit: object) -> str:
 
 def apply_edits(core: EditorCore, values: tuple[object, ...]) -> edits.Edits:
     """Apply edits that are values, several as one step; what was changed by all of them."""
-    several = [each for value in values for each in (value if isinstance(value, list | tuple) else [value])]
+    several = [
+        each for value in values for each in (value if isinstance(value, list | tuple) else [value])
+    ]
     if len(several) == 1 and not isinstance(several[0], Sequential | Repeat):
         return edits.Edits.together([*_reports(core, several)])
     whole = several[0] if len(several) == 1 else None
@@ -160,7 +175,8 @@ def _rounds(core: EditorCore, value: Repeat) -> Iterator[edits.Edits]:
         if not any(reports):
             return
     raise GraphEditError(
-        f"{value.name!r} still changes the graph after {_MOST_ROUNDS} rounds; leave one of its passes out."
+        f"{value.name!r} still changes the graph after {_MOST_ROUNDS} rounds; leave one of its "
+        "passes out."
     )
 
 
@@ -171,7 +187,10 @@ def _command(core: EditorCore, value: object) -> edits.Command:
     if isinstance(value, Mapping):
         records = edits.serialization.records_from([value])
         if len(records) != 1:
-            raise GraphEditError("preview: a batch has no preview; " + in_cell("apply it, and undo it: editor.undo()."))
+            raise GraphEditError(
+                "preview: a batch has no preview; "
+                + in_cell("apply it, and undo it: editor.undo().")
+            )
         if records[0].functions and records[0].functions != core.navigator.path[1:]:
             raise GraphEditError(
                 f"preview: this edit is one of the function {records[0].functions[-1]!r}; "
@@ -187,10 +206,18 @@ def _command(core: EditorCore, value: object) -> edits.Command:
     )
 
 
-def preview_edit(editor: Any, edit: object, arguments: tuple[Any, ...], options: Mapping[str, Any]) -> Any:
-    """What an edit would do, which is a value, a method of the editor or a function of an editor."""
+def preview_edit(
+    editor: Any, edit: object, arguments: tuple[Any, ...], options: Mapping[str, Any]
+) -> Any:
+    """What an edit would do, which is a value, a method of the editor or a function of an
+    editor.
+    """
     core: EditorCore = editor._core
-    if getattr(edit, "__func__", None) is type(editor).apply and len(arguments) == 1 and not options:
+    if (
+        getattr(edit, "__func__", None) is type(editor).apply
+        and len(arguments) == 1
+        and not options
+    ):
         edit, arguments = arguments[0], ()
     while isinstance(edit, Sequential) and len(edit.passes) == 1:
         edit = edit.passes[0]
@@ -206,15 +233,18 @@ def preview_edit(editor: Any, edit: object, arguments: tuple[Any, ...], options:
         )
     if isinstance(edit, Sequential | Repeat):
         raise GraphEditError(
-            "preview: each pass changes what the next one finds; " + in_cell("apply them, and undo it: editor.undo().")
+            "preview: each pass changes what the next one finds; "
+            + in_cell("apply them, and undo it: editor.undo().")
         )
     return core.executor.preview(_command(core, edit))
 
 
 class PassValues:
-    """Makes passes: `tgw.passes.cast("float16")` is a value that `editor.apply` applies to any graph.
+    """Makes passes: `tgw.passes.cast("float16")` is a value that `editor.apply` applies to any
+    graph.
 
-    The passes are those of `editor.passes`, and `freeze`. `Sequential` and `Repeat` are made of passes.
+    The passes are those of `editor.passes`, and `freeze`. `Sequential` and `Repeat` are made of
+    passes.
 
     >>> import tfgraphwidget as tgw
     >>> tgw.passes.cast("float16")
@@ -245,7 +275,9 @@ class PassValues:
 
 
 def _maker_of(verb: str) -> Callable[..., Pass]:
-    """The function that makes a pass of its arguments; its parameters and documentation are those of the command."""
+    """The function that makes a pass of its arguments; its parameters and documentation are those
+    of the command.
+    """
     registration = edits.registry.registration_of(verb)
     assert registration is not None  # each name is that of a command
     signature = edits.call_signature(registration.kind)

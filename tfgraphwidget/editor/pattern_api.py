@@ -1,4 +1,6 @@
-"""Patterns: the methods of GraphEditor that find a structure of ops everywhere, and replace it everywhere."""
+"""Patterns: the methods of GraphEditor that find a structure of ops everywhere, and replace it
+everywhere.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,8 @@ from tfgraphwidget.tf_types import OpsLike
 class PatternAPI(ArgumentChecks):
     """Finds every place of the current graph where a pattern fits, and replaces them all.
 
-    A pattern is a text, "BiasAdd(Conv2D(x, w=Const), b=Const)", or what `tfgraphwidget.pattern` returns.
+    A pattern is a text, "BiasAdd(Conv2D(x, w=Const), b=Const)", or what `tfgraphwidget.pattern`
+    returns.
     """
 
     _core: EditorCore
@@ -29,21 +32,23 @@ class PatternAPI(ArgumentChecks):
     ) -> patterns.Matches:
         """Find where a pattern fits.
 
-        Identity ops and reads of variables between two ops are passed over, and inputs of commutative ops may stand in
-        any order. A match never reaches across a function's body or out of a loop.
+        Identity ops and reads of variables between two ops are passed over, and inputs of
+        commutative ops may stand in any order. A match never reaches across a function's body or
+        out of a loop.
 
         Args:
-            pattern: The pattern; see `tfgraphwidget.pattern`. A Selection means what is like it: its types, the edges
-                between them, the attributes that say what they compute, and scalar constants by value.
-            within: The ops that a match may consist of, as ops, name scopes or a Selection; None for all. Constants,
-                variables and placeholders may lie outside.
+            pattern: The pattern; see `tfgraphwidget.pattern`. A Selection means what is like it:
+                its types, the edges between them, the attributes that say what they compute, and
+                scalar constants by value.
+            within: The ops that a match may consist of, as ops, name scopes or a Selection; None
+                for all. Constants, variables and placeholders may lie outside.
             limit: How many matches are returned at most; None for all.
             functions: Search the functions that ops call, too.
 
         Returns:
-            The matches, in topological order. `matches[0].x` is what the pattern calls x there, `matches[0].why` why
-            that one cannot be replaced; `matches.near` lists places that almost fit. `editor.selection = matches`
-            selects them.
+            The matches, in topological order. `matches[0].x` is what the pattern calls x there,
+            `matches[0].why` why that one cannot be replaced; `matches.near` lists places that
+            almost fit. `editor.selection = matches` selects them.
 
         Raises:
             InvalidArgument: The pattern cannot be read, or an op type of it does not exist.
@@ -64,7 +69,11 @@ class PatternAPI(ArgumentChecks):
         """
         definition = patterns.pattern(pattern)
         part = () if within is None else self._core.arguments.part(within, ops=True)
-        options = [f"within={part if not isinstance(part, str) else repr(part)}"] if within is not None else []
+        options = (
+            [f"within={part if not isinstance(part, str) else repr(part)}"]
+            if within is not None
+            else []
+        )
         options += [f"limit={limit}"] if limit is not None else []
         options += ["functions=True"] if functions else []
         return edits.rewrite.matches_of(

@@ -1,8 +1,9 @@
 """Plan cache: a click on Clone applies the plan that its preview showed.
 
-A clone's plan depends on the command and on two graphs, that of the originals and that of the copies. An index is
-never changed, and a graph that has changed has another index: so a plan is valid as long as both indexes are the same
-objects. The session, its values and its devices are not in a plan: they are checked and read when it is applied.
+A clone's plan depends on the command and on two graphs, that of the originals and that of the
+copies. An index is never changed, and a graph that has changed has another index: so a plan is
+valid as long as both indexes are the same objects. The session, its values and its devices are not
+in a plan: they are checked and read when it is applied.
 """
 
 from __future__ import annotations
@@ -56,7 +57,8 @@ class PlanCache:
         return patch
 
     def plan(self, command: edits.Clone, index: GraphIndex, target: GraphIndex) -> edits.Patch:
-        """The plan to apply: the one of the preview, unless that has planned only one of several copies.
+        """The plan to apply: the one of the preview, unless that has planned only one of several
+        copies.
 
         Returns:
             The patch of `target`.
@@ -69,13 +71,19 @@ class PlanCache:
             return cached
         return command.plan(edits.IndexContext(index, target))
 
-    def _lookup(self, command: edits.Clone, index: GraphIndex, target: GraphIndex) -> edits.Patch | None:
-        return next((plan.patch for plan in self._plans if plan.is_for(command, index, target)), None)
+    def _lookup(
+        self, command: edits.Clone, index: GraphIndex, target: GraphIndex
+    ) -> edits.Patch | None:
+        return next(
+            (plan.patch for plan in self._plans if plan.is_for(command, index, target)), None
+        )
 
 
 def _is_same(one: edits.Clone, other: edits.Clone) -> bool:
     """Whether two clones are equal; those that hold arrays are only if they hold the same ones."""
     try:
         return bool(one == other)
-    except Exception:  # of numpy and TensorFlow, which do not say whether arrays are equal; of whatever was given
+    except (
+        Exception
+    ):  # of numpy and TensorFlow, which do not say whether arrays are equal; of whatever was given
         return False

@@ -1,4 +1,6 @@
-"""An edit between its plan and its application: a preview is its report, and nothing has changed yet."""
+"""An edit between its plan and its application: a preview is its report, and nothing has changed
+yet.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What an edit came to: the patch that was applied, what the user holds of it, and what was lost by it."""
+    """What an edit came to: the patch that was applied, what the user holds of it, and what was
+    lost by it.
+    """
 
     patch: Patch
     results: tuple[object, ...] = ()
@@ -25,9 +29,10 @@ class Outcome:
 class PlannedEdit:
     """An edit that was planned and checked, and not applied yet.
 
-    `place` is the graph that it changes, None for a module of its own. `report` is what it would do. `apply` makes it,
-    as steps of a transaction. `notes` gives sentences on it once it is made, `marking` is the boundary that is marked
-    then. `reserved` and `imported` are those of the step that will be recorded.
+    `place` is the graph that it changes, None for a module of its own. `report` is what it would
+    do. `apply` makes it, as steps of a transaction. `notes` gives sentences on it once it is made,
+    `marking` is the boundary that is marked then. `reserved` and `imported` are those of the step
+    that will be recorded.
     """
 
     place: EditTarget | None

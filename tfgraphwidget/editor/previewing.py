@@ -1,4 +1,6 @@
-"""Previews of calls: what a method of an editor would do that makes edits; they are planned, and none is made."""
+"""Previews of calls: what a method of an editor would do that makes edits; they are planned, and
+none is made.
+"""
 
 from __future__ import annotations
 
@@ -37,21 +39,27 @@ class _Previewer(EditExecutor):
 def preview_call(
     core: EditorCore, call: Callable[..., object], editor: object, *positional: Any, **keywords: Any
 ) -> Any:
-    """What a call would do that makes one edit: a method of the editor or of one of its nouns, or a user's function.
+    """What a call would do that makes one edit: a method of the editor or of one of its nouns, or a
+    user's function.
 
     Args:
         call: The method; or a function, whose first argument is then an editor that only plans.
 
     Raises:
-        GraphEditError: The edit would be refused, for the same reason; or the call makes no edit, or more than one.
+        GraphEditError: The edit would be refused, for the same reason; or the call makes no edit,
+            or more than one.
     """
     owner = getattr(call, "__self__", None)
     is_own_method = getattr(owner, "_core", None) is core
     if is_own_method and not _makes_an_edit(call):
         name = getattr(call, "__name__", "it")
-        raise GraphEditError(f"preview: {name} makes no edit, so there is nothing to preview; call it.")
+        raise GraphEditError(
+            f"preview: {name} makes no edit, so there is nothing to preview; call it."
+        )
     if not is_own_method and getattr(owner, "_core", None) is not None:
-        raise GraphEditError("preview: this is a method of another editor; ask that one for the preview.")
+        raise GraphEditError(
+            "preview: this is a method of another editor; ask that one for the preview."
+        )
     core.executor.is_previewing = True
     snapshot = EditorSnapshot(core)
     try:

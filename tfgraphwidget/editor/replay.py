@@ -13,14 +13,19 @@ from tfgraphwidget.errors import GraphEditError, kind_and_reason
 from tfgraphwidget.progress import tell
 from tfgraphwidget.readable import read_file
 
-_MOST_BYTES = 1 << 28  # of a file of edits, whose arrays are numbers in text; their objects take ten times that
+_MOST_BYTES = (
+    1 << 28
+)  # of a file of edits, whose arrays are numbers in text; their objects take ten times that
 
 
-def replay(executor: EditExecutor, edits: object, then: Callable[[Patch], None] = lambda _: None) -> list[Edits]:
+def replay(
+    executor: EditExecutor, edits: object, then: Callable[[Patch], None] = lambda _: None
+) -> list[Edits]:
     """Make edits one after the other, and report each; one that finds nothing to do is no step.
 
-    `edits` are a list as `editor.history.records()` gives it, a document, or the path of its file. All are read before
-    the first is made. Raises GraphEditError, which names the edit's number and verb, and everything is unchanged.
+    `edits` are a list as `editor.history.records()` gives it, a document, or the path of its file.
+    All are read before the first is made. Raises GraphEditError, which names the edit's number and
+    verb, and everything is unchanged.
 
     Args:
         then: Called after each edit with its patch.
@@ -42,10 +47,13 @@ def replay(executor: EditExecutor, edits: object, then: Callable[[Patch], None] 
             except GraphEditError as error:
                 why = f"Edit {number} ({edit.verb}) cannot be done: " + error.why
                 raise GraphEditError(why, error.ops) from error
-            except Exception as error:  # what TensorFlow or Python say of a value that no command takes
+            except (
+                Exception
+            ) as error:  # what TensorFlow or Python say of a value that no command takes
                 message = kind_and_reason(error)
                 raise GraphEditError(
-                    f"Edit {number} ({edit.verb}) cannot be done: {message}; fix it, or leave it out."
+                    f"Edit {number} ({edit.verb}) cannot be done: {message}; fix it, or leave it "
+                    "out."
                 ) from error
         executor.renew, executor.batch = renew, batch
     return reports
@@ -59,7 +67,9 @@ def _content(edits: object) -> object:
         text = read_file(Path(edits), _MOST_BYTES)
     except (OSError, ValueError) as error:  # not there, a folder, a name with a NUL in it
         why = getattr(error, "strerror", None) or error
-        raise GraphEditError(f"{str(edits)[:200]!r} cannot be read: {why}; give a file of edits.") from error
+        raise GraphEditError(
+            f"{str(edits)[:200]!r} cannot be read: {why}; give a file of edits."
+        ) from error
     return parse(text)
 
 

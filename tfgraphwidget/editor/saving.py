@@ -37,15 +37,32 @@ from tfgraphwidget.graph import (
 from tfgraphwidget.lint import Finding
 from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.sentences import argument_value, editor_call, either, in_cell
-from tfgraphwidget.sources import OpenOptions, Source, absent_devices, open_message, pinned_notices, tf_protos
-from tfgraphwidget.tf_types import Graph, GraphDef, MetaGraphDef, Module, NodeDef, Session, TensorKey
+from tfgraphwidget.sources import (
+    OpenOptions,
+    Source,
+    absent_devices,
+    open_message,
+    pinned_notices,
+    tf_protos,
+)
+from tfgraphwidget.tf_types import (
+    Graph,
+    GraphDef,
+    MetaGraphDef,
+    Module,
+    NodeDef,
+    Session,
+    TensorKey,
+)
 
 _MOST_OPSET = 1_000  # there are 23 by now
 _OWN_FIELDS = ("signature", "timeout", "tags")  # options that are fields of the request
 
 
 class Ends(NamedTuple):
-    """The inputs, the outputs and the signatures that the user gave, each in one of the forms that `save` takes."""
+    """The inputs, the outputs and the signatures that the user gave, each in one of the forms that
+    `save` takes.
+    """
 
     inputs: object
     outputs: object
@@ -71,16 +88,18 @@ def save(
 
     Args:
         path: The file, or the folder of a SavedModel.
-        inputs: The inputs of the signature: tensors, or {key: tensor}; None for the boundary or the file's signatures.
+        inputs: The inputs of the signature: tensors, or {key: tensor}; None for the boundary or the
+            file's signatures.
         outputs: The outputs of the signature, in the same forms.
         signatures: Several signatures, {name: (inputs, outputs)}, or None.
         frozen: Whether a GraphDef gets constants in place of variables.
         inline: Whether a frozen GraphDef gets the ops of functions in place of calls.
-        lower_control_flow: Whether it gets Switch and Merge in place of loops and conditionals of TensorFlow 2.
+        lower_control_flow: Whether it gets Switch and Merge in place of loops and conditionals of
+            TensorFlow 2.
         verify: Whether the written model is loaded and run beside the current graph.
         feeds: {input: value} for that run. It may be empty.
-        options: None where not given: "tags" of a SavedModel; of a converter "signature", "timeout", and what
-            `export.CONVERSIONS` lists.
+        options: None where not given: "tags" of a SavedModel; of a converter "signature",
+            "timeout", and what `export.CONVERSIONS` lists.
 
     Returns:
         The path that was written.
@@ -98,13 +117,15 @@ def save(
     if signature is not None and any(end is not None for end in ends):
         raise GraphEditError(
             either(
-                "save(signature=...): give signature=, or inputs=, outputs= and signatures=, but not both.",
+                "save(signature=...): give signature=, or inputs=, outputs= and signatures=, but "
+                "not both.",
                 "Give the signature, or inputs, outputs and signatures, but not both.",
             )
         )
     if (inline or lower_control_flow) and not frozen:
         raise GraphEditError(
-            f"save({'inline' if inline else 'lower_control_flow'}=True): functions are inlined in a frozen "
+            f"save({'inline' if inline else 'lower_control_flow'}=True): functions are inlined in "
+            "a frozen "
             "graph; " + in_cell("give frozen=True too, or call freeze(inline=True) before.")
         )
     settings = export.SaveSettings(
@@ -112,10 +133,15 @@ def save(
         inline=inline,
         lower_control_flow=lower_control_flow,
         verify=verify,
-        feeds={key if isinstance(key, str) else core.arguments.names(key)[0]: value for key, value in feeds.items()},
+        feeds={
+            key if isinstance(key, str) else core.arguments.names(key)[0]: value
+            for key, value in feeds.items()
+        },
         tags=_tags(options.get("tags")),
         signature=None if signatures is not None else str(signature or ""),
-        options={name: value for name, value in options.items() if value and name not in _OWN_FIELDS},
+        options={
+            name: value for name, value in options.items() if value and name not in _OWN_FIELDS
+        },
         seconds=export.DEFAULT_SECONDS if seconds is None else float(seconds),
     )
     saved, is_folder = Path(path), str(path).endswith("/")
@@ -143,39 +169,53 @@ def save(
     if core.file_watch is not None:
         core.file_watch.accept(saved)
     for notice in notices:
-        warnings.warn(notice, stacklevel=4)  # behind `GraphEditor.save` and the check of its arguments
+        warnings.warn(
+            notice, stacklevel=4
+        )  # behind `GraphEditor.save` and the check of its arguments
     return saved
 
 
 def _breakage(core: EditorCore, path: Path, *, is_folder: bool) -> list[Finding]:
-    """What TensorFlow refuses of a graph that is written as it is; nothing if it takes all of it."""
+    """What TensorFlow refuses of a graph that is written as it is; nothing if it takes all of
+    it.
+    """
     with suppress(OSError):  # of a name that no file can have
         is_folder |= path.is_dir()
     is_graph = is_folder or not path.suffix or path.suffix.lower() in (*export.GRAPH_DEFS, ".meta")
     if not core.target.place.needs_import or not is_graph:
         return []
-    return [finding for finding in lint_editor(core, "", lint.BROKEN, ()) if finding.severity == "error"]
+    return [
+        finding for finding in lint_editor(core, "", lint.BROKEN, ()) if finding.severity == "error"
+    ]
 
 
 def _breakage_notices(findings: Iterable[Finding], *, is_repaired: bool) -> tuple[str, ...]:
     """A sentence on what is broken in a file that was written.
 
     Args:
-        is_repaired: Whether TensorFlow has imported the graph without what no op needs, which a notice says.
+        is_repaired: Whether TensorFlow has imported the graph without what no op needs, which a
+            notice says.
     """
     errors = [
         finding
         for finding in findings
-        if not is_repaired or (finding.code != "missing-colocations" and OUTPUT_SHAPES not in finding.sentence)
+        if not is_repaired
+        or (finding.code != "missing-colocations" and OUTPUT_SHAPES not in finding.sentence)
     ]
     if not errors:
         return ()
-    more = f" There are {len(errors) - 1:,} more of these" + either(": editor.lint().", ".") if len(errors) > 1 else ""
+    more = (
+        f" There are {len(errors) - 1:,} more of these" + either(": editor.lint().", ".")
+        if len(errors) > 1
+        else ""
+    )
     return ("What is broken in the file is written again: " + errors[0].sentence + more,)
 
 
 def _notices_of_a_function(core: EditorCore, path: Path) -> tuple[str, ...]:
-    """What to say of a model that is a function inside what was opened: undo and redo lead into one, too."""
+    """What to say of a model that is a function inside what was opened: undo and redo lead into
+    one, too.
+    """
     here, entrance = core.navigator.path, core.entrance
     suffix = path.suffix.lower()
     is_model = path.is_dir() or suffix in (*export.GRAPH_DEFS, ".meta", *export.CONVERSIONS)
@@ -190,13 +230,19 @@ def _notices_of_a_function(core: EditorCore, path: Path) -> tuple[str, ...]:
 
 
 def _is_on_the_way(core: EditorCore) -> bool:
-    """Whether the current graph is one that a signature opens on, or calls it: the file is meant as a whole."""
+    """Whether the current graph is one that a signature opens on, or calls it: the file is meant as
+    a whole.
+    """
     path = core.navigator.path
-    return any(path == whole[: len(path)] for whole in (core.entrance, *core.navigator.signature_paths))
+    return any(
+        path == whole[: len(path)] for whole in (core.entrance, *core.navigator.signature_paths)
+    )
 
 
 def _check_numbers(timeout: object, opset: object) -> None:
-    """Raise InvalidArgument for a time limit that is none, and for an opset that there cannot be."""
+    """Raise InvalidArgument for a time limit that is none, and for an opset that there cannot
+    be.
+    """
     try:
         check_seconds(export.DEFAULT_SECONDS if timeout is None else timeout)
     except ValueError:
@@ -208,15 +254,21 @@ def _check_numbers(timeout: object, opset: object) -> None:
         ) from None
     if isinstance(opset, int) and not 0 < opset <= _MOST_OPSET:
         raise InvalidArgument(
-            "opset", argument_value("opset", value_text(opset)) + " is no version of ONNX's ops; give one such as 17."
+            "opset",
+            argument_value("opset", value_text(opset))
+            + " is no version of ONNX's ops; give one such as 17.",
         )
 
 
 def _tags(tags: object) -> tuple[str, ...]:
-    """The tags that the user gave, each once; empty for None. Raises InvalidArgument for what are no tags."""
+    """The tags that the user gave, each once; empty for None. Raises InvalidArgument for what are
+    no tags.
+    """
     if tags is None:
         return ()
-    tag_names = (tags,) if isinstance(tags, str) else tuple(tags) if isinstance(tags, Iterable) else ()
+    tag_names = (
+        (tags,) if isinstance(tags, str) else tuple(tags) if isinstance(tags, Iterable) else ()
+    )
     if not tag_names or not all(isinstance(tag, str) and tag for tag in tag_names):
         raise InvalidArgument(
             "tags",
@@ -228,13 +280,19 @@ def _tags(tags: object) -> tuple[str, ...]:
 
 
 def _fixes_of(core: EditorCore, names: Collection[str]) -> tuple[Command, ...]:
-    """The edits that take away ops which a converter does not take: a dropout, asserts and prints."""
+    """The edits that take away ops which a converter does not take: a dropout, asserts and
+    prints.
+    """
     report = lint_editor(core, "", ("dropout", "asserts"), ())
-    return tuple(each.fix for each in report if each.fix is not None and not set(names).isdisjoint(each.ops))
+    return tuple(
+        each.fix for each in report if each.fix is not None and not set(names).isdisjoint(each.ops)
+    )
 
 
 def _document(core: EditorCore, kind: str) -> export.Document | None:
-    """What a kind of file shows of an editor; None for the kinds that hold a graph for TensorFlow or other runtimes."""
+    """What a kind of file shows of an editor; None for the kinds that hold a graph for TensorFlow
+    or other runtimes.
+    """
     steps = core.executor.history.done
     match kind:
         case ".svg" | ".png" | ".pdf":
@@ -266,7 +324,9 @@ def _graph_to_save(
         if edited is not None:
             return replace(request, edited=edited, is_unedited=_is_unedited(core))
     is_plain = kind in export.GRAPH_DEFS and not settings.frozen  # which has no signatures
-    if is_plain or (request.function is not None and request.read_only):  # whose modules have its signatures
+    if is_plain or (
+        request.function is not None and request.read_only
+    ):  # whose modules have its signatures
         return request
     return replace(request, signatures=requested_signatures(core, *ends))
 
@@ -326,20 +386,28 @@ class _EnteredGraph(_OpenedGraph):
 
 
 def _why_elsewhere(core: EditorCore) -> str:
-    """Why a file's graph cannot run here that edits have placed on other machines, as a sentence; "" if it can."""
+    """Why a file's graph cannot run here that edits have placed on other machines, as a sentence;
+    "" if it can.
+    """
     if not core.target.place.needs_import or core.executor.boundary is not None:
         return ""
-    pinned = absent_devices((node.name, node.device) for node in core.target.index.nodes if node.device)
+    pinned = absent_devices(
+        (node.name, node.device) for node in core.target.index.nodes if node.device
+    )
     return next(iter(pinned_notices([ops for ops in pinned if ops.elsewhere], soft=True)), "")
 
 
 def stored_values(core: EditorCore) -> dict[str, Callable[[], object]]:
-    """Readers of the values that a file has for variables, by the names that their handle ops have now."""
+    """Readers of the values that a file has for variables, by the names that their handle ops have
+    now.
+    """
     return core.target.value_readers(core.executor.patches_of(core.navigator.outermost))
 
 
 def original_names(core: EditorCore) -> dict[str, str]:
-    """The names of ops before the edits, by the names that they have now, for those that edits have renamed."""
+    """The names of ops before the edits, by the names that they have now, for those that edits have
+    renamed.
+    """
     names: dict[str, str] = {}
     for patch in core.executor.patches_of(core.navigator.outermost):
         names |= {new: names.pop(old, old) for old, new in patch.renamed}
@@ -347,7 +415,8 @@ def original_names(core: EditorCore) -> dict[str, str]:
 
 
 def file_extract(core: EditorCore, command: Clone, ends: Boundary) -> Source | None:
-    """A part of a file's graph as a file of its own, made without importing it; None where it is imported for that.
+    """A part of a file's graph as a file of its own, made without importing it; None where it is
+    imported for that.
 
     Args:
         command: The clone of the part into another graph.
@@ -356,12 +425,16 @@ def file_extract(core: EditorCore, command: Clone, ends: Boundary) -> Source | N
     added = core.executor.part_of_file(command, ends)
     if added is None:
         return None
-    index = apply_patch(build((), typing=core.target.index.typing, extras=core.target.index.extras), added)
+    index = apply_patch(
+        build((), typing=core.target.index.typing, extras=core.target.index.extras), added
+    )
     request = export_request(core, index=index)
     message = tf_protos.MetaGraphDef.FromString(export.meta_graph_bytes(request, None))
     values = None if command.init == "none" else dict(added.values)
     trusted = core.source.trust.is_given
-    source = open_message(message, core.source.title, "The part", OpenOptions(trusted=trusted), values=values)
+    source = open_message(
+        message, core.source.title, "The part", OpenOptions(trusted=trusted), values=values
+    )
     source.notices += added.report.preview.dropped if added.report.preview is not None else ()
     return source
 
@@ -384,15 +457,24 @@ class RunnableEnds(NamedTuple):
 
 
 def ends_without_refused_ops(
-    core: EditorCore, path: str | PathLike[str], inputs: object, outputs: object, signatures: object, *, frozen: bool
+    core: EditorCore,
+    path: str | PathLike[str],
+    inputs: object,
+    outputs: object,
+    signatures: object,
+    *,
+    frozen: bool,
 ) -> RunnableEnds | None:
-    """The ends of the part of a file that is to be written, if that can run and the whole file cannot.
+    """The ends of the part of a file that is to be written, if that can run and the whole file
+    cannot.
 
-    TensorFlow imports a file whole, with ops that it does not know or that are placed on other machines. What a frozen
-    graph, a SavedModel or a converted model needs of the file may have none.
+    TensorFlow imports a file whole, with ops that it does not know or that are placed on other
+    machines. What a frozen graph, a SavedModel or a converted model needs of the file may have
+    none.
 
     Returns:
-        The ends; None where the file can run, where the part cannot, or where the format needs the whole graph.
+        The ends; None where the file can run, where the part cannot, or where the format needs the
+        whole graph.
     """
     suffix = Path(path).suffix.lower()
     is_folder = not suffix or str(path).endswith("/")
@@ -413,7 +495,9 @@ def ends_without_refused_ops(
     needed = needed_ops(index, (), [*input_tensors, *output_tensors])
     node_defs = [index.nodes[op] for op in np.flatnonzero(needed).tolist()]
     devices = absent_devices((node.name, node.device) for node in node_defs)
-    if any(pinned.elsewhere for pinned in devices) or any(index.typing.definition(n.op) is None for n in node_defs):
+    if any(pinned.elsewhere for pinned in devices) or any(
+        index.typing.definition(n.op) is None for n in node_defs
+    ):
         return None
     return RunnableEnds(
         (list(dict.fromkeys(input_tensors)), list(dict.fromkeys(output_tensors))),
@@ -424,7 +508,8 @@ def ends_without_refused_ops(
 def requested_signatures(
     core: EditorCore, inputs: object, outputs: object, signatures: object
 ) -> tuple[Signature, ...]:
-    """The signatures that are meant: those given, or the boundary, or those that the file was opened with.
+    """The signatures that are meant: those given, or the boundary, or those that the file was
+    opened with.
 
     Args:
         inputs: Tensors, or {key: tensor}, or None.
@@ -440,7 +525,10 @@ def requested_signatures(
     """
     if signatures is not None and (inputs is not None or outputs is not None):
         raise GraphEditError(
-            either("Give inputs= and outputs=, or signatures=,", "Give inputs and outputs, or signatures,")
+            either(
+                "Give inputs= and outputs=, or signatures=,",
+                "Give inputs and outputs, or signatures,",
+            )
             + " but not both."
         )
     if signatures is inputs is outputs is None:
@@ -456,14 +544,17 @@ def _is_one_of(core: EditorCore, boundary: Boundary, signatures: tuple[Signature
     """Whether a boundary is that of one of some signatures."""
 
     def tensors(signature: Signature) -> tuple[set[str], set[str]]:
-        return {tensor for _, tensor in signature.inputs}, {tensor for _, tensor in signature.outputs}
+        return {tensor for _, tensor in signature.inputs}, {
+            tensor for _, tensor in signature.outputs
+        }
 
     own = export.parse_signatures(core.index, core.arguments.names, *boundary, None)
     return any(tensors(own[0]) == tensors(signature) for signature in signatures) if own else False
 
 
 def signature_or_apparent(core: EditorCore) -> Signature:
-    """The signature of the current graph: of the boundary or of the file, or that of what the graph seems to be for.
+    """The signature of the current graph: of the boundary or of the file, or that of what the graph
+    seems to be for.
 
     Returns:
         The signature; of several the one by which the file was opened, or the first.
@@ -482,7 +573,9 @@ def signature_or_apparent(core: EditorCore) -> Signature:
 
 
 def boundary_or_apparent(core: EditorCore) -> Boundary:
-    """The marked boundary; without one that of the function, the signature, or what the graph seems to be for."""
+    """The marked boundary; without one that of the function, the signature, or what the graph seems
+    to be for.
+    """
     if any(core.view.boundary):
         return core.view.boundary
     arguments, results = core.executor.ends
@@ -494,7 +587,9 @@ def boundary_or_apparent(core: EditorCore) -> Boundary:
             signature = signature_or_apparent(core)
         except GraphEditError:  # nothing in the graph looks like a result
             signature = Signature("", (), ())
-        inputs, outputs = (tuple(name for _, name in side) for side in (signature.inputs, signature.outputs))
+        inputs, outputs = (
+            tuple(name for _, name in side) for side in (signature.inputs, signature.outputs)
+        )
         core.apparent = (*state, (inputs, outputs))
     return core.apparent[2]
 
@@ -524,14 +619,20 @@ def page_input(core: EditorCore) -> export.PageInput:
 def _is_unedited(core: EditorCore) -> bool:
     """Whether the SavedModel that was opened, with what is shown of it, is as it was."""
     stored = core.source.stored
-    if stored is None or stored.other_values() or any(step.patch for step in core.executor.history.done):
+    if (
+        stored is None
+        or stored.other_values()
+        or any(step.patch for step in core.executor.history.done)
+    ):
         return False
     # Of a graph of which something is filled in, the file's own ops are others.
     return core.target.is_unedited() and not is_filled_in(core.target.first.nodes)
 
 
 def _opened_saved_model(core: EditorCore) -> export.OpenedSavedModel | None:
-    """The SavedModel of which the graph of the editor is one; None without the values of its variables."""
+    """The SavedModel of which the graph of the editor is one; None without the values of its
+    variables.
+    """
     stored = core.source.stored
     folder = None if stored is None else stored.folder()
     if stored is None or folder is None:
@@ -539,10 +640,13 @@ def _opened_saved_model(core: EditorCore) -> export.OpenedSavedModel | None:
     return export.OpenedSavedModel(folder, stored, original_names(core))
 
 
-def _edited_saved_model(core: EditorCore, request: export.ExportRequest, ends: Ends) -> export.EditedSavedModel | None:
+def _edited_saved_model(
+    core: EditorCore, request: export.ExportRequest, ends: Ends
+) -> export.EditedSavedModel | None:
     """The SavedModel that was opened, to be written with its signatures as edits have left them.
 
-    None when other signatures are requested, and when the current graph is a function that was entered by the user.
+    None when other signatures are requested, and when the current graph is a function that was
+    entered by the user.
     """
     source, target, is_graph = core.source, core.target, core.view.target is core.target
     if request.opened_model is None or any(end is not None for end in ends):
@@ -560,12 +664,16 @@ def _edited_saved_model(core: EditorCore, request: export.ExportRequest, ends: E
         read_only="",
     )
     lost = core.executor.lost_signatures
-    return export.EditedSavedModel(request.opened_model, target.first, source.signatures, lost, graph, source.session)
+    return export.EditedSavedModel(
+        request.opened_model, target.first, source.signatures, lost, graph, source.session
+    )
 
 
 @dataclass(frozen=True, eq=False)
 class _OpenFunction:
-    """The function that is open, as an `export.FunctionToExport`, with the inputs and outputs that the user gave."""
+    """The function that is open, as an `export.FunctionToExport`, with the inputs and outputs that
+    the user gave.
+    """
 
     core: EditorCore
     ends: Ends
@@ -573,10 +681,15 @@ class _OpenFunction:
     def modules(self) -> dict[str, Module]:
         executor, (inputs, outputs, signatures) = self.core.executor, self.ends
         if inputs is outputs is signatures is None:
-            return {export.DEFAULT: executor.edited_module("edited"), **executor.signature_modules()}
+            return {
+                export.DEFAULT: executor.edited_module("edited"),
+                **executor.signature_modules(),
+            }
         arguments, returns = executor.ends
         ends = (arguments if inputs is None else inputs, returns if outputs is None else outputs)
-        parts = requested_signatures(self.core, *(ends if signatures is None else (None, None)), signatures)
+        parts = requested_signatures(
+            self.core, *(ends if signatures is None else (None, None)), signatures
+        )
         return {part.name: executor.part_module(part) for part in parts}
 
     def without_tensorflow(self, request: export.ExportRequest) -> export.ExportRequest | None:
@@ -584,16 +697,33 @@ class _OpenFunction:
         if not core.target.place.needs_import:
             return None
         arguments, returns = core.executor.ends
-        signatures = requested_signatures(core, *self.ends) if any(end is not None for end in self.ends) else ()
+        signatures = (
+            requested_signatures(core, *self.ends)
+            if any(end is not None for end in self.ends)
+            else ()
+        )
         if not signatures:
-            keys = {} if core.source.signature is None else signature_ends(core.source.signature, core.view).inputs
+            keys = (
+                {}
+                if core.source.signature is None
+                else signature_ends(core.source.signature, core.view).inputs
+            )
             inputs = tuple((keys.get(name, split_tensor(name)[0]), name) for name in arguments)
             signatures = (Signature(export.DEFAULT, inputs, tuple(returns.items())),)
-        outputs = tuple(dict.fromkeys(tensor for signature in signatures for _, tensor in signature.outputs))
-        init, part = core.executor.default_init(), upstream(index, *outputs) | ops(index, *arguments)
-        clone = edits.command_of(edits.Clone, core.arguments, part, into="", init=init, graph=core.target)
+        outputs = tuple(
+            dict.fromkeys(tensor for signature in signatures for _, tensor in signature.outputs)
+        )
+        init, part = (
+            core.executor.default_init(),
+            upstream(index, *outputs) | ops(index, *arguments),
+        )
+        clone = edits.command_of(
+            edits.Clone, core.arguments, part, into="", init=init, graph=core.target
+        )
         source = file_extract(core, clone, ((), outputs))
         if source is None:
             return None
         alone = export_request(EditorCore.of(source, core.show))
-        return replace(alone, signatures=signatures, settings=request.settings, notices=request.notices)
+        return replace(
+            alone, signatures=signatures, settings=request.settings, notices=request.notices
+        )

@@ -17,8 +17,8 @@ from tfgraphwidget.tf_types import DTypeLike, OpLike, OpsLike, TensorsLike
 class SelectionAPI(ArgumentChecks):
     """Selects ops of the current graph.
 
-    Ops and tensors are given by name ("net/dense/MatMul", "x:0"), or as `tf.Operation`, `tf.Tensor`, variable or
-    Selection. All methods raise UnknownName for what is not in the graph.
+    Ops and tensors are given by name ("net/dense/MatMul", "x:0"), or as `tf.Operation`,
+    `tf.Tensor`, variable or Selection. All methods raise UnknownName for what is not in the graph.
     """
 
     _core: EditorCore
@@ -27,11 +27,12 @@ class SelectionAPI(ArgumentChecks):
 
     @property
     def selection(self) -> Selection | None:
-        """The selected ops: those between the marked inputs and outputs, or those that were assigned.
+        """The selected ops: those between the marked inputs and outputs, or those that were
+        assigned.
 
-        Assign a Selection, names of ops, or None. It is None if nothing is selected, and also after an edit that cut
-        every path between the marked tensors or removed the selected ops. `notices` says so then, and undo selects
-        them again.
+        Assign a Selection, names of ops, or None. It is None if nothing is selected, and also after
+        an edit that cut every path between the marked tensors or removed the selected ops.
+        `notices` says so then, and undo selects them again.
 
         >>> import tfgraphwidget as tgw
         >>> editor = tgw.example()
@@ -70,14 +71,16 @@ class SelectionAPI(ArgumentChecks):
         """
         arguments = self._core.arguments
         selection = self._core.view.mark(
-            () if inputs is None else arguments.names(inputs), () if outputs is None else arguments.names(outputs)
+            () if inputs is None else arguments.names(inputs),
+            () if outputs is None else arguments.names(outputs),
         )
         self._core.listeners.notify()
         return selection
 
     @property
     def inputs(self) -> tuple[str, ...]:
-        """The names of the marked inputs; where nothing is marked, those of the signature, function or graph.
+        """The names of the marked inputs; where nothing is marked, those of the signature, function
+        or graph.
 
         `selection` is None where nothing is marked or selected.
 
@@ -95,7 +98,8 @@ class SelectionAPI(ArgumentChecks):
 
     @property
     def outputs(self) -> tuple[str, ...]:
-        """The names of the marked outputs; where nothing is marked, those of the signature, function or graph.
+        """The names of the marked outputs; where nothing is marked, those of the signature,
+        function or graph.
 
         >>> import tfgraphwidget as tgw
         >>> editor = tgw.example()
@@ -123,9 +127,11 @@ class SelectionAPI(ArgumentChecks):
         where: Callable[[Op], object] | None = None,
         file: str | PathLike[str] | None = None,
     ) -> Selection:
-        """Select the ops that are named and pass all filters; with filters alone, all ops of the graph that pass them.
+        """Select the ops that are named and pass all filters; with filters alone, all ops of the
+        graph that pass them.
 
-        Shapes that a file does not contain are inferred by TensorFlow on first use, which takes seconds for 50,000 ops.
+        Shapes that a file does not contain are inferred by TensorFlow on first use, which takes
+        seconds for 50,000 ops.
 
         Args:
             names: Ops. A tensor selects that tensor alone, see `Selection.passthroughs`.
@@ -133,8 +139,9 @@ class SelectionAPI(ArgumentChecks):
             scope: A name scope, "net/hidden", or several; the ops of nested scopes are included.
             matching: A regular expression that is found in the name: "^net/.*MatMul$".
             dtype: Of an output: a `tf.DType`, or a name with wildcards: "float*", "*_ref".
-            shape: The static shape of an output, with one entry for each dimension: its size, None for an unknown one,
-                "*" for any, once `...` for any number of dimensions; `tf.TensorShape(None)` for an unknown rank.
+            shape: The static shape of an output, with one entry for each dimension: its size, None
+                for an unknown one, "*" for any, once `...` for any number of dimensions;
+                `tf.TensorShape(None)` for an unknown rank.
             consumers: How many ops take an output as an input, at least.
             where: A function of a `graph.op.Op` that says whether it is selected.
             file: The path of a file that `Selection.save` wrote: its ops are named too.
@@ -143,7 +150,8 @@ class SelectionAPI(ArgumentChecks):
             The Selection; without names and filters an empty one.
 
         Raises:
-            UnknownName: There is no op or scope of that name, or neither the graph nor TensorFlow has the op type.
+            UnknownName: There is no op or scope of that name, or neither the graph nor TensorFlow
+                has the op type.
             GraphEditError: `matching` is not a regular expression, or `where` raises an error.
 
         Example:
@@ -176,14 +184,17 @@ class SelectionAPI(ArgumentChecks):
         """Select the ops that match a query, in the language of the search box.
 
         Args:
-            text: Terms with spaces between, all of which must match. A word matches names and types: "softmax".
-                `type:Conv2D`, `name:bias`, `dtype:float32`, `shape:?x224x224x3` or `shape:[None, 10]` (of any output;
-                `*` is any size, `...` any number of them), `attr:strides=[1,2,2,1]` or `attr:strides`, `device:GPU`,
-                `scope:net/block1`, `is:` variable, trainable, constant, input, loop, call (of a function) or
-                stateful. `pattern:Relu(BiasAdd(x, b))` finds the ops of a structure; see `match`. `/expression/` is a
-                regular expression, for the name, or after a key: `type:/^Conv/`. `*` in a value is any text, `-` before
-                a term excludes its matches, quotes keep spaces and colons. A type, dtype or scope that exists matches
-                only itself, else all that contain it. Case is ignored, except in regular expressions: `/(?i)relu/`.
+            text: Terms with spaces between, all of which must match. A word matches names and
+                types: "softmax". `type:Conv2D`, `name:bias`, `dtype:float32`, `shape:?x224x224x3`
+                or `shape:[None, 10]` (of any output; `*` is any size, `...` any number of them),
+                `attr:strides=[1,2,2,1]` or `attr:strides`, `device:GPU`, `scope:net/block1`, `is:`
+                variable, trainable, constant, input, loop, call (of a function) or stateful.
+                `pattern:Relu(BiasAdd(x, b))` finds the ops of a structure; see `match`.
+                `/expression/` is a regular expression, for the name, or after a key:
+                `type:/^Conv/`. `*` in a value is any text, `-` before a term excludes its matches,
+                quotes keep spaces and colons. A type, dtype or scope that exists matches only
+                itself, else all that contain it. Case is ignored, except in regular expressions:
+                `/(?i)relu/`.
 
         Returns:
             The Selection.
@@ -248,7 +259,9 @@ class SelectionAPI(ArgumentChecks):
             ('net/hidden/Relu', 'net/logits', 'cross_entropy/cross_entropy', 'loss')
         """
         select = boundary.paths if all else boundary.path
-        return select(self._core.index, self._core.arguments.name(first), self._core.arguments.name(last))
+        return select(
+            self._core.index, self._core.arguments.name(first), self._core.arguments.name(last)
+        )
 
     def upstream(
         self,
@@ -313,4 +326,8 @@ class SelectionAPI(ArgumentChecks):
 
 def _texts(texts: str | Iterable[str] | None) -> str | tuple[str, ...] | None:
     """One text, or several that can be gone through again."""
-    return texts if texts is None or isinstance(texts, str) or not isinstance(texts, Iterable) else tuple(texts)
+    return (
+        texts
+        if texts is None or isinstance(texts, str) or not isinstance(texts, Iterable)
+        else tuple(texts)
+    )

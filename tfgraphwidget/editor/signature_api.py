@@ -1,4 +1,6 @@
-"""Signatures: the inputs and outputs by which a saved model is called, as a mapping of the editor."""
+"""Signatures: the inputs and outputs by which a saved model is called, as a mapping of the
+editor.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +50,8 @@ class Signatures(SignatureMethods, Mapping[str, Signature], ArgumentChecks):
         return {signature.name: signature for signature in self._core.executor.signatures}
 
     def open(self, name: str) -> None:
-        """Show what a signature of the file computes: the body of its function, or the graph with its ends marked.
+        """Show what a signature of the file computes: the body of its function, or the graph with
+        its ends marked.
 
         A file opens by itself on "serving_default", or on its only signature.
 
@@ -75,5 +78,9 @@ class Signatures(SignatureMethods, Mapping[str, Signature], ArgumentChecks):
 
 def _unknown(name: object, signatures: Mapping[str, Signature]) -> UnknownName:
     """The refusal of a name that no signature has."""
-    some = f"the graph has {', '.join(map(repr, signatures))}" if signatures else "the graph has none"
-    return UnknownName(f"There is no signature {name!r}: {some}{did_you_mean(str(name), signatures)}")
+    some = (
+        f"the graph has {', '.join(map(repr, signatures))}" if signatures else "the graph has none"
+    )
+    return UnknownName(
+        f"There is no signature {name!r}: {some}{did_you_mean(str(name), signatures)}"
+    )

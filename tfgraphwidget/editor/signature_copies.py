@@ -1,7 +1,8 @@
 """A signature of a part of a function's body, as ops of the graph that calls the function.
 
-A signature names tensors of the graph, and a function runs only where it is called. So the part is copied to the graph,
-with placeholders for its inputs, and reads the variables and tables that calls give to the function.
+A signature names tensors of the graph, and a function runs only where it is called. So the part is
+copied to the graph, with placeholders for its inputs, and reads the variables and tables that calls
+give to the function.
 """
 
 from __future__ import annotations
@@ -17,13 +18,18 @@ from tfgraphwidget.sentences import in_cell
 from tfgraphwidget.tf_types import NodeDef
 
 _COPY = (
-    "Signature {!r} computes a copy of {:,} ops, in {!r} of the graph that was opened; later edits of the function do "
+    "Signature {!r} computes a copy of {:,} ops, in {!r} of the graph that was opened; later edits "
+    "of the function do "
     "not change it."
 )
 
 
 def copy_for_signature(
-    body: GraphIndex, origins: Mapping[str, str], arguments: tuple[str, ...], signature: Signature, graph: GraphIndex
+    body: GraphIndex,
+    origins: Mapping[str, str],
+    arguments: tuple[str, ...],
+    signature: Signature,
+    graph: GraphIndex,
 ) -> Patch:
     """The patch of a graph that has a signature of a function's tensors.
 
@@ -37,15 +43,21 @@ def copy_for_signature(
         The copied ops, and the signature by the tensors of the graph.
 
     Raises:
-        NotClonable: The part needs an argument that is no input, or holds what no copy can have right.
+        NotClonable: The part needs an argument that is no input, or holds what no copy can have
+            right.
     """
-    reused = {op: origin for op, origin in origins.items() if op in body.ids and _is_fixed(graph, origin)}
-    inputs, outputs = (tuple(tensor for _, tensor in side) for side in (signature.inputs, signature.outputs))
+    reused = {
+        op: origin for op, origin in origins.items() if op in body.ids and _is_fixed(graph, origin)
+    }
+    inputs, outputs = (
+        tuple(tensor for _, tensor in side) for side in (signature.inputs, signature.outputs)
+    )
     part = excerpt(body, reused, inputs, outputs, (), arguments)
     needed = set(part.names(part.inputs))
     if not inputs and needed:
         raise GraphEditError(
-            f"signatures.add({signature.name!r}): its outputs need {min(needed)!r}, an argument of the "
+            f"signatures.add({signature.name!r}): its outputs need {min(needed)!r}, an argument of "
+            "the "
             "function; " + in_cell(f"give it as an input: inputs={{'x': {min(needed)!r}}}.")
         )
     names_in_use = {name.lower() for name in (*graph.names, *graph.scopes.names)} | graph.reserved
@@ -56,7 +68,9 @@ def copy_for_signature(
         op, port = split_tensor(tensor)
         name = free_name(f"{signature.name}_{key}", used_names)
         used_names |= {name.lower(), *(each.lower() for each in enclosing_scopes(name))}
-        fed[body.ids[op], port or 0] = placeholder(body, body.ids[op], port or 0, name, GraphEditError)
+        fed[body.ids[op], port or 0] = placeholder(
+            body, body.ids[op], port or 0, name, GraphEditError
+        )
     names = {body.names[op]: f"{scope}/{body.names[op]}" for op in part.ops}
     replacements = {(op, ANY_PORT): origin for op, origin in reused.items()}
     replacements |= {(body.names[op], port): node.name for (op, port), node in fed.items()}
@@ -70,7 +84,8 @@ def copy_for_signature(
         else:
             results.append((key, f"{names.get(op) or reused[op]}:{port or 0}"))
     keyed_inputs = tuple(
-        (key, f"{fed[body.op(tensor), split_tensor(tensor)[1] or 0].name}:0") for key, tensor in signature.inputs
+        (key, f"{fed[body.op(tensor), split_tensor(tensor)[1] or 0].name}:0")
+        for key, tensor in signature.inputs
     )
     return Patch(
         add=Change(nodes=(*fed.values(), *copies)),

@@ -1,4 +1,6 @@
-"""The keys of a signature for the body that computes it, which calls may name and order in another way."""
+"""The keys of a signature for the body that computes it, which calls may name and order in another
+way.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The source of an editor: what was opened, whether it is trusted, what there is to say of it, and reading it again."""
+"""The source of an editor: what was opened, whether it is trusted, what there is to say of it, and
+reading it again.
+"""
 
 from __future__ import annotations
 
@@ -33,17 +35,24 @@ class OpenedSource(ArgumentChecks):
         (True, 1)
         """
         selection_notice = self._core.view.selection_notice
-        return (*self._core.source.notices, *self._core.save_notices, *([selection_notice] if selection_notice else []))
+        return (
+            *self._core.source.notices,
+            *self._core.save_notices,
+            *([selection_notice] if selection_notice else []),
+        )
 
     @property
     def trusted(self) -> bool:
-        """Whether ops of the graph may run that do more than compute: write or read files, call Python, wait.
+        """Whether ops of the graph may run that do more than compute: write or read files, call
+        Python, wait.
 
-        A graph that lives in the notebook is the user's own, and a file without such ops is trusted too. Of another
-        file nothing else runs, whatever is asked of the editor, until this is set to True. The ops of a Saver of
-        TensorFlow 1 run when their file is fed, as its `save` and `restore` do.
+        A graph that lives in the notebook is the user's own, and a file without such ops is trusted
+        too. Of another file nothing else runs, whatever is asked of the editor, until this is set
+        to True. The ops of a Saver of TensorFlow 1 run when their file is fed, as its `save` and
+        `restore` do.
 
-        Raises GraphEditError when it is set to False where it was True: open the file again for that.
+        Raises GraphEditError when it is set to False where it was True: open the file again for
+        that.
 
         >>> import tfgraphwidget as tgw
         >>> import tensorflow as tf
@@ -70,13 +79,16 @@ class OpenedSource(ArgumentChecks):
             self._core.listeners.notify()
 
     def reload(self) -> str:
-        """Read the graph again, where other code has changed it in a way that TensorFlow does not report.
+        """Read the graph again, where other code has changed it in a way that TensorFlow does not
+        report.
 
-        An editor follows ops that other code adds by itself. Of a file that `tgw.edit(path, watch=True)` opened this
-        looks whether it has changed on disk: then it is opened again, and the edits are made again.
+        An editor follows ops that other code adds by itself. Of a file that `tgw.edit(path,
+        watch=True)` opened this looks whether it has changed on disk: then it is opened again, and
+        the edits are made again.
 
         Returns:
-            A sentence on what was done with a changed file, or why nothing could be; "" if there is nothing to say.
+            A sentence on what was done with a changed file, or why nothing could be; "" if there is
+            nothing to say.
 
         Example:
             >>> import tempfile, tfgraphwidget as tgw

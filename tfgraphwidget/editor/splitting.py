@@ -70,12 +70,20 @@ class Split(Sequence[E], Generic[E]):
 
     Attributes:
         parts: The editors. Each is a graph of its own, with the values of its variables.
-        ends: The inputs and outputs of each, as tensors of the whole: an input is one of the whole, or an output of an
-            earlier part.
-        added: Tensors that go from a part to a later one past the cut that was asked for, and are cut too.
+        ends: The inputs and outputs of each, as tensors of the whole: an input is one of the whole,
+            or an output of an earlier part.
+        added: Tensors that go from a part to a later one past the cut that was asked for, and are
+            cut too.
     """
 
-    def __init__(self, core: EditorCore, outputs: Names, ends: Sequence[PartEnds], parts: Sequence[E], added: Names):
+    def __init__(
+        self,
+        core: EditorCore,
+        outputs: Names,
+        ends: Sequence[PartEnds],
+        parts: Sequence[E],
+        added: Names,
+    ):
         self._core, self._outputs = core, outputs
         self.parts, self.ends, self.added = tuple(parts), tuple(ends), added
 
@@ -126,26 +134,42 @@ class Split(Sequence[E], Generic[E]):
             why = describe_difference(value, results[name], _TOLERANCE)
             if why:
                 raise GraphEditError(
-                    f"check: the parts give something else than the graph does: {name!r} {why}; cut elsewhere.", [name]
+                    f"check: the parts give something else than the graph does: {name!r} {why}; "
+                    "cut elsewhere.",
+                    [name],
                 )
-        return max((largest_difference(value, results[name]) for name, value in expected.items()), default=0.0)
+        return max(
+            (largest_difference(value, results[name]) for name, value in expected.items()),
+            default=0.0,
+        )
 
     @property
     def _free_inputs(self) -> list[str]:
-        """What no part gives: the inputs of the whole that are needed, also those that are outputs of it."""
+        """What no part gives: the inputs of the whole that are needed, also those that are outputs
+        of it.
+        """
         part_outputs = {name for ends in self.ends for name in ends.outputs}
-        names = dict.fromkeys([*(name for ends in self.ends for name in ends.inputs), *self._outputs])
+        names = dict.fromkeys(
+            [*(name for ends in self.ends for name in ends.inputs), *self._outputs]
+        )
         return [name for name in names if name not in part_outputs]
 
     def _feeds_by_name(self, method: str, feeds: Mapping[str, object]) -> dict[str, object]:
         """Feeds by the names of tensors; an input's may be that of its op."""
         if not isinstance(feeds, Mapping):
             raise WrongType(
-                "feeds", either(f"{method}(feeds={feeds!r:.60}): feeds", "Feeds") + " are {input: value}, a dict."
+                "feeds",
+                either(f"{method}(feeds={feeds!r:.60}): feeds", "Feeds")
+                + " are {input: value}, a dict.",
             )
         inputs, named = self._free_inputs, self._core.arguments.feeds
         values: dict[str, object] = {}
-        for key, value in feeds.items():  # the whole may have been edited since: its inputs need not be in it now
+        for (
+            key,
+            value,
+        ) in (
+            feeds.items()
+        ):  # the whole may have been edited since: its inputs need not be in it now
             values |= {key: value} if key in inputs else named({key: value})
         return values
 
@@ -155,15 +179,21 @@ class Split(Sequence[E], Generic[E]):
         """The outputs of the whole, and the feeds that they are of."""
         if feeds is not None:
             full = self._feeds_by_name("check", feeds)
-            return dict(zip(self._outputs, _run(self._core, self._outputs, full), strict=True)), full
+            return dict(
+                zip(self._outputs, _run(self._core, self._outputs, full), strict=True)
+            ), full
         index = self._core.index
         specs = input_specs(index, self._free_inputs)
         if why := no_value_for(specs):
-            raise GraphEditError(f"check: {why}; cut at a tensor that is read from it.", self._free_inputs)
+            raise GraphEditError(
+                f"check: {why}; cut at a tensor that is read from it.", self._free_inputs
+            )
         refusal: GraphEditError | None = None
         for values in generate_feeds(specs):
             try:
-                return dict(zip(self._outputs, _run(self._core, self._outputs, values), strict=True)), values
+                return dict(
+                    zip(self._outputs, _run(self._core, self._outputs, values), strict=True)
+                ), values
             except GraphEditError as error:  # noqa: PERF203
                 refusal = refusal or error
         assert refusal is not None
@@ -186,11 +216,16 @@ class Split(Sequence[E], Generic[E]):
         lines = []
         for number, (part, ends) in enumerate(zip(self.parts, self.ends, strict=True), 1):
             inputs = names_text(ends.inputs) or "nothing"
-            lines.append(f"{number}. {inputs} → {names_text(ends.outputs)}: {count_text(len(part._core.index), 'op')}")
+            lines.append(
+                f"{number}. {inputs} → {names_text(ends.outputs)}: "
+                f"{count_text(len(part._core.index), 'op')}"
+            )
         return "\n".join(lines)
 
 
-def split(core: EditorCore, at: Sequence[Names], inputs: Names, outputs: Names, extract: Callable[..., E]) -> Split[E]:
+def split(
+    core: EditorCore, at: Sequence[Names], inputs: Names, outputs: Names, extract: Callable[..., E]
+) -> Split[E]:
     """Split the current graph.
 
     Args:
@@ -204,14 +239,17 @@ def split(core: EditorCore, at: Sequence[Names], inputs: Names, outputs: Names, 
         GraphEditError: A cut is in a loop, or separates an update of a variable from what reads it.
     """
     index = core.index
-    plan = _CutPlan(index, _tensors(index, inputs), _tensors(index, outputs), core.view.body.constants)
+    plan = _CutPlan(
+        index, _tensors(index, inputs), _tensors(index, outputs), core.view.body.constants
+    )
     ends = plan.parts([_tensors(index, cut) for cut in at])
     parts = [extract(list(each.inputs), list(each.outputs)) for each in ends]
     return Split(core, tuple(plan.names(plan.outputs)), ends, parts, tuple(plan.names(plan.added)))
 
 
 def keys_of(core: EditorCore) -> dict[str, str]:
-    """The key of each tensor that a signature of the graph, or the current function, takes or returns.
+    """The key of each tensor that a signature of the graph, or the current function, takes or
+    returns.
 
     Args:
         core: The parts of the editor.
@@ -224,7 +262,8 @@ def keys_of(core: EditorCore) -> dict[str, str]:
 
 
 def keep_keys(core: EditorCore, keys: Mapping[str, str]) -> None:
-    """Give the graph of a part a signature of its marked inputs and outputs, if some of them have keys.
+    """Give the graph of a part a signature of its marked inputs and outputs, if some of them have
+    keys.
 
     Args:
         core: The parts of the editor of the part.
@@ -243,18 +282,30 @@ class _CutPlan:
     """Finds the inputs and outputs of the parts."""
 
     def __init__(
-        self, index: GraphIndex, inputs: list[Tensor], outputs: list[Tensor], constants: Collection[str]
+        self,
+        index: GraphIndex,
+        inputs: list[Tensor],
+        outputs: list[Tensor],
+        constants: Collection[str],
     ) -> None:
-        """`constants` are arguments of a function to which its call passes constants: no part is fed them."""
+        """`constants` are arguments of a function to which its call passes constants: no part is
+        fed them.
+        """
         self.index, self.outputs = index, outputs
         self.added: list[Tensor] = []
         self.whole = needed_ops(index, self.names(inputs), self.names(outputs))
-        fed = (op for op in np.flatnonzero(self.whole).tolist() if index.types[op] in REQUIRED_PLACEHOLDERS)
+        fed = (
+            op
+            for op in np.flatnonzero(self.whole).tolist()
+            if index.types[op] in REQUIRED_PLACEHOLDERS
+        )
         placeholders = [op for op in fed if index.names[op] not in constants]
         self.inputs = list(dict.fromkeys([*inputs, *((op, 0) for op in placeholders)]))
         effects = side_effects(index, np.flatnonzero(self.whole).tolist())
         starts = [*readers_of(index, self.inputs).tolist(), *effects]
-        self._depends = self.whole & forward(index, starts)  # what a later part must not compute again
+        self._depends = self.whole & forward(
+            index, starts
+        )  # what a later part must not compute again
 
     def names(self, tensors: Iterable[Tensor]) -> list[str]:
         """The names of tensors."""
@@ -271,9 +322,18 @@ class _CutPlan:
             if not is_last:
                 self._check_cut(cut, earlier)
             until = earlier | need
-            until |= mask_of(self.index, enclosing_ops(self.index, np.flatnonzero(until).tolist())) & self.whole
+            until |= (
+                mask_of(self.index, enclosing_ops(self.index, np.flatnonzero(until).tolist()))
+                & self.whole
+            )
             crossing = [] if is_last else self._crossing(until, available, cut)
-            early = [] if is_last else [t for t in self.outputs if until[t[0]] and t not in available and t not in cut]
+            early = (
+                []
+                if is_last
+                else [
+                    t for t in self.outputs if until[t[0]] and t not in available and t not in cut
+                ]
+            )
             self.added += crossing
             outputs = list(dict.fromkeys([*cut, *crossing, *early]))
             outputs = [tensor for tensor in outputs if tensor not in available]
@@ -310,7 +370,8 @@ class _CutPlan:
             kind = "while loop" if isinstance(blocks[0], Loop) else "conditional"
             raise GraphEditError(
                 either("split(at=...): tensor", "Tensor")
-                + f" '{name}:{port}' is in {kind} {blocks[0].name!r}, which runs as a whole; cut before or behind it.",
+                + f" '{name}:{port}' is in {kind} {blocks[0].name!r}, which runs as a whole; cut "
+                "before or behind it.",
                 [name],
                 code="cut-in-loop",
             )
@@ -318,13 +379,16 @@ class _CutPlan:
         if dtype.removesuffix("_ref") in HANDLE_DTYPES or dtype.endswith("_ref"):
             raise GraphEditError(
                 either("split(at=...): tensor", "Tensor")
-                + f" '{name}:{port}' is a handle ({dtype}), which no other graph can take; cut where values go from "
+                + f" '{name}:{port}' is a handle ({dtype}), which no other graph can take; cut "
+                "where values go from "
                 "one part to the next.",
                 [name],
                 code="cut-at-handle",
             )
 
-    def _crossing(self, until: Mask, available: Sequence[Tensor], cut: Sequence[Tensor]) -> list[Tensor]:
+    def _crossing(
+        self, until: Mask, available: Sequence[Tensor], cut: Sequence[Tensor]
+    ) -> list[Tensor]:
         """Tensors of this part, or of an earlier one, that later ops read past the cut."""
         crossing: dict[Tensor, None] = {}
         index = self.index
@@ -344,15 +408,24 @@ class _CutPlan:
         """Raise GraphEditError where one part updates a variable that another part has too."""
         index = self.index
         for op in np.flatnonzero(writes(index, np.flatnonzero(self.whole).tolist())).tolist():
-            handles = [source for source in index.input_lists[op] if set(index.dtypes(source)) & {"resource"}]
-            handles += [s for s in index.input_lists[op] if any(d.endswith("_ref") for d in index.dtypes(s))]
+            handles = [
+                source
+                for source in index.input_lists[op]
+                if set(index.dtypes(source)) & {"resource"}
+            ]
+            handles += [
+                s for s in index.input_lists[op] if any(d.endswith("_ref") for d in index.dtypes(s))
+            ]
             for handle in handles:
                 if sum(bool(mask[handle]) for mask in masks) > 1:
                     name, variable = index.names[op], index.names[handle]
                     raise GraphEditError(
                         either("split(at=...): ", "")
-                        + f"{name!r} updates {variable!r} in one part, and another part reads it; each would have a "
-                        "copy of its own. Cut elsewhere, or freeze it first: " + editor_call("freeze", "outputs") + ".",
+                        + f"{name!r} updates {variable!r} in one part, and another part reads it; "
+                        "each would have a "
+                        "copy of its own. Cut elsewhere, or freeze it first: "
+                        + editor_call("freeze", "outputs")
+                        + ".",
                         [name, variable],
                         code="cut-at-update",
                     )

@@ -53,14 +53,16 @@ class FollowedFile(Protocol):
 class EditorCore:
     """The parts of an editor; what widgets, the command line and tests need of it.
 
-    `source` is what was opened, `target` its graph, which edits change. `navigator` has the views of that graph and of
-    the functions that were entered, `arguments` turns what a user gives into names. `executor` applies and undoes
-    edits, `evaluator` runs the graph, `coloring` says what the colors mean. `listeners` are called after each change.
-    `entrance` is the path to the graph that was current first. `show` makes the widget, `widget` is the one that it
-    made last, or None. `save_notices` are sentences on what the last `save` could not do. `extracted` is the tf.Module
-    of a function that `extract` took out of another one: it keeps the variables alive. `file_watch` follows the file
-    that is open, if the user wants that. `layout` is the layout of the views; None for the layered one.
-    `apparent` is the boundary that a graph seems to have, with what it was found for.
+    `source` is what was opened, `target` its graph, which edits change. `navigator` has the views
+    of that graph and of the functions that were entered, `arguments` turns what a user gives into
+    names. `executor` applies and undoes edits, `evaluator` runs the graph, `coloring` says what the
+    colors mean. `listeners` are called after each change. `entrance` is the path to the graph that
+    was current first. `show` makes the widget, `widget` is the one that it made last, or None.
+    `save_notices` are sentences on what the last `save` could not do. `extracted` is the tf.Module
+    of a function that `extract` took out of another one: it keeps the variables alive. `file_watch`
+    follows the file that is open, if the user wants that. `layout` is the layout of the views; None
+    for the layered one. `apparent` is the boundary that a graph seems to have, with what it was
+    found for.
     """
 
     source: Source
@@ -81,7 +83,9 @@ class EditorCore:
     apparent: tuple[GraphIndex, tuple[Signature, ...], Boundary] | None = None
 
     @classmethod
-    def of(cls, source: Source, show: Callable[..., object], layout: Layout | None = None) -> EditorCore:
+    def of(
+        cls, source: Source, show: Callable[..., object], layout: Layout | None = None
+    ) -> EditorCore:
         """The parts of an editor of a source without edits.
 
         Args:
@@ -117,21 +121,37 @@ class EditorCore:
 
     @property
     def session(self) -> Session | None:
-        """The session that runs the graph, or None; for a file, one with the values of its checkpoint."""
+        """The session that runs the graph, or None; for a file, one with the values of its
+        checkpoint.
+        """
         if not self.source.refusal:
             self.target.graph()
         return self.source.session
 
     def paint(self, scene: scenes.Scene) -> scenes.Paint:
-        """The selection, the boundary, the last edit, untrusted ops and the colors, for each item of a scene."""
+        """The selection, the boundary, the last edit, untrusted ops and the colors, for each item
+        of a scene.
+        """
         index, selection = scene.index, self.view.selection
-        latest = traversal.mask_of(index, (index.ids[n] for n in self.executor.latest_ops if n in index.ids))
-        # Another thread may have added ops since the scene was made: what is painted is what is drawn.
-        boundary_tensors = [n for n in self.view.boundary[1] if n in index.ids or split_tensor(n)[0] in index.ids]
-        (inputs, sources), outputs = self.view.entrances(index), [index.op(name) for name in boundary_tensors]
+        latest = traversal.mask_of(
+            index, (index.ids[n] for n in self.executor.latest_ops if n in index.ids)
+        )
+        # Another thread may have added ops since the scene was made: what is painted is what is
+        # drawn.
+        boundary_tensors = [
+            n for n in self.view.boundary[1] if n in index.ids or split_tensor(n)[0] in index.ids
+        ]
+        (inputs, sources), outputs = (
+            self.view.entrances(index),
+            [index.op(name) for name in boundary_tensors],
+        )
         selected = traversal.mask_of(index, ()) if selection is None else selection.on(index).mask
         unused = self.executor.unused_ops()
-        idle = traversal.mask_of(index, (index.ids[name] for name in unused if name in index.ids)) if unused else None
+        idle = (
+            traversal.mask_of(index, (index.ids[name] for name in unused if name in index.ids))
+            if unused
+            else None
+        )
         effects = untrusted_ops(index, self.source.trust).effects
         paint = scenes.paint(scene, selected, inputs, outputs, latest, idle, sources, effects)
         tints = self.coloring.tints(scene)
@@ -141,18 +161,29 @@ class EditorCore:
 
 
 class EditorSnapshot:
-    """A snapshot of an editor, its views and its objects (`others`), to be restored if nothing was edited."""
+    """A snapshot of an editor, its views and its objects (`others`), to be restored if nothing was
+    edited.
+    """
 
     def __init__(self, core: EditorCore, *others: object) -> None:
         self._executor = core.executor
         self._commands = core.executor.history.commands
-        parts = (core.navigator, *core.navigator.stack, core.evaluator, core.coloring, core.listeners)
-        # A jump that was undone has made the same edits again: then the history is another one, of the same commands.
+        parts = (
+            core.navigator,
+            *core.navigator.stack,
+            core.evaluator,
+            core.coloring,
+            core.listeners,
+        )
+        # A jump that was undone has made the same edits again: then the history is another one, of
+        # the same commands.
         self._executor_snapshot = Snapshot(core.executor, without=("history",))
         self._snapshot = Snapshot(core, *parts, *others)
 
     def restore(self) -> bool:
-        """Put everything back unless edits were made or undone meanwhile; whether there were none."""
+        """Put everything back unless edits were made or undone meanwhile; whether there were
+        none.
+        """
         if self._executor.history.commands != self._commands:
             return False
         self._executor_snapshot.restore()

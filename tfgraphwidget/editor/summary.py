@@ -1,4 +1,6 @@
-"""A summary of the current graph in at most 60 lines of text: for programs, and for who opens an unknown model."""
+"""A summary of the current graph in at most 60 lines of text: for programs, and for who opens an
+unknown model.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ from tfgraphwidget.naming import count_text, escape
 from tfgraphwidget.sentences import in_cell
 
 _MOST_NOTICES, _MOST_SIGNATURES, _MOST_ENDS, _MOST_SCOPES, _MOST_FINDINGS = 4, 6, 6, 12, 12
-"""Lines of each section: with one for what is left out, a head and the 7 others they are at most 60."""
+"""Lines of each section: with one for what is left out, a head and the 7 others they are at most
+60.
+"""
 _MOST_TYPES = 10
 _LONGEST = 160  # characters of a line
 
@@ -31,13 +35,18 @@ def _head(core: EditorCore) -> Iterator[str]:
     yield " > ".join(core.navigator.path)
     types = Counter(index.types).most_common()
     counts = ", ".join(f"{kind} {count:,}" for kind, count in types[:_MOST_TYPES])
-    yield f"ops: {len(index):,} of {len(types):,} types: {counts}{', …' if len(types) > _MOST_TYPES else ''}"
+    yield (
+        f"ops: {len(index):,} of {len(types):,} types: "
+        f"{counts}{', …' if len(types) > _MOST_TYPES else ''}"
+    )
     if index.functions:
         yield f"functions: {len(index.functions):,} in the library"
     if core.target.came_without_values():
         yield "values: the variables have none; " + in_cell("open the file with checkpoint=")
     yield f"edits: {len(core.executor.history.done):,}"
-    yield from _first_lines([f"notice: {notice}" for notice in core.source.notices], _MOST_NOTICES, "notices")
+    yield from _first_lines(
+        [f"notice: {notice}" for notice in core.source.notices], _MOST_NOTICES, "notices"
+    )
 
 
 def _ends(core: EditorCore) -> Iterator[str]:
@@ -56,7 +65,9 @@ def _ends(core: EditorCore) -> Iterator[str]:
     except GraphEditError:
         outputs_of = ()
     for side, names in (("input", needed_placeholders(index, outputs_of)), ("output", outputs_of)):
-        yield from _first_lines([f"{side}: {_tensor_text(index, name)}" for name in names], _MOST_ENDS, f"{side}s")
+        yield from _first_lines(
+            [f"{side}: {_tensor_text(index, name)}" for name in names], _MOST_ENDS, f"{side}s"
+        )
 
 
 def _tensor_text(index: GraphIndex, name: str) -> str:
@@ -72,7 +83,8 @@ def _scopes(core: EditorCore) -> Iterator[str]:
     """What the outermost scopes hold and cost, the largest first."""
     table = core.coloring.cost_values(1)
     columns: dict[str, Sequence[float]] = {
-        by: np.nan_to_num(np.asarray(list(table[by]), float)).tolist() for by in ("parameters", "flops")
+        by: np.nan_to_num(np.asarray(list(table[by]), float)).tolist()
+        for by in ("parameters", "flops")
     }
     sums: dict[str, list[float]] = {}
     for op, name in enumerate(core.index.names):
@@ -84,7 +96,8 @@ def _scopes(core: EditorCore) -> Iterator[str]:
     yield f"cost: {total[1]:,.0f} parameters, {total[2]:,.0f} FLOPs for a batch of 1"
     rows = sorted(sums.items(), key=lambda row: (-row[1][2], -row[1][1], -row[1][0]))
     texts = [
-        f"scope {name}: {count_text(n, 'op')}, {count_text(p, 'parameter')}, {f:,.0f} FLOPs" for name, (n, p, f) in rows
+        f"scope {name}: {count_text(n, 'op')}, {count_text(p, 'parameter')}, {f:,.0f} FLOPs"
+        for name, (n, p, f) in rows
     ]
     yield from _first_lines(texts, _MOST_SCOPES, "scopes")
 

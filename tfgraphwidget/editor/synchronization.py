@@ -1,4 +1,6 @@
-"""Values from one model to another: what `tfgraphwidget.sync` does, and which values of two models differ."""
+"""Values from one model to another: what `tfgraphwidget.sync` does, and which values of two models
+differ.
+"""
 
 from __future__ import annotations
 
@@ -61,7 +63,8 @@ def sync(
 
     Args:
         source: The model whose values are read; see `store_of`.
-        names: Which variables belong together: None, a mapping, names, or a function from a name to a name.
+        names: Which variables belong together: None, a mapping, names, or a function from a name to
+            a name.
         tau: A number from 0 to 1, the share of the new value.
         by_order: Whether all variables are paired in the models' order. `names` is None then.
         slots: Whether the variables of a compiled Keras model's optimizer belong to it.
@@ -74,9 +77,13 @@ def sync(
         SessionRefused: A variable has no value, or cannot be assigned.
         GraphEditError: Shapes or dtypes of a pair differ, or no variable has a counterpart.
     """
-    ours, theirs, pairs = _match_models("sync", source, target, names, by_order=by_order, slots=slots)
+    ours, theirs, pairs = _match_models(
+        "sync", source, target, names, by_order=by_order, slots=slots
+    )
     if isinstance(ours, GraphStore) and isinstance(theirs, GraphStore):
-        both = tuple((a.definition, b.definition) for a, b in pairs if a.definition and b.definition)
+        both = tuple(
+            (a.definition, b.definition) for a, b in pairs if a.definition and b.definition
+        )
         Sync(both, ours.model, theirs.model, theirs.scope).sync(tau)
         return tuple((a.name, b.name) for a, b in both)
     both = tuple((a.definition, b.definition) for a, b in pairs if a.definition and b.definition)
@@ -90,7 +97,12 @@ def sync(
 
 
 def drift(
-    source: object, target: object, names: object = None, *, by_order: bool = False, slots: bool = False
+    source: object,
+    target: object,
+    names: object = None,
+    *,
+    by_order: bool = False,
+    slots: bool = False,
 ) -> dict[str, float]:
     """The largest difference of each pair's values; see `tfgraphwidget.drift`.
 
@@ -118,12 +130,16 @@ def changed_values(before: object, after: object) -> tuple[ChangedValue, ...]:
         before: A model; see `store_of`.
     """
     ours, theirs = store_of(after), store_of(before)
-    if not len(ours.variables) or not len(theirs.variables):  # constants are compared by the graphs' difference
+    if not len(ours.variables) or not len(
+        theirs.variables
+    ):  # constants are compared by the graphs' difference
         return ()
     pairs = _pairs("diff", ours, theirs, None, by_order=False)
     was = {a.handle: b.handle for a, b in pairs}
     return tuple(
-        ChangedValue(name, was[name], distance) for name, distance in distances(ours, theirs, pairs).items() if distance
+        ChangedValue(name, was[name], distance)
+        for name, distance in distances(ours, theirs, pairs).items()
+        if distance
     )
 
 
@@ -132,7 +148,8 @@ def _match_models(
 ) -> tuple[VariableStore, VariableStore, tuple[Pair, ...]]:
     """The variables of two models, and those that belong together.
 
-    Where the source is a file of objects, and the target is an object, all variables of the target get values, or none.
+    Where the source is a file of objects, and the target is an object, all variables of the target
+    get values, or none.
     """
     theirs = _target_store(target, slots=slots) if call == "sync" else store_of(target, slots=slots)
     ours: VariableStore
@@ -148,7 +165,10 @@ def _match_models(
         (path,) = map(str, names)
         pairs = match_objects(checkpoint, values, theirs, path)
         if not pairs:
-            raise UnknownName(f"{values.title} has no object {path!r} with values for all variables of {theirs.title}.")
+            raise UnknownName(
+                f"{values.title} has no object {path!r} with values for all variables of "
+                f"{theirs.title}."
+            )
         return values, theirs, pairs
     if names is not None:
         ours = store_of(source, slots=slots)
@@ -170,24 +190,31 @@ def _match_models(
 
 
 def _target_store(target: object, *, slots: bool) -> VariableStore:
-    """The variables that get values; an editor of a file imports its graph, since a file is not changed in place."""
+    """The variables that get values; an editor of a file imports its graph, since a file is not
+    changed in place.
+    """
     core = getattr(target, "_core", None)
     is_file = isinstance(core, EditorCore) and core.source.stored is not None
     if core is not None and is_file and core.session is None:
         raise SessionRefused(
-            f"sync: {core.source.title} cannot run, so no session takes values for it: {core.source.refusal}"
+            f"sync: {core.source.title} cannot run, so no session takes values for it: "
+            f"{core.source.refusal}"
         )
     return store_of(target, slots=slots)
 
 
-def _lacking_error(checkpoint: Checkpoint, values: VariableStore, target: EagerStore) -> GraphEditError:
+def _lacking_error(
+    checkpoint: Checkpoint, values: VariableStore, target: EagerStore
+) -> GraphEditError:
     """The refusal of a checkpoint that has values for some variables of an object, or for none."""
     missing = lacking(checkpoint, target)
     return GraphEditError(
-        f"{values.title} has no value for {names_text(missing)} of {target.title}, by the attributes of its "
+        f"{values.title} has no value for {names_text(missing)} of {target.title}, by the "
+        "attributes of its "
         "objects, so nothing was assigned; "
         + in_cell(
-            "name what belongs together: names={'source': 'target'} or names=['layer'], of variables or "
+            "name what belongs together: names={'source': 'target'} or names=['layer'], of "
+            "variables or "
             "layers, or by_order=True for models of one architecture."
         ),
         missing,
@@ -196,11 +223,17 @@ def _lacking_error(checkpoint: Checkpoint, values: VariableStore, target: EagerS
 
 def _is_keras_file(source: object) -> bool:
     """Whether a path is that of a file of Keras."""
-    return isinstance(source, str | os.PathLike) and Path(os.fspath(source)).suffix in (".keras", ".h5", ".hdf5")
+    return isinstance(source, str | os.PathLike) and Path(os.fspath(source)).suffix in (
+        ".keras",
+        ".h5",
+        ".hdf5",
+    )
 
 
 def _objects_of(source: object) -> Checkpoint | None:
-    """The checkpoint of a file that lists objects: a checkpoint of TensorFlow 2, or a SavedModel; else None."""
+    """The checkpoint of a file that lists objects: a checkpoint of TensorFlow 2, or a SavedModel;
+    else None.
+    """
     if not isinstance(source, str | os.PathLike) or not os.fspath(source):
         return None
     if is_checkpoint(source):
@@ -212,7 +245,9 @@ def _objects_of(source: object) -> Checkpoint | None:
     return checkpoint if not checkpoint.missing() and checkpoint.objects else None
 
 
-def _pairs(call: str, ours: VariableStore, theirs: VariableStore, names: object, *, by_order: bool) -> tuple[Pair, ...]:
+def _pairs(
+    call: str, ours: VariableStore, theirs: VariableStore, names: object, *, by_order: bool
+) -> tuple[Pair, ...]:
     """The variables that belong together."""
     if by_order:
         if names is not None:
@@ -228,7 +263,11 @@ def _pairs(call: str, ours: VariableStore, theirs: VariableStore, names: object,
     try:
         pairs = _match(ours, theirs, renames)
     except GraphEditError:
-        pairs = (_matched_by_path(ours, theirs) or _matched_by_saved_name(ours, theirs)) if names is None else ()
+        pairs = (
+            (_matched_by_path(ours, theirs) or _matched_by_saved_name(ours, theirs))
+            if names is None
+            else ()
+        )
         if not pairs:
             raise
         return pairs
@@ -237,17 +276,22 @@ def _pairs(call: str, ours: VariableStore, theirs: VariableStore, names: object,
 
 
 def _matched_by_path(ours: VariableStore, theirs: VariableStore) -> tuple[Pair, ...]:
-    """Pairs by path, as a checkpoint of one is loaded into the other; none unless all variables have the same paths.
+    """Pairs by path, as a checkpoint of one is loaded into the other; none unless all variables
+    have the same paths.
 
     Keras numbers the names of layers, so that two models of one class have different ones.
     """
     by_path = {variable.path: variable for variable in theirs.variables}
     is_same = "" not in by_path and by_path.keys() == {variable.path for variable in ours.variables}
-    return tuple((variable, by_path[variable.path]) for variable in ours.variables) if is_same else ()
+    return (
+        tuple((variable, by_path[variable.path]) for variable in ours.variables) if is_same else ()
+    )
 
 
 def _matched_by_saved_name(ours: VariableStore, theirs: VariableStore) -> tuple[Pair, ...]:
-    """Pairs by the names that a checkpoint's variables had when it was saved, where one variable has the name."""
+    """Pairs by the names that a checkpoint's variables had when it was saved, where one variable
+    has the name.
+    """
     if not any(variable.saved_name for store in (ours, theirs) for variable in store.variables):
         return ()
     of_name: list[dict[str, StoredVariable]] = []
@@ -255,14 +299,22 @@ def _matched_by_saved_name(ours: VariableStore, theirs: VariableStore) -> tuple[
         names = [variable.saved_name or variable.handle for variable in store.variables]
         count = Counter(names)
         of_name.append({n: v for n, v in zip(names, store.variables, strict=True) if count[n] == 1})
-    return tuple((variable, of_name[1][name]) for name, variable in of_name[0].items() if name in of_name[1])
+    return tuple(
+        (variable, of_name[1][name]) for name, variable in of_name[0].items() if name in of_name[1]
+    )
 
 
 def _match(ours: VariableStore, theirs: VariableStore, names: Names) -> tuple[Pair, ...]:
-    """Pairs by name: with the names as they are, or else without the scopes that hold all of each model."""
+    """Pairs by name: with the names as they are, or else without the scopes that hold all of each
+    model.
+    """
     try:
         return match_variables(
-            ours.variables, theirs.variables, names, source_scope=ours.scope, target_scope=theirs.scope
+            ours.variables,
+            theirs.variables,
+            names,
+            source_scope=ours.scope,
+            target_scope=theirs.scope,
         )
     except GraphEditError:
         scopes = [_common_scope(store) for store in (ours, theirs)]
@@ -270,16 +322,24 @@ def _match(ours: VariableStore, theirs: VariableStore, names: Names) -> tuple[Pa
             raise
         with suppress(GraphEditError):
             return match_variables(
-                ours.variables, theirs.variables, names, source_scope=scopes[0], target_scope=scopes[1]
+                ours.variables,
+                theirs.variables,
+                names,
+                source_scope=scopes[0],
+                target_scope=scopes[1],
             )
         raise
 
 
 def _common_scope(store: VariableStore) -> str:
-    """The first scope of eager variables, where it holds all of them: a model's own name, which is no layer's."""
+    """The first scope of eager variables, where it holds all of them: a model's own name, which is
+    no layer's.
+    """
     if store.scope or isinstance(store, GraphStore):
         return store.scope
-    first = {variable.handle.partition("/")[0] for variable in store.variables if "/" in variable.handle}
+    first = {
+        variable.handle.partition("/")[0] for variable in store.variables if "/" in variable.handle
+    }
     plain = any("/" not in variable.handle for variable in store.variables)
     return "" if plain or len(first) != 1 else first.pop()
 
@@ -292,7 +352,11 @@ def _plain_names(names: object) -> Any:
         return names
     if _is_named(names):
         return _name(names)
-    return [_name(name) for name in names] if isinstance(names, list | tuple | set | frozenset | Iterator) else names
+    return (
+        [_name(name) for name in names]
+        if isinstance(names, list | tuple | set | frozenset | Iterator)
+        else names
+    )
 
 
 def _is_named(thing: object) -> bool:
@@ -310,9 +374,9 @@ def store_of(model: object, *, slots: bool = False) -> VariableStore:
     """The variables of a model and where their values are.
 
     Args:
-        model: An editor, the result of a clone, a Keras model or layer, a tf.Module or what `tf.saved_model.load`
-            returns, the prefix of a checkpoint, or anything that `tgw.edit` opens: a graph, a session, a tf.function,
-            the path of a file.
+        model: An editor, the result of a clone, a Keras model or layer, a tf.Module or what
+            `tf.saved_model.load` returns, the prefix of a checkpoint, or anything that `tgw.edit`
+            opens: a graph, a session, a tf.function, the path of a file.
         slots: Whether the variables of a compiled Keras model's optimizer belong to it.
 
     Raises:
@@ -324,7 +388,9 @@ def store_of(model: object, *, slots: bool = False) -> VariableStore:
     if isinstance(core, EditorCore):
         return store_of_source(core.source, core.target.index)
     if isinstance(model, Copy):
-        return GraphStore(model.model, tuple(map(variable_definition, model.variables)), model.scope)
+        return GraphStore(
+            model.model, tuple(map(variable_definition, model.variables)), model.scope
+        )
     if isinstance(model, ModuleCopy):
         return EagerStore(f"Module {model.scope!r}", model.named_variables)
     if is_keras_model(model):

@@ -13,7 +13,13 @@ from tfgraphwidget.edits.clone import check_own_scope
 from tfgraphwidget.errors import GraphEditError, kind_and_reason
 from tfgraphwidget.graph import GraphIndex, control_flow, reachable_functions
 from tfgraphwidget.naming import count_text, function_name, names_text, split_tensor
-from tfgraphwidget.runtime.live import check_not_growing, patch_application, placement, traced_ops, track_function_call
+from tfgraphwidget.runtime.live import (
+    check_not_growing,
+    patch_application,
+    placement,
+    traced_ops,
+    track_function_call,
+)
 from tfgraphwidget.runtime.session import TimedSession, variable_values
 from tfgraphwidget.tf_types import FunctionDef, Graph, NodeDef, Variable
 
@@ -22,7 +28,8 @@ _OF_COPIES = frozenset({"sync", "sync_op", "mix_op", "drift"})
 
 @dataclass(frozen=True, eq=False)
 class GrowthResult:
-    """The result of `grow`: the function's `outputs`, the new `tf.Variable`s, and the names of all new ops.
+    """The result of `grow`: the function's `outputs`, the new `tf.Variable`s, and the names of all
+    new ops.
 
     In a function's body `outputs` is the name of the new tensor there, or a tuple of names.
     """
@@ -35,7 +42,8 @@ class GrowthResult:
     def __getattr__(self, name: str) -> Any:
         if name in _OF_COPIES:
             raise AttributeError(
-                f"{name}: {self.scope!r} was grown, and has no original to follow; clone ops for a copy that has one."
+                f"{name}: {self.scope!r} was grown, and has no original to follow; clone ops for a "
+                "copy that has one."
             )
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
@@ -45,17 +53,20 @@ class GrowthResult:
 
 
 def grow(target: OpenedGraph, command: Call, steps: Transaction) -> tuple[Patch, object]:
-    """Call a Python function that adds ops to a graph. Only the new variables and tables are initialized.
+    """Call a Python function that adds ops to a graph. Only the new variables and tables are
+    initialized.
 
     Args:
         command: The function, its arguments and the name scope.
-        steps: The transaction of the edit. When the edit fails, the graph shows none of the new ops.
+        steps: The transaction of the edit. When the edit fails, the graph shows none of the new
+            ops.
 
     Returns:
         The patch of what was added, and what the function returned.
 
     Raises:
-        GraphEditError: The scope is taken, the function raised, or its variables cannot be initialized.
+        GraphEditError: The scope is taken, the function raised, or its variables cannot be
+            initialized.
     """
     graph, before = target.graph(), target.index
     check_not_growing(graph)
@@ -66,7 +77,10 @@ def grow(target: OpenedGraph, command: Call, steps: Transaction) -> tuple[Patch,
         variable_values.check_session(session, graph)
     collections = patch_application.collections_of(graph)
     try:
-        with track_function_call(graph, command.into) as added, placement.refuse_ops_without_kernel(session, graph):
+        with (
+            track_function_call(graph, command.into) as added,
+            placement.refuse_ops_without_kernel(session, graph),
+        ):
             steps.on_failure(_withdraw, target, before, collections, command.into, added)
             result = traced_ops.call_in_graph(graph, command.into, command.function, command.at)
         patch = grown_between(before, target.index, command.into, added)
@@ -93,21 +107,32 @@ def _lacks_loop_context(error: Exception) -> bool:
 
 def _gradient_refusal(name: str, graph: Graph, index: GraphIndex) -> GraphEditError:
     """The refusal of a gradient through loops without control flow contexts, which it names."""
-    exits = [(loop.name, index.names[op]) for loop in control_flow.loops(index) for op in loop.exits]
+    exits = [
+        (loop.name, index.names[op]) for loop in control_flow.loops(index) for op in loop.exits
+    ]
     bare = traced_ops.without_context(graph, [op for _, op in exits])
     names = list(dict.fromkeys(loop for loop, op in exits if op in bare))
     return GraphEditError(
-        f"{name} takes a gradient through a while loop of TensorFlow 1, which needs the loop's control flow context, "
-        f"and {names_text(names)} came from a GraphDef, which has none; open the .meta file or SavedModel of "
-        "the graph, or take the gradient of what does not lie behind the loop. Nothing is left in the graph.",
+        f"{name} takes a gradient through a while loop of TensorFlow 1, which needs the loop's "
+        "control flow context, "
+        f"and {names_text(names)} came from a GraphDef, which has none; open the .meta file or "
+        "SavedModel of "
+        "the graph, or take the gradient of what does not lie behind the loop. Nothing is left in "
+        "the graph.",
         bare,
     )
 
 
 def _withdraw(
-    target: OpenedGraph, before: GraphIndex, collections: dict[str, list[object]], scope: str, added: set[str]
+    target: OpenedGraph,
+    before: GraphIndex,
+    collections: dict[str, list[object]],
+    scope: str,
+    added: set[str],
 ) -> None:
-    """Hide the ops that a function added before the edit failed, and put back what the collections contained."""
+    """Hide the ops that a function added before the edit failed, and put back what the collections
+    contained.
+    """
     graph = target.graph()
     patch_application.restore_collections(graph, collections, patch_application.is_entry_of(added))
     traced_ops.forget(graph, scope, added)
@@ -118,7 +143,8 @@ def _withdraw(
 
 
 def grown_between(before: GraphIndex, after: GraphIndex, scope: str, own: Collection[str]) -> Patch:
-    """The ops that a later state of a graph has more than an earlier one, except those that other threads added.
+    """The ops that a later state of a graph has more than an earlier one, except those that other
+    threads added.
 
     Args:
         own: The names of the new ops that no other thread has added.
@@ -143,14 +169,22 @@ def grown_between(before: GraphIndex, after: GraphIndex, scope: str, own: Collec
     return Patch(add=Change(nodes, tuple(members), variables, functions=functions), scopes=(scope,))
 
 
-def _functions(library: GraphIndex, nodes: Iterable[NodeDef], before: GraphIndex) -> tuple[FunctionDef, ...]:
+def _functions(
+    library: GraphIndex, nodes: Iterable[NodeDef], before: GraphIndex
+) -> tuple[FunctionDef, ...]:
     """The FunctionDefs that NodeDefs call and that were not there before."""
     reachable = reachable_functions(library.functions, library.extras, nodes)
-    return tuple(library.extras.function(name) for name in reachable if name not in before.functions)
+    return tuple(
+        library.extras.function(name) for name in reachable if name not in before.functions
+    )
 
 
-def _leftovers(target: OpenedGraph, before: GraphIndex, own: Collection[str]) -> tuple[list[NodeDef], set[str]]:
-    """The NodeDefs that a function which failed has left, and the names of the functions that only they call."""
+def _leftovers(
+    target: OpenedGraph, before: GraphIndex, own: Collection[str]
+) -> tuple[list[NodeDef], set[str]]:
+    """The NodeDefs that a function which failed has left, and the names of the functions that only
+    they call.
+    """
     graph, body = target.graph(), target.source.body
     nodes = [graph.get_operation_by_name(name).node_def for name in own]
     return nodes, reachable_functions(body.functions(), body, nodes).keys() - before.functions

@@ -1,4 +1,6 @@
-"""Transactions: several steps as one, with one notification at the end; when a step fails, all are undone."""
+"""Transactions: several steps as one, with one notification at the end; when a step fails, all are
+undone.
+"""
 
 from __future__ import annotations
 
@@ -13,11 +15,14 @@ from tfgraphwidget.errors import GraphEditError
 
 _log = logging.getLogger(__name__)
 _lock = threading.RLock()
-_PATIENCE = 60  # seconds that an edit waits for another thread's: one of both may wait for the other
+# seconds that an edit waits for another thread's: one of both may wait for the other
+_PATIENCE = 60
 
 
 class Listeners(list[Callable[[], None]]):
-    """Functions that are called after each change of the graph, or of what is shown or selected of it."""
+    """Functions that are called after each change of the graph, or of what is shown or selected of
+    it.
+    """
 
     def __init__(self, functions: Iterable[Callable[[], None]] = ()) -> None:
         super().__init__(functions)
@@ -40,7 +45,9 @@ class Listeners(list[Callable[[], None]]):
         return end
 
     def notify(self) -> None:
-        """Call every listener; inside `collect`, when that ends. Their errors are logged: the change is made."""
+        """Call every listener; inside `collect`, when that ends. Their errors are logged: the
+        change is made.
+        """
         with self._lock:
             if self._collecting:
                 self._is_due = True
@@ -50,7 +57,9 @@ class Listeners(list[Callable[[], None]]):
 
     @contextmanager
     def collect(self) -> Iterator[None]:
-        """Send one notification for all that come inside, at the end of the outermost of these in any thread."""
+        """Send one notification for all that come inside, at the end of the outermost of these in
+        any thread.
+        """
         with self._lock:
             self._collecting += 1
         try:
@@ -73,9 +82,11 @@ def _call(listener: Callable[[], None]) -> None:
 
 
 class Transaction(ExitStack):
-    """The steps of an edit. Each step pushes its own undo; a failure runs these, the last one first.
+    """The steps of an edit. Each step pushes its own undo; a failure runs these, the last one
+    first.
 
-    Context managers that are entered on it (`enter_context`) see the error of the step that failed, or none.
+    Context managers that are entered on it (`enter_context`) see the error of the step that failed,
+    or none.
     """
 
     def on_failure(self, undo: Callable[..., object], *arguments: object) -> None:
@@ -97,16 +108,22 @@ class Transaction(ExitStack):
         self.push(leave)
 
     def roll_back(self) -> None:
-        """Undo all steps, because of the error that is being handled; raise the error that it becomes, if another."""
+        """Undo all steps, because of the error that is being handled; raise the error that it
+        becomes, if another.
+        """
         with held_back(wholly=True):
-            set_right(sys.exc_info()[1])  # undoing waits for locks that an interrupt in TensorFlow leaves taken
+            set_right(
+                sys.exc_info()[1]
+            )  # undoing waits for locks that an interrupt in TensorFlow leaves taken
             self.__exit__(*sys.exc_info())
 
     @contextmanager
     def without_interrupts(self) -> Iterator[None]:
-        """Make the steps inside all at once, and commit: an interrupt comes behind them, or behind their undoing.
+        """Make the steps inside all at once, and commit: an interrupt comes behind them, or behind
+        their undoing.
 
-        Steps may let an interrupt in between them (`cancellation.let_in`); it is a failure like any other.
+        Steps may let an interrupt in between them (`cancellation.let_in`); it is a failure like any
+        other.
         """
         with held_back():
             try:
@@ -119,7 +136,8 @@ class Transaction(ExitStack):
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Let edits and previews of other threads wait, of any graph: TensorFlow lets one thread change a graph at a time.
+    """Let edits and previews of other threads wait, of any graph: TensorFlow lets one thread change
+    a graph at a time.
 
     Inside, no other thread takes a name that is free, nor changes what an edit was planned on.
 
@@ -128,7 +146,8 @@ def one_thread() -> Iterator[None]:
     """
     if not _lock.acquire(timeout=_PATIENCE):
         raise GraphEditError(
-            f"An edit of another thread has not ended in {_PATIENCE} seconds; wait for that thread, and try again."
+            f"An edit of another thread has not ended in {_PATIENCE} seconds; wait for that "
+            "thread, and try again."
         )
     try:
         yield
@@ -162,7 +181,9 @@ def undone() -> Iterator[Transaction]:
 
 
 class Snapshot:
-    """The attributes of some objects, to be put back. Their values are replaced and never changed in place."""
+    """The attributes of some objects, to be put back. Their values are replaced and never changed
+    in place.
+    """
 
     def __init__(self, *holders: object, without: Iterable[str] = ()) -> None:
         left_out = frozenset(without)

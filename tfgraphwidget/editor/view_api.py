@@ -1,4 +1,6 @@
-"""The view: the methods of GraphEditor that say which graph is current, and what is drawn of it, where and how."""
+"""The view: the methods of GraphEditor that say which graph is current, and what is drawn of it,
+where and how.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ from tfgraphwidget.visible import Direction
 
 
 class View(ArgumentChecks):
-    """Enters functions, and expands, hides, pins, colors and draws the items of the current graph."""
+    """Enters functions, and expands, hides, pins, colors and draws the items of the current
+    graph.
+    """
 
     def __init__(self, core: EditorCore, editor: object) -> None:
         self._core, self._editor = core, editor
@@ -81,7 +85,8 @@ class View(ArgumentChecks):
             op: The op.
 
         Returns:
-            For each function what the op uses it as, its `label` ("body", "cond", "f"), and its name, `function`.
+            For each function what the op uses it as, its `label` ("body", "cond", "f"), and its
+            name, `function`.
 
         Raises:
             UnknownName: The op is not in the graph.
@@ -99,14 +104,16 @@ class View(ArgumentChecks):
     def enter(self, op: OpLike, label: str | None = None, *, everywhere: bool = False) -> None:
         """Make the body of a function that an op calls the current graph.
 
-        An edit of the body is an edit of the graph: the op then calls the edited function, under a new name. Other
-        calls of the function go on calling it as it is, unless `everywhere` is true. The graph's session follows; code
-        that runs a `tf.function` already does not, so that `to_module` and `to_function` give the edited one.
+        An edit of the body is an edit of the graph: the op then calls the edited function, under a
+        new name. Other calls of the function go on calling it as it is, unless `everywhere` is
+        true. The graph's session follows; code that runs a `tf.function` already does not, so that
+        `to_module` and `to_function` give the edited one.
 
         Args:
             op: The op, or the name of a function in the graph's library, for all its calls.
             label: Which of its functions: "body", "cond"; None for the first.
-            everywhere: Whether edits are for all calls of the function, in the graph and in other functions.
+            everywhere: Whether edits are for all calls of the function, in the graph and in other
+                functions.
 
         Raises:
             UnknownName: The op is not in the graph, or calls no such function.
@@ -305,7 +312,8 @@ class View(ArgumentChecks):
 
     @property
     def direction(self) -> Direction:
-        """The direction in which tensors flow in the drawing: "down" or "right". Assign to change it.
+        """The direction in which tensors flow in the drawing: "down" or "right". Assign to change
+        it.
 
         >>> import tfgraphwidget as tgw
         >>> editor = tgw.example()
@@ -369,21 +377,24 @@ class View(ArgumentChecks):
     def color_by(self, by: object = None, *, batch: int = 1) -> None:
         """Color the drawing by what is known of the ops.
 
-        Boxes that contain several ops show the sum of their costs, the mean of your own numbers, or the most frequent
-        category.
+        Boxes that contain several ops show the sum of their costs, the mean of your own numbers, or
+        the most frequent category.
 
         Args:
             by: One of
 
                 * None for the default colors, by families of op types
-                * "type", "device", "dtype" (of the first output), "scope" (the outermost ones), "structure" (equal
-                  structure, equal color), "trainable" (variables), "diff" (what edits have changed)
+                * "type", "device", "dtype" (of the first output), "scope" (the outermost ones),
+                  "structure" (equal structure, equal color), "trainable" (variables), "diff" (what
+                  edits have changed)
                 * "parameters", "output bytes" or "FLOPs"
                 * "time" or "memory", after `measure`, or if nothing needs to be fed
                 * a column of `table()`, by its name or itself
-                * {name of an op, tensor or scope: value}, or a function of an op, as `where` of `ops`, that returns a
-                  value: numbers give a ramp, other values categories; None is no value
-            batch: The first dimension of inputs that leave it open; sizes that it does not tell count as 1.
+                * {name of an op, tensor or scope: value}, or a function of an op, as `where` of
+                  `ops`, that returns a value: numbers give a ramp, other values categories; None is
+                  no value
+            batch: The first dimension of inputs that leave it open; sizes that it does not tell
+                count as 1.
 
         Raises:
             GraphEditError: `by` does not describe ops, or `batch` is not a positive integer.
@@ -413,12 +424,15 @@ class View(ArgumentChecks):
     # The drawing
 
     def scene(self) -> scenes.Scene:
-        """Lay out the drawing, as in a wide pane: a narrow pane of the page has a drawing of its own.
+        """Lay out the drawing, as in a wide pane: a narrow pane of the page has a drawing of its
+        own.
 
-        `editor.draw`, `to_svg` and `editor.save` draw the same; the page's *Export* draws what its pane shows.
+        `editor.draw`, `to_svg` and `editor.save` draw the same; the page's *Export* draws what its
+        pane shows.
 
         Returns:
-            The drawing as arrays; `box` is float32 [items, 4]: left, top, width, height in pixels. See `scene.scene`.
+            The drawing as arrays; `box` is float32 [items, 4]: left, top, width, height in pixels.
+            See `scene.scene`.
 
         Example:
             >>> import tfgraphwidget as tgw
@@ -469,7 +483,8 @@ class View(ArgumentChecks):
         if value is not None and not isinstance(value, Difference):
             raise WrongType(
                 "difference",
-                f"{value_text(value)} is not a Difference; " + in_cell("assign editor.diff(), or None."),
+                f"{value_text(value)} is not a Difference; "
+                + in_cell("assign editor.diff(), or None."),
             )
         self._core.evaluator.difference = value
         self._core.listeners.notify()
@@ -491,5 +506,7 @@ class View(ArgumentChecks):
     def probe(self, value: runtime.measure.probe.Probe | None) -> None:
         if value is not None:
             what = value_text(value)
-            raise WrongType("probe", f"{what} cannot be shown; " + in_cell("call editor.probe, or assign None."))
+            raise WrongType(
+                "probe", f"{what} cannot be shown; " + in_cell("call editor.probe, or assign None.")
+            )
         self._core.evaluator.forget_probe()

@@ -1,6 +1,7 @@
 """Edits as values: a command plans a patch.
 
-The names of this front are the commands that `edits.registry` knows by their verbs, and what commands are made of.
+The names of this front are the commands that `edits.registry` knows by their verbs, and what
+commands are made of.
 """
 
 import lazy_loader

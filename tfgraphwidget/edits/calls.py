@@ -1,4 +1,6 @@
-"""Calls of the editor's methods: what the method of a command takes, and what its documentation says."""
+"""Calls of the editor's methods: what the method of a command takes, and what its documentation
+says.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ _ARGUMENTS = re.compile(r"^Args:\n(?:(?:    .*)?\n)+", re.MULTILINE)
 
 
 def has_own_parameters(kind: type[Command]) -> bool:
-    """Whether the editor's method takes what the class's `from_call` says, rather than a value for each field."""
+    """Whether the editor's method takes what the class's `from_call` says, rather than a value for
+    each field.
+    """
     return not _own_parameters(kind).keys() <= {"args", "arguments"}
 
 
@@ -27,9 +31,13 @@ def _own_parameters(kind: type[Command]) -> dict[str, inspect.Parameter]:
 
 @cache
 def call_signature(kind: type[Command]) -> inspect.Signature:
-    """The parameters of the editor's method for a command, without the editor; None where nothing need be given."""
+    """The parameters of the editor's method for a command, without the editor; None where nothing
+    need be given.
+    """
     whole = _signature(kind)
-    return whole.replace(parameters=[_optional(parameter) for parameter in whole.parameters.values()])
+    return whole.replace(
+        parameters=[_optional(parameter) for parameter in whole.parameters.values()]
+    )
 
 
 def _optional(parameter: inspect.Parameter) -> inspect.Parameter:
@@ -38,7 +46,9 @@ def _optional(parameter: inspect.Parameter) -> inspect.Parameter:
         return parameter
     hint = parameter.annotation
     if isinstance(hint, str):
-        annotation: object = hint if hint in {"object", "Any"} or "None" in hint else f"{hint} | None"
+        annotation: object = (
+            hint if hint in {"object", "Any"} or "None" in hint else f"{hint} | None"
+        )
     else:
         annotation = hint if hint in {object, Any} else Optional[hint]  # noqa: UP045  # a hint may be a Literal
     return parameter.replace(default=None, annotation=annotation)
@@ -63,7 +73,9 @@ def _signature(kind: type[Command]) -> inspect.Signature:
         parameters.append(
             inspect.Parameter(
                 field.name,
-                inspect.Parameter.KEYWORD_ONLY if field.kw_only else inspect.Parameter.POSITIONAL_OR_KEYWORD,
+                inspect.Parameter.KEYWORD_ONLY
+                if field.kw_only
+                else inspect.Parameter.POSITIONAL_OR_KEYWORD,
                 default=_default(field) if operand.default is NOT_SET else operand.default,
                 annotation=operand.accepts or _without_kind(hints[field.name]),
             )
@@ -76,7 +88,11 @@ def _default(field: dataclasses.Field[Any]) -> object:
     """The default of a field; of one that makes a new value each time, such a value."""
     if field.default is not dataclasses.MISSING:
         return field.default
-    return inspect.Parameter.empty if field.default_factory is dataclasses.MISSING else field.default_factory()
+    return (
+        inspect.Parameter.empty
+        if field.default_factory is dataclasses.MISSING
+        else field.default_factory()
+    )
 
 
 def _without_kind(hint: Any) -> Any:
@@ -84,7 +100,9 @@ def _without_kind(hint: Any) -> Any:
     return get_args(hint)[0] if get_origin(hint) is Annotated else hint
 
 
-def command_of(kind: type[Command], resolver: Resolver, /, *positional: Any, **arguments: Any) -> Any:
+def command_of(
+    kind: type[Command], resolver: Resolver, /, *positional: Any, **arguments: Any
+) -> Any:
     """The command of a call of the editor's method.
 
     Args:
@@ -94,7 +112,8 @@ def command_of(kind: type[Command], resolver: Resolver, /, *positional: Any, **a
 
     Raises:
         TypeError: The method takes no such arguments.
-        GraphEditError: Something that is named is not in the graph, or arguments do not fit each other.
+        GraphEditError: Something that is named is not in the graph, or arguments do not fit each
+            other.
     """
     bound = _signature(kind).bind(*positional, **arguments)
     for name, value in [*bound.arguments.items()]:

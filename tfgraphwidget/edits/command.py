@@ -1,8 +1,8 @@
-"""Command: one edit as a frozen value. The Python call, the browser's message, the history entry and the
-printed line of code are all this one object.
+"""Command: one edit as a frozen value. The Python call, the browser's message, the history entry
+and the printed line of code are all this one object.
 
-A new command is a frozen dataclass that extends `Command`, has a `plan`, and is registered (`edits.registry`); undo,
-code, JSON, replay and the browser's message follow from its fields.
+A new command is a frozen dataclass that extends `Command`, has a `plan`, and is registered
+(`edits.registry`); undo, code, JSON, replay and the browser's message follow from its fields.
 """
 
 from __future__ import annotations
@@ -20,7 +20,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 from tfgraphwidget.edits import serialization
 from tfgraphwidget.edits.context import Array, PlanContext
 from tfgraphwidget.edits.operand_kinds import Operand, Resolver, operands_of, resolve_fields
-from tfgraphwidget.edits.patch import NewShape, Patch, Preview, ReplacedMatch, SkippedMatch, StaleConstant
+from tfgraphwidget.edits.patch import (
+    NewShape,
+    Patch,
+    Preview,
+    ReplacedMatch,
+    SkippedMatch,
+    StaleConstant,
+)
 from tfgraphwidget.errors import GraphEditError, NameTaken
 from tfgraphwidget.graph import GraphIndex, Part, Selection, function_expression
 from tfgraphwidget.naming import function_name, identifier
@@ -34,12 +41,14 @@ if TYPE_CHECKING:
 class Edits:
     """Names of the ops that an edit added, removed and changed in place, in graph order.
 
-    `renamed` are the (old, new) names of those that are removed and added only because they go by another name now.
+    `renamed` are the (old, new) names of those that are removed and added only because they go by
+    another name now.
 
-    `shapes` are the static shapes that are others now. `lost` says what the session could not keep while it was
-    renewed, `notes` what else one should know; one sentence each. `constants` are those that hold a size which the
-    edit has changed (`edits.patch.StaleConstant`). `replaced` and `skipped` are the matches of a pattern
-    that an edit has replaced, and those that it has not, with the reason of each.
+    `shapes` are the static shapes that are others now. `lost` says what the session could not keep
+    while it was renewed, `notes` what else one should know; one sentence each. `constants` are
+    those that hold a size which the edit has changed (`edits.patch.StaleConstant`). `replaced` and
+    `skipped` are the matches of a pattern that an edit has replaced, and those that it has not,
+    with the reason of each.
     """
 
     added: tuple[str, ...] = ()
@@ -149,7 +158,10 @@ def counts_text(report: Edits) -> str:
     """
     kinds = ((report.added, "added"), (report.removed, "removed"), (report.changed, "changed"))
     counts = [(len(names), done) for names, done in kinds if names]
-    return ", ".join(f"{count:,} op{'s' * (count > 1)} {done}" for count, done in counts) or "no op changed"
+    return (
+        ", ".join(f"{count:,} op{'s' * (count > 1)} {done}" for count, done in counts)
+        or "no op changed"
+    )
 
 
 def match_texts(report: Edits) -> tuple[str, ...]:
@@ -168,7 +180,11 @@ def match_texts(report: Edits) -> tuple[str, ...]:
 def _skipped_texts(report: Edits) -> tuple[str, ...]:
     """Why matches of a pattern were not replaced."""
     reasons = ["not replaced: " + each.why for each in report.skipped[:_MOST]]
-    more = [f"and {len(report.skipped) - _MOST:,} more were not replaced"] if len(report.skipped) > _MOST else []
+    more = (
+        [f"and {len(report.skipped) - _MOST:,} more were not replaced"]
+        if len(report.skipped) > _MOST
+        else []
+    )
     return (*reasons, *more)
 
 
@@ -178,7 +194,10 @@ def shape_texts(report: Edits) -> tuple[str, ...]:
     Args:
         report: What the edit did.
     """
-    shapes = [f"{s.op}:{s.port} " + drawn_shape(s.before) + " → " + drawn_shape(s.after) for s in report.shapes[:_MOST]]
+    shapes = [
+        f"{s.op}:{s.port} " + drawn_shape(s.before) + " → " + drawn_shape(s.after)
+        for s in report.shapes[:_MOST]
+    ]
     more = [f"and {len(report.shapes) - _MOST:,} more shapes"] if len(report.shapes) > _MOST else []
     return (*shapes, *more)
 
@@ -238,10 +257,11 @@ class Planner(Protocol):
 class Command(ABC):
     """An edit as a value: a frozen dataclass whose fields are the arguments of the editor's method.
 
-    The annotation of a field says its kind, see `operand_kinds`. `method` is the editor's method that does it, such as
-    "signatures.add"; "" for the one of the verb's name. `asks_for_session` says that the edit of a file
-    is another one where a session holds its graph. `keeps_values` says that no edit of the kind changes what a tensor
-    that stays computes, so that the gradients in the graph stay right.
+    The annotation of a field says its kind, see `operand_kinds`. `method` is the editor's method
+    that does it, such as "signatures.add"; "" for the one of the verb's name. `asks_for_session`
+    says that the edit of a file is another one where a session holds its graph. `keeps_values` says
+    that no edit of the kind changes what a tensor that stays computes, so that the gradients in the
+    graph stay right.
     """
 
     method: ClassVar[str] = ""
@@ -259,7 +279,8 @@ class Command(ABC):
             The patch of `context.target`.
 
         Raises:
-            GraphEditError: The edit cannot be right; the error names the ops and what to do instead.
+            GraphEditError: The edit cannot be right; the error names the ops and what to do
+                instead.
         """
 
     @classmethod
@@ -299,7 +320,8 @@ class Command(ABC):
         return report
 
     def with_final_names(self, context: PlanContext) -> Command:  # noqa: ARG002
-        """The same command with the names of new ops written down, where another graph would give them others.
+        """The same command with the names of new ops written down, where another graph would give
+        them others.
 
         Args:
             context: The graph that the edit is planned on.
@@ -307,7 +329,8 @@ class Command(ABC):
         return self
 
     def under_a_free_name(self, error: NameTaken) -> tuple[Command, ...]:
-        """The same command with the free name that a refusal proposes, if this is what gave the name that is taken.
+        """The same command with the free name that a refusal proposes, if this is what gave the
+        name that is taken.
 
         Args:
             error: The refusal.
@@ -325,7 +348,9 @@ class Command(ABC):
         return ()
 
     def as_called(self) -> Command:
-        """Return the command whose method call stands for this one in code: itself, unless several share one method."""
+        """Return the command whose method call stands for this one in code: itself, unless several
+        share one method.
+        """
         return self
 
     @classmethod
@@ -339,7 +364,8 @@ class Command(ABC):
         return cls.method or cls.verb()
 
     def code(self, writer: ValueWriter | None = None, *, where: str = "") -> str:
-        """The call of the editor's method: `copy = editor.clone(inputs=["x:0"], outputs=["y:0"], into="copy")`.
+        """The call of the editor's method: `copy = editor.clone(inputs=["x:0"], outputs=["y:0"],
+        into="copy")`.
 
         Args:
             writer: How values are written that are no literals.
@@ -349,20 +375,26 @@ class Command(ABC):
             One line of Python.
         """
         command = self.as_called()
-        call, name = f"editor.{command.call_name()}({arguments(command, writer)})", command.result_name()
+        call, name = (
+            f"editor.{command.call_name()}({arguments(command, writer)})",
+            command.result_name(),
+        )
         return (f"{name} = {call}" if name else call) + (f"  # in {where}" if where else "")
 
     def sentence(self) -> str:
         """The sentence that describes the edit in a list of edits: "Renamed net/logits to scores".
 
-        The names that it was given stand in it, and no more details than are needed to recognize it.
+        The names that it was given stand in it, and no more details than are needed to recognize
+        it.
         """
         first = next((getattr(self, field.name) for field in dataclasses.fields(self)), None)
         words = self.verb().replace("_", " ").capitalize()
         return f"{words}: {subject_text(first)}" if first is not None else words
 
     def result_name(self) -> str:
-        """The name that code gives to what the edit makes; "" for an edit that makes nothing with a name."""
+        """The name that code gives to what the edit makes; "" for an edit that makes nothing with a
+        name.
+        """
         into = getattr(self, "into", "")
         name = identifier(into) if into else ""
         return f"{name}_" if name in _TAKEN or hasattr(builtins, name) else name
@@ -371,8 +403,8 @@ class Command(ABC):
         """The command as data that JSON can hold.
 
         Returns:
-            "label", a few words for a button; "python", the line of code; "edit", the JSON that `replay` takes, None if
-            the command holds what no JSON can.
+            "label", a few words for a button; "python", the line of code; "edit", the JSON that
+            `replay` takes, None if the command holds what no JSON can.
         """
         try:
             edit = serialization.record_of(self)
@@ -427,14 +459,18 @@ def brief_value(value: object) -> str:
 
 
 def rebind_selections(command: _Value, index: GraphIndex) -> _Value:
-    """The same command with each selection as it is on `index`, so that what is printed means the same ops there."""
+    """The same command with each selection as it is on `index`, so that what is printed means the
+    same ops there.
+    """
     values = ((field.name, getattr(command, field.name)) for field in dataclasses.fields(command))
     rebound = {name: value.on(index) for name, value in values if isinstance(value, Selection)}
     return dataclasses.replace(command, **rebound) if rebound else command
 
 
 class ValueWriter:
-    """How code refers to values that are no literals: by the names that the caller may have for them."""
+    """How code refers to values that are no literals: by the names that the caller may have for
+    them.
+    """
 
     def function(self, function: Callable[..., object]) -> str:
         """A Python function: its name, or the source of a lambda."""
@@ -481,7 +517,9 @@ def arguments(command: DataclassInstance, writer: ValueWriter | None = None) -> 
     parts: list[str] = []
     for field in dataclasses.fields(command):
         value, operand = getattr(command, field.name), operands[field.name]
-        usual = value is field.default or (isinstance(value, str | int | tuple) and value == field.default)
+        usual = value is field.default or (
+            isinstance(value, str | int | tuple) and value == field.default
+        )
         other = operand.required_without
         if usual and not operand.is_required and not (other and getattr(command, other) is None):
             continue
@@ -503,7 +541,11 @@ def _field_text(value: object, operand: Operand, writer: ValueWriter, name: str)
     if operand.is_function and callable(value):
         return writer.function(value)
     if operand.is_dict and isinstance(value, tuple):
-        return "{" + ", ".join(f"{literal(key)}: {literal(item, str(key), writer)}" for key, item in value) + "}"
+        return (
+            "{"
+            + ", ".join(f"{literal(key)}: {literal(item, str(key), writer)}" for key, item in value)
+            + "}"
+        )
     return literal(value, name, writer)
 
 
@@ -526,7 +568,9 @@ def literal(value: object, name: str = "", writer: ValueWriter | None = None) ->
         return writer.selection(value)
     if hasattr(value, "tolist"):
         array: Any = value
-        small = 0 < array.size <= _MOST_NUMBERS and array.dtype.char not in "gG"  # no literal is a long double
+        small = (
+            0 < array.size <= _MOST_NUMBERS and array.dtype.char not in "gG"
+        )  # no literal is a long double
         return literal(array.tolist()) if small else writer.array(array, name)
     if isinstance(value, tuple | list):
         return f"[{', '.join(literal(item, name, writer) for item in value)}]"

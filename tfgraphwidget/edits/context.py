@@ -1,8 +1,8 @@
 """The interface that a command uses while it is planned.
 
-A command is planned from arrays alone (`index`, `target`). What needs TensorFlow, a session or a person's Python
-function is asked of the context. `IndexContext` has two graphs and nothing else; `runtime.planning` implements the
-rest.
+A command is planned from arrays alone (`index`, `target`). What needs TensorFlow, a session or a
+person's Python function is asked of the context. `IndexContext` has two graphs and nothing else;
+`runtime.planning` implements the rest.
 """
 
 from __future__ import annotations
@@ -37,11 +37,14 @@ class TracedFunction:
         inputs: The placeholders, as op names, in the order of the arguments.
         outputs: The tensors that the function returned.
         alive: An object that keeps alive the Python functions that ops of the trace call.
-        captured: The live `tf.Variable`s and tensors that ops of the trace stand for, by op; only in a function's body.
+        captured: The live `tf.Variable`s and tensors that ops of the trace stand for, by op; only
+            in a function's body.
         graph: The FuncGraph of the trace; None but in a function's body.
         alias: The names that ops of `graph` are shown by, where they have others.
-        input_sources: The tensors that take the place of the placeholders, by these, once that is known.
-        op_name: The name that its only op gets in the graph; "" where its ops keep their names, in a name scope.
+        input_sources: The tensors that take the place of the placeholders, by these, once that is
+            known.
+        op_name: The name that its only op gets in the graph; "" where its ops keep their names, in
+            a name scope.
     """
 
     index: GraphIndex
@@ -68,7 +71,8 @@ class TracedFunction:
         return self.op_name or f"{scope}/{op}"
 
     def op_in(self, scope: str, name: str) -> str | None:
-        """The name in the trace of an op of the graph that it was moved into; None if that is not of the trace.
+        """The name in the trace of an op of the graph that it was moved into; None if that is not
+        of the trace.
 
         Args:
             scope: The name scope that the ops were moved into.
@@ -86,17 +90,21 @@ class TracedFunction:
 class PlanContext(Protocol):
     """The graph that a command is planned for, and what TensorFlow knows of it.
 
-    Only `trace` and `require_graph` may change `index`: they import the graph of a file where the edit needs one that
-    TensorFlow holds. Read `index` after them.
+    Only `trace` and `require_graph` may change `index`: they import the graph of a file where the
+    edit needs one that TensorFlow holds. Read `index` after them.
     """
 
     @property
     def index(self) -> GraphIndex:
-        """The graph whose ops the command names; when ops are copied, the one that holds the originals."""
+        """The graph whose ops the command names; when ops are copied, the one that holds the
+        originals.
+        """
 
     @property
     def target(self) -> GraphIndex:
-        """The graph that the patch is for: `index`, unless ops are copied from one graph to another."""
+        """The graph that the patch is for: `index`, unless ops are copied from one graph to
+        another.
+        """
 
     @property
     def has_values(self) -> bool:
@@ -104,10 +112,11 @@ class PlanContext(Protocol):
 
     @property
     def hands_over_state(self) -> bool:
-        """Whether ops under other keys have what a session holds of tables, iterators and variables under the old ones.
+        """Whether ops under other keys have what a session holds of tables, iterators and variables
+        under the old ones.
 
-        The editor's session is given it. False where another one may hold something: for a graph of TensorFlow that
-        was opened without its session, and in functions.
+        The editor's session is given it. False where another one may hold something: for a graph of
+        TensorFlow that was opened without its session, and in functions.
         """
 
     @property
@@ -120,11 +129,15 @@ class PlanContext(Protocol):
 
     @property
     def ends(self) -> FunctionBoundary | None:
-        """The arguments and results of the edited function, if no op calls it: an edit may change them; else None."""
+        """The arguments and results of the edited function, if no op calls it: an edit may change
+        them; else None.
+        """
 
     @property
     def external_tensors(self) -> tuple[str, ...]:
-        """The tensors that are named outside of the graph: by signatures, or as arguments and results of a function."""
+        """The tensors that are named outside of the graph: by signatures, or as arguments and
+        results of a function.
+        """
 
     @property
     def signatures(self) -> tuple[Signature, ...]:
@@ -132,11 +145,15 @@ class PlanContext(Protocol):
 
     @property
     def missing_ends(self) -> Mapping[str, tuple[str, ...]]:
-        """The tensors that the graph does not have, by the signatures of the file that name them."""
+        """The tensors that the graph does not have, by the signatures of the file that name
+        them.
+        """
 
     @property
     def new_names(self) -> Mapping[str, str]:
-        """The names of the ops that edits have renamed, by those before: gradient ops are named after these."""
+        """The names of the ops that edits have renamed, by those before: gradient ops are named
+        after these.
+        """
 
     def require_graph(self) -> None:
         """Import the graph of a file into TensorFlow, for an edit that a file cannot hold.
@@ -160,7 +177,9 @@ class PlanContext(Protocol):
             GraphEditError: The function failed, or makes state where the graph can have none.
         """
 
-    def trace_gradient(self, function: Function, specs: Specs, options: Options = ()) -> TracedFunction | None:
+    def trace_gradient(
+        self, function: Function, specs: Specs, options: Options = ()
+    ) -> TracedFunction | None:
         """Take the gradient of a Python function of one tensor, in a graph of its own.
 
         Args:
@@ -173,11 +192,13 @@ class PlanContext(Protocol):
         """
 
     def enter(self, op: str, label: str, shapes: Sequence[Shape] = ()) -> FunctionContext:
-        """Return the context of a function that an op calls, with the constants and variables that it is given.
+        """Return the context of a function that an op calls, with the constants and variables that
+        it is given.
 
         Args:
             label: Which of its functions; see `graph.called_functions`.
-            shapes: The static shapes of its arguments, for those of which the function does not say one.
+            shapes: The static shapes of its arguments, for those of which the function does not say
+                one.
 
         Raises:
             GraphEditError: The body of the function is damaged.
@@ -207,7 +228,9 @@ class PlanContext(Protocol):
     def constant_values(self, tensors: Sequence[str]) -> list[Array]:
         """Compute tensors of `index` that depend on constants only."""
 
-    def compute(self, nodes: Sequence[NodeDef], tensors: Sequence[str], seconds: float) -> list[Array]:
+    def compute(
+        self, nodes: Sequence[NodeDef], tensors: Sequence[str], seconds: float
+    ) -> list[Array]:
         """Compute tensors of ops that read nothing from outside, in a graph of their own.
 
         Raises:
@@ -215,7 +238,8 @@ class PlanContext(Protocol):
         """
 
     def variable_values(self, variables: Sequence[VariableDef]) -> Mapping[str, TensorProto]:
-        """Return the present value of each variable of `index` as a TensorProto, by the name of its handle op.
+        """Return the present value of each variable of `index` as a TensorProto, by the name of its
+        handle op.
 
         Raises:
             SessionRefused: A variable has no value.
@@ -230,7 +254,9 @@ class FunctionContext(PlanContext, Protocol):
         """The ops of the caller that hold the variables which ops here stand for, by these."""
 
     def rewrite(self, patch: Patch, name: str) -> tuple[FunctionDef, tuple[int, ...]]:
-        """Return the function after an edit of its body, and the constant arguments that it does not read any more."""
+        """Return the function after an edit of its body, and the constant arguments that it does
+        not read any more.
+        """
 
 
 @dataclass(frozen=True)
@@ -272,7 +298,12 @@ class IndexContext:
         """
         raise _needs_tensorflow("the function was not called")
 
-    def trace_gradient(self, function: Function, specs: Specs, options: Options = ()) -> TracedFunction | None:  # noqa: ARG002
+    def trace_gradient(
+        self,
+        function: Function,  # noqa: ARG002
+        specs: Specs,  # noqa: ARG002
+        options: Options = (),  # noqa: ARG002
+    ) -> TracedFunction | None:
         """Return None: TensorFlow takes gradients."""
         return None
 
@@ -300,14 +331,20 @@ class IndexContext:
         """Raise GraphEditError: TensorFlow computes tensors."""
         raise _needs_tensorflow("the constants were not computed")
 
-    def compute(self, nodes: Sequence[NodeDef], tensors: Sequence[str], seconds: float) -> list[Array]:  # noqa: ARG002
+    def compute(
+        self,
+        nodes: Sequence[NodeDef],  # noqa: ARG002
+        tensors: Sequence[str],  # noqa: ARG002
+        seconds: float,  # noqa: ARG002
+    ) -> list[Array]:
         """Raise TensorFlowMissing: TensorFlow computes tensors.
 
         Raises:
             TensorFlowMissing: Always.
         """
         raise TensorFlowMissing(
-            "This edit is planned without TensorFlow; " + either("call editor.apply(command).", "refresh the graph.")
+            "This edit is planned without TensorFlow; "
+            + either("call editor.apply(command).", "refresh the graph.")
         )
 
     def variable_values(self, variables: Sequence[VariableDef]) -> Mapping[str, TensorProto]:  # noqa: ARG002

@@ -1,7 +1,8 @@
 """Control flow contexts of copies: WhileContextDefs and CondContextDefs with new names.
 
-A context is copied when the tensor that it hangs on is, its pivot. One that is not copied, but holds copies in its
-body, gives a proto that names only these: `runtime.live.control_flow_contexts` lets them join it.
+A context is copied when the tensor that it hangs on is, its pivot. One that is not copied, but
+holds copies in its body, gives a proto that names only these: `runtime.live.control_flow_contexts`
+lets them join it.
 """
 
 from __future__ import annotations
@@ -19,14 +20,19 @@ _REQUIRED = ("pivot_name", "pred_name", "pivot_for_pred_name", "pivot_for_body_n
 
 
 def rename_contexts(
-    contexts: Iterable[ContextDef], names: Mapping[str, str], frames: Mapping[str, str], *, stays: bool = True
+    contexts: Iterable[ContextDef],
+    names: Mapping[str, str],
+    frames: Mapping[str, str],
+    *,
+    stays: bool = True,
 ) -> tuple[ContextDef, ...]:
-    """The control flow contexts of the copies; `contexts` are the outermost ones, with all that is nested.
+    """The control flow contexts of the copies; `contexts` are the outermost ones, with all that is
+    nested.
 
-    `names` maps each copied op to its copy, and may map tensors ("op:0"), which goes before the op's. `frames` maps the
-    frame names of copied loops. `stays` says that the copies stand in the originals' graph: a name of what is not
-    copied then stays as it is, and a copy may join the context that it was made in. Under their own names ops give the
-    contexts that they are in.
+    `names` maps each copied op to its copy, and may map tensors ("op:0"), which goes before the
+    op's. `frames` maps the frame names of copied loops. `stays` says that the copies stand in the
+    originals' graph: a name of what is not copied then stays as it is, and a copy may join the
+    context that it was made in. Under their own names ops give the contexts that they are in.
 
     Args:
         names: Name of each copied op, and of tensors, -> name of the copy.
@@ -39,13 +45,16 @@ def rename_contexts(
     return tuple(new for context in contexts for new in renaming.copies(context))
 
 
-def contexts_with_new_ops(contexts: Iterable[ContextDef], names: Mapping[str, str]) -> tuple[ContextDef, ...]:
+def contexts_with_new_ops(
+    contexts: Iterable[ContextDef], names: Mapping[str, str]
+) -> tuple[ContextDef, ...]:
     """The contexts that hold ops in whose places others stand, as far as they hold these.
 
     Their pivots stay, so that these contexts are joined.
 
     Args:
-        names: The names of the ops that stand in them, by those in `contexts`; the same ones for the ops that go.
+        names: The names of the ops that stand in them, by those in `contexts`; the same ones for
+            the ops that go.
     """
     return tuple(new for context in contexts if (new := _with_new_ops(context, names)) is not None)
 
@@ -60,7 +69,9 @@ def map_names(context: ContextDef, new_name: Callable[[str], str]) -> ContextDef
     copy = _empty_copy(context)
     copy.values_def.values.extend(map(new_name, context.values_def.values))
     external = context.values_def.external_values.items()
-    copy.values_def.external_values.update({new_name(outer): new_name(inner) for outer, inner in external})
+    copy.values_def.external_values.update(
+        {new_name(outer): new_name(inner) for outer, inner in external}
+    )
     for inner in nested_contexts(context):
         _set_content(copy.nested_contexts.add(), map_names(inner, new_name))
     for field, value in context.ListFields():
@@ -77,14 +88,19 @@ def contexts_after(
     remove: Iterable[ContextDef],
     removed_ops: Collection[str],
 ) -> tuple[ContextDef, ...]:
-    """The contexts of a graph of NodeDefs after an edit, as `runtime.live.control_flow_contexts` changes live ones.
+    """The contexts of a graph of NodeDefs after an edit, as `runtime.live.control_flow_contexts`
+    changes live ones.
 
     Args:
         add: What the edit adds: contexts, and those that are joined.
         removed_ops: The names of the ops that it removes.
     """
     removals = {context.pivot_name: context for context in _with_nested(remove)}
-    result = [rest for context in contexts if (rest := _without(context, removals, removed_ops)) is not None]
+    result = [
+        rest
+        for context in contexts
+        if (rest := _without(context, removals, removed_ops)) is not None
+    ]
     there = {context.pivot_name: context for context in _with_nested(result)}
     for context in add:
         _join(result, None, context, there)
@@ -111,7 +127,11 @@ def _without(
         if value not in values and split_tensor(value)[0] not in removed_ops
     )
     copy.values_def.external_values.update(
-        {outer: inner for outer, inner in context.values_def.external_values.items() if outer not in external}
+        {
+            outer: inner
+            for outer, inner in context.values_def.external_values.items()
+            if outer not in external
+        }
     )
     for inner in nested_contexts(context):
         rest = _without(inner, removals, removed_ops)
@@ -121,7 +141,10 @@ def _without(
 
 
 def _join(
-    outermost: list[ContextDef], outer: ContextDef | None, context: ContextDef, there: dict[str, ContextDef]
+    outermost: list[ContextDef],
+    outer: ContextDef | None,
+    context: ContextDef,
+    there: dict[str, ContextDef],
 ) -> None:
     """Add a context, or what it holds to the one that is there."""
     present = there.get(context.pivot_name)
@@ -157,7 +180,9 @@ def _with_new_ops(context: ContextDef, names: Mapping[str, str]) -> ContextDef |
 
     copy = _empty_copy(context)
     external = context.values_def.external_values.items()
-    copy.values_def.values.extend(new(value) for value in context.values_def.values if is_new(value))
+    copy.values_def.values.extend(
+        new(value) for value in context.values_def.values if is_new(value)
+    )
     copy.values_def.external_values.update(
         {new(outer): new(inner) for outer, inner in external if is_new(outer) or is_new(inner)}
     )
@@ -201,11 +226,17 @@ class _Renaming:
         self.names, self.frames, self.stays = names, frames, stays
 
     def copies(self, context: ContextDef) -> Iterator[ContextDef]:
-        """The copy of a context; else the context with the copies in its body, or copies of what is nested in it."""
+        """The copy of a context; else the context with the copies in its body, or copies of what is
+        nested in it.
+        """
         is_copied = self._is_copied(context.pivot_name)
         nested = [new for inner in context.nested_contexts for new in self.copies(_content(inner))]
         external = dict(self._external(context.values_def.external_values, is_copied))
-        values = [new for old in context.values_def.values if (new := self._value(old, context, is_copied, external))]
+        values = [
+            new
+            for old in context.values_def.values
+            if (new := self._value(old, context, is_copied, external))
+        ]
         if not is_copied and not (self.stays and (values or nested)):
             yield from nested
             return
@@ -230,14 +261,19 @@ class _Renaming:
                 setattr(context, field.name, self._new(value))
 
     def _external(self, values: Mapping[str, str], is_copied: bool) -> Iterator[tuple[str, str]]:
-        """The tensors outside, each with the one that stands for it inside, as far as that is of a copy."""
+        """The tensors outside, each with the one that stands for it inside, as far as that is of a
+        copy.
+        """
         for outer, inner in values.items():
             name, stands = self._new(outer), self._new(inner)
-            # A copy of an invariant beside the original's does not stand for the tensor that both enter.
+            # A copy of an invariant beside the original's does not stand for the tensor that both
+            # enter.
             if name and stands and (is_copied or (self._is_copied(inner) and name != outer)):
                 yield name, stands
 
-    def _value(self, old: str, context: ContextDef, is_copied: bool, external: Mapping[str, str]) -> str:
+    def _value(
+        self, old: str, context: ContextDef, is_copied: bool, external: Mapping[str, str]
+    ) -> str:
         """The new name of a value; "" where a context that is not copied learns nothing new."""
         new = self._new(old) if is_copied or self._is_copied(old) else ""
         return new if old not in context.values_def.external_values or new in external else ""
@@ -261,7 +297,9 @@ def _content(proto: ControlFlowContextDef) -> ContextDef:
 
 
 def _set_content(proto: ControlFlowContextDef, context: ContextDef) -> None:
-    definition: Message = proto.while_ctxt if hasattr(context, "loop_enter_names") else proto.cond_ctxt
+    definition: Message = (
+        proto.while_ctxt if hasattr(context, "loop_enter_names") else proto.cond_ctxt
+    )
     definition.CopyFrom(context)
 
 
@@ -304,7 +342,8 @@ def contexts_around(
         leaves: Whether the tensor leaves its loop: it is the output of an Exit.
 
     Returns:
-        The outermost context with those nested in it, which hold `values` alone; () if there is none.
+        The outermost context with those nested in it, which hold `values` alone; () if there is
+        none.
     """
     for context in contexts:
         chain = _chain(context, tensor)

@@ -1,4 +1,6 @@
-"""Entrance: how one function is entered from the graph that calls it, and the title that says so."""
+"""Entrance: how one function is entered from the graph that calls it, and the title that says
+so.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +10,11 @@ _EVERYWHERE = " everywhere"
 
 
 class Entrance(NamedTuple):
-    """An op, or a function's own name, and which of the op's functions is meant; "" for the only one.
+    """An op, or a function's own name, and which of the op's functions is meant; "" for the only
+    one.
 
-    `everywhere` says that an edit of the body is for all calls of the function, and not only for the one by `op`.
+    `everywhere` says that an edit of the body is for all calls of the function, and not only for
+    the one by `op`.
     """
 
     op: str
@@ -24,7 +28,11 @@ class Entrance(NamedTuple):
         >>> Entrance("while", "body").title, Entrance("call", everywhere=True).title
         ('while:body', 'call everywhere')
         """
-        return self.op + (f":{self.label}" if self.label else "") + (_EVERYWHERE if self.everywhere else "")
+        return (
+            self.op
+            + (f":{self.label}" if self.label else "")
+            + (_EVERYWHERE if self.everywhere else "")
+        )
 
     @classmethod
     def of(cls, title: str) -> Entrance:

@@ -1,7 +1,8 @@
 """An edit of a graph and of the functions that it calls.
 
-A function never changes: where an edit changes a body, the calls call a new function. Calls for which the same function
-results share it, and a function that is called twice with the same constants is planned once.
+A function never changes: where an edit changes a body, the calls call a new function. Calls for
+which the same function results share it, and a function that is called twice with the same
+constants is planned once.
 """
 
 from __future__ import annotations
@@ -34,20 +35,27 @@ def plan_everywhere(
     """Plan an edit of a graph and of the functions that it calls.
 
     Args:
-        rewrite: Plans it for one graph or body. A GraphEditError of a body is a note, and the function stays; an
-            InvalidArgument is raised.
+        rewrite: Plans it for one graph or body. A GraphEditError of a body is a note, and the
+            function stays; an InvalidArgument is raised.
         suffix: The names of the new functions end with it.
         within: The ops of the graph whose functions are entered; None for all.
         enters: Whether the functions that an op of the graph or of a body calls are entered.
-        keeps_gradients: Whether the new functions have the gradient functions of the old ones, which compute the same.
-        without_attribute: An attribute that the functions lose; there is something to do where one has it.
+        keeps_gradients: Whether the new functions have the gradient functions of the old ones,
+            which compute the same.
+        without_attribute: An attribute that the functions lose; there is something to do where one
+            has it.
 
     Returns:
         The patch; None if there is nothing to do.
     """
     names = {name.lower() for name in context.index.functions} | set(context.index.reserved)
     bodies = _Bodies(
-        rewrite, suffix, names, enters, keeps_gradients=keeps_gradients, without_attribute=without_attribute
+        rewrite,
+        suffix,
+        names,
+        enters,
+        keeps_gradients=keeps_gradients,
+        without_attribute=without_attribute,
     )
     return bodies.plan(context, frozenset(), within)
 
@@ -68,11 +76,17 @@ class _Bodies:
         self._rewrite, self._suffix, self._names, self._enters = rewrite, suffix, names, enters
         self._keeps_gradients, self._without_attribute = keeps_gradients, without_attribute
         self._new: dict[tuple[str, bytes], FunctionDef] = {}
-        self._planned: dict[Hashable, tuple[Patch, FunctionDef, tuple[int, ...]] | GraphEditError | None] = {}
+        self._planned: dict[
+            Hashable, tuple[Patch, FunctionDef, tuple[int, ...]] | GraphEditError | None
+        ] = {}
         self._reached: dict[str, frozenset[str]] = {}
 
-    def plan(self, context: PlanContext, ancestors: frozenset[str], within: Mask | None = None) -> Patch | None:
-        """The patch of a graph or body that the functions `ancestors` are around; None for nothing to do."""
+    def plan(
+        self, context: PlanContext, ancestors: frozenset[str], within: Mask | None = None
+    ) -> Patch | None:
+        """The patch of a graph or body that the functions `ancestors` are around; None for nothing
+        to do.
+        """
         patch, index = self._rewrite(context), context.index
         if not index.functions:
             return patch
@@ -88,29 +102,41 @@ class _Bodies:
                 continue
             references = called_functions(after.get(before.name, before), index.functions)
             # A conditional may have become a call of one of its branches.
-            labels = {each.function: each.label for each in called_functions(before, index.functions)}
+            labels = {
+                each.function: each.label for each in called_functions(before, index.functions)
+            }
             for reference in references if references and self._enters(context, op) else ():
                 if reference.function in ancestors or reference.label == "_gradient_op_type":
                     continue
-                label = reference.label if before.name not in after else labels.get(reference.function)
+                label = (
+                    reference.label if before.name not in after else labels.get(reference.function)
+                )
                 if label is None:
                     continue
                 result = self._body(context, before.name, label, ancestors | {reference.function})
                 if isinstance(result, GraphEditError):
-                    notes[(f"Function {reference.function!r} stays what it is: " + result.why)] = None
+                    notes[(f"Function {reference.function!r} stays what it is: " + result.why)] = (
+                        None
+                    )
                 elif result is not None:
                     inner, definition, unread = result
                     call = calls.setdefault(before.name, _copy(after.get(before.name, before)))
                     redirect_call(call, reference.label, definition, unread)
-                    functions |= {new.signature.name: new for new in (*inner.add.functions, definition)}
+                    functions |= {
+                        new.signature.name: new for new in (*inner.add.functions, definition)
+                    }
                     gradients |= dict.fromkeys(inner.add.gradients)
-                    gradient = index.extras.gradient(reference.function) if self._keeps_gradients else None
+                    gradient = (
+                        index.extras.gradient(reference.function) if self._keeps_gradients else None
+                    )
                     gradients |= {(definition.signature.name, gradient): None} if gradient else {}
                     notes |= dict.fromkeys(inner.report.notes)
         if not calls:
             return None if patch is None else patch.with_notes(*notes)
         changed = {change.name: change for change in base.changed}
-        changed |= {name: NodeChange(index.nodes[index.ids[name]], node) for name, node in calls.items()}
+        changed |= {
+            name: NodeChange(index.nodes[index.ids[name]], node) for name, node in calls.items()
+        }
         return replace(
             base,
             add=replace(
@@ -125,7 +151,8 @@ class _Bodies:
     def _body(
         self, context: PlanContext, op: str, label: str, ancestors: frozenset[str]
     ) -> tuple[Patch, FunctionDef, tuple[int, ...]] | GraphEditError | None:
-        """What becomes of a function that an op calls: the patch, the function, and the arguments it does not read.
+        """What becomes of a function that an op calls: the patch, the function, and the arguments
+        it does not read.
 
         None for nothing to do; or why it cannot be.
         """
@@ -144,12 +171,19 @@ class _Bodies:
         return self._planned[key]
 
     def _key(self, inner: FunctionContext, ancestors: frozenset[str]) -> Hashable:
-        """What the plan of a body depends on: its arguments, some of which are constants, and what calls itself."""
+        """What the plan of a body depends on: its arguments, some of which are constants, and what
+        calls itself.
+        """
         index, name = inner.index, inner.function
         if name not in self._reached:
-            self._reached[name] = frozenset(reachable_functions(index.functions, index.extras, index.nodes))
+            self._reached[name] = frozenset(
+                reachable_functions(index.functions, index.extras, index.nodes)
+            )
         ops = [index.ids[split_tensor(argument)[0]] for argument in inner.arguments]
-        arguments = tuple((index.nodes[op].SerializeToString(deterministic=True), index.shape(op, 0)) for op in ops)
+        arguments = tuple(
+            (index.nodes[op].SerializeToString(deterministic=True), index.shape(op, 0))
+            for op in ops
+        )
         return name, arguments, ancestors & self._reached[name]
 
     def _plan_body(

@@ -7,13 +7,15 @@ from collections.abc import Collection
 from tfgraphwidget.tf_types import FunctionDef, NodeDef
 
 
-def redirect_call(node: NodeDef, label: str, definition: FunctionDef, unread: Collection[int] = ()) -> None:
+def redirect_call(
+    node: NodeDef, label: str, definition: FunctionDef, unread: Collection[int] = ()
+) -> None:
     """Let an op call another function.
 
     Args:
         label: What it calls the function as; "" for an op whose type is the function.
-        unread: The numbers of the arguments that the function does not read; a plain call is made without them, and
-            they are removed from the function.
+        unread: The numbers of the arguments that the function does not read; a plain call is made
+            without them, and they are removed from the function.
     """
     name = definition.signature.name
     key, _, number = label.rstrip("]").partition("[")
@@ -34,7 +36,10 @@ def _drop_arguments(definition: FunctionDef, call: NodeDef, numbers: Collection[
     remaining = [k for k in range(len(data)) if k not in numbers]
     if len(definition.signature.input_arg) == len(data):
         _drop_from_definition(definition, remaining)
-    call.input[:] = [*(data[k] for k in remaining), *(text for text in call.input if text[:1] == "^")]
+    call.input[:] = [
+        *(data[k] for k in remaining),
+        *(text for text in call.input if text[:1] == "^"),
+    ]
     if "Tin" in call.attr:
         types = list(call.attr["Tin"].list.type)
         call.attr["Tin"].list.type[:] = [types[k] for k in remaining]
@@ -45,11 +50,15 @@ def _drop_from_definition(definition: FunctionDef, remaining: Collection[int]) -
     copies = [type(argument).FromString(argument.SerializeToString()) for argument in arguments]
     del definition.signature.input_arg[:]
     definition.signature.input_arg.extend(copies)
-    attributes = {k: definition.arg_attr[k].SerializeToString() for k in remaining if k in definition.arg_attr}
+    attributes = {
+        k: definition.arg_attr[k].SerializeToString() for k in remaining if k in definition.arg_attr
+    }
     definition.arg_attr.clear()
     for now, k in enumerate(remaining):
         if k in attributes:
             definition.arg_attr[now].ParseFromString(attributes[k])
     ids = dict(definition.resource_arg_unique_id)
     definition.resource_arg_unique_id.clear()
-    definition.resource_arg_unique_id.update({now: ids[k] for now, k in enumerate(remaining) if k in ids})
+    definition.resource_arg_unique_id.update(
+        {now: ids[k] for now, k in enumerate(remaining) if k in ids}
+    )

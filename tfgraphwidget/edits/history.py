@@ -29,13 +29,15 @@ class Batch:
 
 @dataclass(frozen=True)
 class Step:
-    """One command with the patch that it came to, the graph that was patched, and what the user got.
+    """One command with the patch that it came to, the graph that was patched, and what the user
+    got.
 
-    `path` names the current graph and those around it; `renewed` says whether the session follows changes
-    in place. What else the step hangs on, and its line does not say: `reserved` are names, in lower case, that its new
-    ops could not take since hidden ops of undone steps have them, and `imported` says that it came out otherwise than
-    in the file, or may name ops that the file does not have, because TensorFlow held the graph. `batch` is that of the
-    steps that are done and undone together with it; None for a step of its own.
+    `path` names the current graph and those around it; `renewed` says whether the session follows
+    changes in place. What else the step hangs on, and its line does not say: `reserved` are names,
+    in lower case, that its new ops could not take since hidden ops of undone steps have them, and
+    `imported` says that it came out otherwise than in the file, or may name ops that the file does
+    not have, because TensorFlow held the graph. `batch` is that of the steps that are done and
+    undone together with it; None for a step of its own.
     """
 
     command: Command
@@ -79,7 +81,9 @@ class BatchStep:
     @property
     def line(self) -> str:
         """The lines of Python that do the step."""
-        return "\n".join([Batch(self.name).line, *(indent(step.line, "    ") for step in self.steps)])
+        return "\n".join(
+            [Batch(self.name).line, *(indent(step.line, "    ") for step in self.steps)]
+        )
 
     @property
     def sentence(self) -> str:
@@ -105,7 +109,10 @@ def group_batches(steps: Iterable[Step]) -> tuple[Step | BatchStep, ...]:
             groups[-1].append(step)
         else:
             groups.append([step])
-    return tuple(own[0] if own[0].batch is None else BatchStep(own[0].batch.name, tuple(own)) for own in groups)
+    return tuple(
+        own[0] if own[0].batch is None else BatchStep(own[0].batch.name, tuple(own))
+        for own in groups
+    )
 
 
 @dataclass(frozen=True)
@@ -120,8 +127,12 @@ class History:
 
     @property
     def commands(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """Which edits are done and undone, by the ids of their commands: steps are others when they are done again."""
-        return tuple(id(step.command) for step in self.done), tuple(id(step.command) for step in self.undone)
+        """Which edits are done and undone, by the ids of their commands: steps are others when they
+        are done again.
+        """
+        return tuple(id(step.command) for step in self.done), tuple(
+            id(step.command) for step in self.undone
+        )
 
     def push(self, step: Step) -> History:
         """After a new step; what was undone before can no longer be redone."""

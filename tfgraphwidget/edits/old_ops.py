@@ -1,10 +1,10 @@
 """Ops of old graphs in the ops of today.
 
-TensorFlow reads a graph by the version of its producer. An op type may have ended at a version (`OpDef.deprecation`),
-and a few op types changed their meaning: then other ops take the place of one that comes into a newer graph, or into a
-function, which always is of the present version
-(test_tensorflow_facts.py::test_an_ended_op_does_not_run_in_a_function). The op that gives the results keeps the name of
-the original, so that its readers stay as they are.
+TensorFlow reads a graph by the version of its producer. An op type may have ended at a version
+(`OpDef.deprecation`), and a few op types changed their meaning: then other ops take the place of
+one that comes into a newer graph, or into a function, which always is of the present version
+(test_tensorflow_facts.py::test_an_ended_op_does_not_run_in_a_function). The op that gives the
+results keeps the name of the original, so that its readers stay as they are.
 """
 
 from __future__ import annotations
@@ -23,8 +23,17 @@ _PLACEHOLDERS_ALIKE = 23  # version of graphs: since, PlaceholderV2 is Placehold
 _REDUCTIONS = frozenset({"All", "Any", "Max", "Mean", "Min", "Prod", "Sum"})
 _FLOAT32, _INT32, _COMPLEX64, _INT64 = 1, 3, 8, 9  # DataTypes
 
-_DTYPES = {1: "float32", 2: "float64", 3: "int32", 9: "int64", 14: "bfloat16", 19: "float16"}  # of constants
-_PRESENT = 1 << 31  # in place of the version of the installed release, which is newer than those of all that ended
+_DTYPES = {
+    1: "float32",
+    2: "float64",
+    3: "int32",
+    9: "int64",
+    14: "bfloat16",
+    19: "float16",
+}  # of constants
+_PRESENT = (
+    1 << 31
+)  # in place of the version of the installed release, which is newer than those of all that ended
 
 
 class Integer(int):
@@ -67,10 +76,18 @@ def translate_old_ops(
     for node in nodes:
         ended = _last_version(node.op, typing)
         if before < ended <= after:
-            translated += _ops_of_today(node, ended, after, names, originals.get(node.name, node.name))
-        elif node.op == "Placeholder" and before < SCALAR_PLACEHOLDERS <= after and _is_scalar(node):
+            translated += _ops_of_today(
+                node, ended, after, names, originals.get(node.name, node.name)
+            )
+        elif (
+            node.op == "Placeholder" and before < SCALAR_PLACEHOLDERS <= after and _is_scalar(node)
+        ):
             translated.append(_with_unknown_shape(node))
-        elif node.op in _REDUCTIONS and before < AXES_IN_A_VECTOR <= after and _may_be_a_matrix(node, constants):
+        elif (
+            node.op in _REDUCTIONS
+            and before < AXES_IN_A_VECTOR <= after
+            and _may_be_a_matrix(node, constants)
+        ):
             translated += _flattened_axes(node, names)
         else:
             translated.append(node)
@@ -110,12 +127,18 @@ def _flattened_axes(node: NodeDef, names: set[str]) -> list[NodeDef]:
     """A reduction whose axes are a vector."""
     ops = _NewOps(node, names)
     number = node.attr["Tidx"].type or _INT32
-    axes = ops.add("axes", "Reshape", node.input[1], ops.constant("all", [-1], _INT32), T=number, Tshape=_INT32)
+    axes = ops.add(
+        "axes", "Reshape", node.input[1], ops.constant("all", [-1], _INT32), T=number, Tshape=_INT32
+    )
     return [*ops.nodes, ops.last(node.op, node.input[0], axes, **dict(node.attr))]
 
 
-def _ops_of_today(node: NodeDef, ended: int, after: int, names: set[str], original: str) -> list[NodeDef]:
-    """The ops that compute what an op computes whose type has ended. Raises NotClonable, naming the original."""
+def _ops_of_today(
+    node: NodeDef, ended: int, after: int, names: set[str], original: str
+) -> list[NodeDef]:
+    """The ops that compute what an op computes whose type has ended. Raises NotClonable, naming the
+    original.
+    """
     op_type = node.op
     if op_type == "PlaceholderV2" and after < _PLACEHOLDERS_ALIKE:
         return [node]
@@ -128,8 +151,10 @@ def _ops_of_today(node: NodeDef, ended: int, after: int, names: set[str], origin
         last = _WRITTEN[op_type](ops)
         return [*ops.nodes, last]
     raise NotClonable(
-        f"Op {original!r} is of type {op_type!r}, which TensorFlow ended at graph version {ended}, and no op gives its "
-        "results in a newer graph; choose a part without it, or edit the old graph by itself, which keeps its version.",
+        f"Op {original!r} is of type {op_type!r}, which TensorFlow ended at graph version {ended}, "
+        "and no op gives its "
+        "results in a newer graph; choose a part without it, or edit the old graph by itself, "
+        "which keeps its version.",
         [original],
     )
 
@@ -164,7 +189,8 @@ class _NewOps:
         return free
 
     def constant(self, name: str, value: object, number: int) -> str:
-        """Add a Const. It waits for what the original reads, so that it is in the loop that the original is in.
+        """Add a Const. It waits for what the original reads, so that it is in the loop that the
+        original is in.
 
         Args:
             name: Its name in a scope of the original's name.
@@ -178,7 +204,9 @@ class _NewOps:
         return self.add(name, "Const", *waits, dtype=number, value=tensor)
 
     def last(self, op_type: str, *inputs: str, **attributes: Attribute) -> NodeDef:
-        """The op that gives the results, under the name of the original, with its place and what it waits for."""
+        """The op that gives the results, under the name of the original, with its place and what it
+        waits for.
+        """
         waits = [text for text in self.node.input if text[:1] == "^"]
         node = _node(self.node, self.node.name, op_type, (*inputs, *waits), attributes)
         if "_class" in self.node.attr:
@@ -192,7 +220,11 @@ def _attribute(node: NodeDef) -> AttrValue:
 
 
 def _node(
-    original: NodeDef, name: str, op_type: str, inputs: Iterable[str], attributes: dict[str, Attribute]
+    original: NodeDef,
+    name: str,
+    op_type: str,
+    inputs: Iterable[str],
+    attributes: dict[str, Attribute],
 ) -> NodeDef:
     """A NodeDef on the device of another one."""
     node = type(original)(name=name, op=op_type, input=inputs, device=original.device)
@@ -222,15 +254,31 @@ def _node(
 
 @dataclass(frozen=True)
 class _Renamed:
-    """The op type that computes the same, with attributes that it has beside those of the old one."""
+    """The op type that computes the same, with attributes that it has beside those of the old
+    one.
+    """
 
     op_type: str
     attributes: tuple[tuple[str, Attribute], ...] = ()
 
 
 _BATCHED = (
-    *("Cholesky", "CholeskyGrad", "MatrixDeterminant", "MatrixInverse", "MatrixSolve", "MatrixSolveLs"),
-    *("MatrixTriangularSolve", "SelfAdjointEigV2", "Svd", "MatrixDiag", "MatrixDiagPart", "MatrixSetDiag"),
+    *(
+        "Cholesky",
+        "CholeskyGrad",
+        "MatrixDeterminant",
+        "MatrixInverse",
+        "MatrixSolve",
+        "MatrixSolveLs",
+    ),
+    *(
+        "MatrixTriangularSolve",
+        "SelfAdjointEigV2",
+        "Svd",
+        "MatrixDiag",
+        "MatrixDiagPart",
+        "MatrixSetDiag",
+    ),
 )
 _TRANSFORMS = ("FFT", "FFT2D", "FFT3D", "IFFT", "IFFT2D", "IFFT3D")
 _RENAMED = {
@@ -250,7 +298,9 @@ def _adjust_contrast(ops: _NewOps) -> NodeDef:
     if number != _FLOAT32:
         images = ops.add("images", "Cast", images, SrcT=number, DstT=_FLOAT32, Truncate=False)
     adjusted = ops.add("adjusted", "AdjustContrastv2", images, factor, T=_FLOAT32)
-    return ops.last("Minimum", ops.add("above", "Maximum", adjusted, least, T=_FLOAT32), most, T=_FLOAT32)
+    return ops.last(
+        "Minimum", ops.add("above", "Maximum", adjusted, least, T=_FLOAT32), most, T=_FLOAT32
+    )
 
 
 def _tile_grad(ops: _NewOps) -> NodeDef:
@@ -289,7 +339,9 @@ def _batch_norm(ops: _NewOps) -> NodeDef:
 def _inverse_deviation(ops: _NewOps, variance: str) -> str:
     number = ops.number("T")
     epsilon = ops.constant("epsilon", float(ops.node.attr["variance_epsilon"].f), number)
-    return ops.add("rsqrt", "Rsqrt", ops.add("variance", "AddV2", variance, epsilon, T=number), T=number)
+    return ops.add(
+        "rsqrt", "Rsqrt", ops.add("variance", "AddV2", variance, epsilon, T=number), T=number
+    )
 
 
 def _batch_norm_gradient(ops: _NewOps) -> NodeDef:
@@ -311,22 +363,36 @@ def _batch_norm_gradient(ops: _NewOps) -> NodeDef:
     of_mean = ops.add("of_mean", "Neg", product("mean_sum", sum_of_gradients, scaled), T=number)
     half = ops.constant("half", -0.5, number)
     inverse_square = product("inverse_square", inverse, inverse)
-    of_variance = product("of_variance", product("half_moment", moment, half), product("cube", scaled, inverse_square))
+    of_variance = product(
+        "of_variance", product("half_moment", moment, half), product("cube", scaled, inverse_square)
+    )
     of_gamma = product("of_gamma", moment, inverse)
     if not is_scaled:
         of_gamma = ops.add("no_gamma", "ZerosLike", gamma, T=number)
-    gradients = product("of_tensor", backprop, scaled), of_mean, of_variance, sum_of_gradients, of_gamma
+    gradients = (
+        product("of_tensor", backprop, scaled),
+        of_mean,
+        of_variance,
+        sum_of_gradients,
+        of_gamma,
+    )
     return ops.last("IdentityN", *gradients, T=(number,) * len(gradients))
 
 
 def _convolution_gradient(op_type: str, sized: int) -> Callable[[_NewOps], NodeDef]:
-    """What writes the gradient of a convolution in the op of today, which takes the shape of input number `sized`."""
+    """What writes the gradient of a convolution in the op of today, which takes the shape of input
+    number `sized`.
+    """
 
     def write(ops: _NewOps) -> NodeDef:
         number, inputs = ops.number("T"), list(ops.inputs)
         inputs[sized] = ops.add("sizes", "Shape", inputs[sized], T=number, out_type=_INT32)
         same: dict[str, Attribute] = {"data_format": b"NDHWC", "dilations": [1] * 5}
-        same |= {key: value for key, value in ops.node.attr.items() if key in ("strides", "padding", "dilations")}
+        same |= {
+            key: value
+            for key, value in ops.node.attr.items()
+            if key in ("strides", "padding", "dilations")
+        }
         more = {} if sized else {"Tshape": _INT32}
         return ops.last(op_type, *inputs, T=number, **more, **same)
 
@@ -346,8 +412,16 @@ def _quantize(ops: _NewOps) -> NodeDef:
     number, attributes = ops.number("T"), ops.node.attr
     least = ops.constant("input_min", float(attributes["input_min"].f), number)
     most = ops.constant("input_max", float(attributes["input_max"].f), number)
-    same: dict[str, Attribute] = {"round_mode": b"HALF_TO_EVEN", "axis": Integer(-1), "narrow_range": False}
-    same |= {key: value for key, value in attributes.items() if key in ("signed_input", "num_bits", "range_given")}
+    same: dict[str, Attribute] = {
+        "round_mode": b"HALF_TO_EVEN",
+        "axis": Integer(-1),
+        "narrow_range": False,
+    }
+    same |= {
+        key: value
+        for key, value in attributes.items()
+        if key in ("signed_input", "num_bits", "range_given")
+    }
     return ops.last("QuantizeAndDequantizeV2", ops.inputs[0], least, most, T=number, **same)
 
 

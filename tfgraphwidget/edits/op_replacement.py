@@ -38,7 +38,11 @@ def replace_fixed_ops(index: GraphIndex, patch: Patch) -> Patch:
     # 2. The new ops take their places: in collections, in loops and conditionals, in queue runners.
     new_nodes = [renaming.node(node) for node in patch.add.nodes]
     new_nodes += [renaming.node(edited.after) for edited in fixed]
-    new_members = [(key, renaming.member(member)) for key, member in removed_members if member.kind != "variable"]
+    new_members = [
+        (key, renaming.member(member))
+        for key, member in removed_members
+        if member.kind != "variable"
+    ]
     contexts = index.extras.contexts() if removal.contexts else ()
     old_contexts = contexts_with_new_ops(contexts, {name: name for name in names})
     new_contexts = contexts_with_new_ops(contexts, names)
@@ -142,7 +146,9 @@ class _Renaming:
     def __init__(self, names: Mapping[str, str]) -> None:
         self.names = names
         # How an op says that it is to be on the device of another.
-        self._colocations = {f"loc:@{old}".encode(): f"loc:@{new}".encode() for old, new in names.items()}
+        self._colocations = {
+            f"loc:@{old}".encode(): f"loc:@{new}".encode() for old, new in names.items()
+        }
 
     def node(self, node: NodeDef) -> NodeDef:
         """A NodeDef with new names of itself and others; the same one if it names no old op."""

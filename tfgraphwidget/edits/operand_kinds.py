@@ -1,8 +1,10 @@
-"""Operand kinds: what a field of a command takes from a user, and how it becomes the value that the command holds.
+"""Operand kinds: what a field of a command takes from a user, and how it becomes the value that the
+command holds.
 
-The annotation of a field says its kind, `old: kinds.Tensors`. From the kinds follow the parameters of the editor's
-method and their documentation, the names that stand for ops and tensors, the line of code, what JSON may hold, and
-the fields of the page's form. A field whose annotation names no kind takes a plain value: a number, a text, a choice.
+The annotation of a field says its kind, `old: kinds.Tensors`. From the kinds follow the parameters
+of the editor's method and their documentation, the names that stand for ops and tensors, the line
+of code, what JSON may hold, and the fields of the page's form. A field whose annotation names no
+kind takes a plain value: a number, a text, a choice.
 """
 
 from __future__ import annotations
@@ -10,12 +12,30 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, TypeAlias, get_args, get_origin, get_type_hints
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    Literal,
+    Protocol,
+    TypeAlias,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 from tfgraphwidget.errors import InvalidArgument
 from tfgraphwidget.graph import GraphIndex, Selection, Signature
 from tfgraphwidget.sentences import argument_value, in_cell
-from tfgraphwidget.tf_types import GraphLike, OpLike, OpsLike, Session, TensorKey, TensorsLike, TensorSpec
+from tfgraphwidget.tf_types import (
+    GraphLike,
+    OpLike,
+    OpsLike,
+    Session,
+    TensorKey,
+    TensorsLike,
+    TensorSpec,
+)
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -54,19 +74,27 @@ class Resolver(Protocol):
         """The name of one tensor that an `argument` says; an op stands for its only one."""
 
     def output(self, argument: OpsLike) -> str:
-        """The name of a tensor that an `argument` says, or of the only output of an op, a name scope or a selection."""
+        """The name of a tensor that an `argument` says, or of the only output of an op, a name
+        scope or a selection.
+        """
 
     def endpoints(self, argument: TensorsLike) -> str | tuple[str, ...]:
-        """Names of tensors, ops, scopes and control edges that an `argument` says: one, or several."""
+        """Names of tensors, ops, scopes and control edges that an `argument` says: one, or
+        several.
+        """
 
     def part(self, argument: OpsLike, *, ops: bool = False) -> Any:
-        """A tensor, op or name scope that an `argument` says, or a selection; with `ops` a tensor stands for its op."""
+        """A tensor, op or name scope that an `argument` says, or a selection; with `ops` a tensor
+        stands for its op.
+        """
 
     def consumers(self, argument: OpsLike) -> tuple[str, ...] | Selection:
         """Ops and name scopes that an `argument` says by name, or a selection."""
 
     def outputs(self, argument: OpsLike | None, *, use_selection: bool = True) -> tuple[str, ...]:
-        """The outputs that an `argument` says; for None the marked ones, with `use_selection`, or the likely ones."""
+        """The outputs that an `argument` says; for None the marked ones, with `use_selection`, or
+        the likely ones.
+        """
 
     def has_outputs(self) -> bool:
         """Whether outputs are marked, or the graph seems to have some."""
@@ -75,7 +103,9 @@ class Resolver(Protocol):
         """The ops of the marked boundary."""
 
     def is_function(self, argument: object) -> bool:
-        """Whether what an `argument` says is a Python function or an op type, rather than ops of the graph."""
+        """Whether what an `argument` says is a Python function or an op type, rather than ops of
+        the graph.
+        """
 
     def replacement(self, argument: Any) -> Selection | tuple[str, ...]:
         """The ops that an `argument` says to replace others."""
@@ -86,7 +116,9 @@ class Resolver(Protocol):
     def variable_handles(self, argument: Iterable[OpsLike]) -> tuple[str, ...]:
         """The handle ops of variables that an `argument` says."""
 
-    def free_name_for(self, function: object, beside: Iterable[str], *, instead: bool = False) -> str:
+    def free_name_for(
+        self, function: object, beside: Iterable[str], *, instead: bool = False
+    ) -> str:
         """A free name for what a `function` makes `beside` ops, or `instead` of them.
 
         Args:
@@ -113,10 +145,14 @@ class Resolver(Protocol):
         """
 
     def field_value(self, argument: object) -> Any:
-        """What an `argument` says as commands hold it: tuples, and names of ops, tensors and dtypes."""
+        """What an `argument` says as commands hold it: tuples, and names of ops, tensors and
+        dtypes.
+        """
 
     def plain_value(self, argument: object) -> Any:
-        """What an `argument` says without TensorFlow's classes: a dtype by name, a shape as a tuple."""
+        """What an `argument` says without TensorFlow's classes: a dtype by name, a shape as a
+        tuple.
+        """
 
     def tensor_spec(self, argument: TensorSpec) -> Any:
         """A tf.TensorSpec that an `argument` says, as its shape and dtype."""
@@ -139,16 +175,22 @@ class Resolver(Protocol):
         """The other `graph` that copies go into, or None; it may have a `session`."""
 
     def scope_for_copies(self, times: int | None, devices: tuple[str, ...]) -> str:
-        """A free name scope for a copy, or for several: `times`, or one for each of the `devices`."""
+        """A free name scope for a copy, or for several: `times`, or one for each of the
+        `devices`.
+        """
 
     def modes(self, argument: object) -> Any:
-        """Whether state is copied or shared, as an `argument` says, by the name of the variable or scope."""
+        """Whether state is copied or shared, as an `argument` says, by the name of the variable or
+        scope.
+        """
 
     def initial_values(self, argument: object) -> Any:
         """What new variables hold, as an `argument` says, by the name of the variable."""
 
     def connections(self, argument: Mapping[TensorKey, TensorsLike]) -> tuple[tuple[str, str], ...]:
-        """Tensors of a source that is added, with those of the graph that an `argument` says to take their place."""
+        """Tensors of a source that is added, with those of the graph that an `argument` says to
+        take their place.
+        """
 
 
 NOT_SET: object = object()
@@ -167,13 +209,17 @@ class Operand:
         is_dict: Whether the field's tuple of pairs is written as a dict.
         is_positional: Whether the field's items are the positional arguments of the call.
         is_function: Whether a Python function is written by its name.
-        external: The name by which code refers to what no code can hold, such as a graph; "" for a field that it can.
+        external: The name by which code refers to what no code can hold, such as a graph; "" for a
+            field that it can.
         is_required: Whether code has the field though it is at its default.
-        required_without: The field without which code has this one though it is at its default; "" for none.
-        is_derived: Whether the command finds the value itself, so that the method has no such parameter.
-        none_text: How code writes a None of the field, since a None that is an argument means that nothing is given.
-        form: What a form of the page completes: names of tensors, op types and functions, names of signatures, or
-            a device, whose field may be empty.
+        required_without: The field without which code has this one though it is at its default; ""
+            for none.
+        is_derived: Whether the command finds the value itself, so that the method has no such
+            parameter.
+        none_text: How code writes a None of the field, since a None that is an argument means that
+            nothing is given.
+        form: What a form of the page completes: names of tensors, op types and functions, names of
+            signatures, or a device, whose field may be empty.
     """
 
     accepts: str = ""
@@ -192,7 +238,9 @@ class Operand:
 
     @property
     def is_reference(self) -> bool:
-        """Whether the value may be one that text cannot hold: a Python function, a graph, a session."""
+        """Whether the value may be one that text cannot hold: a Python function, a graph, a
+        session.
+        """
         return self.is_function or bool(self.external)
 
 
@@ -225,11 +273,17 @@ def _ops_to_keep(resolver: Resolver, argument: OpsLike | None) -> tuple[str, ...
 
 
 def _sources(resolver: Resolver, argument: TensorsLike) -> object:
-    return resolver.part(argument) if isinstance(argument, Selection) else resolver.endpoints(argument)
+    return (
+        resolver.part(argument) if isinstance(argument, Selection) else resolver.endpoints(argument)
+    )
 
 
-def _tensor_pairs(resolver: Resolver, argument: Mapping[TensorKey, OpLike] | None) -> tuple[tuple[str, str], ...]:
-    return tuple((resolver.tensor(old), resolver.tensor(new)) for old, new in (argument or {}).items())
+def _tensor_pairs(
+    resolver: Resolver, argument: Mapping[TensorKey, OpLike] | None
+) -> tuple[tuple[str, str], ...]:
+    return tuple(
+        (resolver.tensor(old), resolver.tensor(new)) for old, new in (argument or {}).items()
+    )
 
 
 def pairs_of_mapping(_: Resolver, argument: object) -> object:
@@ -242,7 +296,9 @@ def as_given(_: Resolver, argument: object) -> object:
     return argument
 
 
-def attribute_pairs(resolver: Resolver, *mappings: Mapping[str, object] | None) -> tuple[tuple[str, object], ...]:
+def attribute_pairs(
+    resolver: Resolver, *mappings: Mapping[str, object] | None
+) -> tuple[tuple[str, object], ...]:
     """Attributes of an op type, or keyword arguments of a function, as commands hold them.
 
     Args:
@@ -253,7 +309,8 @@ def attribute_pairs(resolver: Resolver, *mappings: Mapping[str, object] | None) 
 
 
 def one_name(name: str | None, into: str | None) -> str:
-    """The name of what a function makes; "" where its name scope is given. Raises InvalidArgument for both.
+    """The name of what a function makes; "" where its name scope is given. Raises InvalidArgument
+    for both.
 
     Args:
         name: The name of the new op, or None.
@@ -275,25 +332,37 @@ def _device(_: Resolver, argument: str | None) -> str:
 
 OpName: TypeAlias = Annotated[str, Operand("OpLike", lambda r, argument: r.op(argument))]
 """One op."""
-OpNames: TypeAlias = Annotated[tuple[str, ...], Operand("OpsLike", lambda r, argument: r.ops(argument), form="tensor")]
+OpNames: TypeAlias = Annotated[
+    tuple[str, ...], Operand("OpsLike", lambda r, argument: r.ops(argument), form="tensor")
+]
 """Ops."""
 OpsOrAll: TypeAlias = Annotated[PartNames, Operand("OpsLike | None", _ops_or_all, default=None)]
 """Ops; None for all of the graph."""
-TensorName: TypeAlias = Annotated[str, Operand("TensorLike", lambda r, argument: r.tensor(argument))]
+TensorName: TypeAlias = Annotated[
+    str, Operand("TensorLike", lambda r, argument: r.tensor(argument))
+]
 """One tensor."""
-Names: TypeAlias = Annotated[tuple[str, ...], Operand("TensorsLike", lambda r, argument: r.names(argument))]
+Names: TypeAlias = Annotated[
+    tuple[str, ...], Operand("TensorsLike", lambda r, argument: r.names(argument))
+]
 """Ops and tensors."""
-Tensors: TypeAlias = Annotated[str | tuple[str, ...], Operand("TensorsLike", lambda r, argument: r.endpoints(argument))]
+Tensors: TypeAlias = Annotated[
+    str | tuple[str, ...], Operand("TensorsLike", lambda r, argument: r.endpoints(argument))
+]
 """Tensors, ops for all their outputs, and "^op" for control edges: one, or several."""
 Sources: TypeAlias = Annotated[str | tuple[str, ...] | Selection, Operand("TensorsLike", _sources)]
 """Tensors, or the outputs of a selection."""
 Part: TypeAlias = Annotated[str | Selection, Operand("OpsLike", _of_part)]
 """An op, a name scope or a selection."""
-PartOrTensor: TypeAlias = Annotated[str | Selection, Operand("OpsLike", lambda r, argument: r.part(argument))]
+PartOrTensor: TypeAlias = Annotated[
+    str | Selection, Operand("OpsLike", lambda r, argument: r.part(argument))
+]
 """A tensor, an op, a name scope or a selection."""
 Ops: TypeAlias = Annotated[PartNames, Operand("OpsLike", _of_part)]
 """Ops: by name, a name scope, or a selection."""
-PartOrAll: TypeAlias = Annotated[PartNames, Operand("OpsLike | None", _of_part_or_all, default=None)]
+PartOrAll: TypeAlias = Annotated[
+    PartNames, Operand("OpsLike | None", _of_part_or_all, default=None)
+]
 """Ops; None for all of the graph."""
 Consumers: TypeAlias = Annotated[
     tuple[str, ...] | Selection, Operand("OpsLike", lambda r, argument: r.consumers(argument))
@@ -302,14 +371,19 @@ Consumers: TypeAlias = Annotated[
 Kept: TypeAlias = Annotated[PartNames, Operand("OpsLike | None", _ops_to_keep, default=None)]
 """Ops that a pass leaves alone; None for those of the marked boundary."""
 Outputs: TypeAlias = Annotated[
-    tuple[str, ...], Operand("OpsLike | None", lambda r, argument: r.outputs(argument), default=None)
+    tuple[str, ...],
+    Operand("OpsLike | None", lambda r, argument: r.outputs(argument), default=None),
 ]
-"""Ops and tensors that are wanted of the graph; None for those that are marked, or that it seems to have."""
+"""Ops and tensors that are wanted of the graph; None for those that are marked, or that it seems to
+have.
+"""
 Texts: TypeAlias = Annotated[tuple[str, ...], Operand("str | Iterable[str]", texts)]
 """Texts that name nothing of the graph yet: names of new ops, op types, keys."""
 SignatureName: TypeAlias = Annotated[str, Operand(form="signature")]
 """The name of a signature."""
-Value: TypeAlias = Annotated[Any, Operand("object", lambda r, argument: r.plain_value(argument), is_required=True)]
+Value: TypeAlias = Annotated[
+    Any, Operand("object", lambda r, argument: r.plain_value(argument), is_required=True)
+]
 """A value of a constant or an attribute."""
 Device: TypeAlias = Annotated[str, Operand("str | None", _device, is_required=True, form="device")]
 """A device's name; None for TensorFlow's choice."""
@@ -334,7 +408,8 @@ def operands_of(kind: type[DataclassInstance]) -> Mapping[str, Operand]:
 
 
 def hints_of(kind: type[DataclassInstance]) -> Mapping[str, Any]:
-    """The annotation of each field of a command, with its kind; Any where it has names that cannot be looked up.
+    """The annotation of each field of a command, with its kind; Any where it has names that cannot
+    be looked up.
 
     Args:
         kind: The class of the command, which may be one that a user has defined in a function.
@@ -351,7 +426,9 @@ def _operand(hint: object) -> Operand:
     return next((extra for extra in extras if isinstance(extra, Operand)), _PLAIN)
 
 
-def resolve_fields(kind: type[DataclassInstance], resolver: Resolver, arguments: Mapping[str, Any]) -> dict[str, Any]:
+def resolve_fields(
+    kind: type[DataclassInstance], resolver: Resolver, arguments: Mapping[str, Any]
+) -> dict[str, Any]:
     """The values of a command's fields, of what a user gave for them.
 
     Args:
@@ -364,4 +441,6 @@ def resolve_fields(kind: type[DataclassInstance], resolver: Resolver, arguments:
 
 def _resolve(operand: Operand, resolver: Resolver, value: object) -> object:
     """The value of a field; without a kind a list is a tuple, and an op or a dtype its name."""
-    return resolver.field_value(value) if operand.resolve is None else operand.resolve(resolver, value)
+    return (
+        resolver.field_value(value) if operand.resolve is None else operand.resolve(resolver, value)
+    )

@@ -25,8 +25,21 @@ from tfgraphwidget.graph import (
     with_functions,
     with_output_shape,
 )
-from tfgraphwidget.naming import colocated_with, count_text, enclosing_scopes, split_input, split_tensor
-from tfgraphwidget.tf_types import ContextDef, FunctionDef, NodeDef, QueueRunnerDef, Tensor, Variable
+from tfgraphwidget.naming import (
+    colocated_with,
+    count_text,
+    enclosing_scopes,
+    split_input,
+    split_tensor,
+)
+from tfgraphwidget.tf_types import (
+    ContextDef,
+    FunctionDef,
+    NodeDef,
+    QueueRunnerDef,
+    Tensor,
+    Variable,
+)
 
 FunctionBoundary = tuple[tuple[str, ...], dict[str, str]]
 """The arguments of a function, and the tensor of each result by its key."""
@@ -37,7 +50,9 @@ FunctionBoundary = tuple[tuple[str, ...], dict[str, str]]
 
 @dataclass(frozen=True)
 class State:
-    """One thing that keeps state: its op, and "variable", "hash table", "queue", "iterator" … in words."""
+    """One thing that keeps state: its op, and "variable", "hash table", "queue", "iterator" … in
+    words.
+    """
 
     kind: str
     name: str
@@ -47,13 +62,14 @@ class State:
 class Preview:
     """The preview of a clone, in the names of the original; every tuple is in graph order.
 
-    `ops` are the originals that are copied, `scopes` the name scopes that the copies take. `inputs` are the tensors and
-    `control_inputs` the ops (as "^op") that the copies take from outside; `placeholders` are (tensor, name) of those
-    that a new placeholder stands for instead, `replaced` (tensor, tensor) of those that another tensor stands for.
-    `new` is the state that the copy gets of its own, `shared` what it goes on sharing with the original. `stateful`
-    are the copied ops that do something beside computing tensors (assign, enqueue, print, write a file, draw random
-    numbers), but for what initializes the variables: (op type, name). `dropped` says in a sentence each what could not
-    be copied.
+    `ops` are the originals that are copied, `scopes` the name scopes that the copies take. `inputs`
+    are the tensors and `control_inputs` the ops (as "^op") that the copies take from outside;
+    `placeholders` are (tensor, name) of those that a new placeholder stands for instead, `replaced`
+    (tensor, tensor) of those that another tensor stands for. `new` is the state that the copy gets
+    of its own, `shared` what it goes on sharing with the original. `stateful` are the copied ops
+    that do something beside computing tensors (assign, enqueue, print, write a file, draw random
+    numbers), but for what initializes the variables: (op type, name). `dropped` says in a sentence
+    each what could not be copied.
     """
 
     ops: tuple[str, ...]
@@ -70,7 +86,10 @@ class Preview:
     def __repr__(self) -> str:
         own, shared = len(self.new), len(self.shared)
         scopes = ", ".join(map(repr, self.scopes))
-        return f"<Preview: {count_text(len(self.ops), 'op')} into {scopes}, {own} new, {shared} shared>"
+        return (
+            f"<Preview: {count_text(len(self.ops), 'op')} into {scopes}, {own} new, {shared} "
+            "shared>"
+        )
 
 
 @dataclass(frozen=True, repr=False)
@@ -78,10 +97,11 @@ class Change:
     """Things that a graph gains or loses together.
 
     `nodes` are NodeDefs in graph order (opaque here); `members` are (collection key, member) pairs;
-    `variables` what `tf.Variable` objects stand for. `contexts` are WhileContextDefs and CondContextDefs, outermost
-    ones with all that is nested; `runners` are (collection key, QueueRunnerDef). `functions` are FunctionDefs that the
-    graph lacks, `gradients` (function, its gradient function). `copies` are (original, copy) op names: the copies keep
-    static shapes and handle data of the originals, which NodeDefs do not tell.
+    `variables` what `tf.Variable` objects stand for. `contexts` are WhileContextDefs and
+    CondContextDefs, outermost ones with all that is nested; `runners` are (collection key,
+    QueueRunnerDef). `functions` are FunctionDefs that the graph lacks, `gradients` (function, its
+    gradient function). `copies` are (original, copy) op names: the copies keep static shapes and
+    handle data of the originals, which NodeDefs do not tell.
     """
 
     nodes: tuple[NodeDef, ...] = ()
@@ -94,7 +114,10 @@ class Change:
     copies: tuple[tuple[str, str], ...] = ()
 
     def __repr__(self) -> str:
-        return f"<Change: {count_text(len(self.nodes), 'op')}, {count_text(len(self.variables), 'variable')}>"
+        return (
+            f"<Change: {count_text(len(self.nodes), 'op')}, "
+            f"{count_text(len(self.variables), 'variable')}>"
+        )
 
 
 @dataclass(frozen=True, repr=False)
@@ -145,12 +168,14 @@ class NewShape(NamedTuple):
 
 
 class StaleConstant(NamedTuple):
-    """A constant that holds a size which is another one now, `value`, and takes it to the op `reader`.
+    """A constant that holds a size which is another one now, `value`, and takes it to the op
+    `reader`.
 
-    `proposed` is what it should hold, with a text where only a run of the graph shows it; None if it is not known.
-    `at` is the place of the size in it, None for one that holds it as its own shape; `slot` the reader's input. At run
-    time the size is `times` the product of the dimensions `positions` of the tensor `source`, and `plus`; where
-    `source` is "", of the input. `function` is the function whose body has the constant.
+    `proposed` is what it should hold, with a text where only a run of the graph shows it; None if
+    it is not known. `at` is the place of the size in it, None for one that holds it as its own
+    shape; `slot` the reader's input. At run time the size is `times` the product of the dimensions
+    `positions` of the tensor `source`, and `plus`; where `source` is "", of the input. `function`
+    is the function whose body has the constant.
     """
 
     op: str
@@ -168,7 +193,8 @@ class StaleConstant(NamedTuple):
 
 @dataclass(frozen=True)
 class Report:
-    """What an edit reports to the user beside its change: sentences and lists, which no undo takes back.
+    """What an edit reports to the user beside its change: sentences and lists, which no undo takes
+    back.
 
     Attributes:
         notes: Sentences for the user.
@@ -176,7 +202,8 @@ class Report:
         constants: The constants that still hold a size that the edit has changed.
         replaced: The matches of a pattern that were replaced.
         skipped: Those that were not.
-        is_nothing: Whether there was nothing to do, for the reason that the notes give: no step of the history.
+        is_nothing: Whether there was nothing to do, for the reason that the notes give: no step of
+            the history.
     """
 
     notes: tuple[str, ...] = ()
@@ -192,33 +219,39 @@ class Patch:
     """The ops that an edit adds, removes and changes in place, and what follows from that.
 
     Attributes:
-        add: The new ops, and the entries of collections, contexts and functions that come with them.
+        add: The new ops, and the entries of collections, contexts and functions that come with
+            them.
         remove: The ops that are hidden, with the same.
         scopes: The name scopes of the new ops.
         changed: The ops that are changed in place.
         shapes: The static shapes that change, which are inferred after planning.
         report: What the edit reports beside its change.
-        input_renames: (old, new) names of ops and tensors that signatures and callers of a function feed; "" for one
-            that is gone.
+        input_renames: (old, new) names of ops and tensors that signatures and callers of a function
+            feed; "" for one that is gone.
         output_renames: The same for ops and tensors that signatures and functions return.
         signature_edits: What becomes of the signatures.
-        renamed: (old, new) names of ops that are removed and added only because of a new name. The new op takes the
-            place of the old one in graph order.
-        ends: The arguments and results that a function has from then on; None for those that it had. See
-            `PlanContext.ends`.
+        renamed: (old, new) names of ops that are removed and added only because of a new name. The
+            new op takes the place of the old one in graph order.
+        ends: The arguments and results that a function has from then on; None for those that it
+            had. See `PlanContext.ends`.
         function: The function whose body is edited; "" for the graph itself.
         init: The initial values of new variables, see `edits.clone.command.Clone`.
-        values: Readers of the values that variables have which are new in a file, by their handle ops.
+        values: Readers of the values that variables have which are new in a file, by their handle
+            ops.
         traced: The trace of the Python function that made the new ops.
         traces: The traces of Python functions that made ops in several scopes, by these.
-        caller: What an edit of a function's body changes in the graph that calls the function: it calls another one.
-        captured: (op, live `tf.Variable`) of handles that come in because a called function reads them from now on.
-        is_verbatim: Whether each new op is the copy of one of the same graph, differs from it in names and devices
-            only, and reads the same tensors from outside: TensorFlow has accepted all of it before.
-        order: The names of all ops in the order in which a file lists them from then on; () if that stays.
-        carries_gradients: Whether the gradients of the graph are right after it as they were before: the values stay
-            the same, or the gradient ops are changed with the path that they are of. Others may be stale, see
-            `edits.rewire.stale_gradients`.
+        caller: What an edit of a function's body changes in the graph that calls the function: it
+            calls another one.
+        captured: (op, live `tf.Variable`) of handles that come in because a called function reads
+            them from now on.
+        is_verbatim: Whether each new op is the copy of one of the same graph, differs from it in
+            names and devices only, and reads the same tensors from outside: TensorFlow has accepted
+            all of it before.
+        order: The names of all ops in the order in which a file lists them from then on; () if that
+            stays.
+        carries_gradients: Whether the gradients of the graph are right after it as they were
+            before: the values stay the same, or the gradient ops are changed with the path that
+            they are of. Others may be stale, see `edits.rewire.stale_gradients`.
     """
 
     add: Change = Change()
@@ -234,7 +267,9 @@ class Patch:
     ends: FunctionBoundary | None = None
     function: str = ""
     init: str | tuple[tuple[str, object], ...] = "none"
-    values: tuple[tuple[str, Callable[[], object]], ...] = field(default=(), compare=False, repr=False)
+    values: tuple[tuple[str, Callable[[], object]], ...] = field(
+        default=(), compare=False, repr=False
+    )
     traced: Any = field(default=None, repr=False)
     caller: Patch | None = field(default=None, repr=False)
     captured: tuple[tuple[str, Variable | Tensor], ...] = field(default=(), repr=False)
@@ -249,7 +284,11 @@ class Patch:
         Args:
             *notes: The sentences.
         """
-        return replace(self, report=replace(self.report, notes=(*self.report.notes, *notes))) if notes else self
+        return (
+            replace(self, report=replace(self.report, notes=(*self.report.notes, *notes)))
+            if notes
+            else self
+        )
 
     @property
     def changed_or_renamed(self) -> tuple[str, ...]:
@@ -268,8 +307,12 @@ class Patch:
         """The live variables and tensors that new ops stand for, by op."""
         there = {node.name for node in self.add.nodes}
         traced = {} if self.traced is None else self.traced.captured
-        objects_by_name = {f"{self.scopes[0]}/{name}": live for name, live in traced.items()} if traced else {}
-        return {name: live for name, live in (*objects_by_name.items(), *self.captured) if name in there}
+        objects_by_name = (
+            {f"{self.scopes[0]}/{name}": live for name, live in traced.items()} if traced else {}
+        )
+        return {
+            name: live for name, live in (*objects_by_name.items(), *self.captured) if name in there
+        }
 
     @property
     def new_shapes(self) -> dict[tuple[str, int], Shape]:
@@ -289,7 +332,9 @@ class Patch:
             add=self.remove,
             remove=self.add,
             changed=tuple(NodeChange(edited.after, edited.before) for edited in self.changed),
-            shapes=tuple(shape._replace(before=shape.after, after=shape.before) for shape in self.shapes),
+            shapes=tuple(
+                shape._replace(before=shape.after, after=shape.before) for shape in self.shapes
+            ),
             renamed=tuple((new, old) for old, new in self.renamed),
             caller=None if self.caller is None else self.caller.inverse(),
         )
@@ -297,8 +342,9 @@ class Patch:
     def with_dependents(self, index: GraphIndex) -> Patch:
         """This patch, removing also every op that was built later on what it removes.
 
-        An op is built on another when it reads it, waits for it or must stand beside it (colocation); what fed
-        only such ops goes too, unless it holds state or takes values from outside.
+        An op is built on another when it reads it, waits for it or must stand beside it
+        (colocation); what fed only such ops goes too, unless it holds state or takes values from
+        outside.
 
         Args:
             index: The graph.
@@ -307,16 +353,24 @@ class Patch:
             return self
         if self.changed:  # what is changed back does not read any more what is removed
             index = apply_patch(index, replace(self, remove=Change(), shapes=()))
-        removed = _dependents(index, (index.ids[n.name] for n in self.remove.nodes if n.name in index.ids))
+        removed = _dependents(
+            index, (index.ids[n.name] for n in self.remove.nodes if n.name in index.ids)
+        )
         dependents, own = removal_of(index, removed), self.remove
         there = set(own.members)  # a collection may have an entry twice
         members = (*own.members, *(member for member in dependents.members if member not in there))
-        started = (*own.runners, *(runner for runner in dependents.runners if runner not in own.runners))
+        started = (
+            *own.runners,
+            *(runner for runner in dependents.runners if runner not in own.runners),
+        )
         functions = _uncalled_functions(index, removed, own.functions)
         remove = replace(
             dependents,
             members=members,
-            contexts=(*own.contexts, *dependents.contexts),  # its own have ends and tensors from outside, too
+            contexts=(
+                *own.contexts,
+                *dependents.contexts,
+            ),  # its own have ends and tensors from outside, too
             runners=started,
             functions=functions,
             gradients=own.gradients,
@@ -325,7 +379,8 @@ class Patch:
 
 
 def removal_of(index: GraphIndex, ops: Collection[int]) -> Change:
-    """Some ops as what a graph loses, with all that names only them: entries of collections, variables, contexts.
+    """Some ops as what a graph loses, with all that names only them: entries of collections,
+    variables, contexts.
 
     Args:
         index: The graph.
@@ -341,8 +396,14 @@ def removal_of(index: GraphIndex, ops: Collection[int]) -> Change:
     variables = tuple(v for v in index.variable_defs if v.handle in names)
     nodes = tuple(index.nodes[i] for i in sorted(ops))
     same, entries = {name: name for name in names}, index.extras
-    contexts = () if V1_CONTROL_FLOW.isdisjoint(index.kinds[0]) else rename_contexts(entries.contexts(), same, {})
-    return Change(nodes, members, variables, contexts, queue_runners.rename_runners(entries.runners(), same))
+    contexts = (
+        ()
+        if V1_CONTROL_FLOW.isdisjoint(index.kinds[0])
+        else rename_contexts(entries.contexts(), same, {})
+    )
+    return Change(
+        nodes, members, variables, contexts, queue_runners.rename_runners(entries.runners(), same)
+    )
 
 
 def _uncalled_functions(
@@ -368,10 +429,14 @@ def without_uncalled_functions(index: GraphIndex, patch: Patch, *, every: bool =
     if not index.functions or not (patch.remove.nodes or patch.add.functions or patch.changed):
         return patch
     after = apply_patch(index, patch)
-    before, now = (reachable_functions(graph.functions, graph.extras, graph.nodes) for graph in (index, after))
+    before, now = (
+        reachable_functions(graph.functions, graph.extras, graph.nodes) for graph in (index, after)
+    )
     names = sorted(index.functions) if every else before
     uncalled = tuple(index.extras.function(name) for name in names if name not in now)
-    return replace(patch, remove=replace(patch.remove, functions=(*patch.remove.functions, *uncalled)))
+    return replace(
+        patch, remove=replace(patch.remove, functions=(*patch.remove.functions, *uncalled))
+    )
 
 
 def check_unchanged(index: GraphIndex, patch: Patch) -> None:
@@ -384,13 +449,15 @@ def check_unchanged(index: GraphIndex, patch: Patch) -> None:
     missing = next((op for op in patch.changed_or_renamed if op not in index.ids), None)
     if missing is not None:
         raise GraphEditError(
-            f"Op {missing!r} was removed or renamed by another edit meanwhile; undo that one first, in the editor that "
+            f"Op {missing!r} was removed or renamed by another edit meanwhile; undo that one "
+            "first, in the editor that "
             "made it, or edit the graph as it is now."
         )
     for edited in patch.changed:
         if not _is_alike(index, index.nodes[index.ids[edited.name]], edited.before):
             raise GraphEditError(
-                f"Op {edited.name!r} was changed by another edit meanwhile; undo that one first, in the editor that "
+                f"Op {edited.name!r} was changed by another edit meanwhile; undo that one first, "
+                "in the editor that "
                 "made it, or edit the op as it is now.",
                 [edited.name],
             )
@@ -419,7 +486,9 @@ def _dependents(index: GraphIndex, ops: Iterable[int]) -> set[int]:
     stack = list(removed)
     while stack:
         at = stack.pop()
-        for reader in index.consumer_lists[at] + index.waiting_lists[at] + beside.get(index.names[at], []):
+        for reader in (
+            index.consumer_lists[at] + index.waiting_lists[at] + beside.get(index.names[at], [])
+        ):
             if reader not in removed:
                 removed.add(reader)
                 stack.append(reader)
@@ -448,15 +517,24 @@ def apply_patch(index: GraphIndex, patch: Patch) -> GraphIndex:
         return _apply_renames(index, patch)
     function_names = {function.signature.name for function in patch.remove.functions}
     if add.nodes or add.members or removed_members or add.functions or function_names:
-        functions = (index.functions - function_names) | {function.signature.name for function in add.functions}
+        functions = (index.functions - function_names) | {
+            function.signature.name for function in add.functions
+        }
         removed_handles = {v.handle for v in patch.remove.variables}
-        variables = (*(v for v in index.variable_defs if v.handle not in removed_handles), *add.variables)
-        index = index.with_new_nodes(add.nodes, _collections(index, patch, removed_members), variables, functions)
+        variables = (
+            *(v for v in index.variable_defs if v.handle not in removed_handles),
+            *add.variables,
+        )
+        index = index.with_new_nodes(
+            add.nodes, _collections(index, patch, removed_members), variables, functions
+        )
         index = (
             replace(
                 index,
                 extras=with_functions(index.extras, add.functions, add.gradients),
-                typing=index.typing.with_functions({each.signature.name: each for each in add.functions}),
+                typing=index.typing.with_functions(
+                    {each.signature.name: each for each in add.functions}
+                ),
             )
             if add.functions
             else index
@@ -475,12 +553,16 @@ def apply_patch(index: GraphIndex, patch: Patch) -> GraphIndex:
 
 
 def _apply_node_changes(index: GraphIndex, patch: Patch) -> GraphIndex:
-    """The index with the ops that are changed in place, and those that files say the static shapes of."""
+    """The index with the ops that are changed in place, and those that files say the static shapes
+    of.
+    """
     changed = {index.ids[edited.name]: edited.after for edited in patch.changed}
     for op, port, _, shape in patch.shapes:
         at = index.ids.get(op)
         node = None if at is None else changed.get(at, index.nodes[at])
-        if node is not None and port < len(node.attr[OUTPUT_SHAPES].list.shape if OUTPUT_SHAPES in node.attr else ()):
+        if node is not None and port < len(
+            node.attr[OUTPUT_SHAPES].list.shape if OUTPUT_SHAPES in node.attr else ()
+        ):
             new = with_output_shape(node, port, shape)
             if new is not node:  # copies list the shapes of their originals already
                 changed[index.ids[op]] = new
@@ -488,30 +570,45 @@ def _apply_node_changes(index: GraphIndex, patch: Patch) -> GraphIndex:
 
 
 def _apply_renames(index: GraphIndex, patch: Patch) -> GraphIndex:
-    """The index after a patch that gives ops other names and changes who names them, and nothing else."""
-    new, removed_handles = {node.name: node for node in patch.add.nodes}, {v.handle for v in patch.remove.variables}
+    """The index after a patch that gives ops other names and changes who names them, and nothing
+    else.
+    """
+    new, removed_handles = (
+        {node.name: node for node in patch.add.nodes},
+        {v.handle for v in patch.remove.variables},
+    )
     index = replace(
         index,
         collections=_collections(index, patch, set(patch.remove.members)),
-        variable_defs=(*(v for v in index.variable_defs if v.handle not in removed_handles), *patch.add.variables),
+        variable_defs=(
+            *(v for v in index.variable_defs if v.handle not in removed_handles),
+            *patch.add.variables,
+        ),
     )
     index = index.with_renamed_nodes({index.ids[old]: new[name] for old, name in patch.renamed})
     index = _apply_node_changes(index, patch)
     return index.with_shapes(patch.new_shapes) if patch.shapes else index
 
 
-def _collections(index: GraphIndex, patch: Patch, removed: set[tuple[str, Member]]) -> dict[str, tuple[Member, ...]]:
+def _collections(
+    index: GraphIndex, patch: Patch, removed: set[tuple[str, Member]]
+) -> dict[str, tuple[Member, ...]]:
     collections = dict(index.collections)
     for key in {key for key, _ in removed}:
-        collections[key] = tuple(member for member in collections.get(key, ()) if (key, member) not in removed)
+        collections[key] = tuple(
+            member for member in collections.get(key, ()) if (key, member) not in removed
+        )
     new: dict[str, list[Member]] = {}
     for key, member in patch.add.members:
         new.setdefault(key, []).append(member)
-    return collections | {key: (*collections.get(key, ()), *members) for key, members in new.items()}
+    return collections | {
+        key: (*collections.get(key, ()), *members) for key, members in new.items()
+    }
 
 
 def combine(index: GraphIndex, first: Patch, then: Patch) -> Patch:
-    """Two patches one after the other as one, where the second only changes, adds and removes ops of `index`.
+    """Two patches one after the other as one, where the second only changes, adds and removes ops
+    of `index`.
 
     Args:
         index: The graph before both.
@@ -527,9 +624,13 @@ def combine(index: GraphIndex, first: Patch, then: Patch) -> Patch:
             before = changed[edited.name].before if edited.name in changed else edited.before
             changed[edited.name] = NodeChange(before, edited.after)
     removed = {node.name for node in then.remove.nodes}
-    changes = tuple(changed[name] for name in sorted(changed.keys() - removed, key=index.ids.__getitem__))
+    changes = tuple(
+        changed[name] for name in sorted(changed.keys() - removed, key=index.ids.__getitem__)
+    )
     nodes = tuple(node for node in added.values() if node.name not in removed)
-    removed_nodes = tuple(index.nodes[index.ids[node.name]] for node in then.remove.nodes if node.name in index.ids)
+    removed_nodes = tuple(
+        index.nodes[index.ids[node.name]] for node in then.remove.nodes if node.name in index.ids
+    )
     return replace(
         first,
         add=replace(first.add, nodes=nodes, runners=then.add.runners),
@@ -545,7 +646,8 @@ def combine(index: GraphIndex, first: Patch, then: Patch) -> Patch:
 
 
 def dependents_of(nodes: Iterable[NodeDef], hidden: set[str]) -> set[str]:
-    """Names of the NodeDefs that read a hidden op or must stand beside one, directly or through others.
+    """Names of the NodeDefs that read a hidden op or must stand beside one, directly or through
+    others.
 
     Those of loops too, in which an op reads or waits for one that stands behind it.
 
@@ -569,7 +671,9 @@ def dependents_of(nodes: Iterable[NodeDef], hidden: set[str]) -> set[str]:
 
 
 def without_hidden(
-    collections: Mapping[str, tuple[Member, ...]], variables: Iterable[VariableDef], hidden: set[str]
+    collections: Mapping[str, tuple[Member, ...]],
+    variables: Iterable[VariableDef],
+    hidden: set[str],
 ) -> tuple[dict[str, tuple[Member, ...]], tuple[VariableDef, ...]]:
     """Remove what names hidden ops.
 

@@ -49,7 +49,9 @@ class PatchedGraph:
         self._before = {edited.name: edited.before for edited in patch.changed}
         self._removed_names = frozenset(node.name for node in patch.remove.nodes)
         self._original = {
-            copy: original for original, copy in patch.add.copies if copy in self.own and original in index.ids
+            copy: original
+            for original, copy in patch.add.copies
+            if copy in self.own and original in index.ids
         }
         self._functions = {function.signature.name: function for function in patch.add.functions}
         self._function_names = index.functions
@@ -104,7 +106,9 @@ class PatchedGraph:
             return [*own]
         consumers = dict.fromkeys(self.index.consumer_lists[self.index.ids[op]])
         names = [self.index.names[consumer] for consumer in consumers]
-        unchanged = [name for name in names if name not in self.own and name not in self._removed_names]
+        unchanged = [
+            name for name in names if name not in self.own and name not in self._removed_names
+        ]
         return unchanged + own
 
     @cached_property
@@ -205,7 +209,11 @@ class PatchedGraph:
 
     def in_topological_order(self, names: Iterable[str]) -> list[str]:
         """Some ops, each after those of them that it consumes; what a loop returns comes later."""
-        names = [name for name in dict.fromkeys(names) if name not in self._removed_names or name in self.own]
+        names = [
+            name
+            for name in dict.fromkeys(names)
+            if name not in self._removed_names or name in self.own
+        ]
         among = set(names)
         sources = {name: self._sources(name, among) for name in names}
         waiting = {name: len(ops) for name, ops in sources.items()}
@@ -252,7 +260,11 @@ def _have_equal_attributes(before: NodeDef, now: NodeDef) -> bool:
 
 def _shape_attributes(node: NodeDef) -> dict[str, AttrValue]:
     """The attributes on which shapes may depend."""
-    return {name: value for name, value in node.attr.items() if name[:1] != "_" and name not in _NO_SHAPE_ATTRIBUTES}
+    return {
+        name: value
+        for name, value in node.attr.items()
+        if name[:1] != "_" and name not in _NO_SHAPE_ATTRIBUTES
+    }
 
 
 def const_shape(node: NodeDef) -> Shape:

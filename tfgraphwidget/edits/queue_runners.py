@@ -11,11 +11,14 @@ from tfgraphwidget.tf_types import QueueRunnerDef
 def rename_runners(
     runners: Iterable[tuple[str, QueueRunnerDef]], names: Mapping[str, str]
 ) -> tuple[tuple[str, QueueRunnerDef], ...]:
-    """The runners of the copied queues, under the collection keys of the originals; `names` maps ops to copies.
+    """The runners of the copied queues, under the collection keys of the originals; `names` maps
+    ops to copies.
 
     Enqueue ops that are not copied are left out, and a runner without any.
     """
-    return tuple((key, copy) for key, runner in runners if (copy := _copy(runner, names)) is not None)
+    return tuple(
+        (key, copy) for key, runner in runners if (copy := _copy(runner, names)) is not None
+    )
 
 
 def _copy(runner: QueueRunnerDef, names: Mapping[str, str]) -> QueueRunnerDef | None:
@@ -41,12 +44,20 @@ def map_names(runner: QueueRunnerDef, new_name: Callable[[str], str]) -> QueueRu
     copy = type(runner)()
     copy.CopyFrom(runner)
     copy.enqueue_op_name[:] = map(new_name, runner.enqueue_op_name)
-    copy.queue_name, copy.close_op_name = new_name(runner.queue_name), new_name(runner.close_op_name)
+    copy.queue_name, copy.close_op_name = (
+        new_name(runner.queue_name),
+        new_name(runner.close_op_name),
+    )
     copy.cancel_op_name = new_name(runner.cancel_op_name)
     return copy
 
 
 def op_names(runner: QueueRunnerDef) -> list[str]:
     """The ops that a QueueRunnerDef names."""
-    names = (runner.queue_name, *runner.enqueue_op_name, runner.close_op_name, runner.cancel_op_name)
+    names = (
+        runner.queue_name,
+        *runner.enqueue_op_name,
+        runner.close_op_name,
+        runner.cancel_op_name,
+    )
     return [split_tensor(name)[0] for name in names if name]

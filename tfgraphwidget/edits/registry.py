@@ -1,12 +1,13 @@
 """The registry of commands: verb -> command.
 
-A verb is the name of the editor's method: "set_attr". From here follow the verbs that JSON of edits may have
-(`edits.serialization.json_format`), the method that code calls (`edits.serialization.python_source`), what replay
-does, the edits that the browser may ask for (`widget.protocol.requests.Verb`, and its TypeScript), and the editor's
-method (`editor.edit_methods`).
+A verb is the name of the editor's method: "set_attr". From here follow the verbs that JSON of edits
+may have (`edits.serialization.json_format`), the method that code calls
+(`edits.serialization.python_source`), what replay does, the edits that the browser may ask for
+(`widget.protocol.requests.Verb`, and its TypeScript), and the editor's method
+(`editor.edit_methods`).
 
-The commands of this package are imported on the first use of their verbs: its front has "SetAttr" for "set_attr".
-Others are known when their module has been imported:
+The commands of this package are imported on the first use of their verbs: its front has "SetAttr"
+for "set_attr". Others are known when their module has been imported:
 
 >>> from dataclasses import dataclass
 >>> from tfgraphwidget.edits.command import Command
@@ -69,12 +70,13 @@ def register(*, requested: bool = True) -> Callable[[_Kind], _Kind]: ...
 def register(kind: Any = None, *, requested: bool = True) -> Any:
     """Register a class of commands under the verb that its name says: "set_attr" for SetAttr.
 
-    A class that is defined again, as by a notebook cell that runs twice, takes the place of the old one.
+    A class that is defined again, as by a notebook cell that runs twice, takes the place of the old
+    one.
 
     Args:
         kind: The class; left out where the decorator has options.
-        requested: Whether the browser may ask for the edit by its verb. Not for edits that have a message of their
-            own, that read files, or that call Python functions.
+        requested: Whether the browser may ask for the edit by its verb. Not for edits that have a
+            message of their own, that read files, or that call Python functions.
 
     Returns:
         The class itself, so that this is a decorator.
@@ -91,10 +93,15 @@ def register(kind: Any = None, *, requested: bool = True) -> Any:
         existing = _REGISTRATIONS.get(verb)
         if existing is not None and _name(existing.kind) != _name(kind):
             owner = _name(existing.kind)
-            raise ValueError(f"register({_name(kind)}): the verb {verb!r} is taken by {owner}; rename the class.")
+            raise ValueError(
+                f"register({_name(kind)}): the verb {verb!r} is taken by {owner}; rename the class."
+            )
         clashing = [field.name for field in fields(kind) if hasattr(Command, field.name)]
         if clashing:
-            raise ValueError(f"register({_name(kind)}): {clashing[0]!r} is a method of a command; rename the field.")
+            raise ValueError(
+                f"register({_name(kind)}): {clashing[0]!r} is a method of a command; rename the "
+                "field."
+            )
         _REGISTRATIONS[verb] = Registration(verb, kind, requested)
         return kind
 
@@ -114,7 +121,9 @@ def registration_of(verb: str) -> Registration | None:
 
 
 def commands() -> Mapping[str, type[Command]]:
-    """Every class of commands by its verb, in alphabetical order; all their modules are imported."""
+    """Every class of commands by its verb, in alphabetical order; all their modules are
+    imported.
+    """
     return MappingProxyType({verb: each.kind for verb, each in _all_registrations()})
 
 
@@ -131,7 +140,11 @@ def is_requested(verb: str) -> bool:
 
 def verbs_of_others() -> tuple[str, ...]:
     """The verbs of commands that other packages have registered, in alphabetical order."""
-    others = (verb for verb, each in _REGISTRATIONS.items() if not each.kind.__module__.startswith(f"{_FRONT}."))
+    others = (
+        verb
+        for verb, each in _REGISTRATIONS.items()
+        if not each.kind.__module__.startswith(f"{_FRONT}.")
+    )
     return tuple(sorted(others))
 
 

@@ -11,7 +11,12 @@ from tfgraphwidget.edits.command import Command
 from tfgraphwidget.edits.context import PlanContext
 from tfgraphwidget.edits.patch import Patch, Report
 from tfgraphwidget.edits.registry import register
-from tfgraphwidget.edits.signature_edits import KeyOrder, NewSignature, SignatureRemoval, SignatureRenaming
+from tfgraphwidget.edits.signature_edits import (
+    KeyOrder,
+    NewSignature,
+    SignatureRemoval,
+    SignatureRenaming,
+)
 from tfgraphwidget.errors import GraphEditError, NameTaken, UnknownName
 from tfgraphwidget.graph import Signature, pairs
 from tfgraphwidget.naming import did_you_mean, free_name, names_text, split_tensor
@@ -24,22 +29,24 @@ _OF_TENSORFLOW = "__saved_model_"
 @register
 @dataclass(frozen=True)
 class AddSignature(Command):
-    """Give the graph a signature, by which a saved model can be called; `editor.signatures` has them by name.
+    """Give the graph a signature, by which a saved model can be called; `editor.signatures` has
+    them by name.
 
-    In the body of a function that the graph calls, the part between the tensors is copied to the graph, where it
-    shares the variables of the function.
+    In the body of a function that the graph calls, the part between the tensors is copied to the
+    graph, where it shares the variables of the function.
 
     Args:
         name: Its name; "serving_default" is the one that is called by default.
-        inputs: Tensors, or {key: tensor}; a key is by default the last part of the op's name. None for the
-            placeholders, or arguments of the function, that the outputs need.
+        inputs: Tensors, or {key: tensor}; a key is by default the last part of the op's name. None
+            for the placeholders, or arguments of the function, that the outputs need.
         outputs: Tensors, or {key: tensor}. Without inputs and outputs it has those that are marked.
 
     Returns:
         What was changed.
 
     Raises:
-        GraphEditError: The name is taken, there are no outputs, or a tensor cannot be fed or fetched.
+        GraphEditError: The name is taken, there are no outputs, or a tensor cannot be fed or
+            fetched.
 
     Example:
         >>> import tfgraphwidget as tgw
@@ -74,21 +81,27 @@ class AddSignature(Command):
         """The patch, which changes no op."""
         _check_free(self.name, context)
         if not self.outputs:
-            raise GraphEditError(f"Signature {self.name!r} has no outputs; name at least one tensor that it gives.")
+            raise GraphEditError(
+                f"Signature {self.name!r} has no outputs; name at least one tensor that it gives."
+            )
         pairs(context.index, [tensor for _, tensor in (*self.inputs, *self.outputs)])
         for side, tensors in (("input", self.inputs), ("output", self.outputs)):
             keys = [key for key, _ in tensors]
             twice = [key for key in keys if not key or keys.count(key) > 1]
             if twice:
                 raise GraphEditError(
-                    f"Signature {self.name!r} has the {side} key {twice[0]!r} twice or without a name; give each "
+                    f"Signature {self.name!r} has the {side} key {twice[0]!r} twice or without a "
+                    "name; give each "
                     "tensor a key of its own."
                 )
         self._check_inputs_differ()
-        return Patch(signature_edits=(NewSignature(Signature(self.name, self.inputs, self.outputs)),))
+        return Patch(
+            signature_edits=(NewSignature(Signature(self.name, self.inputs, self.outputs)),)
+        )
 
     def _check_inputs_differ(self) -> None:
-        """Raises GraphEditError for a tensor under two keys, of which TensorFlow could feed only one.
+        """Raises GraphEditError for a tensor under two keys, of which TensorFlow could feed only
+        one.
 
         An output can have several (tests/export/test_converted_models.py).
         """
@@ -96,7 +109,8 @@ class AddSignature(Command):
         for key, tensor in self.inputs:
             if tensor in keys:
                 raise GraphEditError(
-                    f"Signature {self.name!r} takes {tensor!r} as {keys[tensor]!r} and {key!r}, and TensorFlow loads "
+                    f"Signature {self.name!r} takes {tensor!r} as {keys[tensor]!r} and {key!r}, "
+                    "and TensorFlow loads "
                     "no signature that takes a tensor twice; name it once.",
                     [split_tensor(tensor)[0]],
                 )
@@ -106,7 +120,8 @@ class AddSignature(Command):
 @register
 @dataclass(frozen=True)
 class RemoveSignature(Command):
-    """Remove a signature. Its ops stay; `freeze`, `strip_training` and `remove` take what nothing needs any more.
+    """Remove a signature. Its ops stay; `freeze`, `strip_training` and `remove` take what nothing
+    needs any more.
 
     Args:
         name: The signature.
@@ -188,7 +203,8 @@ class RenameSignature(Command):
 @register
 @dataclass(frozen=True)
 class OrderSignature(Command):
-    """Set the order of the inputs and outputs of a signature, in which `to_module()` and `to_function()` have them.
+    """Set the order of the inputs and outputs of a signature, in which `to_module()` and
+    `to_function()` have them.
 
     Files keep no order: TensorFlow reads the keys of a signature sorted.
 
@@ -233,7 +249,8 @@ class OrderSignature(Command):
             present = tuple(key for key, _ in tensors)
             if keys and sorted(keys) != sorted(present):
                 raise GraphEditError(
-                    f"signatures.reorder({self.name!r}, {side}={list(keys)}): the {side} are {names_text(present)}; "
+                    f"signatures.reorder({self.name!r}, {side}={list(keys)}): the {side} are "
+                    f"{names_text(present)}; "
                     "give each of them once."
                 )
             sides.append(keys or present)
@@ -257,7 +274,9 @@ def signature_of(name: str, signatures: Iterable[Signature]) -> Signature:
             if by_name
             else ("it has none: " + editor_call("signatures.add") + " adds one")
         )
-        raise UnknownName(f"The graph has no signature {name!r}; " + there + did_you_mean(name, by_name))
+        raise UnknownName(
+            f"The graph has no signature {name!r}; " + there + did_you_mean(name, by_name)
+        )
     return by_name[name]
 
 
@@ -270,4 +289,6 @@ def _check_free(name: str, context: PlanContext) -> None:
     names = {signature.name for signature in context.signatures}
     if name in names:
         free = free_name(name, {each.lower() for each in names})
-        raise NameTaken(f"The graph has a signature {name!r} already; {free!r} is free.", name=name, free=free)
+        raise NameTaken(
+            f"The graph has a signature {name!r} already; {free!r} is free.", name=name, free=free
+        )

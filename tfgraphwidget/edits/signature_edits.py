@@ -75,7 +75,11 @@ class KeyOrder:
     def on(self, signatures: Signatures) -> Signatures:
         """The signatures after the edit."""
         return tuple(
-            replace(s, inputs=_in_order(s.inputs, self.inputs), outputs=_in_order(s.outputs, self.outputs))
+            replace(
+                s,
+                inputs=_in_order(s.inputs, self.inputs),
+                outputs=_in_order(s.outputs, self.outputs),
+            )
             if s.name == self.name
             else s
             for s in signatures

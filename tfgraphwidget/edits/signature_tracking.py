@@ -26,7 +26,9 @@ def follow(name: str, renames: Mapping[str, str]) -> str:
     return f"{renames[op]}:{port or 0}" if renames[op] else ""
 
 
-def track_boundary(arguments: Iterable[str], returns: Mapping[str, str], patches: Iterable[Patch]) -> FunctionBoundary:
+def track_boundary(
+    arguments: Iterable[str], returns: Mapping[str, str], patches: Iterable[Patch]
+) -> FunctionBoundary:
     """Follow the arguments and results of a function's body through edits.
 
     Args:
@@ -58,7 +60,8 @@ def check_called(index: GraphIndex, ends: FunctionBoundary, patch: Patch) -> Non
         if split_tensor(name)[0] in removed and follow(name, fed) in ("", name):
             op = split_tensor(name)[0]
             raise GraphEditError(
-                f"{op!r} is an argument of the function, which its callers give; let its readers read another tensor, "
+                f"{op!r} is an argument of the function, which its callers give; let its readers "
+                "read another tensor, "
                 "and leave it.",
                 [op],
             )
@@ -66,14 +69,16 @@ def check_called(index: GraphIndex, ends: FunctionBoundary, patch: Patch) -> Non
         if split_tensor(name)[0] in removed and follow(name, results) in ("", name):
             op = split_tensor(name)[0]
             raise GraphEditError(
-                f"{op!r} is the result {key!r} of the function, {_why_needed(ends[1], removed)}; let another "
+                f"{op!r} is the result {key!r} of the function, {_why_needed(ends[1], removed)}; "
+                "let another "
                 "op be the result first: " + editor_call("replace") + ".",
                 [op],
             )
     for old, _ in patch.renamed:
         if persistent_state(index)[index.ids[old]]:
             raise GraphEditError(
-                f"{old!r} stands for state that the function shares with its callers, by that name; rename it where it "
+                f"{old!r} stands for state that the function shares with its callers, by that "
+                "name; rename it where it "
                 "is made.",
                 [old],
             )
@@ -85,7 +90,9 @@ def _why_needed(results: Mapping[str, str], removed: Collection[str]) -> str:
     return "which the ops that call it read"
 
 
-def track_signatures(signatures: Iterable[Signature], patches: Iterable[Patch]) -> Iterator[Signature]:
+def track_signatures(
+    signatures: Iterable[Signature], patches: Iterable[Patch]
+) -> Iterator[Signature]:
     """Follow signatures through edits.
 
     Returns:
@@ -96,7 +103,9 @@ def track_signatures(signatures: Iterable[Signature], patches: Iterable[Patch]) 
         fed, returned = dict(patch.input_renames), dict(patch.output_renames)
         result = tuple(
             replace(
-                signature, inputs=_follow_all(signature.inputs, fed), outputs=_follow_all(signature.outputs, returned)
+                signature,
+                inputs=_follow_all(signature.inputs, fed),
+                outputs=_follow_all(signature.outputs, returned),
             )
             for signature in result
         )
@@ -105,5 +114,7 @@ def track_signatures(signatures: Iterable[Signature], patches: Iterable[Patch]) 
     return (signature for signature in result if signature.outputs)
 
 
-def _follow_all(tensors: Iterable[tuple[str, str]], renames: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+def _follow_all(
+    tensors: Iterable[tuple[str, str]], renames: Mapping[str, str]
+) -> tuple[tuple[str, str], ...]:
     return tuple((key, now) for key, name in tensors if (now := follow(name, renames)))

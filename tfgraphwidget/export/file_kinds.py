@@ -65,13 +65,15 @@ CONVERSIONS = {
                 "optimize",
                 "Weights",
                 ("", "float16", "dynamic"),
-                "Weights as float16, or as 8-bit integers with dynamic ranges; what they compute changes a little.",
+                "Weights as float16, or as 8-bit integers with dynamic ranges; what they compute "
+                "changes a little.",
             ),
             SaveOption(
                 "select_tf_ops",
                 "TensorFlow's ops",
                 ("", "yes"),
-                "Keep ops that TFLite does not have as ops of TensorFlow, which the runtime then needs.",
+                "Keep ops that TFLite does not have as ops of TensorFlow, which the runtime then "
+                "needs.",
             ),
         ),
     ),
@@ -79,19 +81,26 @@ CONVERSIONS = {
         "ONNX",
         "onnxruntime and its like",
         "onnx_model",
-        (SaveOption("opset", "Opset", ("", *map(str, range(13, 19))), "The version of ONNX's ops."),),
+        (
+            SaveOption(
+                "opset", "Opset", ("", *map(str, range(13, 19))), "The version of ONNX's ops."
+            ),
+        ),
         ("tf2onnx", "onnx", "onnxruntime"),
         "onnx",
     ),
 }
 """The kinds of files that converters write, by their suffix."""
 FROZEN_OPTIONS = (
-    SaveOption("inline", "Calls", ("", "yes"), "The ops of functions in place of calls: one graph."),
+    SaveOption(
+        "inline", "Calls", ("", "yes"), "The ops of functions in place of calls: one graph."
+    ),
     SaveOption(
         "lower_control_flow",
         "Loops and conditionals",
         ("", "yes"),
-        "Switch and Merge of TensorFlow 1 in place of loops and conditionals of TensorFlow 2, and no calls.",
+        "Switch and Merge of TensorFlow 1 in place of loops and conditionals of TensorFlow 2, and "
+        "no calls.",
     ),
 )
 """The options of a frozen graph."""
@@ -104,29 +113,47 @@ SAVED_MODEL_OPTIONS = (
     ),
 )
 """The options of a SavedModel."""
-CONVERSION_OPTIONS = tuple(option.name for conversion in CONVERSIONS.values() for option in conversion.options)
+CONVERSION_OPTIONS = tuple(
+    option.name for conversion in CONVERSIONS.values() for option in conversion.options
+)
 
-FILES = (*GRAPH_DEFS, ".meta", *CONVERSIONS, EDITOR, ".dot", ".graphml", *PICTURES, ".html", ".py", ".json")
+FILES = (
+    *GRAPH_DEFS,
+    ".meta",
+    *CONVERSIONS,
+    EDITOR,
+    ".dot",
+    ".graphml",
+    *PICTURES,
+    ".html",
+    ".py",
+    ".json",
+)
 
 
 def checked_kind(path: Path, *, folder: bool, frozen: bool) -> str:
-    """Return the kind of file that a path means, one of FILES or SAVED_MODEL, if one can be written there.
+    """Return the kind of file that a path means, one of FILES or SAVED_MODEL, if one can be written
+    there.
 
     Args:
         folder: Whether the caller asks for a SavedModel, whatever the suffix.
         frozen: Whether the graph is to be frozen, which only some kinds can hold.
 
     Raises:
-        GraphEditError: The suffix names no kind, a frozen graph cannot be of that kind, or the path is not free.
+        GraphEditError: The suffix names no kind, a frozen graph cannot be of that kind, or the path
+            is not free.
     """
     kind = SAVED_MODEL if folder or path.is_dir() else path.suffix.lower()
     if kind != SAVED_MODEL and kind not in FILES:
         raise GraphEditError(
-            f"{path.suffix!r} is no kind of file that can be written; use {', '.join(FILES)}, or a folder for a "
+            f"{path.suffix!r} is no kind of file that can be written; use {', '.join(FILES)}, or a "
+            "folder for a "
             "SavedModel."
         )
     if frozen and kind not in GRAPH_DEFS:
-        raise GraphEditError("A frozen graph is a GraphDef without variables; write it to a '.pb' or '.pbtxt' file.")
+        raise GraphEditError(
+            "A frozen graph is a GraphDef without variables; write it to a '.pb' or '.pbtxt' file."
+        )
     check_place(path)
     if kind == SAVED_MODEL:
         _check_folder(path)
@@ -134,13 +161,18 @@ def checked_kind(path: Path, *, folder: bool, frozen: bool) -> str:
 
 
 def _check_folder(path: Path) -> None:
-    """Raise GraphEditError for a folder that holds something else than a SavedModel, and for a file."""
+    """Raise GraphEditError for a folder that holds something else than a SavedModel, and for a
+    file.
+    """
     if path.is_dir() and any(path.iterdir()) and not (path / "saved_model.pb").is_file():
         raise GraphEditError(
-            f"The folder {str(path)!r} holds other things than a SavedModel; give an empty or a new one."
+            f"The folder {str(path)!r} holds other things than a SavedModel; give an empty or a "
+            "new one."
         )
     if path.is_file():
-        raise GraphEditError(f"{str(path)!r} is a file, and a SavedModel is a folder; give another name.")
+        raise GraphEditError(
+            f"{str(path)!r} is a file, and a SavedModel is a folder; give another name."
+        )
 
 
 def parse_options(options: Iterable[tuple[str, str | None]]) -> dict[str, Any]:
@@ -153,26 +185,39 @@ def parse_options(options: Iterable[tuple[str, str | None]]) -> dict[str, Any]:
     {'optimize': 'float16', 'opset': 15, 'select_tf_ops': True}
     """
     values = {name: value for name, value in options if value}
-    return {name: int(value) if value.isdecimal() else value == "yes" or value for name, value in values.items()}
+    return {
+        name: int(value) if value.isdecimal() else value == "yes" or value
+        for name, value in values.items()
+    }
 
 
 def missing_packages(kind: str) -> str:
-    """What to install for a kind of file, as the end of a sentence; "" if nothing is missing beside TensorFlow."""
+    """What to install for a kind of file, as the end of a sentence; "" if nothing is missing beside
+    TensorFlow.
+    """
     conversion = CONVERSIONS[kind]
     missing = [name for name in conversion.packages if find_spec(name) is None]
     if not missing:
         return ""
     verb = "is" if len(missing) == 1 else "are"
-    return f"{' and '.join(missing)} {verb} not installed: run pip install 'tfgraphwidget[{conversion.extra}]'"
+    return (
+        f"{' and '.join(missing)} {verb} not installed: run pip install "
+        f"'tfgraphwidget[{conversion.extra}]'"
+    )
 
 
 def check_options(kind: str, options: Iterable[str]) -> None:
     """Raise InvalidArgument for an option that a kind of file does not have."""
-    own = {suffix: ["signature", *(each.name for each in of.options)] for suffix, of in CONVERSIONS.items()}
+    own = {
+        suffix: ["signature", *(each.name for each in of.options)]
+        for suffix, of in CONVERSIONS.items()
+    }
     own[SAVED_MODEL] = ["tags"]
     for name in options:
         if name not in own.get(kind, ()):
             kinds = [suffix for suffix, names in own.items() if name in names]
             what = f"a '{kind}' file" if kind else "a SavedModel"
             where = "a SavedModel" if kinds == [SAVED_MODEL] else f"{' and '.join(kinds)} files"
-            raise InvalidArgument(name, f"save({name}=...): {what} has no such option; it is one of {where}.")
+            raise InvalidArgument(
+                name, f"save({name}=...): {what} has no such option; it is one of {where}."
+            )

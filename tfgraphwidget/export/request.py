@@ -1,4 +1,6 @@
-"""ExportRequest: a graph to write to a file, what the user chose, and how the graph's values are read."""
+"""ExportRequest: a graph to write to a file, what the user chose, and how the graph's values are
+read.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Protocol
 
-from tfgraphwidget.export.formats.renamed_state import new_state_names, rename_in_file, rename_in_graph
+from tfgraphwidget.export.formats.renamed_state import (
+    new_state_names,
+    rename_in_file,
+    rename_in_graph,
+)
 from tfgraphwidget.graph import TRUSTED, GraphIndex, Signature, Trust, is_filled_in
 from tfgraphwidget.sources import GraphDefLibrary, OpTypes, StoredData, readable_nodes, tf_protos
 from tfgraphwidget.tf_types import (
@@ -27,10 +33,14 @@ DEFAULT_SECONDS = 600.0
 
 
 class GraphToExport(Protocol):
-    """Where the graph lives that is written. A format asks for what it writes, since some of it imports a file."""
+    """Where the graph lives that is written. A format asks for what it writes, since some of it
+    imports a file.
+    """
 
     def envelope(self) -> GraphDef:
-        """The versions and the function library of the graph, in a message of its own without nodes."""
+        """The versions and the function library of the graph, in a message of its own without
+        nodes.
+        """
 
     def as_in_file(self, nodes: Iterable[NodeDef]) -> list[NodeDef]:
         """The NodeDefs `nodes` of the graph as the file had them from which they were read."""
@@ -42,7 +52,9 @@ class GraphToExport(Protocol):
         """The graph in TensorFlow, which imports a file for it. Raises NotRunnable."""
 
     def session(self) -> Session | None:
-        """The session that has the variables' values, if there is one; a file is imported for it."""
+        """The session that has the variables' values, if there is one; a file is imported for
+        it.
+        """
 
     def stored_values(self) -> Mapping[str, Callable[[], object]]:
         """Readers of the values that a file has for variables, by their handle ops."""
@@ -55,17 +67,23 @@ class FunctionToExport(Protocol):
     """The body of a function, which runs only as a function."""
 
     def modules(self) -> Mapping[str, Module]:
-        """tf.Modules that compute what it does, by the names of their signatures; the first is the whole function."""
+        """tf.Modules that compute what it does, by the names of their signatures; the first is the
+        whole function.
+        """
 
     def without_tensorflow(self, request: ExportRequest) -> ExportRequest | None:
-        """The request with the function as a graph of its file, which needs no TensorFlow; None where it needs that."""
+        """The request with the function as a graph of its file, which needs no TensorFlow; None
+        where it needs that.
+        """
 
 
 class Document(Protocol):
     """What a file holds that TensorFlow does not load: a drawing, a page, edits, an editor."""
 
     def write(self, path: Path, notices: list[str]) -> None:
-        """Write it to the file `path`; `notices` gets a sentence on each thing that is not in it."""
+        """Write it to the file `path`; `notices` gets a sentence on each thing that is not in
+        it.
+        """
 
 
 @dataclass(frozen=True)
@@ -75,12 +93,13 @@ class SaveSettings:
     Attributes:
         frozen: Whether variables are written as constants.
         inline: Whether a frozen graph has the ops of functions in place of calls.
-        lower_control_flow: Whether it has Switch and Merge in place of loops and conditionals of TensorFlow 2.
+        lower_control_flow: Whether it has Switch and Merge in place of loops and conditionals of
+            TensorFlow 2.
         verify: Whether to load the written file and compare its results with the graph's.
         feeds: Values for the comparison by input key, tensor name or op name.
         tags: The tags for the graph of a SavedModel; empty for those that it has.
-        signature: Of a kind of file that has one signature: its name, "" for the one that the graph is mainly for; None
-            for all that are there.
+        signature: Of a kind of file that has one signature: its name, "" for the one that the graph
+            is mainly for; None for all that are there.
         options: Options of the kind of file, by name: see `export.CONVERSIONS`.
         seconds: How long a converter may take.
     """
@@ -108,10 +127,12 @@ class ExportRequest:
         trust: Whether ops may run that do more than compute.
         read_only: Why the graph cannot run, as a sentence; "" if it can.
         function: The function whose body the graph is; None for a graph that runs by itself.
-        opened_model: The SavedModel that was opened, of which this graph is one, where another one is written.
+        opened_model: The SavedModel that was opened, of which this graph is one, where another one
+            is written.
         edited: That SavedModel if it is to be written with its edits.
         is_unedited: Whether it is to be copied, as nothing has changed.
-        notices: Gets a sentence for the user on each thing that the file does not have, or that was not checked.
+        notices: Gets a sentence for the user on each thing that the file does not have, or that was
+            not checked.
     """
 
     index: GraphIndex
@@ -134,7 +155,8 @@ class OpenedSavedModel:
     Attributes:
         folder: Its directory.
         stored: What the directory holds beside the graph.
-        renamed: The names that ops had then, by their present ones, of those that edits have renamed.
+        renamed: The names that ops had then, by their present ones, of those that edits have
+            renamed.
     """
 
     folder: Path
@@ -158,14 +180,22 @@ class OpenedSavedModel:
     @cached_property
     def model(self) -> SavedModel:
         """The SavedModel message in the folder."""
-        saved_model: SavedModel = tf_protos.SavedModel.FromString((self.folder / "saved_model.pb").read_bytes())
+        saved_model: SavedModel = tf_protos.SavedModel.FromString(
+            (self.folder / "saved_model.pb").read_bytes()
+        )
         return saved_model
 
     @cached_property
     def place(self) -> int:
-        """Which of the graphs in the file was chosen; of two that have the same tags, TensorFlow loads the first."""
+        """Which of the graphs in the file was chosen; of two that have the same tags, TensorFlow
+        loads the first.
+        """
         metas = self.model.meta_graphs
-        return next(place for place, meta in enumerate(metas) if set(meta.meta_info_def.tags) == set(self.tags))
+        return next(
+            place
+            for place, meta in enumerate(metas)
+            if set(meta.meta_info_def.tags) == set(self.tags)
+        )
 
     @property
     def others(self) -> list[MetaGraphDef]:
@@ -181,7 +211,8 @@ class EditedSavedModel:
         file: The file, and which of its graphs was opened.
         opened: The graph as it was opened.
         signatures: The signatures as they were opened.
-        lost: The names of signatures that are not written, because edits removed ops that they name.
+        lost: The names of signatures that are not written, because edits removed ops that they
+            name.
         request: The graph and the signatures as they are now.
         session: The session that runs the graph; None as long as TensorFlow has not imported it.
     """
@@ -205,7 +236,9 @@ class EditedSavedModel:
 
     @cached_property
     def meta_graph(self) -> MetaGraphDef:
-        """The MetaGraphDef that was chosen by its tags, with the names that variables and tables have now."""
+        """The MetaGraphDef that was chosen by its tags, with the names that variables and tables
+        have now.
+        """
         return rename_in_file(self._file_meta_graph, self.names)
 
     @cached_property
@@ -215,7 +248,9 @@ class EditedSavedModel:
 
     @cached_property
     def names(self) -> dict[str, str]:
-        """The present names of ops that hold state, by those that they had; none where no saved objects follow."""
+        """The present names of ops that hold state, by those that they had; none where no saved
+        objects follow.
+        """
         file = self._file_meta_graph
         if not file.object_graph_def.nodes:
             return {}

@@ -1,4 +1,6 @@
-"""Signatures to write: parsed from the arguments of `save`, apparent from a graph, and as TensorFlow's messages."""
+"""Signatures to write: parsed from the arguments of `save`, apparent from a graph, and as
+TensorFlow's messages.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,8 @@ def parse_signatures(
     """Parse the arguments of `GraphEditor.save`.
 
     Args:
-        inputs: Tensors, or a mapping of keys to tensors. Without a key, it is the last part of the op's name.
+        inputs: Tensors, or a mapping of keys to tensors. Without a key, it is the last part of the
+            op's name.
         signatures: None, a mapping of names to (inputs, outputs), or an iterable of `Signature`s.
 
     Returns:
@@ -56,15 +59,26 @@ def parse_signatures(
         else ((signature.name, signature) for signature in signatures)
     )
     for name, signature in pairs_by_name:
-        tensors = (dict(signature.inputs), dict(signature.outputs)) if isinstance(signature, Signature) else signature
-        if not isinstance(tensors, tuple | list) or len(tensors) != 2 or not isinstance(name, str) or not name:
+        tensors = (
+            (dict(signature.inputs), dict(signature.outputs))
+            if isinstance(signature, Signature)
+            else signature
+        )
+        if (
+            not isinstance(tensors, tuple | list)
+            or len(tensors) != 2
+            or not isinstance(name, str)
+            or not name
+        ):
             raise GraphEditError(
                 f"signatures[{name!r}] is no pair of inputs and outputs; "
                 + in_cell(f'write signatures={{{DEFAULT!r}: ({{"x": "x:0"}}, {{"y": "y:0"}})}}.')
             )
         parsed.append(_parse_signature(index, names, name, *tensors))
         if not parsed[-1].outputs:
-            raise GraphEditError(f"Signature {name!r} has no outputs; name at least one tensor that it gives.")
+            raise GraphEditError(
+                f"Signature {name!r} has no outputs; name at least one tensor that it gives."
+            )
     return tuple(parsed)
 
 
@@ -84,7 +98,8 @@ def is_chosen(
     opened: Signature | None,
     signatures: Iterable[Signature],
 ) -> bool:
-    """Whether the user chose the boundary, or it is that of the signature by which the file was opened.
+    """Whether the user chose the boundary, or it is that of the signature by which the file was
+    opened.
 
     Args:
         boundary: The names of the inputs and of the outputs.
@@ -94,8 +109,12 @@ def is_chosen(
     Returns:
         Whether the boundary is neither empty nor that of `opened`.
     """
-    marks = [opened, *(s for s in signatures if s.name == opened.name)] if opened is not None else []
-    sides = [tuple(_tensors_in(index, side) for side in (mark.inputs, mark.outputs)) for mark in marks]
+    marks = (
+        [opened, *(s for s in signatures if s.name == opened.name)] if opened is not None else []
+    )
+    sides = [
+        tuple(_tensors_in(index, side) for side in (mark.inputs, mark.outputs)) for mark in marks
+    ]
     return boundary not in (((), ()), *sides)
 
 
@@ -103,27 +122,34 @@ def _tensors_in(index: GraphIndex, tensors: Iterable[tuple[str, str]]) -> tuple[
     return tuple(tensor for _, tensor in tensors if split_tensor(tensor)[0] in index.ids)
 
 
-def _parse_signature(index: GraphIndex, names: Names, name: str, inputs: object, outputs: object) -> Signature:
+def _parse_signature(
+    index: GraphIndex, names: Names, name: str, inputs: object, outputs: object
+) -> Signature:
     output_tensors = _tensors_by_key(index, names, outputs)
     signature = Signature(name, _tensors_by_key(index, names, inputs), output_tensors)
     _check_frames(index, signature)
     return signature
 
 
-def _tensors_by_key(index: GraphIndex, names: Names, argument: object) -> tuple[tuple[str, str], ...]:
+def _tensors_by_key(
+    index: GraphIndex, names: Names, argument: object
+) -> tuple[tuple[str, str], ...]:
     """(key, tensor) for each input or output, in the order given."""
     argument = () if argument is None else argument
     if not isinstance(argument, Mapping):
         keyed: dict[str, str] = {}
         for tensor in _tensors(index, names(argument)):
-            keyed[free_name(last_part(split_tensor(tensor)[0]), {key.lower() for key in keyed})] = tensor
+            keyed[free_name(last_part(split_tensor(tensor)[0]), {key.lower() for key in keyed})] = (
+                tensor
+            )
         return tuple(keyed.items())
     parsed = []
     for key, value in argument.items():
         tensors = _tensors(index, names(value))
         if not isinstance(key, str) or not key or len(tensors) != 1:
             raise GraphEditError(
-                f"{key!r}: {value_text(value)} is no key with one tensor; write {{'x': 'scope/op:0'}}."
+                f"{key!r}: {value_text(value)} is no key with one tensor; write {{'x': "
+                f"'scope/op:0'}}."
             )
         parsed.append((key, tensors[0]))
     return tuple(parsed)
@@ -137,12 +163,15 @@ def _tensors(index: GraphIndex, names: Iterable[str]) -> list[str]:
         dtypes = index.dtypes(op)
         if not dtypes:
             raise GraphEditError(
-                f"Op {name!r} has no tensor, so it cannot be part of a signature; name one with outputs.", [name]
+                f"Op {name!r} has no tensor, so it cannot be part of a signature; name one with "
+                "outputs.",
+                [name],
             )
         for k in range(len(dtypes)) if port < 0 else [port]:
             if dtypes[k : k + 1] and dtypes[k] in HANDLE_DTYPES:
                 raise GraphEditError(
-                    f"Tensor '{index.names[op]}:{k}' refers to a {dtypes[k]} and is no value that could be fed or "
+                    f"Tensor '{index.names[op]}:{k}' refers to a {dtypes[k]} and is no value that "
+                    "could be fed or "
                     "fetched; name the tensor that is read from it.",
                     [index.names[op]],
                 )
@@ -160,13 +189,16 @@ def _check_frames(index: GraphIndex, signature: Signature) -> None:
         frame = contexts.frame(contexts.path(contexts.inside[op]))
         if frame and index.types[op] not in EXIT:
             raise GraphEditError(
-                f"Tensor {tensor!r} lies inside the while loop {contexts.key[frame]!r}, where it has a value for each "
+                f"Tensor {tensor!r} lies inside the while loop {contexts.key[frame]!r}, where it "
+                "has a value for each "
                 "iteration; name what the loop takes in, or what comes out of it.",
                 [index.names[op]],
             )
 
 
-def signature_def(index: GraphIndex, signature: Signature, file_signature: Signature) -> SignatureDef:
+def signature_def(
+    index: GraphIndex, signature: Signature, file_signature: Signature
+) -> SignatureDef:
     """The SignatureDef of a signature.
 
     Args:
@@ -182,7 +214,11 @@ def signature_def(index: GraphIndex, signature: Signature, file_signature: Signa
 
 
 def set_signature_def(
-    proto: SignatureDef, was: Signature, now: Signature, file_signature: Signature, index: GraphIndex
+    proto: SignatureDef,
+    was: Signature,
+    now: Signature,
+    file_signature: Signature,
+    index: GraphIndex,
 ) -> None:
     """Let a SignatureDef name other tensors, and keep what else it says.
 

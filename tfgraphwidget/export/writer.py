@@ -10,7 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.export.file_kinds import CONVERSIONS, GRAPH_DEFS, SAVED_MODEL, check_options, checked_kind
+from tfgraphwidget.export.file_kinds import (
+    CONVERSIONS,
+    GRAPH_DEFS,
+    SAVED_MODEL,
+    check_options,
+    checked_kind,
+)
 from tfgraphwidget.tensorflow_modules import OpError
 from tfgraphwidget.writable import place_of, recover, unwritable, write_files
 
@@ -19,14 +25,19 @@ if TYPE_CHECKING:
     from tfgraphwidget.export.request import Document, ExportRequest, SaveSettings
 
 Write: TypeAlias = "Callable[[Path, ExportRequest], None]"
-_FROZEN, _META = ("formats.frozen_graph", "write_frozen"), ("formats.meta_graph", "write_meta_graph")
+_FROZEN, _META = (
+    ("formats.frozen_graph", "write_frozen"),
+    ("formats.meta_graph", "write_meta_graph"),
+)
 _WRITERS: dict[str, tuple[str, str]] = {
     **dict.fromkeys(GRAPH_DEFS, ("formats.graph_def", "write_graph_def")),
     ".meta": _META,
     **dict.fromkeys(CONVERSIONS, ("formats.converted_model", "write_converted")),
     SAVED_MODEL: ("formats.saved_model", "write_saved_model"),
 }
-"""The module and the function that write each kind of graph: a command imports the one that it needs."""
+"""The module and the function that write each kind of graph: a command imports the one that it
+needs.
+"""
 
 
 def check_destination(path: Path, settings: SaveSettings, *, folder: bool) -> str:
@@ -47,7 +58,9 @@ def check_destination(path: Path, settings: SaveSettings, *, folder: bool) -> st
 
 @contextmanager
 def unwritable_refused(path: Path) -> Iterator[None]:
-    """Raise GraphEditError for what a file system or TensorFlow raises where a file cannot be written."""
+    """Raise GraphEditError for what a file system or TensorFlow raises where a file cannot be
+    written.
+    """
     try:
         yield
     except Exception as error:
@@ -66,17 +79,20 @@ def save_document(path: Path, document: Document, notices: list[str]) -> None:
 
 
 def save_graph(path: Path, kind: str, request: ExportRequest) -> None:
-    """Write a graph in the format of a kind. An old file is replaced after the new one is complete and verified.
+    """Write a graph in the format of a kind. An old file is replaced after the new one is complete
+    and verified.
 
     Args:
         path: The file, or the directory of a SavedModel.
 
     Raises:
-        GraphEditError: If it cannot be written or gives other results than the graph; all files are unchanged then.
+        GraphEditError: If it cannot be written or gives other results than the graph; all files are
+            unchanged then.
     """
     if kind in (*GRAPH_DEFS, ".meta") and not request.index.names:
         raise GraphEditError(
-            "The graph has no ops, and a file of it could not be opened again; add some, or save the edits that "
+            "The graph has no ops, and a file of it could not be opened again; add some, or save "
+            "the edits that "
             "removed them, in a '.tgw' file."
         )
     module, name = writer = _FROZEN if request.settings.frozen else _WRITERS[kind]
@@ -85,7 +101,8 @@ def save_graph(path: Path, kind: str, request: ExportRequest) -> None:
         from tfgraphwidget.export.formats.meta_graph import check_beside
 
         check_beside(path, request)
-        # A checkpoint has the name of its MetaGraphDef, so a symbolic link to one in another directory is refused.
+        # A checkpoint has the name of its MetaGraphDef, so a symbolic link to one in another
+        # directory is refused.
         request.notices.extend(recover(path.parent))
         _write_file(path, path.suffix, lambda new: write(new, request))
     else:
@@ -93,7 +110,8 @@ def save_graph(path: Path, kind: str, request: ExportRequest) -> None:
 
 
 def save_page(path: Path, page_input: PageInput) -> Path:
-    """Write a page of a graph that no editor was opened for; an old file is replaced after it is complete.
+    """Write a page of a graph that no editor was opened for; an old file is replaced after it is
+    complete.
 
     Args:
         path: The file, whose name ends in ".html".
@@ -130,7 +148,9 @@ def _write_file(place: Path, suffix: str, write: Callable[[Path], object]) -> No
 
 
 def _write_in(write: Callable[[Path], object], place: Path, suffix: str, new: Path) -> None:
-    """Write a file in a new folder, in the format of the suffix of what may be a link to a file of another suffix."""
+    """Write a file in a new folder, in the format of the suffix of what may be a link to a file of
+    another suffix.
+    """
     if place.suffix.lower() == suffix.lower():
         write(new / place.name)
         return
@@ -149,7 +169,8 @@ def _files_of(folder: Path) -> list[str]:
 def _files_to_replace(place: Path, file_names: Collection[str]) -> list[str]:
     """The old files to replace: the file with its checkpoint, or with its arrays.
 
-    A SavedModel was not there when this one was begun: another save has written it since, and the last one stays.
+    A SavedModel was not there when this one was begun: another save has written it since, and the
+    last one stays.
     """
     if (place / "saved_model.pb").is_file():
         return [f"{place.name}/{name}" for name in _files_of(place)]
@@ -159,5 +180,7 @@ def _files_to_replace(place: Path, file_names: Collection[str]) -> list[str]:
         from tfgraphwidget.export.formats.meta_graph import siblings
 
         return [file.name for file in siblings(place)]
-    arrays = [name for name in file_names if name != place.name and name.encode() in place.read_bytes()]
+    arrays = [
+        name for name in file_names if name != place.name and name.encode() in place.read_bytes()
+    ]
     return [place.name, *arrays]

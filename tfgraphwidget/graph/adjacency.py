@@ -1,8 +1,9 @@
 """Walks over adjacency lists in CSR: what can be reached, components, the opposite direction.
 
-An array `start` has n + 1 offsets into an array `values`: the successors of node i are `values[start[i]:start[i + 1]]`.
-All is numpy and Python, so that opening a file does not wait for SciPy's import, which takes longer than these walks.
-Walks of large graphs are SciPy's in a process that has imported TensorFlow, which takes twenty times as long.
+An array `start` has n + 1 offsets into an array `values`: the successors of node i are
+`values[start[i]:start[i + 1]]`. All is numpy and Python, so that opening a file does not wait for
+SciPy's import, which takes longer than these walks. Walks of large graphs are SciPy's in a process
+that has imported TensorFlow, which takes twenty times as long.
 """
 
 from __future__ import annotations
@@ -44,7 +45,8 @@ def turn_around(start: Ints, values: Ints, count: int) -> tuple[Labels, Labels, 
         count: The number of nodes that edges lead to.
 
     Returns:
-        `start` and `values` of the opposite direction, and the place of each edge in the `values` before.
+        `start` and `values` of the opposite direction, and the place of each edge in the `values`
+        before.
     """
     order = np.sort((values.astype(np.int64) << _HALF) | np.arange(len(values)))
     places = (order & ((1 << _HALF) - 1)).astype(np.int32)
@@ -59,7 +61,8 @@ def _starts(owner: Ints, count: int) -> Labels:
 def distinct(values: npt.NDArray[_Int]) -> npt.NDArray[_Int]:
     """The distinct numbers of an array of integers, sorted.
 
-    `np.unique` does that too, but imports numpy.ma, which takes as long as the drawing of a small graph.
+    `np.unique` does that too, but imports numpy.ma, which takes as long as the drawing of a small
+    graph.
     """
     ordered = np.sort(values, axis=None)
     is_first = np.ones(len(ordered), dtype=bool)
@@ -108,21 +111,28 @@ _Search = Callable[[Ints, Ints, Ints], tuple[npt.NDArray[np.int32], npt.NDArray[
 
 
 def _search_of_scipy(edges: int) -> _Search | None:
-    """SciPy's search of a graph with so many edges; None where it would take longer, imports included."""
+    """SciPy's search of a graph with so many edges; None where it would take longer, imports
+    included.
+    """
     return _compiled_search() if edges > _LARGE and sys.modules.get("tensorflow") else None
 
 
 @cache
 def _compiled_search() -> _Search | None:
-    """A function that finds what seeds lead to, nearest first, and the node before each; None without SciPy."""
+    """A function that finds what seeds lead to, nearest first, and the node before each; None
+    without SciPy.
+    """
     try:
         matrix: Any = import_module("scipy.sparse").csr_matrix
         breadth_first_order: Any = import_module("scipy.sparse.csgraph").breadth_first_order
     except ImportError:
         return None
 
-    def search(start: Ints, values: Ints, seeds: Ints) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
-        # One more node leads to the seeds. SciPy would make the edges floats, and sum those that are there twice.
+    def search(
+        start: Ints, values: Ints, seeds: Ints
+    ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+        # One more node leads to the seeds. SciPy would make the edges floats, and sum those that
+        # are there twice.
         count = len(start) - 1
         columns = np.concatenate([values, seeds])
         rows = np.append(start, start[-1] + len(seeds)).astype(np.int32)

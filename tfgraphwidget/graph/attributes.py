@@ -1,4 +1,6 @@
-"""Digests of attributes, equal where they mean the same: defaults count, functions are compared by their bodies."""
+"""Digests of attributes, equal where they mean the same: defaults count, functions are compared by
+their bodies.
+"""
 
 from __future__ import annotations
 
@@ -13,12 +15,21 @@ import numpy as np
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.op import attr_value, dtype_name
 from tfgraphwidget.graph.tensors import shape_text
-from tfgraphwidget.tf_types import AttrValue, NameAttrList, NodeDef, OpDef, TensorProto, TensorShapeProto
+from tfgraphwidget.tf_types import (
+    AttrValue,
+    NameAttrList,
+    NodeDef,
+    OpDef,
+    TensorProto,
+    TensorShapeProto,
+)
 
 MISSING_INPUT = "_missing_input"
 """On an op that stands for what a file lacks: the input that names it, "op:1"."""
 NAME_IN_FILE = "_name_in_file"
-"""On an op that was opened under another name than the file gives it, which names no op or another one: the name."""
+"""On an op that was opened under another name than the file gives it, which names no op or another
+one: the name.
+"""
 INPUTS_IN_FILE = "_inputs_in_file"
 """On an op whose control inputs stand before tensors in the file: the inputs in that order."""
 FILLED_IN = (INPUTS_IN_FILE, MISSING_INPUT, NAME_IN_FILE)
@@ -71,7 +82,9 @@ class AttributeDigests:
         self._kinds: dict[bytes, bytes] = {}
 
     def _kind(self, op: int) -> bytes:
-        """A digest of an op's type and of its attributes but NAMES; made once for ops that are alike."""
+        """A digest of an op's type and of its attributes but NAMES; made once for ops that are
+        alike.
+        """
         node = self._index.nodes[op]
         bare = type(node)()
         bare.CopyFrom(node)
@@ -93,9 +106,15 @@ class AttributeDigests:
     def explicit_values(self, node: NodeDef) -> dict[str, bytes]:
         """Name of each attribute that is not at its default -> bytes that say what it is."""
         defaults = self.default(node.op)
-        values = {name: self._value_bytes(value) for name, value in node.attr.items() if name not in IGNORED}
+        values = {
+            name: self._value_bytes(value)
+            for name, value in node.attr.items()
+            if name not in IGNORED
+        }
         return {
-            name: attribute for name, attribute in values.items() if defaults.get(name, (b"", None))[0] != attribute
+            name: attribute
+            for name, attribute in values.items()
+            if defaults.get(name, (b"", None))[0] != attribute
         }
 
     def value(self, node: NodeDef, name: str) -> bytes:
@@ -105,13 +124,23 @@ class AttributeDigests:
 
     def text(self, node: NodeDef, name: str) -> str:
         """An attribute for people, the default where the op has none."""
-        value = node.attr[name] if name in node.attr else self.default(node.op).get(name, (b"", None))[1]
+        value = (
+            node.attr[name]
+            if name in node.attr
+            else self.default(node.op).get(name, (b"", None))[1]
+        )
         return "" if value is None else attribute_text(value)
 
     def _default(self, op_type: str) -> dict[str, tuple[bytes, AttrValue | None]]:
-        """The default of the OpDef for an attribute that a NodeDef lacks, serialized and as a message."""
+        """The default of the OpDef for an attribute that a NodeDef lacks, serialized and as a
+        message.
+        """
         definition = self._index.typing.definition(op_type)
-        attr_defs = [] if definition is None else [a for a in definition.attr if a.HasField("default_value")]
+        attr_defs = (
+            []
+            if definition is None
+            else [a for a in definition.attr if a.HasField("default_value")]
+        )
         return {a.name: (self._value_bytes(a.default_value), a.default_value) for a in attr_defs}
 
     def _value_bytes(self, value: AttrValue) -> bytes:
@@ -126,7 +155,9 @@ class AttributeDigests:
 
     def _call(self, function: NameAttrList) -> bytes:
         arguments = [
-            (name, self._value_bytes(value)) for name, value in sorted(function.attr.items()) if name not in IGNORED
+            (name, self._value_bytes(value))
+            for name, value in sorted(function.attr.items())
+            if name not in IGNORED
         ]
         return self.function(function.name) + repr(arguments or "").encode()
 
@@ -141,9 +172,15 @@ class AttributeDigests:
         self._in_progress.add(name)
         ends = [_ends(function.signature.input_arg), _ends(function.signature.output_arg)]
         nodes = sorted(
-            (n.name, n.op, n.device, *_inputs(n), sorted(self.explicit_values(n).items())) for n in function.node_def
+            (n.name, n.op, n.device, *_inputs(n), sorted(self.explicit_values(n).items()))
+            for n in function.node_def
         )
-        description = ends, sorted(function.ret.items()), sorted(function.control_ret.items()), nodes
+        description = (
+            ends,
+            sorted(function.ret.items()),
+            sorted(function.control_ret.items()),
+            nodes,
+        )
         self._in_progress.discard(name)
         return blake2b(repr(description).encode(), digest_size=16).digest()
 
@@ -175,11 +212,14 @@ def attribute_text(value: AttrValue) -> str:
 def _plain(value: Any) -> str:
     if isinstance(value, bytes):
         return bytes_text(value, _LONGEST)
-    return str(value.name) if hasattr(value, "DESCRIPTOR") and hasattr(value, "attr") else str(value)
+    return (
+        str(value.name) if hasattr(value, "DESCRIPTOR") and hasattr(value, "attr") else str(value)
+    )
 
 
 def bytes_text(value: bytes, longest: int) -> str:
-    r"""A string attribute as Python writes it, b'…' where it is no UTF-8; over `longest` letters where it is longer.
+    r"""A string attribute as Python writes it, b'…' where it is no UTF-8; over `longest` letters
+    where it is longer.
 
     Args:
         value: The bytes of the attribute.
@@ -189,13 +229,19 @@ def bytes_text(value: bytes, longest: int) -> str:
     """
     first = value[: 4 * longest + 4]
     try:
-        return repr(codecs.getincrementaldecoder("utf-8")().decode(first, final=len(first) == len(value)))
+        return repr(
+            codecs.getincrementaldecoder("utf-8")().decode(first, final=len(first) == len(value))
+        )
     except UnicodeDecodeError:
         return repr(first)
 
 
 def _shape_text(proto: TensorShapeProto) -> str:
-    return shape_text(None if proto.unknown_rank else tuple(None if d.size < 0 else int(d.size) for d in proto.dim))
+    return shape_text(
+        None
+        if proto.unknown_rank
+        else tuple(None if d.size < 0 else int(d.size) for d in proto.dim)
+    )
 
 
 def _tensor_text(proto: TensorProto) -> str:
@@ -209,7 +255,11 @@ def _tensor_text(proto: TensorProto) -> str:
 
 
 def _elements(proto: TensorProto, dtype: str) -> str:
-    values = {f.name: list(v) for f, v in proto.ListFields() if f.name.endswith("_val") and f.name != "half_val"}
+    values = {
+        f.name: list(v)
+        for f, v in proto.ListFields()
+        if f.name.endswith("_val") and f.name != "half_val"
+    }
     elements = next(iter(values.values()), [])
     if proto.tensor_content:
         try:

@@ -25,14 +25,15 @@ from tfgraphwidget.naming import names_text, split_tensor
 def between(index: GraphIndex, inputs: Iterable[str], outputs: Iterable[str]) -> Selection:
     """The ops on a path from an input to an output, and the parameters that those ops read.
 
-    An input names a tensor, or an op for all its tensors; its op stays outside. An output's op lies inside.
-    Parameters are whatever the path needs that is computed from no value from outside: variables, hash tables,
-    constants, what is computed from them. A branch that is computed from another placeholder stays outside, and so does
-    one from a queue or an iterator; its tensor comes in. But a queue or an iterator that an op on the path itself reads
-    from or writes to is a parameter. Of a parameter that only waits for an op outside the control input stays outside.
-    Without inputs: all that the outputs need, queues and iterators too, less the placeholders.
-    An input that no op on a path reads has no part in it; `unused_inputs` names such inputs.
-    Raises UnknownName, and NoPath with both names when an output is on no path.
+    An input names a tensor, or an op for all its tensors; its op stays outside. An output's op lies
+    inside. Parameters are whatever the path needs that is computed from no value from outside:
+    variables, hash tables, constants, what is computed from them. A branch that is computed from
+    another placeholder stays outside, and so does one from a queue or an iterator; its tensor comes
+    in. But a queue or an iterator that an op on the path itself reads from or writes to is a
+    parameter. Of a parameter that only waits for an op outside the control input stays outside.
+    Without inputs: all that the outputs need, queues and iterators too, less the placeholders. An
+    input that no op on a path reads has no part in it; `unused_inputs` names such inputs. Raises
+    UnknownName, and NoPath with both names when an output is on no path.
 
     Args:
         inputs: Ops or tensors.
@@ -43,7 +44,10 @@ def between(index: GraphIndex, inputs: Iterable[str], outputs: Iterable[str]) ->
     """
     inputs, outputs = tuple(inputs), tuple(outputs)
     if not outputs:
-        raise NoPath("A part of the graph needs an output boundary; name at least one op or tensor in outputs.")
+        raise NoPath(
+            "A part of the graph needs an output boundary; name at least one op or tensor in "
+            "outputs."
+        )
     cut = pairs(index, inputs)
     walked = needed_ops(index, inputs, outputs)
     expression = call("between", [list(inputs), list(outputs)])
@@ -53,7 +57,9 @@ def between(index: GraphIndex, inputs: Iterable[str], outputs: Iterable[str]) ->
     for name in outputs:
         if not path[index.op(name)]:
             raise _no_path(index, list(inputs), [name])
-    return Selection(index, path | _parameters(index, path, walked & ~path, [op for op, _ in cut]), expression)
+    return Selection(
+        index, path | _parameters(index, path, walked & ~path, [op for op, _ in cut]), expression
+    )
 
 
 def needed_ops(index: GraphIndex, inputs: Collection[str], outputs: Collection[str]) -> Mask:
@@ -66,7 +72,9 @@ def needed_ops(index: GraphIndex, inputs: Collection[str], outputs: Collection[s
     Returns:
         One bool per op.
     """
-    return traversal.backward(index, [index.op(name) for name in outputs], stop=pairs(index, inputs))
+    return traversal.backward(
+        index, [index.op(name) for name in outputs], stop=pairs(index, inputs)
+    )
 
 
 def needed_placeholders(index: GraphIndex, outputs: Iterable[str]) -> tuple[str, ...]:
@@ -77,7 +85,9 @@ def needed_placeholders(index: GraphIndex, outputs: Iterable[str]) -> tuple[str,
     """
     needed = needed_ops(index, (), tuple(outputs)).tolist()
     ops = zip(index.names, index.types, needed, strict=True)
-    return tuple(name for name, kind, is_needed in ops if is_needed and kind in REQUIRED_PLACEHOLDERS)
+    return tuple(
+        name for name, kind, is_needed in ops if is_needed and kind in REQUIRED_PLACEHOLDERS
+    )
 
 
 def unused_inputs(index: GraphIndex, inputs: Iterable[str], part: Mask) -> tuple[str, ...]:
@@ -91,7 +101,9 @@ def unused_inputs(index: GraphIndex, inputs: Iterable[str], part: Mask) -> tuple
     """
     inputs = tuple(inputs)
     read = (traversal.readers_of(index, [tensor]) for tensor in pairs(index, inputs))
-    return tuple(name for name, readers in zip(inputs, read, strict=True) if not part[readers].any())
+    return tuple(
+        name for name, readers in zip(inputs, read, strict=True) if not part[readers].any()
+    )
 
 
 def unused_inputs_notice(inputs: Sequence[str], outputs: Sequence[str]) -> tuple[str, ...]:
@@ -99,7 +111,12 @@ def unused_inputs_notice(inputs: Sequence[str], outputs: Sequence[str]) -> tuple
     if not inputs:
         return ()
     which, are = ("Input", "is") if len(inputs) == 1 else ("Inputs", "are")
-    return (f"{which} {names_text(inputs)} {are} left out: {names_text(outputs)} can be computed without.",)
+    return (
+        (
+            f"{which} {names_text(inputs)} {are} left out: {names_text(outputs)} can be computed "
+            "without."
+        ),
+    )
 
 
 @with_recipe
@@ -147,12 +164,13 @@ def path(index: GraphIndex, first: str, last: str) -> Selection:
 
 
 def _parameters(index: GraphIndex, path: Mask, rest: Mask, inputs: Collection[int]) -> Mask:
-    """Ops of `rest` that the path reads or waits for, and that are computed from nothing that comes from outside.
+    """Ops of `rest` that the path reads or waits for, and that are computed from nothing that comes
+    from outside.
 
-    They may wait for an op outside, as all that is built under `tf.control_dependencies` does: then only that control
-    input comes from outside. What path and parameters wait for belongs to them if it needs nothing from outside at all,
-    but to wait for `inputs`: an update of a variable that runs before each read would otherwise go on updating the
-    original's.
+    They may wait for an op outside, as all that is built under `tf.control_dependencies` does: then
+    only that control input comes from outside. What path and parameters wait for belongs to them if
+    it needs nothing from outside at all, but to wait for `inputs`: an update of a variable that
+    runs before each read would otherwise go on updating the original's.
     """
     outside = rest & from_outside(index)
     if (outside & persistent_state(index)).any():
@@ -164,16 +182,25 @@ def _parameters(index: GraphIndex, path: Mask, rest: Mask, inputs: Collection[in
     control_inputs = traversal.mask_of(index, index.controls.values[waiting])
     outside[list(inputs)] = False
     free &= ~traversal.forward(index, np.flatnonzero(outside), within=rest)
-    # What is in a loop's body waits for its pivot; `whole` brings that along where the loop is taken.
+    # What is in a loop's body waits for its pivot; `whole` brings that along where the loop is
+    # taken.
     free[[op for block in control_flow(index) for op in block.ops]] = False
-    return parameters | traversal.backward(index, np.flatnonzero(free & control_inputs), within=free)
+    return parameters | traversal.backward(
+        index, np.flatnonzero(free & control_inputs), within=free
+    )
 
 
 def _no_path(index: GraphIndex, inputs: list[str], outputs: list[str]) -> NoPath:
     """The refusal; it looks whether the two ends were only given the wrong way round."""
     sources, ends = " or ".join(map(repr, inputs)), " or ".join(map(repr, outputs))
-    behind = traversal.forward(index, traversal.readers_of(index, [(index.op(n), traversal.ANY_PORT) for n in outputs]))
+    behind = traversal.forward(
+        index, traversal.readers_of(index, [(index.op(n), traversal.ANY_PORT) for n in outputs])
+    )
     swapped = behind[[index.op(n) for n in inputs]].any()
-    fix = "they lie the other way round: swap inputs and outputs" if swapped else "choose two ends with tensors between"
+    fix = (
+        "they lie the other way round: swap inputs and outputs"
+        if swapped
+        else "choose two ends with tensors between"
+    )
     ops = dict.fromkeys(split_tensor(n)[0] for n in (*inputs, *outputs))
     return NoPath(f"No path leads from {sources} to {ends}; {fix}.", ops)

@@ -19,7 +19,8 @@ class Table(NamedTuple):
     Attributes:
         keys: The keys, a tensor or an array.
         values: Their values, in the same order.
-        is_mutable: Whether it can be written; a static table cannot, and is the only one for some pairs of dtypes.
+        is_mutable: Whether it can be written; a static table cannot, and is the only one for some
+            pairs of dtypes.
     """
 
     keys: Any
@@ -32,7 +33,8 @@ class SavedGradient:
     """The gradient of a tf.custom_gradient in a SavedModel.
 
     Attributes:
-        function: The function of the library that computes it, from the gradients of the op's outputs and `captured`.
+        function: The function of the library that computes it, from the gradients of the op's
+            outputs and `captured`.
         captured: Names of tensors in the op's body.
         results: For each input of the op, whether the function returns its gradient.
         inputs: The names of the op's inputs in the file.
@@ -45,7 +47,9 @@ class SavedGradient:
 
 
 class BodyState(Protocol):
-    """State of one body, by the names of the ops that stand for it there; `sources.captured_state` gives it."""
+    """State of one body, by the names of the ops that stand for it there; `sources.captured_state`
+    gives it.
+    """
 
     @property
     def names(self) -> frozenset[str]:
@@ -53,7 +57,9 @@ class BodyState(Protocol):
 
     @property
     def graph(self) -> FuncGraph | None:
-        """The FuncGraph that the body was read from; None for one that is known as a FunctionDef only."""
+        """The FuncGraph that the body was read from; None for one that is known as a FunctionDef
+        only.
+        """
 
     def operation(self, name: str) -> Operation | None:
         """The op of a FuncGraph that an op of the body was read from; None if there is none."""
@@ -62,17 +68,24 @@ class BodyState(Protocol):
         """The name in the body of a tensor of a FuncGraph; None for one of another graph."""
 
     def live(self, name: str) -> Any:
-        """The `tf.Variable`, or the eager tensor, that an op stands for; None for what is in a session or a file."""
+        """The `tf.Variable`, or the eager tensor, that an op stands for; None for what is in a
+        session or a file.
+        """
 
     def values(self, names: Iterable[str], init: str) -> Mapping[str, np.ndarray]:
-        """Present ("current") or initial values of variables that are not live. Raises SessionRefused.
+        """Present ("current") or initial values of variables that are not live. Raises
+        SessionRefused.
 
         Args:
             init: "current", "initial" or "none".
         """
 
     def saved_gradient(self, op: str) -> SavedGradient | None:
-        """The gradient of a tf.custom_gradient that a file has; None for what is live, and where there is none."""
+        """The gradient of a tf.custom_gradient that a file has; None for what is live, and where
+        there is none.
+        """
 
     def table(self, name: str, dtypes: Pairs) -> Table | None:
-        """What a lookup table holds whose dtypes are one of the pairs; None for what cannot be told."""
+        """What a lookup table holds whose dtypes are one of the pairs; None for what cannot be
+        told.
+        """

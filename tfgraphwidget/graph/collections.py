@@ -20,12 +20,17 @@ class Member(NamedTuple):
 
     @classmethod
     def of(cls, item: Any) -> Member | None:
-        """The member that an object of a TensorFlow collection is; None for what is neither op, tensor nor variable.
+        """The member that an object of a TensorFlow collection is; None for what is neither op,
+        tensor nor variable.
 
-        Told by class names, since this package reads without TensorFlow. An _UnreadVariable is what assigning to a
-        resource variable gives: it stands for the assign op.
+        Told by class names, since this package reads without TensorFlow. An _UnreadVariable is what
+        assigning to a resource variable gives: it stands for the assign op.
         """
-        kinds = {kind.__name__ for kind in type(item).__mro__ if kind.__module__.partition(".")[0] == "tensorflow"}
+        kinds = {
+            kind.__name__
+            for kind in type(item).__mro__
+            if kind.__module__.partition(".")[0] == "tensorflow"
+        }
         if "EagerTensor" in kinds:
             return None
         if kinds & {"Operation", "_UnreadVariable"}:
@@ -42,8 +47,11 @@ class Member(NamedTuple):
         return cls(member[0], name) if isinstance(name, str) else None  # type: ignore[arg-type]
 
 
-def places_in_order(entries: Iterable[Member | None], order: Iterable[Member]) -> list[tuple[int, int]]:
-    """Where the members of an order stand among the entries of a collection, in which some may be twice.
+def places_in_order(
+    entries: Iterable[Member | None], order: Iterable[Member]
+) -> list[tuple[int, int]]:
+    """Where the members of an order stand among the entries of a collection, in which some may be
+    twice.
 
     Returns:
         (place among the entries, place in the order), as the entries come.
@@ -57,7 +65,9 @@ def places_in_order(entries: Iterable[Member | None], order: Iterable[Member]) -
 
 @dataclass(frozen=True)
 class VariableDef:
-    """A variable, as TensorFlow's VariableDef has it, by names; None where a graph has no such op."""
+    """A variable, as TensorFlow's VariableDef has it, by names; None where a graph has no such
+    op.
+    """
 
     handle: str
     initial_value: str | None

@@ -190,7 +190,10 @@ class _Blocks:
         """The ops in each context, those of contexts inside it included."""
         ops_in: list[list[int]] = [[] for _ in self.contexts.key]
         # Looked up once per context, as there are many ops in one.
-        lists_to_extend = [[ops_in[outer] for outer in self.contexts.path(context)] for context in range(len(ops_in))]
+        lists_to_extend = [
+            [ops_in[outer] for outer in self.contexts.path(context)]
+            for context in range(len(ops_in))
+        ]
         for op, context in enumerate(self.contexts.inside):
             for ops in lists_to_extend[context]:
                 ops.append(op)
@@ -255,7 +258,9 @@ class _Blocks:
             loops[loop_of_piece[piece[op]]].append(op)
         return list(loops.values())
 
-    def _connected_pieces(self, ops: list[int], entries: Collection[int], exits: Collection[int]) -> dict[int, int]:
+    def _connected_pieces(
+        self, ops: list[int], entries: Collection[int], exits: Collection[int]
+    ) -> dict[int, int]:
         """A number for each op, equal where ops are connected.
 
         Edges into `entries` and out of `exits` do not connect.
@@ -267,11 +272,15 @@ class _Blocks:
         for op in ops:
             if op not in entries:
                 sources = [source for source in self.contexts.sources(op) if source in position]
-                edges += [(position[source], position[op]) for source in sources if source not in exits]
+                edges += [
+                    (position[source], position[op]) for source in sources if source not in exits
+                ]
         pairs = np.array(edges, dtype=np.int32).reshape(-1, 2)
         return dict(zip(ops, weak_components(len(ops), pairs), strict=True))
 
-    def _add_conditionals(self, around: int, predicate: Tensor, branches: dict[int, list[int]]) -> None:
+    def _add_conditionals(
+        self, around: int, predicate: Tensor, branches: dict[int, list[int]]
+    ) -> None:
         """Add the conditionals on a predicate in the context `around`, with the ops per branch."""
         contexts = self.contexts
         switches = frozenset(contexts.opens.get((around, predicate), ()))
@@ -405,7 +414,9 @@ class _Blocks:
         """
         contexts = self.contexts
         contexts_of_ops = {contexts.inside[op] for op in ops}
-        loop = {context: contexts.frame(contexts.path(context)[depth:]) for context in contexts_of_ops}
+        loop = {
+            context: contexts.frame(contexts.path(context)[depth:]) for context in contexts_of_ops
+        }
         ops_of_loop: dict[int, list[int]] = {number: [] for number in loop.values()}
         result = {}
         for op in ops:

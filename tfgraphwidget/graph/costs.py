@@ -22,10 +22,12 @@ _FLOATING = frozenset({"float16", "float32", "float64", "bfloat16"})
 
 
 def parameters(index: GraphIndex) -> Floats:
-    """How many numbers each op holds for a model to learn, (n,): 0 for ops that hold none, NaN where it is unknown.
+    """How many numbers each op holds for a model to learn, (n,): 0 for ops that hold none, NaN
+    where it is unknown.
 
-    Those are the elements of variables, each counted at one handle, an optimizer's own ones left out. In a function's
-    body the variables are arguments; a frozen graph has constants of floats in their place.
+    Those are the elements of variables, each counted at one handle, an optimizer's own ones left
+    out. In a function's body the variables are arguments; a frozen graph has constants of floats in
+    their place.
     """
     counts = np.zeros(len(index))
     variables = distinct_handles(index)
@@ -36,13 +38,20 @@ def parameters(index: GraphIndex) -> Floats:
         counts[i] = 0 if i in optimizer_slots else elements(shape, None)
     if not counts.any():
         for i, kind in enumerate(index.types):
-            if kind in CONSTANTS and index.dtypes(i)[:1] and index.dtypes(i)[0] in _FLOATING and index.shape(i, 0):
+            if (
+                kind in CONSTANTS
+                and index.dtypes(i)[:1]
+                and index.dtypes(i)[0] in _FLOATING
+                and index.shape(i, 0)
+            ):
                 counts[i] = elements(index.shape(i, 0), None)
     return counts
 
 
 def output_bytes(index: GraphIndex) -> Floats:
-    """How many bytes each op gives, (n,); dimensions that are unknown count as 1. NaN for ranks unknown, text."""
+    """How many bytes each op gives, (n,); dimensions that are unknown count as 1. NaN for ranks
+    unknown, text.
+    """
     sizes = np.zeros(len(index))
     for i in range(len(index)):
         for port, dtype in enumerate(index.dtypes(i)):
@@ -66,9 +75,11 @@ def elements(shape: Shape, unknown: int | None) -> float:
 
 
 def users(index: GraphIndex, fed: Mask) -> npt.NDArray[np.int32]:
-    """For each op the op where it is of use, (n,): for variables the first that computes with them, else itself.
+    """For each op the op where it is of use, (n,): for variables the first that computes with them,
+    else itself.
 
-    `fed` (bool per op) says what depends on what the graph is fed. Frozen graphs have constants for variables.
+    `fed` (bool per op) says what depends on what the graph is fed. Frozen graphs have constants for
+    variables.
 
     Args:
         fed: The ops that are fed, as a mask.
@@ -78,7 +89,9 @@ def users(index: GraphIndex, fed: Mask) -> npt.NDArray[np.int32]:
         way = [i]
         while way:
             readers = sorted(set(index.consumer_lists[way.pop()]))
-            user = next((op for op in readers if fed[op] and not _APPLIES.fullmatch(index.types[op])), None)
+            user = next(
+                (op for op in readers if fed[op] and not _APPLIES.fullmatch(index.types[op])), None
+            )
             if user is not None:
                 user_of[i] = user
                 break

@@ -35,7 +35,9 @@ _VALUE = "value"  # of a constant
 
 
 class Detail(NamedTuple):
-    """One thing that is another in an op: "type", "device", "input 0", "control input", "attr strides"."""
+    """One thing that is another in an op: "type", "device", "input 0", "control input", "attr
+    strides".
+    """
 
     what: str
     before: str
@@ -59,7 +61,9 @@ class OpChange(NamedTuple):
 
 
 class ChangedValue(NamedTuple):
-    """A variable whose value differs; `was` is its name before, `distance` the largest difference of two elements."""
+    """A variable whose value differs; `was` is its name before, `distance` the largest difference
+    of two elements.
+    """
 
     name: str
     was: str
@@ -82,7 +86,9 @@ _NONE = FunctionChanges()
 
 
 class SignatureChange(NamedTuple):
-    """A signature that both graphs have, with the keys that one of them lacks or that name another tensor."""
+    """A signature that both graphs have, with the keys that one of them lacks or that name another
+    tensor.
+    """
 
     name: str
     details: tuple[Detail, ...]
@@ -104,7 +110,9 @@ _SAME_SIGNATURES = SignatureChanges()
 
 
 class AssetChanges(NamedTuple):
-    """Names of asset files of SavedModels, by their content; those with the same content renamed as (before, after)."""
+    """Names of asset files of SavedModels, by their content; those with the same content renamed as
+    (before, after).
+    """
 
     added: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()
@@ -133,11 +141,15 @@ Assets = Mapping[str, Asset]
 
 
 OpenBody = Callable[[GraphIndex, int, FunctionRef], GraphIndex]
-"""The body of a function that an op calls, as a graph. Raises GraphEditError for a body that cannot be read."""
+"""The body of a function that an op calls, as a graph. Raises GraphEditError for a body that cannot
+be read.
+"""
 
 
 class Inside(NamedTuple):
-    """The difference of two functions that an op of both graphs calls; `path` are the ops that lead there."""
+    """The difference of two functions that an op of both graphs calls; `path` are the ops that lead
+    there.
+    """
 
     path: tuple[str, ...]
     difference: Difference
@@ -147,13 +159,14 @@ class Inside(NamedTuple):
 class Difference:
     """The differences of two states of a graph: names of ops, in graph order.
 
-    `renamed` are (name before, name after) of ops that are the same by what is around them; those of them that changed
-    too are among the `changed`. `inside` has the differences of functions that ops of both graphs call; `functions` the
-    others of the libraries. False when there is no difference; its length is the number of ops that differ. `values`
-    are the variables whose values differ, where these were compared, `signatures` what differs in those of files, and
-    `assets` in the asset files of SavedModels.
-    `between` says in words what it leads from and to, where that is known; it is printed first. `function` is the path
-    of the function that alone was compared, where the graphs around it were not.
+    `renamed` are (name before, name after) of ops that are the same by what is around them; those
+    of them that changed too are among the `changed`. `inside` has the differences of functions that
+    ops of both graphs call; `functions` the others of the libraries. False when there is no
+    difference; its length is the number of ops that differ. `values` are the variables whose values
+    differ, where these were compared, `signatures` what differs in those of files, and `assets` in
+    the asset files of SavedModels. `between` says in words what it leads from and to, where that is
+    known; it is printed first. `function` is the path of the function that alone was compared,
+    where the graphs around it were not.
     """
 
     added: tuple[str, ...] = ()
@@ -174,10 +187,16 @@ class Difference:
 
     def __len__(self) -> int:
         both = {change.name for change in self.changed} | {after for _, after in self.renamed}
-        return len(self.added) + len(self.removed) + len(both) + sum(len(each.difference) for each in self.inside)
+        return (
+            len(self.added)
+            + len(self.removed)
+            + len(both)
+            + sum(len(each.difference) for each in self.inside)
+        )
 
     def ops(self, index: GraphIndex) -> dict[str, Mask]:
-        """For each of "added", "removed" and "changed" (renamed too) one bool per op of either graph.
+        """For each of "added", "removed" and "changed" (renamed too) one bool per op of either
+        graph.
 
         Args:
             index: The graph.
@@ -186,30 +205,54 @@ class Difference:
         both += [name for pair in self.renamed for name in pair]
         both += [each.path[0] for each in self.inside]
         kinds = {"added": self.added, "removed": self.removed, "changed": both}
-        return {kind: mask_of(index, (index.ids[n] for n in names if n in index.ids)) for kind, names in kinds.items()}
+        return {
+            kind: mask_of(index, (index.ids[n] for n in names if n in index.ids))
+            for kind, names in kinds.items()
+        }
 
     def rows(self) -> list[dict[str, str]]:
-        """A dict with the keys COLUMNS for each op added, removed or renamed, each detail, function and so on."""
+        """A dict with the keys COLUMNS for each op added, removed or renamed, each detail, function
+        and so on.
+        """
         names = FunctionChanges._fields
         entries = [("added", name, "", "op", "", "") for name in self.added]
         entries += [("removed", name, name, "op", "", "") for name in self.removed]
-        entries += [("renamed", after, before, "name", before, after) for before, after in self.renamed]
-        entries += [("changed", c.name, c.was, d.what, d.before, d.after) for c in self.changed for d in c.details]
+        entries += [
+            ("renamed", after, before, "name", before, after) for before, after in self.renamed
+        ]
+        entries += [
+            ("changed", c.name, c.was, d.what, d.before, d.after)
+            for c in self.changed
+            for d in c.details
+        ]
         for kind, group in zip(names[:3], self.functions[:3], strict=True):
             entries += [(kind, str(name), "", "function", "", "") for name in group]
-        entries += [("renamed", after, before, "function", before, after) for before, after in self.functions.renamed]
+        entries += [
+            ("renamed", after, before, "function", before, after)
+            for before, after in self.functions.renamed
+        ]
         entries += [("added", name, "", "signature", "", "") for name in self.signatures.added]
-        entries += [("removed", name, name, "signature", "", "") for name in self.signatures.removed]
+        entries += [
+            ("removed", name, name, "signature", "", "") for name in self.signatures.removed
+        ]
         entries += [
             ("changed", c.name, c.name, f"signature {d.what}", d.before, d.after)
             for c in self.signatures.changed
             for d in c.details
         ]
-        entries += [("renamed", after, before, "signature", before, after) for before, after in self.signatures.renamed]
+        entries += [
+            ("renamed", after, before, "signature", before, after)
+            for before, after in self.signatures.renamed
+        ]
         for kind, group in zip(AssetChanges._fields[:3], self.assets[:3], strict=True):
             entries += [(kind, str(name), "", "asset", "", "") for name in group]
-        entries += [("renamed", after, before, "asset", before, after) for before, after in self.assets.renamed]
-        entries += [("changed", v.name, v.was, "value", "", f"{v.distance:.6g}") for v in self.values]
+        entries += [
+            ("renamed", after, before, "asset", before, after)
+            for before, after in self.assets.renamed
+        ]
+        entries += [
+            ("changed", v.name, v.was, "value", "", f"{v.distance:.6g}") for v in self.values
+        ]
         rows = [dict(zip(COLUMNS, row, strict=True)) for row in entries]
         for path, difference in self.inside:
             rows += [{**row, "op": " / ".join((*path, row["op"]))} for row in difference.rows()]
@@ -226,7 +269,11 @@ class Difference:
                 + editor_call("view.leave", "0")
                 + ", and compare again, for the whole graph"
             )
-            return (f"No difference in {self.function!r}, " + whole + ".") if self.function else "No difference."
+            return (
+                (f"No difference in {self.function!r}, " + whole + ".")
+                if self.function
+                else "No difference."
+            )
         groups: list[tuple[str, Sequence[object], Sequence[object]]] = [
             ("op added", self.added, self.added),
             ("op removed", self.removed, self.removed),
@@ -241,7 +288,10 @@ class Difference:
                 (f"signature {kind}", names, names)
                 for kind, names in zip(SignatureChanges._fields, self.signatures, strict=True)
             ),
-            *((f"asset {kind}", names, names) for kind, names in zip(AssetChanges._fields, self.assets, strict=True)),
+            *(
+                (f"asset {kind}", names, names)
+                for kind, names in zip(AssetChanges._fields, self.assets, strict=True)
+            ),
         ]
         first = [f"{' → '.join(self.between)}:"] if self.between else []
         rest = [
@@ -252,7 +302,9 @@ class Difference:
         ]
         for path, difference in self.inside[:_MOST]:
             rest += [f"in {' / '.join(path)}:", *repr(difference).splitlines()]
-        more = [f"in {len(self.inside) - _MOST:,} more functions"] if len(self.inside) > _MOST else []
+        more = (
+            [f"in {len(self.inside) - _MOST:,} more functions"] if len(self.inside) > _MOST else []
+        )
         return "\n".join((*first, *rest, *more))
 
 
@@ -287,17 +339,18 @@ def difference(
 ) -> Difference:
     """Compare two graphs.
 
-    An attribute at its default equals a missing one, the order of control inputs does not matter, and functions are
-    compared by their bodies.
+    An attribute at its default equals a missing one, the order of control inputs does not matter,
+    and functions are compared by their bodies.
 
     Args:
         before: The first graph.
         after: The second graph.
         renamed: Names of ops in `before` -> names in `after`, as far as they are known.
-        bodies: What opens functions that ops of `before` and of `after` call; their differences are `inside` then.
+        bodies: What opens functions that ops of `before` and of `after` call; their differences are
+            `inside` then.
         whole_library: Whether functions that no op calls are compared too.
-        assets: The asset files of both, where both are SavedModels. They are compared by content: constants with paths
-            of files that have the same content are equal.
+        assets: The asset files of both, where both are SavedModels. They are compared by content:
+            constants with paths of files that have the same content are equal.
 
     Returns:
         What differs in `after`.
@@ -323,18 +376,25 @@ def asset_changes(before: Assets, after: Assets) -> AssetChanges:
     >>> asset_changes({"a.txt": Asset("1/a.txt", b"1")}, {"a.txt": Asset("2/a.txt", b"2")}).changed
     ('a.txt',)
     """
-    removed, added = [name for name in before if name not in after], [name for name in after if name not in before]
+    removed, added = (
+        [name for name in before if name not in after],
+        [name for name in after if name not in before],
+    )
     moves: list[tuple[str, str]] = []
     for name in removed:
         digest = before[name].digest
-        same = next((other for other in added if digest is not None and after[other].digest == digest), None)
+        same = next(
+            (other for other in added if digest is not None and after[other].digest == digest), None
+        )
         if same is not None:
             added.remove(same)
             moves.append((name, same))
     return AssetChanges(
         added=tuple(added),
         removed=tuple(name for name in removed if name not in dict(moves)),
-        changed=tuple(name for name in before if name in after and before[name].digest != after[name].digest),
+        changed=tuple(
+            name for name in before if name in after and before[name].digest != after[name].digest
+        ),
         renamed=tuple(moves),
     )
 
@@ -347,11 +407,12 @@ def signature_changes(
     Args:
         before: Those of the first graph.
         after: Those of the second graph.
-        renamed: Names of ops in the first graph -> names in the second; None where the graphs were not compared, so
-            that of the tensors nothing is said.
+        renamed: Names of ops in the first graph -> names in the second; None where the graphs were
+            not compared, so that of the tensors nothing is said.
 
     Returns:
-        What differs in `after`. One that has another name alone, with the same keys of the same tensors, is renamed.
+        What differs in `after`. One that has another name alone, with the same keys of the same
+        tensors, is renamed.
     """
 
     def details(was: Signature, now: Signature) -> tuple[Detail, ...]:
@@ -359,11 +420,19 @@ def signature_changes(
         return tuple(
             Detail(key, old.get(key, ""), new.get(key, ""))
             for key in {**old, **new}
-            if key not in old or key not in new or (renamed is not None and _new_name(old[key], renamed) != new[key])
+            if key not in old
+            or key not in new
+            or (renamed is not None and _new_name(old[key], renamed) != new[key])
         )
 
-    old, new = {signature.name: signature for signature in before}, {signature.name: signature for signature in after}
-    removed, added = [name for name in old if name not in new], [name for name in new if name not in old]
+    old, new = (
+        {signature.name: signature for signature in before},
+        {signature.name: signature for signature in after},
+    )
+    removed, added = (
+        [name for name in old if name not in new],
+        [name for name in new if name not in old],
+    )
     moves: list[tuple[str, str]] = []
     for name in removed:
         same = next((other for other in added if not details(old[name], new[other])), None)
@@ -406,11 +475,19 @@ class _Comparison:
         self.before, self.after, self._bodies, self._compared = before, after, bodies, compared
         self._assets = assets
         # The digests of asset files by the paths that constants hold.
-        self._digests = tuple({asset.path.encode(): asset.digest for asset in each.values()} for each in assets)
-        self._entered: set[tuple[int, str]] = set()  # ops of `after` and the attributes that name compared functions
+        self._digests = tuple(
+            {asset.path.encode(): asset.digest for asset in each.values()} for each in assets
+        )
+        self._entered: set[tuple[int, str]] = (
+            set()
+        )  # ops of `after` and the attributes that name compared functions
         self.attributes = AttributeDigests(before), AttributeDigests(after)
         self.pair: list[int] = match_ops(before, after, self.attributes, renamed).tolist()
-        pairs = ((name, after.names[j]) for name, j in zip(before.names, self.pair, strict=True) if j >= 0)
+        pairs = (
+            (name, after.names[j])
+            for name, j in zip(before.names, self.pair, strict=True)
+            if j >= 0
+        )
         self.renamed = {was: name for was, name in pairs if was != name}
 
     def difference(self, *, whole_library: bool) -> Difference:
@@ -419,7 +496,9 @@ class _Comparison:
         inside = tuple(self._inside())
         return Difference(
             added=tuple(name for j, name in enumerate(self.after.names) if j not in there),
-            removed=tuple(name for name, j in zip(self.before.names, self.pair, strict=True) if j < 0),
+            removed=tuple(
+                name for name, j in zip(self.before.names, self.pair, strict=True) if j < 0
+            ),
             changed=tuple(self._changed_ops()),
             renamed=tuple(sorted(self.renamed.items(), key=lambda pair: self.after.ids[pair[1]])),
             functions=self._functions(whole_library=whole_library),
@@ -427,16 +506,26 @@ class _Comparison:
         )
 
     def _inside(self) -> Iterator[Inside]:
-        """The differences of functions that ops of both graphs call; those of each two functions once."""
+        """The differences of functions that ops of both graphs call; those of each two functions
+        once.
+        """
         if self._bodies is None or not (self.before.functions and self.after.functions):
             return
         one, other = self.attributes
         for i, j in enumerate(self.pair):
-            references = called_functions(self.after.nodes[j], self.after.functions) if j >= 0 else ()
+            references = (
+                called_functions(self.after.nodes[j], self.after.functions) if j >= 0 else ()
+            )
             functions_before = {reference.label: reference for reference in references}
-            for was in called_functions(self.before.nodes[i], self.before.functions) if functions_before else ():
+            for was in (
+                called_functions(self.before.nodes[i], self.before.functions)
+                if functions_before
+                else ()
+            ):
                 now = functions_before.get(was.label)
-                if now is None or (was.function == now.function and self.before.extras is self.after.extras):
+                if now is None or (
+                    was.function == now.function and self.before.extras is self.after.extras
+                ):
                     continue
                 pair = was.function, now.function
                 if pair in self._compared or one.function(pair[0]) == other.function(pair[1]):
@@ -444,23 +533,38 @@ class _Comparison:
                     self._entered.add((j, was.label.partition("[")[0]))
                     continue
                 try:
-                    bodies = self._bodies[0](self.before, i, was), self._bodies[1](self.after, j, now)
+                    bodies = (
+                        self._bodies[0](self.before, i, was),
+                        self._bodies[1](self.after, j, now),
+                    )
                 except GraphEditError:  # a damaged function is another one, and no more can be said
                     continue
                 self._compared.add(pair)
                 self._entered.add((j, was.label.partition("[")[0]))
                 label = self.after.names[j] + (f":{was.label}" if len(functions_before) > 1 else "")
-                changes = _Comparison(*bodies, {}, self._bodies, self._compared, self._assets).difference(
-                    whole_library=False
+                changes = _Comparison(
+                    *bodies, {}, self._bodies, self._compared, self._assets
+                ).difference(whole_library=False)
+                changes = replace(
+                    changes,
+                    changed=(*changes.changed, *self._results(*pair, dict(changes.renamed))),
                 )
-                changes = replace(changes, changed=(*changes.changed, *self._results(*pair, dict(changes.renamed))))
-                if changes.added or changes.removed or changes.changed or changes.renamed or any(changes.functions):
+                if (
+                    changes.added
+                    or changes.removed
+                    or changes.changed
+                    or changes.renamed
+                    or any(changes.functions)
+                ):
                     yield Inside((label,), replace(changes, inside=()))
                 yield from (Inside((label, *each.path), each.difference) for each in changes.inside)
 
     def _results(self, was: str, now: str, renamed: Mapping[str, str]) -> Iterator[OpChange]:
         """The results of a function that other tensors are now; no op of the body tells."""
-        before, after = (graph.extras.function(name).ret for graph, name in ((self.before, was), (self.after, now)))
+        before, after = (
+            graph.extras.function(name).ret
+            for graph, name in ((self.before, was), (self.after, now))
+        )
         for key in sorted(before.keys() | after.keys()):
             op, colon, rest = before[key].partition(":") if key in before else ("", "", "")
             old, new = f"{renamed.get(op, op)}{colon}{rest}", after.get(key, "")
@@ -469,7 +573,9 @@ class _Comparison:
 
     def _changed_ops(self) -> Iterator[OpChange]:
         """The ops that both have and that are not the same, in the order of `after`."""
-        for j, i in report_each(sorted((j, i) for i, j in enumerate(self.pair) if j >= 0), "Comparing"):
+        for j, i in report_each(
+            sorted((j, i) for i, j in enumerate(self.pair) if j >= 0), "Comparing"
+        ):
             a, b = self.before.nodes[i], self.after.nodes[j]
             if a is b or (a.name == b.name and a == b):
                 continue
@@ -486,14 +592,22 @@ class _Comparison:
         yield from self._controls(i, j)
         before, after = self.attributes
         same = before.kind(i) == after.kind(j)
-        names = NAMES if same else before.explicit_values(a).keys() | after.explicit_values(b).keys()
-        for name in sorted(n for n in names if (n in a.attr or n in b.attr) and (j, n) not in self._entered):
+        names = (
+            NAMES if same else before.explicit_values(a).keys() | after.explicit_values(b).keys()
+        )
+        for name in sorted(
+            n for n in names if (n in a.attr or n in b.attr) and (j, n) not in self._entered
+        ):
             yield from self._attribute(name, i, j)
 
     @cached_property
     def _read_others(self) -> frozenset[int]:
         """The ops of `before` that read other tensors in `after`."""
-        here, there, pair = self.before.inputs, self.after.inputs, np.array([*self.pair, -1], np.int32)
+        here, there, pair = (
+            self.before.inputs,
+            self.after.inputs,
+            np.array([*self.pair, -1], np.int32),
+        )
         count, theirs = np.diff(here.start), np.diff(there.start)
         both = pair[:-1] >= 0
         others = both & (count != np.where(both, np.append(theirs, 0)[pair[:-1]], 0))
@@ -501,7 +615,9 @@ class _Comparison:
         compared = (both & ~others)[owner]
         at = np.arange(len(owner), dtype=np.int32)[compared]
         to = there.start[pair[owner[at]]] + at - here.start[owner[at]]
-        differ = (pair[here.values[at]] != there.values[to]) | (self.before.ports[at] != self.after.ports[to])
+        differ = (pair[here.values[at]] != there.values[to]) | (
+            self.before.ports[at] != self.after.ports[to]
+        )
         others[owner[at[differ]]] = True
         return frozenset(np.flatnonzero(others).tolist())
 
@@ -510,7 +626,9 @@ class _Comparison:
         for slot in range(max(len(here), len(there))):
             was, now = (side[slot] if slot < len(side) else None for side in (here, there))
             if was is None or now is None or (self.pair[was[0]], was[1]) != now:
-                yield Detail(f"input {slot}", _tensor_name(self.before, was), _tensor_name(self.after, now))
+                yield Detail(
+                    f"input {slot}", _tensor_name(self.before, was), _tensor_name(self.after, now)
+                )
 
     def _controls(self, i: int, j: int) -> Iterator[Detail]:
         waits, now_waits = self.before.control_lists[i], self.after.control_lists[j]
@@ -530,20 +648,26 @@ class _Comparison:
             yield Detail(f"attr {name}", before, after if before != after else f"{after}, another")
 
     def _means_the_same(self, name: str, i: int, j: int) -> bool:
-        """Whether an attribute that names ops or an asset file, or is a name, names the same in both."""
+        """Whether an attribute that names ops or an asset file, or is a name, names the same in
+        both.
+        """
         if name == _VALUE:
             return self._is_same_asset(i, j)
         if name == _BESIDE:
             was = {self.renamed.get(op, op) for op in colocated_with(self.before.nodes[i])}
             return was == set(colocated_with(self.after.nodes[j]))
-        keeps = name == _KEY and persistent_state(self.before)[i] and persistent_state(self.after)[j]
+        keeps = (
+            name == _KEY and persistent_state(self.before)[i] and persistent_state(self.after)[j]
+        )
         return bool(keeps) and key_of(self.before, i) == key_of(self.after, j)
 
     def _is_same_asset(self, i: int, j: int) -> bool:
         """Whether two constants hold paths of asset files with the same content."""
         one, other = (
             digests.get(_only_text(node)) if digests else None
-            for node, digests in zip((self.before.nodes[i], self.after.nodes[j]), self._digests, strict=True)
+            for node, digests in zip(
+                (self.before.nodes[i], self.after.nodes[j]), self._digests, strict=True
+            )
         )
         return one is not None and one == other
 
@@ -559,12 +683,19 @@ class _Comparison:
         before -= {was for was, _ in self._compared}
         after -= {now for _, now in self._compared}
         both = frozenset() if self.before.extras is self.after.extras else before & after
-        digests = [_by_digest(names, digester) for names, digester in ((before - after, one), (after - before, other))]
-        renamed = {name: digests[1][digest] for digest, name in digests[0].items() if digest in digests[1]}
+        digests = [
+            _by_digest(names, digester)
+            for names, digester in ((before - after, one), (after - before, other))
+        ]
+        renamed = {
+            name: digests[1][digest] for digest, name in digests[0].items() if digest in digests[1]
+        }
         return FunctionChanges(
             added=tuple(sorted(after - before - set(renamed.values()) - self.before.functions)),
             removed=tuple(sorted(before - after - renamed.keys() - self.after.functions)),
-            changed=tuple(sorted(name for name in both if one.function(name) != other.function(name))),
+            changed=tuple(
+                sorted(name for name in both if one.function(name) != other.function(name))
+            ),
             renamed=tuple(sorted(renamed.items())),
         )
 
@@ -584,7 +715,9 @@ def _by_digest(names: Iterable[str], digester: AttributeDigests) -> dict[bytes, 
 
 def _read(index: GraphIndex, op: int) -> list[tuple[int, int]]:
     start = index.inputs.start
-    return list(zip(index.input_lists[op], index.ports[start[op] : start[op + 1]].tolist(), strict=True))
+    return list(
+        zip(index.input_lists[op], index.ports[start[op] : start[op + 1]].tolist(), strict=True)
+    )
 
 
 def _tensor_name(index: GraphIndex, tensor: tuple[int, int] | None) -> str:

@@ -1,8 +1,10 @@
-"""One handle op for each variable of a model, where several stand for one: what counts variables counts these.
+"""One handle op for each variable of a model, where several stand for one: what counts variables
+counts these.
 
-Ops with one shared name hold one variable. Keras saves each variable twice, and leaves up to three handles of it in
-the graph of a SavedModel: the one that the model computes with; a copy, whose initial value is the first one's, and
-which nothing but the Saver uses; and one more that nothing uses at all.
+Ops with one shared name hold one variable. Keras saves each variable twice, and leaves up to three
+handles of it in the graph of a SavedModel: the one that the model computes with; a copy, whose
+initial value is the first one's, and which nothing but the Saver uses; and one more that nothing
+uses at all.
 """
 
 from __future__ import annotations
@@ -33,7 +35,9 @@ _HANDLES_AND_CALLS = frozenset({*HANDLES, *FUNCTION_CALLS})
 
 @cached_per_index
 def _first_handles(index: GraphIndex) -> Ids:
-    """For each op the first handle of the variable that it is a handle of and that is used; -1 for all others."""
+    """For each op the first handle of the variable that it is a handle of and that is used; -1 for
+    all others.
+    """
     import numpy as np  # a description does without
 
     from tfgraphwidget.graph.stateful_resources import shared_names
@@ -65,7 +69,10 @@ def count_variables(index: GraphIndex, ops: Iterable[int]) -> int:
 
 def handles_of_one(index: GraphIndex, names: Iterable[str]) -> list[str]:
     """All handle ops of the variables that some handle ops stand for, in graph order."""
-    keys = {_key(node, shared_name(node) or node.name) for node in (index.nodes[index.op(name)] for name in names)}
+    keys = {
+        _key(node, shared_name(node) or node.name)
+        for node in (index.nodes[index.op(name)] for name in names)
+    }
     handles = (node for node in index.nodes if node.op in HANDLES)
     return [node.name for node in handles if _key(node, shared_name(node) or node.name) in keys]
 
@@ -73,7 +80,8 @@ def handles_of_one(index: GraphIndex, names: Iterable[str]) -> list[str]:
 def first_handles(
     nodes: Sequence[NodeDef], functions: Collection[str], function: Callable[[str], object]
 ) -> dict[str, str]:
-    """The name of each handle op of a variable that is used, with the name of the variable's first one.
+    """The name of each handle op of a variable that is used, with the name of the variable's first
+    one.
 
     Args:
         functions: The names of the functions of its library.
@@ -89,7 +97,8 @@ def _first_of(
     function: Callable[[str], object],
     keys: Mapping[int, str] = MappingProxyType({}),
 ) -> dict[int, int]:
-    """The number of each handle op of a variable that is used, with that of the variable's first one.
+    """The number of each handle op of a variable that is used, with that of the variable's first
+    one.
 
     `keys` are shared_names that were read before, by the numbers of the ops.
     """
@@ -102,9 +111,12 @@ def _first_of(
         names = {nodes[i].name: i for i in handles}
         unused = _Uses(nodes, names, savers).unused_handles()
         handles = [i for name, i in names.items() if name not in unused]
-    names_in_container = [(keys[i] if i in keys else shared_name(nodes[i])) or nodes[i].name for i in handles]
+    names_in_container = [
+        (keys[i] if i in keys else shared_name(nodes[i])) or nodes[i].name for i in handles
+    ]
     first: dict[tuple[str, bytes, str], int] = {}
-    # Mostly each has a name of its own; then the container and the type, which take time to read, make no difference.
+    # Mostly each has a name of its own; then the container and the type, which take time to read,
+    # make no difference.
     counts = Counter(names_in_container)
     return {
         i: first.setdefault(_key(nodes[i], name), i) if counts[name] > 1 else i
@@ -117,14 +129,18 @@ def _is_saver(function: Any) -> bool:
 
 
 def _key(node: NodeDef, name: str) -> tuple[str, bytes, str]:
-    """The key of a variable with that name in its container: two ops with the same key hold one variable."""
+    """The key of a variable with that name in its container: two ops with the same key hold one
+    variable.
+    """
     return node.op.removesuffix("V2"), text_attribute(node, "container"), name
 
 
 class _Uses:
     """The uses of variables by the ops of a graph."""
 
-    def __init__(self, nodes: Sequence[NodeDef], handles: Collection[str], savers: Collection[str]) -> None:
+    def __init__(
+        self, nodes: Sequence[NodeDef], handles: Collection[str], savers: Collection[str]
+    ) -> None:
         self._savers, self._handles = savers, handles
         self._by_name = {node.name: node for node in nodes}
         self._readers: dict[str, list[NodeDef]] = defaultdict(list)
@@ -140,14 +156,20 @@ class _Uses:
         readers = self._readers[handle]
         if not all(self._is_bookkeeping(node) for node in readers):
             return False
-        assigns = [node for node in readers if node.op in ASSIGNS and split_input(node.input[0])[0] == handle]
+        assigns = [
+            node
+            for node in readers
+            if node.op in ASSIGNS and split_input(node.input[0])[0] == handle
+        ]
         if not assigns:
             return not any(node.name in self._savers for node in readers)
         return any(self._copies_a_variable(node, handle) for node in assigns)
 
     def _is_bookkeeping(self, node: NodeDef) -> bool:
         """Whether an op that reads a handle computes nothing that any other op takes."""
-        is_own = node.op in ASSIGNS | IS_INITIALIZED | VARIABLE_READS and not self._readers[node.name]
+        is_own = (
+            node.op in ASSIGNS | IS_INITIALIZED | VARIABLE_READS and not self._readers[node.name]
+        )
         return is_own or node.name in self._savers
 
     def _copies_a_variable(self, assign: NodeDef, handle: str) -> bool:

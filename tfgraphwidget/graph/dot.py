@@ -12,13 +12,21 @@ from tfgraphwidget.progress import report_each
 
 
 def text(index: GraphIndex) -> str:
-    """The whole graph: a cluster for each name scope, a box for each op, dashed edges for control inputs."""
+    """The whole graph: a cluster for each name scope, a box for each op, dashed edges for control
+    inputs.
+    """
     return "\n".join(["digraph {", *_head(), *_scope(index), *_edges(index), "}", ""])
 
 
 def quote(value: str) -> str:
     """A string as Graphviz reads it: `"a"`; nothing in it means anything to Graphviz."""
-    plain = value.replace("\\", "\\\\").replace('"', '\\"').replace("\r", "").replace("\n", "\\n").replace("\0", "")
+    plain = (
+        value.replace("\\", "\\\\")
+        .replace('"', '\\"')
+        .replace("\r", "")
+        .replace("\n", "\\n")
+        .replace("\0", "")
+    )
     return f'"{plain}"'
 
 
@@ -43,7 +51,10 @@ def _scope(index: GraphIndex) -> Iterator[str]:
             yield f"{indent}label={quote(last_part(tree.names[scope]))};"
             stack.append((scope, depth, True))
         for i in tree.own_ops(scope).tolist():
-            name, label = quote(index.names[i]), quote(f"{last_part(index.names[i])}\n{index.types[i]}")
+            name, label = (
+                quote(index.names[i]),
+                quote(f"{last_part(index.names[i])}\n{index.types[i]}"),
+            )
             yield f"{indent}{name} [label={label}, tooltip={name}];"
         stack += [(inner, depth + 1, False) for inner in reversed(tree.children[scope])]
 

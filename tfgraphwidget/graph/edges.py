@@ -46,7 +46,9 @@ class Csr(NamedTuple):
 
 
 class Rows:
-    """Rows of a CSR, cut out as Python lists when asked for: a list per op would slow every garbage collection."""
+    """Rows of a CSR, cut out as Python lists when asked for: a list per op would slow every garbage
+    collection.
+    """
 
     __slots__ = ("_flat", "_start")
 
@@ -69,9 +71,11 @@ def reverse(csr: Csr, rows: int) -> Csr:
 
 
 class Edges(NamedTuple):
-    """All edges, data and control, listed op by op: those of op i are `start[i]` … `start[i + 1] - 1`.
+    """All edges, data and control, listed op by op: those of op i are `start[i]` … `start[i + 1] -
+    1`.
 
-    `to` is the op at the other end, `port` the output that the edge carries, CONTROL for a control edge.
+    `to` is the op at the other end, `port` the output that the edge carries, CONTROL for a control
+    edge.
     """
 
     start: Ids
@@ -119,7 +123,9 @@ def control_edges(csr: Csr) -> Edges:
 
 
 class NodeArrays(NamedTuple):
-    """The content of NodeDefs as arrays; `misplaced` are the ops with a control input before a data input."""
+    """The content of NodeDefs as arrays; `misplaced` are the ops with a control input before a data
+    input.
+    """
 
     names: list[str]
     types: list[str]
@@ -130,7 +136,8 @@ class NodeArrays(NamedTuple):
 
 
 class NodeDefs(list[NodeDef]):
-    """NodeDefs that change no more, and what is in them: every look at a million messages takes half a second.
+    """NodeDefs that change no more, and what is in them: every look at a million messages takes
+    half a second.
 
     `rows` is what `read_nodes` gives, `ids` has the number of each name.
 
@@ -145,8 +152,8 @@ class NodeDefs(list[NodeDef]):
     def __init__(self, nodes: Iterable[NodeDef]) -> None:
         messages = nodes if isinstance(nodes, Sequence) else list(nodes)
         self.ids: dict[str, int] = {}
-        # Before the list is made: as long as a message's object lives, it keeps 250 bytes for having been asked for
-        # inputs that it has not.
+        # Before the list is made: as long as a message's object lives, it keeps 250 bytes for
+        # having been asked for inputs that it has not.
         self.rows = read_nodes(messages, self.ids, 0)
         super().__init__(messages)
 
@@ -166,7 +173,11 @@ class NodesByName(Mapping[str, NodeDef]):
 
     def __init__(self, nodes: Sequence[NodeDef]) -> None:
         self._nodes = nodes
-        self._ids = nodes.ids if isinstance(nodes, NodeDefs) else {node.name: i for i, node in enumerate(nodes)}
+        self._ids = (
+            nodes.ids
+            if isinstance(nodes, NodeDefs)
+            else {node.name: i for i, node in enumerate(nodes)}
+        )
 
     def __getitem__(self, name: str) -> NodeDef:
         return self._nodes[self._ids[name]]
@@ -178,7 +189,8 @@ class NodesByName(Mapping[str, NodeDef]):
         return len(self._ids)
 
     def of_types(self, wanted: Callable[[str], bool]) -> Iterator[NodeDef]:
-        """The NodeDefs of some op types; the others are not looked at, of which a file may have a million.
+        """The NodeDefs of some op types; the others are not looked at, of which a file may have a
+        million.
 
         Args:
             wanted: Whether an op type is one of them.
@@ -210,8 +222,12 @@ def number_names(names: list[str], ids: dict[str, int], first: int) -> None:
     ids.update(zip(names, range(first, first + len(names)), strict=True))
     if len(ids) < first + len(names):
         before = set(islice(ids, first))  # an update leaves a name at its place
-        twice = next(name for i, name in enumerate(names, first) if ids[name] != i or name in before)
-        raise GraphEditError(f"Two ops of this graph are named {twice!r}; TensorFlow wants each name once.", [twice])
+        twice = next(
+            name for i, name in enumerate(names, first) if ids[name] != i or name in before
+        )
+        raise GraphEditError(
+            f"Two ops of this graph are named {twice!r}; TensorFlow wants each name once.", [twice]
+        )
 
 
 def read_nodes(nodes: Sequence[NodeDef], ids: dict[str, int], first: int | None) -> NodeArrays:
@@ -237,7 +253,8 @@ def read_nodes(nodes: Sequence[NodeDef], ids: dict[str, int], first: int | None)
         ends = [(np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int32))]
         # Part by part, so that the texts of a million inputs are not in memory together.
         for part in report_parts(nodes, "Reading the graph", 4_096):
-            # A slice of protobuf's list is a list, and made at once: walking it costs twice the time.
+            # A slice of protobuf's list is a list, and made at once: walking it costs twice the
+            # time.
             inputs = [node.input[:] for node in part]
             counts += map(len, inputs)
             ends.append(_resolve_inputs(list(chain.from_iterable(inputs)), ids))
@@ -249,13 +266,16 @@ def read_nodes(nodes: Sequence[NodeDef], ids: dict[str, int], first: int | None)
         reader = int(owner[at])
         text = nodes[reader].input[at - sum(counts[:reader])]
         raise UnknownName(
-            f"Op {names[reader]!r} reads {text!r}, which is not in the graph; add that op, or take the input away.",
+            f"Op {names[reader]!r} reads {text!r}, which is not in the graph; add that op, or take "
+            "the input away.",
             [names[reader]],
         )
     data = port != CONTROL
     csr = [Csr(_starts(owner[mask], len(nodes)), to[mask]) for mask in (data, ~data)]
     is_misplaced = ~data[:-1] & data[1:] & (owner[:-1] == owner[1:])
-    return NodeArrays(names, types, csr[0], port[data], csr[1], _each_once(owner[:-1][is_misplaced]))
+    return NodeArrays(
+        names, types, csr[0], port[data], csr[1], _each_once(owner[:-1][is_misplaced])
+    )
 
 
 def _each_once(sorted_ops: Ids) -> Ids:
@@ -265,7 +285,8 @@ def _each_once(sorted_ops: Ids) -> Ids:
 
 def _resolve_inputs(texts: list[str], ids: dict[str, int]) -> tuple[Ids, Ids]:
     """Op number (-1 for none) and port of each NodeDef input."""
-    # Most inputs are the first tensor of an op, written as the op's name: one look-up each, and no more Python.
+    # Most inputs are the first tensor of an op, written as the op's name: one look-up each, and no
+    # more Python.
     to = np.fromiter(map(ids.get, texts, repeat(-1)), np.int32, len(texts))
     port = np.zeros(len(texts), dtype=np.int32)
     for k in np.flatnonzero(to < 0).tolist():
@@ -277,7 +298,9 @@ def _resolve_inputs(texts: list[str], ids: dict[str, int]) -> tuple[Ids, Ids]:
 
 @contextmanager
 def no_collections() -> Iterator[None]:
-    """No garbage collection meanwhile: it would look again and again at 100,000 objects that are all still needed."""
+    """No garbage collection meanwhile: it would look again and again at 100,000 objects that are
+    all still needed.
+    """
     was_on = gc.isenabled()
     gc.disable()
     try:
@@ -291,20 +314,29 @@ def _starts(owner: Ids, rows: int) -> Ids:
     return np.concatenate([[0], np.cumsum(np.bincount(owner, minlength=rows))]).astype(np.int32)
 
 
-def replace_rows(csr: Csr, order: list[int], rows: Csr, *along: tuple[Ids, Ids]) -> tuple[Csr, list[Ids]]:
+def replace_rows(
+    csr: Csr, order: list[int], rows: Csr, *along: tuple[Ids, Ids]
+) -> tuple[Csr, list[Ids]]:
     """Replace rows of a CSR.
 
     Args:
         order: The numbers of the rows to replace, ascending.
-        along: Pairs of arrays with an entry for each value (of `csr`, of `rows`), which are replaced in the same way.
+        along: Pairs of arrays with an entry for each value (of `csr`, of `rows`), which are
+            replaced in the same way.
 
     Returns:
         The new CSR, and the new array of each pair.
     """
     counts_before, counts = csr.start[np.asarray(order) + 1] - csr.start[order], np.diff(rows.start)
-    if np.array_equal(counts_before, counts):  # nearly always, since most edits change which op an input reads
-        places = np.arange(len(rows.values), dtype=np.int32) + np.repeat(csr.start[order] - rows.start[:-1], counts)
-        return Csr(csr.start, _with(csr.values, places, rows.values)), [_with(old, places, new) for old, new in along]
+    if np.array_equal(
+        counts_before, counts
+    ):  # nearly always, since most edits change which op an input reads
+        places = np.arange(len(rows.values), dtype=np.int32) + np.repeat(
+            csr.start[order] - rows.start[:-1], counts
+        )
+        return Csr(csr.start, _with(csr.values, places, rows.values)), [
+            _with(old, places, new) for old, new in along
+        ]
     longer = np.diff(csr.start)
     longer[order] = counts
     start = np.concatenate([[0], np.cumsum(longer)]).astype(np.int32)
@@ -344,4 +376,6 @@ def select_rows(csr: Csr, keep: Mask, number: Ids, *along: Ids) -> tuple[Csr, li
 
 def stack_rows(a: Csr, b: Csr) -> Csr:
     """The rows of `a`, then those of `b`."""
-    return Csr(np.concatenate([a.start, b.start[1:] + a.start[-1]]), np.concatenate([a.values, b.values]))
+    return Csr(
+        np.concatenate([a.start, b.start[1:] + a.start[-1]]), np.concatenate([a.values, b.values])
+    )

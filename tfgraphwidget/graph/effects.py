@@ -1,10 +1,13 @@
-"""The effect that running an op has: what a graph of unknown origin can do, read from it without running it.
+"""The effect that running an op has: what a graph of unknown origin can do, read from it without
+running it.
 
-`op_effects.tsv` gives the effect of each op type of TensorFlow: the worst one that an op of the type can have. Of a few
-types attributes or constant inputs decide; `node_effect` reads them. An op type that the table lacks may do anything.
+`op_effects.tsv` gives the effect of each op type of TensorFlow: the worst one that an op of the
+type can have. Of a few types attributes or constant inputs decide; `node_effect` reads them. An op
+type that the table lacks may do anything.
 
-TensorFlow evaluates the constant parts of a graph as it imports it, to know shapes, and leaves out only ops whose OpDef
-says that they are stateful. Some write files and are not (tests/graph/test_effects.py); `runs_at_import` tells.
+TensorFlow evaluates the constant parts of a graph as it imports it, to know shapes, and leaves out
+only ops whose OpDef says that they are stateful. Some write files and are not
+(tests/graph/test_effects.py); `runs_at_import` tells.
 """
 
 from __future__ import annotations
@@ -33,10 +36,12 @@ _LINKED_MESSAGES = frozenset({b"", b"local://"})
 _MESSAGES_IN_PLACE = b"bytes://"  # what follows are the definitions of the messages
 _CALLBACK_SCHEME = b"memcbk://"  # a callback of this process, which ends if it has none of the name
 _SERVER_SCHEME = b"grpc://"
-# MLIR bytecode begins with this and has the names of its ops unescaped. In MLIR text a name can be escaped.
+# MLIR bytecode begins with this and has the names of its ops unescaped. In MLIR text a name can be
+# escaped.
 _BYTECODE = b"ML\xefR"
-# A StableHLO module with none of these computes from its inputs, and may draw random numbers. The ops call C functions
-# by name, or meet the host or other devices. A word may be in a name of the user's model too: that is dangerous then.
+# A StableHLO module with none of these computes from its inputs, and may draw random numbers. The
+# ops call C functions by name, or meet the host or other devices. A word may be in a name of the
+# user's model too: that is dangerous then.
 _REACHES_OUT_OF_MODULE = re.compile(
     rb"custom_call|infeed|outfeed|send|recv|all_reduce|all_gather|all_to_all|reduce_scatter|collective|cross_replica"
 )
@@ -48,7 +53,9 @@ class Effect(str, Enum):
     PURE = "pure"
     RANDOM = "random"
     OWN_STATE = "own state"
-    """State in the memory of the process: variables, tables, stacks, iterators; also what it prints."""
+    """State in the memory of the process: variables, tables, stacks, iterators; also what it
+    prints.
+    """
     READS_FILES = "reads files"
     WRITES_FILES = "writes files"
     NETWORK = "network"
@@ -73,7 +80,9 @@ class Effect(str, Enum):
 
     @property
     def reaches_out(self) -> bool:
-        """Whether an op of the user's own graph is not to be run on values that are made up to try it."""
+        """Whether an op of the user's own graph is not to be run on values that are made up to try
+        it.
+        """
         return self in _REACHING_OUT
 
 
@@ -117,10 +126,12 @@ def reason_of_effect(op_type: str) -> str:
 
 
 def node_effect(node: NodeDef, constant: Constant) -> Effect:
-    """The effect of an op, as its attributes and its constant inputs decide; without the functions that it calls.
+    """The effect of an op, as its attributes and its constant inputs decide; without the functions
+    that it calls.
 
     Args:
-        constant: Gives the elements of the op's data input of a number if that is a Const of strings, else None.
+        constant: Gives the elements of the op's data input of a number if that is a Const of
+            strings, else None.
 
     Example:
         >>> import tensorflow as tf
@@ -188,7 +199,9 @@ def _cache_effect(node: NodeDef, constant: Constant) -> Effect | None:  # noqa: 
 def _message_effect(node: NodeDef, constant: Constant) -> Effect | None:  # noqa: ARG001
     """Where the definitions of the messages are that an op decodes or encodes."""
     source = _text(node, "descriptor_source", b"local://")
-    is_given = source is not None and (source in _LINKED_MESSAGES or source.startswith(_MESSAGES_IN_PLACE))
+    is_given = source is not None and (
+        source in _LINKED_MESSAGES or source.startswith(_MESSAGES_IN_PLACE)
+    )
     return Effect.PURE if is_given else None
 
 
@@ -205,8 +218,8 @@ def _module_effect(node: NodeDef, constant: Constant) -> Effect | None:  # noqa:
 
 
 def _text(node: NodeDef, key: str, default: bytes) -> bytes | None:
-    """An attribute's string; None where its value is another, as in a function's body the name of an attribute of
-    its caller.
+    """An attribute's string; None where its value is another, as in a function's body the name of
+    an attribute of its caller.
     """
     if key not in node.attr:
         return default
@@ -214,7 +227,8 @@ def _text(node: NodeDef, key: str, default: bytes) -> bytes | None:
     return value.s if value.WhichOneof("value") == "s" else None
 
 
-# The op types whose effect is not the table's worst one if attributes or inputs say so: None is the worst one.
+# The op types whose effect is not the table's worst one if attributes or inputs say so: None is the
+# worst one.
 _DECIDERS: Mapping[str, Callable[[NodeDef, Constant], Effect | None]] = {
     "PrintV2": _print_effect,
     **dict.fromkeys(("DebugIdentity", "DebugIdentityV2", "DebugIdentityV3"), _debug_effect),

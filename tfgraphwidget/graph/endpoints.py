@@ -12,7 +12,9 @@ from tfgraphwidget.naming import split_tensor
 
 def pairs(index: GraphIndex, names: Iterable[str]) -> list[tuple[int, int]]:
     """(op, port) of each name; ANY_PORT for an op's name, which stands for every tensor of it."""
-    ports = ((name, traversal.ANY_PORT if name in index.ids else split_tensor(name)[1]) for name in names)
+    ports = (
+        (name, traversal.ANY_PORT if name in index.ids else split_tensor(name)[1]) for name in names
+    )
     return [(index.op(name), traversal.ANY_PORT if port is None else port) for name, port in ports]
 
 
@@ -23,7 +25,10 @@ def readers_of(index: GraphIndex, tensors: list[tuple[int, int]]) -> list[int]:
         tensors: The tensors, as pairs of an op's number and an output's.
     """
     one = [t for t in tensors if t[1] != traversal.ANY_PORT]
-    return [*(op for op, port in tensors if port == traversal.ANY_PORT), *traversal.readers_of(index, one).tolist()]
+    return [
+        *(op for op, port in tensors if port == traversal.ANY_PORT),
+        *traversal.readers_of(index, one).tolist(),
+    ]
 
 
 def check_ports(index: GraphIndex, names: Iterable[str]) -> None:
@@ -33,9 +38,13 @@ def check_ports(index: GraphIndex, names: Iterable[str]) -> None:
         number = index.op(op)
         if port is None or port < len(index.typing.dtypes(index.nodes[number])):
             continue
-        if port < (count := len(index.dtypes(number))):  # asked last, since it looks at every edge of the graph
+        if port < (
+            count := len(index.dtypes(number))
+        ):  # asked last, since it looks at every edge of the graph
             continue
         # What an op that TensorFlow does not know lacks is not known.
         if index.typing.definition(index.types[number]) is not None:
             has = f"has {count} output{'s' * (count > 1)}" if count else "has no output"
-            raise UnknownName(f"There is no tensor {name!r}: op {op!r} {has}; an op is named without ':'.", [op])
+            raise UnknownName(
+                f"There is no tensor {name!r}: op {op!r} {has}; an op is named without ':'.", [op]
+            )

@@ -9,12 +9,17 @@ from types import CodeType
 
 
 def function_expression(function: Callable[..., object]) -> str:
-    """The source of a lambda, or the name of a function; "" when neither would mean the same elsewhere.
+    """The source of a lambda, or the name of a function; "" when neither would mean the same
+    elsewhere.
 
     That is so for closures, for lambdas whose source is not available, and for callable objects.
     """
     code = getattr(function, "__code__", None)
-    if code is None or code.co_freevars or "<locals>" in function.__qualname__.removesuffix("<locals>.<lambda>"):
+    if (
+        code is None
+        or code.co_freevars
+        or "<locals>" in function.__qualname__.removesuffix("<locals>.<lambda>")
+    ):
         return ""
     if function.__name__ != "<lambda>":
         return function.__name__
@@ -23,21 +28,31 @@ def function_expression(function: Callable[..., object]) -> str:
 
 
 def lambda_of(function: Callable[..., object]) -> ast.Lambda | None:
-    """The syntax tree of a lambda; None if its source is not available, or when it is not clear which it is."""
+    """The syntax tree of a lambda; None if its source is not available, or when it is not clear
+    which it is.
+    """
     try:
         tree = ast.parse("".join(inspect.findsource(function)[0]))
     except (OSError, TypeError, SyntaxError, ValueError):
         return None
-    lambdas = [n for n in ast.walk(tree) if isinstance(n, ast.Lambda) and _is_source_of(n, function.__code__)]
+    lambdas = [
+        n
+        for n in ast.walk(tree)
+        if isinstance(n, ast.Lambda) and _is_source_of(n, function.__code__)
+    ]
     return lambdas[0] if len({ast.dump(node) for node in lambdas}) == 1 else None
 
 
 def _is_source_of(node: ast.Lambda, code: CodeType) -> bool:
-    """Whether a lambda stands where the code does, and reads and calls the same: the file may be another by now."""
+    """Whether a lambda stands where the code does, and reads and calls the same: the file may be
+    another by now.
+    """
     if node.lineno != code.co_firstlineno:
         return False
     inner = list(ast.walk(node))
-    names = {n.id for n in inner if isinstance(n, ast.Name)} | {n.attr for n in inner if isinstance(n, ast.Attribute)}
+    names = {n.id for n in inner if isinstance(n, ast.Name)} | {
+        n.attr for n in inner if isinstance(n, ast.Attribute)
+    }
     body = node.body
     spans = set(getattr(code, "co_positions", tuple)())  # Python 3.10 has none
     place = (body.lineno, body.end_lineno, body.col_offset, body.end_col_offset)

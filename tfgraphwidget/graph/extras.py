@@ -1,4 +1,6 @@
-"""The parts of a graph besides ops and edges: control flow contexts, queue runners, functions, versions."""
+"""The parts of a graph besides ops and edges: control flow contexts, queue runners, functions,
+versions.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,8 @@ class GraphExtras(Protocol):
     """Protos that name ops; what reads a graph from TensorFlow provides them."""
 
     def contexts(self) -> tuple[ContextDef, ...]:
-        """The outermost v1 control flow contexts, each a WhileContextDef or a CondContextDef with all that is nested.
+        """The outermost v1 control flow contexts, each a WhileContextDef or a CondContextDef with
+        all that is nested.
 
         Those of gradient loops too, though TensorFlow keeps them in no collection.
         """
@@ -28,13 +31,15 @@ class GraphExtras(Protocol):
         """The name of the function that is registered as the gradient of that one, or ""."""
 
     def versions(self) -> VersionDef | None:
-        """The versions that TensorFlow reads the graph by; None for those of the TensorFlow that is installed."""
+        """The versions that TensorFlow reads the graph by; None for those of the TensorFlow that is
+        installed.
+        """
 
 
 @dataclass(frozen=True, eq=False)
 class EditedExtras:
-    """The extras of `base`, with functions that edits added, and with the contexts and queue runners as edits have left
-    them, if any has.
+    """The extras of `base`, with functions that edits added, and with the contexts and queue
+    runners as edits have left them, if any has.
 
     A live graph has its contexts and runners itself.
     """
@@ -84,7 +89,11 @@ def with_functions(
     more = {function.signature.name: function for function in functions}
     extras = _as_edited(base)
     return (
-        replace(extras, functions={**extras.functions, **more}, gradients={**extras.gradients, **dict(gradients)})
+        replace(
+            extras,
+            functions={**extras.functions, **more},
+            gradients={**extras.gradients, **dict(gradients)},
+        )
         if more
         else base
     )

@@ -10,15 +10,17 @@ from tfgraphwidget.tf_types import NodeDef
 
 
 class FunctionRef(NamedTuple):
-    """One function of an op; `label` is what the op uses it as: "f", "cond", "body", "branches[1]"."""
+    """One function of an op; `label` is what the op uses it as: "f", "cond", "body",
+    "branches[1]".
+    """
 
     label: str
     function: str
 
 
 def called_functions(node: NodeDef, functions: Collection[str]) -> tuple[FunctionRef, ...]:
-    """The functions of the library `functions` that a NodeDef calls; a loop's body comes before its condition,
-    and what an If does before what it does else.
+    """The functions of the library `functions` that a NodeDef calls; a loop's body comes before its
+    condition, and what an If does before what it does else.
 
     An op whose type is a function's name calls that one (a TensorFlow 1 Defun).
 
@@ -33,13 +35,19 @@ def called_functions(node: NodeDef, functions: Collection[str]) -> tuple[Functio
         if kind == "func":
             references.append(FunctionRef(label, value.func.name))
         elif kind == "list":
-            references += [FunctionRef(f"{label}[{k}]", function.name) for k, function in enumerate(value.list.func)]
+            references += [
+                FunctionRef(f"{label}[{k}]", function.name)
+                for k, function in enumerate(value.list.func)
+            ]
     in_library = (door for door in references if door.function in functions)
     return tuple(sorted(in_library, key=lambda door: (door.label in {"cond", "else_branch"}, door)))
 
 
-def reachable_functions(functions: Collection[str], library: GraphExtras, nodes: Iterable[NodeDef]) -> dict[str, None]:
-    """Find the functions that NodeDefs call directly or through other functions, gradients included.
+def reachable_functions(
+    functions: Collection[str], library: GraphExtras, nodes: Iterable[NodeDef]
+) -> dict[str, None]:
+    """Find the functions that NodeDefs call directly or through other functions, gradients
+    included.
 
     Args:
         functions: The names of the functions in `library`.

@@ -1,8 +1,9 @@
 """GraphIndex: one graph as frozen arrays.
 
-Ops are numbered 0 … n-1 in graph order. Edges are stored as CSR both ways, so that every question about
-neighbors is a slice. An index never changes; `with_new_nodes` and `without` give a new one that shares what it can.
-The NodeDefs are kept as they came (opaque protos): what needs an attribute reads it there.
+Ops are numbered 0 … n-1 in graph order. Edges are stored as CSR both ways, so that every question
+about neighbors is a slice. An index never changes; `with_new_nodes` and `without` give a new one
+that shares what it can. The NodeDefs are kept as they came (opaque protos): what needs an attribute
+reads it there.
 """
 
 from __future__ import annotations
@@ -47,11 +48,12 @@ __all__ = ["GraphIndex", "Member", "VariableDef", "build"]
 class GraphIndex:
     """A graph's ops and edges, frozen.
 
-    `inputs` lists for each op the producing ops in slot order, `ports` the output index of each of those
-    edges (same order as `inputs.values`); `controls` the ops of its control inputs. `reserved` holds names, in
-    lower case, that are taken though no op here has them. `typing` tells dtypes and shapes, `functions` holds the
-    names of those in the graph's library, `extras` gives what else the graph holds. All states of one graph have
-    the same `origin`; of two states the later one has the greater `serial`.
+    `inputs` lists for each op the producing ops in slot order, `ports` the output index of each of
+    those edges (same order as `inputs.values`); `controls` the ops of its control inputs.
+    `reserved` holds names, in lower case, that are taken though no op here has them. `typing` tells
+    dtypes and shapes, `functions` holds the names of those in the graph's library, `extras` gives
+    what else the graph holds. All states of one graph have the same `origin`; of two states the
+    later one has the greater `serial`.
     """
 
     names: Sequence[str]
@@ -70,13 +72,21 @@ class GraphIndex:
     serial: int = field(init=False, default_factory=count().__next__)
 
     def __post_init__(self) -> None:
-        make_read_only(self.inputs.start, self.inputs.values, self.ports, self.controls.start, self.controls.values)
+        make_read_only(
+            self.inputs.start,
+            self.inputs.values,
+            self.ports,
+            self.controls.start,
+            self.controls.values,
+        )
 
     def __len__(self) -> int:
         return len(self.names)
 
     def used_names(self) -> set[str]:
-        """The names that no new op can have, in lower case: of ops, of scopes, and those that are reserved."""
+        """The names that no new op can have, in lower case: of ops, of scopes, and those that are
+        reserved.
+        """
         return {name.lower() for name in (*self.names, *self.scopes.names)} | self.reserved
 
     def dtypes(self, i: int) -> tuple[str, ...]:
@@ -96,13 +106,17 @@ class GraphIndex:
     @cached_property
     def sources(self) -> Edges:
         """The edges by consumer: `to` is the op that produces, or is waited for."""
-        return merge_edges(Edges(self.inputs.start, self.inputs.values, self.ports), control_edges(self.controls))
+        return merge_edges(
+            Edges(self.inputs.start, self.inputs.values, self.ports), control_edges(self.controls)
+        )
 
     @cached_property
     def readers(self) -> Edges:
         """The edges by who produces: `to` is the op that reads or waits."""
         start, owner, order = transpose(self.inputs, len(self))
-        return merge_edges(Edges(start, owner, self.ports[order]), control_edges(self.control_consumers))
+        return merge_edges(
+            Edges(start, owner, self.ports[order]), control_edges(self.control_consumers)
+        )
 
     @cached_property
     def _read_ports(self) -> list[int]:
@@ -113,7 +127,9 @@ class GraphIndex:
 
     @cached_property
     def kinds(self) -> tuple[list[str], Ids]:
-        """The distinct op types, in the order of first use, and for each op the number of its type."""
+        """The distinct op types, in the order of first use, and for each op the number of its
+        type.
+        """
         number = {op_type: k for k, op_type in enumerate(dict.fromkeys(self.types))}
         return list(number), np.fromiter(map(number.__getitem__, self.types), np.int32, len(self))
 
@@ -149,7 +165,9 @@ class GraphIndex:
 
     @cached_property
     def defined_variables(self) -> dict[str, VariableDef]:
-        """Handle name -> what the collections say of the variable; whether it is trainable, the one of that name."""
+        """Handle name -> what the collections say of the variable; whether it is trainable, the one
+        of that name.
+        """
         by_handle = {v.handle: v for v in self.variable_defs}
         listed = self.collections.get(TRAINABLE)
         if listed is None:
@@ -173,25 +191,36 @@ class GraphIndex:
 
         Raises:
             UnknownName: The graph has no such op.
-            WrongType: The name is no string: what a page or a file of edits gives to a command can be anything.
+            WrongType: The name is no string: what a page or a file of edits gives to a command can
+                be anything.
         """
         if not isinstance(name, str):
-            raise WrongType("name", f"{value_text(name)} is not the name of an op; give one name, such as 'net/a'.")
+            raise WrongType(
+                "name",
+                f"{value_text(name)} is not the name of an op; give one name, such as 'net/a'.",
+            )
         number = self.ids.get(name)
         if number is None:
             number = self.ids.get(split_tensor(name)[0])
         if number is None:
             op_name = split_tensor(name)[0][:200]
             raise UnknownName(
-                f"This graph has no op {op_name!r}" + did_you_mean(op_name, self.names, otherwise=FIND_OPS)
+                f"This graph has no op {op_name!r}"
+                + did_you_mean(op_name, self.names, otherwise=FIND_OPS)
             )
         return number
 
     def is_sorted(self, first: int = 0) -> bool:
-        """Whether each op from number `first` on stands behind the ops that it reads and waits for."""
+        """Whether each op from number `first` on stands behind the ops that it reads and waits
+        for.
+        """
         ops = np.arange(first, len(self), dtype=np.int32)
         return all(
-            bool((edges.values[edges.start[first] :] < ops.repeat(np.diff(edges.start[first:]))).all())
+            bool(
+                (
+                    edges.values[edges.start[first] :] < ops.repeat(np.diff(edges.start[first:]))
+                ).all()
+            )
             for edges in (self.inputs, self.controls)
         )
 
@@ -234,7 +263,9 @@ class GraphIndex:
         if "scopes" in self.__dict__:
             grown.__dict__["scopes"] = self.scopes.with_ops(rows.names, ids)
         if "kinds" in self.__dict__:
-            number = {op_type: k for k, op_type in enumerate(dict.fromkeys((*self.kinds[0], *rows.types)))}
+            number = {
+                op_type: k for k, op_type in enumerate(dict.fromkeys((*self.kinds[0], *rows.types)))
+            }
             codes = np.fromiter(map(number.__getitem__, rows.types), np.int32, len(rows.types))
             grown.__dict__["kinds"] = list(number), np.concatenate([self.kinds[1], codes])
         return grown
@@ -256,15 +287,19 @@ class GraphIndex:
                 types[i] = new
         inputs, (ports,) = replace_rows(self.inputs, order, rows.inputs, (self.ports, rows.ports))
         controls, _ = replace_rows(self.controls, order, rows.controls)
-        after = replace(self, nodes=nodes, types=types, inputs=inputs, ports=ports, controls=controls)
+        after = replace(
+            self, nodes=nodes, types=types, inputs=inputs, ports=ports, controls=controls
+        )
         same = ["kinds"] if types is self.types else []
         same += ["control_consumers"] if controls.values is self.controls.values else []
         return after._with_known(self, "ids", "scopes", *same)
 
     def with_renamed_nodes(self, nodes: Mapping[int, NodeDef]) -> GraphIndex:
-        """This index with other names for some ops, whose NodeDefs come with them; edges stay, old names are reserved.
+        """This index with other names for some ops, whose NodeDefs come with them; edges stay, old
+        names are reserved.
 
-        What names these ops in other NodeDefs, in collections and variables is for the caller to change.
+        What names these ops in other NodeDefs, in collections and variables is for the caller to
+        change.
 
         Args:
             nodes: The new NodeDefs by the numbers of the ops.
@@ -304,11 +339,14 @@ class GraphIndex:
 
     def _with_known(self, other: GraphIndex, *names: str) -> GraphIndex:
         """This index, told what another one has found out already that is the same for both."""
-        self.__dict__.update({name: other.__dict__[name] for name in names if name in other.__dict__})
+        self.__dict__.update(
+            {name: other.__dict__[name] for name in names if name in other.__dict__}
+        )
         return self
 
     def without(self, names: frozenset[str]) -> GraphIndex:
-        """This index less some ops, and less what the collections say of them; the names stay reserved.
+        """This index less some ops, and less what the collections say of them; the names stay
+        reserved.
 
         Raises UnknownName when an op that stays reads one that goes.
         """
@@ -344,7 +382,8 @@ class GraphIndex:
                 source = next(i for i in (*data, *self.control_lists[number]) if not keep[i])
                 how = "reads" if source in data else "waits for"
                 raise UnknownName(
-                    f"Op {reader!r} {how} {self.names[source]!r}, which the edit removes; connect {reader!r} to "
+                    f"Op {reader!r} {how} {self.names[source]!r}, which the edit removes; connect "
+                    f"{reader!r} to "
                     "another op or remove it, and make the edit again.",
                     [reader, self.names[source]],
                 )

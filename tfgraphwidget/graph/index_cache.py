@@ -16,7 +16,8 @@ T = TypeVar("T")
 def cached_per_index(read: Callable[[GraphIndex], T]) -> Callable[[GraphIndex], T]:
     """Cache the results of `read` per index; callers must not change them.
 
-    Computed each time while TensorFlow does not know some op type of the index: its library may be loaded later.
+    Computed each time while TensorFlow does not know some op type of the index: its library may be
+    loaded later.
     """
     cache: WeakKeyDictionary[GraphIndex, T] = WeakKeyDictionary()
 

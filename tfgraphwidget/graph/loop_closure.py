@@ -72,7 +72,9 @@ def complete_blocks(
 
 
 def enclosing_ops(index: GraphIndex, ops: Collection[int]) -> frozenset[int]:
-    """`ops` with all of each loop and conditional that holds one of them, the outermost ones too."""
+    """`ops` with all of each loop and conditional that holds one of them, the outermost ones
+    too.
+    """
     flow = _Flow(index)
     grown = flow.grow(frozenset(ops), stay=False)
     return grown | flow.deciding(grown)
@@ -162,13 +164,16 @@ class _Flow:
     def check_held(self, ops: frozenset[int], grown: frozenset[int]) -> None:
         """Raise when more is needed than handles, and the numbers that these are made of."""
         types = self.index.types
-        missing = {op for op in grown - ops if op in self.owner or types[op] not in STEP_STATE | CONSTANTS}
+        missing = {
+            op for op in grown - ops if op in self.owner or types[op] not in STEP_STATE | CONSTANTS
+        }
         for k in self.blocks_of(grown):
             lacking = sorted(missing & self.blocks[k].ops)
             if lacking:
                 names = self.index.names
                 raise NotClonable(
-                    f"The selection holds only a part of {_block_text(self.blocks[k])}: {names[lacking[0]]!r} is "
+                    f"The selection holds only a part of {_block_text(self.blocks[k])}: "
+                    f"{names[lacking[0]]!r} is "
                     f"missing, for one; {self._way_out(k)}.",
                     [names[op] for op in lacking],
                 )
@@ -179,7 +184,8 @@ class _Flow:
         """Raise for a TensorArray without an op that fills it."""
         name = self.index.names[op]
         raise NotClonable(
-            f"The selection reads a TensorArray that {name!r} fills, which it does not hold; add .whole() to it.",
+            f"The selection reads a TensorArray that {name!r} fills, which it does not hold; add "
+            ".whole() to it.",
             [name],
         )
 
@@ -194,7 +200,8 @@ class _Flow:
             for k in reversed(around):  # outermost first
                 if k in copied_blocks and op not in _leaving(self.blocks[k]):
                     raise NotClonable(
-                        f"Input {self._tensor(op, port)!r} lies inside {_block_text(self.blocks[k])}, which can only "
+                        f"Input {self._tensor(op, port)!r} lies inside "
+                        f"{_block_text(self.blocks[k])}, which can only "
                         f"be copied whole; {self._way_out(k)}.",
                         [names[op]],
                     )
@@ -207,12 +214,16 @@ class _Flow:
                 is_of_array = self.index.types[reader].startswith("TensorArray")
                 if is_flow and is_of_array and reader in ops:
                     raise NotClonable(
-                        f"Input {self._tensor(op, port)!r} only tells {names[reader]!r} that its TensorArray is full, "
-                        "and the copy has one of its own; choose an input before the TensorArray is filled.",
+                        f"Input {self._tensor(op, port)!r} only tells {names[reader]!r} that its "
+                        "TensorArray is full, "
+                        "and the copy has one of its own; choose an input before the TensorArray "
+                        "is filled.",
                         [names[op], names[reader]],
                     )
 
-    def parameters(self, added: frozenset[int], grown: frozenset[int], cut: Collection[Tensor]) -> frozenset[int]:
+    def parameters(
+        self, added: frozenset[int], grown: frozenset[int], cut: Collection[Tensor]
+    ) -> frozenset[int]:
         """The inputs of the added ops: from `cut` on, or from ops without a value from outside."""
         if not added:
             return frozenset()
@@ -258,7 +269,9 @@ class _Flow:
         feeding: set[int] = set()
         if entering:
             within = traversal.mask_of(self.index, ops)
-            feeding = set(traversal.backward(self.index, entering, within=within).nonzero()[0].tolist())
+            feeding = set(
+                traversal.backward(self.index, entering, within=within).nonzero()[0].tolist()
+            )
         rest = frozenset(op for op in ops if op in self.owner or not entering) - feeding
         if not rest.issubset(self.owner.keys()):
             return -1
@@ -315,7 +328,9 @@ class _Flow:
             if not ops.isdisjoint(self.other[state]):
                 ops.update(self.filling[state])
             inputs = self.index.input_lists[handle]
-            ops.update(op for op in inputs if self.index.types[op] in CONSTANTS and op not in self.owner)
+            ops.update(
+                op for op in inputs if self.index.types[op] in CONSTANTS and op not in self.owner
+            )
             ops.add(handle)
 
     def _readers(self, op: int, port: int) -> Iterator[Tensor]:
@@ -327,7 +342,9 @@ class _Flow:
             for reader in dict.fromkeys(self.index.consumer_lists[at]):
                 start = self.index.inputs.start[reader]
                 for slot, source in enumerate(self.index.input_lists[reader]):
-                    if source != at or (wanted_slot >= 0 and self.index.ports[start + slot] != wanted_slot):
+                    if source != at or (
+                        wanted_slot >= 0 and self.index.ports[start + slot] != wanted_slot
+                    ):
                         continue
                     if self.index.types[reader] not in V1_FORWARDING:
                         yield reader, slot

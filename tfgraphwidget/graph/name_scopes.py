@@ -20,10 +20,11 @@ Ids = npt.NDArray[np.int32]
 class ScopeTree:
     """Name scopes numbered parents first; scope 0 is the root, named "".
 
-    An op belongs to the deepest scope around it, of the 200 that may lie in each other (`names.enclosing_scopes`). An
-    op that has a scope of its own name (as "w" beside "w/read") belongs inside that scope: TensorFlow's way of naming
-    the parts of one thing; `named` has that op for each scope, -1 for none.
-    `order` lists the ops scope by scope, so that scope s with all below it is `order[start[s]:stop[s]]`.
+    An op belongs to the deepest scope around it, of the 200 that may lie in each other
+    (`names.enclosing_scopes`). An op that has a scope of its own name (as "w" beside "w/read")
+    belongs inside that scope: TensorFlow's way of naming the parts of one thing; `named` has that
+    op for each scope, -1 for none. `order` lists the ops scope by scope, so that scope s with all
+    below it is `order[start[s]:stop[s]]`.
     """
 
     names: Sequence[str]
@@ -52,10 +53,15 @@ class ScopeTree:
             op_ids: The names of all ops, with their numbers.
         """
         ids, parents = dict(self.ids), self.parent.tolist()
-        # A short name cannot lie too deep. Each scope's text once: of a million ops all of them take 80 MB.
-        around = (name.rpartition("/")[0] if len(name) <= DEEPEST else scope_around(name) for name in new)
+        # A short name cannot lie too deep. Each scope's text once: of a million ops all of them
+        # take 80 MB.
+        around = (
+            name.rpartition("/")[0] if len(name) <= DEEPEST else scope_around(name) for name in new
+        )
         scopes: dict[str, int] = {}
-        scope_of_new = np.fromiter((scopes.setdefault(scope, len(scopes)) for scope in around), np.int32, len(new))
+        scope_of_new = np.fromiter(
+            (scopes.setdefault(scope, len(scopes)) for scope in around), np.int32, len(new)
+        )
         for scope in scopes:
             if scope not in ids:
                 outer = scope.rpartition("/")[0]
@@ -68,7 +74,9 @@ class ScopeTree:
         named = np.full(len(ids), -1, dtype=np.int32)
         named[: len(self.named)] = self.named
         fresh = list(ids)[len(self.named) :]
-        named[len(self.named) :] = np.fromiter(map(op_ids.get, fresh, repeat(-1)), np.int32, len(fresh))
+        named[len(self.named) :] = np.fromiter(
+            map(op_ids.get, fresh, repeat(-1)), np.int32, len(fresh)
+        )
         if len(self.names) > 1:  # a new op may have the name of a scope that was there
             for op, name in enumerate(new, len(self.scope_of)):
                 if name in ids:
@@ -76,7 +84,9 @@ class ScopeTree:
         own = np.flatnonzero(named >= 0)
         scope_of[named[own]] = own
         parent = np.array(parents, dtype=np.int32)
-        tree = ScopeTree(list(ids), parent, scope_of, named, *intervals(levels(parent), parent, scope_of))
+        tree = ScopeTree(
+            list(ids), parent, scope_of, named, *intervals(levels(parent), parent, scope_of)
+        )
         tree.__dict__["ids"] = ids
         return tree
 
@@ -87,10 +97,14 @@ class ScopeTree:
 
     @cached_property
     def last_parts(self) -> tuple[dict[str, int], Ids]:
-        """The last parts of the scopes' names in small letters, numbered, and for each scope the number of its own."""
+        """The last parts of the scopes' names in small letters, numbered, and for each scope the
+        number of its own.
+        """
         numbers: dict[str, int] = {}
         texts = (name.rpartition("/")[2].casefold() for name in self.names)
-        part_of = np.fromiter((numbers.setdefault(text, len(numbers)) for text in texts), np.int32, len(self.names))
+        part_of = np.fromiter(
+            (numbers.setdefault(text, len(numbers)) for text in texts), np.int32, len(self.names)
+        )
         return numbers, part_of
 
     @cached_property
@@ -121,7 +135,8 @@ class ScopeTree:
         number = self.ids.get(name.rstrip("/"))
         if number is None:
             raise UnknownName(
-                f"This graph has no name scope {name[:200]!r}" + did_you_mean(name, self.names, otherwise=FIND_OPS)
+                f"This graph has no name scope {name[:200]!r}"
+                + did_you_mean(name, self.names, otherwise=FIND_OPS)
             )
         return number
 
@@ -145,7 +160,8 @@ def levels(parent: Ids) -> list[Ids]:
 
 
 def intervals(by_level: list[Ids], parent: Ids, home: Ids) -> tuple[Ids, Ids, Ids]:
-    """(start, stop, order): all ops in a node, nested ones included, are order[start[node]:stop[node]].
+    """(start, stop, order): all ops in a node, nested ones included, are
+    order[start[node]:stop[node]].
 
     Args:
         by_level: The nodes of each depth of a tree.

@@ -21,21 +21,25 @@ _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def networkx(index: GraphIndex, *, text: bool = False, nodes: bool = False) -> nx.MultiDiGraph:
-    """Ops as nodes by name, in graph order, and an edge for each tensor read and each control input.
+    """Ops as nodes by name, in graph order, and an edge for each tensor read and each control
+    input.
 
-    Nodes have `op` (the type), `scope` and `device` ("" for none), and `attributes`: name -> str, number, bool, a
-    dtype's name, a shape (as below), a function's name, or a list of these; of a constant only "tensor (2, 3)".
+    Nodes have `op` (the type), `scope` and `device` ("" for none), and `attributes`: name -> str,
+    number, bool, a dtype's name, a shape (as below), a function's name, or a list of these; of a
+    constant only "tensor (2, 3)".
 
-    Edges go from the producer to the consumer, and all have `control` and `tensor` ("a:0", or "^a" of a control input).
-    Those of tensors also have `dtype` ("" where it is not known), `shape` (a tuple with None for unknown dimensions;
-    None for an unknown rank) and `slot`, the input that the tensor is, which is the edge's key too. The keys of
-    control inputs are "^0", "^1" and so on.
+    Edges go from the producer to the consumer, and all have `control` and `tensor` ("a:0", or "^a"
+    of a control input). Those of tensors also have `dtype` ("" where it is not known), `shape` (a
+    tuple with None for unknown dimensions; None for an unknown rank) and `slot`, the input that the
+    tensor is, which is the edge's key too. The keys of control inputs are "^0", "^1" and so on.
 
-    The graph has `variables` and `functions` (tuples of names) and `collections` (key -> tuple of names).
+    The graph has `variables` and `functions` (tuples of names) and `collections` (key -> tuple of
+    names).
 
-    With `text=True` each value is a str, an int or a bool, as `networkx.write_graphml` and `write_gexf` want it:
-    shapes and keys are texts, and an attribute is a value of its own, "attr.strides": "[1, 1, 1, 1]". With `nodes=True`
-    nodes have `node_def` too, the bytes of their NodeDefs.
+    With `text=True` each value is a str, an int or a bool, as `networkx.write_graphml` and
+    `write_gexf` want it: shapes and keys are texts, and an attribute is a value of its own,
+    "attr.strides": "[1, 1, 1, 1]". With `nodes=True` nodes have `node_def` too, the bytes of their
+    NodeDefs.
 
     Args:
         text: Whether attributes are simple values, for file formats.
@@ -60,17 +64,23 @@ def networkx(index: GraphIndex, *, text: bool = False, nodes: bool = False) -> n
             if tensor not in cache:
                 cache[tensor] = _tensor(index, *tensor, text=text)
             key, at = (k, {"slot": k}) if k < slots else (f"^{k - slots}", {})
-            graph.add_edge(index.names[tensor[0]], reader, str(key) if text else key, **at, **cache[tensor])
+            graph.add_edge(
+                index.names[tensor[0]], reader, str(key) if text else key, **at, **cache[tensor]
+            )
     return graph
 
 
 def _about(index: GraphIndex, *, text: bool) -> dict[str, object]:
-    """The attributes of the graph as a whole; as text without the collections, whose names would be too long."""
+    """The attributes of the graph as a whole; as text without the collections, whose names would be
+    too long.
+    """
     variables = tuple(variable.handle for variable in index.variable_defs)
     functions = tuple(sorted(index.functions))
     if text:
         return {"variables": " ".join(variables), "functions": " ".join(functions)}
-    collections = {key: tuple(member.name for member in members) for key, members in index.collections.items()}
+    collections = {
+        key: tuple(member.name for member in members) for key, members in index.collections.items()
+    }
     return {"variables": variables, "functions": functions, "collections": collections}
 
 
@@ -79,7 +89,11 @@ def _tensor(index: GraphIndex, op: int, port: int, *, text: bool) -> dict[str, o
     if port == CONTROL:
         return {"tensor": f"^{index.names[op]}", "control": True}
     shape = index.shape(op, port)
-    details = {"tensor": f"{index.names[op]}:{port}", "dtype": index.dtypes(op)[port], "control": False}
+    details = {
+        "tensor": f"{index.names[op]}:{port}",
+        "dtype": index.dtypes(op)[port],
+        "control": False,
+    }
     return {**details, "shape": shape_text(shape) if text else shape}
 
 
@@ -102,9 +116,11 @@ def _shape(proto: TensorShapeProto) -> Shape:
 
 
 def write_graphml(index: GraphIndex, path: Path) -> None:
-    """Write the graph as GraphML, which networkx, Gephi and yEd read; every attribute is a str, an int or a bool.
+    """Write the graph as GraphML, which networkx, Gephi and yEd read; every attribute is a str, an
+    int or a bool.
 
-    Raises GraphEditError for more edges, or more attributes of different names, than can be written in a minute.
+    Raises GraphEditError for more edges, or more attributes of different names, than can be written
+    in a minute.
     """
     _check_size(index)
     graph = networkx(index, text=True)
@@ -114,7 +130,9 @@ def write_graphml(index: GraphIndex, path: Path) -> None:
         *(data for *_, data in graph.edges(data=True)),
     ]
     for attributes in owners:
-        attributes.update((key, _printable(value)) for key, value in attributes.items() if isinstance(value, str))
+        attributes.update(
+            (key, _printable(value)) for key, value in attributes.items() if isinstance(value, str)
+        )
     if any(_NOT_XML.search(name) for name in graph):
         graph = nx.relabel_nodes(graph, _printable)
     tell("Writing GraphML")
@@ -122,12 +140,18 @@ def write_graphml(index: GraphIndex, path: Path) -> None:
 
 
 def _check_size(index: GraphIndex) -> None:
-    """GraphML declares each attribute in its head, in a time that grows with the square of their number."""
+    """GraphML declares each attribute in its head, in a time that grows with the square of their
+    number.
+    """
     edges, keys = len(index.sources[1]), {key for node in index.nodes for key in node.attr}
-    for count, most, what in ((edges, _MOST_EDGES, "edges"), (len(keys), _MOST_KEYS, "attributes of different names")):
+    for count, most, what in (
+        (edges, _MOST_EDGES, "edges"),
+        (len(keys), _MOST_KEYS, "attributes of different names"),
+    ):
         if count > most:
             raise GraphEditError(
-                f"The graph has {count:,} {what}, and GraphML is written of {most:,} at most; save it as .pb or .dot, "
+                f"The graph has {count:,} {what}, and GraphML is written of {most:,} at most; save "
+                "it as .pb or .dot, "
                 "or save an extract of it."
             )
 

@@ -64,16 +64,22 @@ class Op:
 
     @property
     def shapes(self) -> tuple[Shape, ...]:
-        """The static shape of each output: a tuple, with None for an unknown dimension; None for an unknown rank."""
+        """The static shape of each output: a tuple, with None for an unknown dimension; None for an
+        unknown rank.
+        """
         return tuple(self.index.shape(self.number, port) for port in range(len(self.dtypes)))
 
     @property
     def consumers(self) -> tuple[str, ...]:
         """The ops that read one of its tensors, in graph order."""
-        return tuple(self.index.names[i] for i in dict.fromkeys(self.index.consumers.row(self.number).tolist()))
+        return tuple(
+            self.index.names[i]
+            for i in dict.fromkeys(self.index.consumers.row(self.number).tolist())
+        )
 
     def attr(self, name: str, default: object = None) -> Any:
-        """An attribute as a Python value (bytes, int, float, bool, a dtype's name, a list of these), else the proto.
+        """An attribute as a Python value (bytes, int, float, bool, a dtype's name, a list of
+        these), else the proto.
 
         `default` when the op has no such attribute.
         """
@@ -90,7 +96,11 @@ def attr_value(value: AttrValue) -> Any:
         return dtype_name(value, "type", value.type)
     if kind == "list":
         fields = [(field.name, list(values)) for field, values in value.list.ListFields()]
-        return [dtype_name(value, "type", v) if name == "type" else v for name, values in fields for v in values]
+        return [
+            dtype_name(value, "type", v) if name == "type" else v
+            for name, values in fields
+            for v in values
+        ]
     return getattr(value, kind) if kind else None
 
 
@@ -108,4 +118,6 @@ def dtype_name(message: Message, field: str, number: int) -> str:
     enum = message.DESCRIPTOR.fields_by_name[field].enum_type
     descriptor = enum.values_by_number.get(number) if enum is not None else None
     name = descriptor.name.removeprefix("DT_").lower() if descriptor else str(number)
-    return DTYPES.get(name, f"{DTYPES.get(name[:-4], name[:-4])}_ref" if name.endswith("_ref") else name)
+    return DTYPES.get(
+        name, f"{DTYPES.get(name[:-4], name[:-4])}_ref" if name.endswith("_ref") else name
+    )

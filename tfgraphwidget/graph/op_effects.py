@@ -15,8 +15,8 @@ from tfgraphwidget.graph.stateful_resources import of_type
 from tfgraphwidget.graph.traversal import mask_of
 from tfgraphwidget.tf_types import NodeDef
 
-# TensorFlow marks as stateful, or gives a reference to, many an op that only looks at a state, is about what lives for
-# one step (stacks, TensorArrays), or describes a dataset.
+# TensorFlow marks as stateful, or gives a reference to, many an op that only looks at a state, is
+# about what lives for one step (stacks, TensorArrays), or describes a dataset.
 _LOOKS = re.compile(
     r"ReadVariable\w*|ResourceGather(Nd)?|VariableShape|VarIsInitializedOp|Is\w+Initialized"
     r"|LookupTable(Find|Size|Export)(V2)?|Queue(Size|IsClosed)(V2)?|Barrier(Ready|Incomplete)Size"
@@ -32,8 +32,8 @@ _LOOKS = re.compile(
 def side_effects(index: GraphIndex, ops: Iterable[int]) -> tuple[int, ...]:
     """The ops among `ops` that do something beside computing tensors, in graph order.
 
-    Drawing random numbers counts: it moves a generator on. What holds a state, or looks at one, does not. A call is
-    judged by the functions that it calls, as far as they are known.
+    Drawing random numbers counts: it moves a generator on. What holds a state, or looks at one,
+    does not. A call is judged by the functions that it calls, as far as they are known.
     """
     effects = _Effects(index)
     may = mask_of(index, ops) & of_type(index, effects.may_have)
@@ -44,7 +44,9 @@ def side_effects(index: GraphIndex, ops: Iterable[int]) -> tuple[int, ...]:
 
 
 def writes(index: GraphIndex, ops: Iterable[int]) -> Mask:
-    """Which of the ops `ops` do something to a state whose handle they read: an assign, an enqueue, an insert."""
+    """Which of the ops `ops` do something to a state whose handle they read: an assign, an enqueue,
+    an insert.
+    """
     return mask_of(index, (i for i in side_effects(index, ops) if _reads_handle(index, i)))
 
 
@@ -59,13 +61,19 @@ def _reads_handle(index: GraphIndex, op: int) -> bool:
 
 
 @cached_per_index
-def _judgements(index: GraphIndex) -> tuple[dict[str, tuple[bool, tuple[str, ...]]], dict[str, bool | None]]:  # noqa: ARG001
-    """The effects of op types and functions of an index that are known so far: an edit asks several times."""
+def _judgements(
+    index: GraphIndex,  # noqa: ARG001
+) -> tuple[dict[str, tuple[bool, tuple[str, ...]]], dict[str, bool | None]]:
+    """The effects of op types and functions of an index that are known so far: an edit asks several
+    times.
+    """
     return {}, {}
 
 
 class _Effects:
-    """Judges op types and functions of an index. What is not known yet is computed wholly, then kept: see `_judge`."""
+    """Judges op types and functions of an index. What is not known yet is computed wholly, then
+    kept: see `_judge`.
+    """
 
     def __init__(self, index: GraphIndex) -> None:
         self.index = index
@@ -80,7 +88,9 @@ class _Effects:
         return own or bool(calls)
 
     def may_differ(self, op_type: str) -> bool:
-        """Whether of the ops of a type that may have effects some may have none: it depends on what they call."""
+        """Whether of the ops of a type that may have effects some may have none: it depends on what
+        they call.
+        """
         return bool(self._type_effects(op_type)[1])
 
     def has(self, node: NodeDef) -> bool:
@@ -100,7 +110,9 @@ class _Effects:
         return [name for key in calls for name in _functions(node, key)] if calls else None
 
     def _type_effects(self, op_type: str) -> tuple[bool, tuple[str, ...]]:
-        """Whether ops of a type have effects, or may have if what they call is not known; attributes of functions."""
+        """Whether ops of a type have effects, or may have if what they call is not known;
+        attributes of functions.
+        """
         if op_type not in self._by_type:
             self._by_type[op_type] = self._read_definition(op_type)
         return self._by_type[op_type]
@@ -120,7 +132,9 @@ class _Effects:
         return bool(definition.is_stateful or writes), calls
 
     def _function(self, name: str) -> bool | None:
-        """Whether a function's body, or what it calls, has effects; None if the function is not known."""
+        """Whether a function's body, or what it calls, has effects; None if the function is not
+        known.
+        """
         if name not in self._by_function:
             self._by_function |= self._judge(name)
         return self._by_function[name]
@@ -128,7 +142,9 @@ class _Effects:
     def _judge(self, name: str) -> dict[str, bool | None]:
         """Judge a function and those that it calls, which may call each other."""
         judged: dict[str, bool | None] = {}
-        callers: dict[str, list[tuple[str, bool]]] = {}  # with whether the call counts if the function is not known
+        callers: dict[
+            str, list[tuple[str, bool]]
+        ] = {}  # with whether the call counts if the function is not known
         stack = [name]
         while stack:
             function = stack.pop()
@@ -147,7 +163,9 @@ class _Effects:
         return judged
 
     def _body(self, name: str) -> tuple[bool | None, list[tuple[str, bool]]]:
-        """Whether a function has effects without its calls, None if it is not known; and its calls."""
+        """Whether a function has effects without its calls, None if it is not known; and its
+        calls.
+        """
         if name in self._by_function:
             return self._by_function[name], []
         try:

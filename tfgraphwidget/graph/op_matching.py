@@ -62,13 +62,17 @@ def match_ops(
     # 1. By name.
     forward = np.fromiter(map(after.ids.get, before.names, repeat(-1)), np.int32, len(before))
     renamed_pairs = {
-        before.ids[old]: after.ids[new] for old, new in renamed.items() if old in before.ids and new in after.ids
+        before.ids[old]: after.ids[new]
+        for old, new in renamed.items()
+        if old in before.ids and new in after.ids
     }
     forward[np.isin(forward, list(renamed_pairs.values()))] = -1
     forward[list(renamed_pairs)] = list(renamed_pairs.values())
     backward = np.full(len(after), -1, np.int32)
     backward[forward[forward >= 0]] = np.flatnonzero(forward >= 0)
-    graphs = _TwoGraphs(_Side(before, attributes[0], forward), _Side(after, attributes[1], backward))
+    graphs = _TwoGraphs(
+        _Side(before, attributes[0], forward), _Side(after, attributes[1], backward)
+    )
     if graphs.is_done():
         return forward
     # 2. By state.
@@ -132,7 +136,9 @@ class _Side:
         count = Counter(keys)
         return {key: op for key, op in zip(keys, ops, strict=True) if count[key] == 1}
 
-    def unique_labels(self, landmarks: Ids, rounds: int, *, own_names: bool) -> tuple[Labels, npt.NDArray[np.intp]]:
+    def unique_labels(
+        self, landmarks: Ids, rounds: int, *, own_names: bool
+    ) -> tuple[Labels, npt.NDArray[np.intp]]:
         """The labels that one unpaired op has, and these ops."""
         ops = np.flatnonzero(self.unpaired)
         labels = self._labels(landmarks, rounds, own_names=own_names)[ops]

@@ -31,7 +31,9 @@ def _loop(index: GraphIndex) -> Mask:
 def _call(index: GraphIndex) -> Mask:
     if not index.functions:
         return np.zeros(len(index), bool)
-    return np.fromiter((bool(called_functions(node, index.functions)) for node in index.nodes), bool, len(index))
+    return np.fromiter(
+        (bool(called_functions(node, index.functions)) for node in index.nodes), bool, len(index)
+    )
 
 
 def _stateful(index: GraphIndex) -> Mask:
@@ -52,8 +54,10 @@ TRAITS: dict[str, Callable[[GraphIndex], Mask]] = {
     "stateful": _stateful,
     "door": _call,  # an older word for it
 }
-"""Word behind `is:` -> the ops that are that, one bool each: handles of variables, placeholders, what runs in a while
-loop and ops that are one, ops that call a function, and those whose OpDef says that they are stateful."""
+"""Word behind `is:` -> the ops that are that, one bool each: handles of variables, placeholders,
+what runs in a while loop and ops that are one, ops that call a function, and those whose OpDef says
+that they are stateful.
+"""
 
 
 class AttributeValues:
@@ -69,7 +73,11 @@ class AttributeValues:
     def _is_possible(self, op_type: str) -> bool:
         """Whether ops of a type may have the attribute: what begins with _ any NodeDef may add."""
         name, _ = self._look_up(op_type)
-        return self._name[:1] == "_" or name in self._defined or self._index.typing.definition(op_type) is None
+        return (
+            self._name[:1] == "_"
+            or name in self._defined
+            or self._index.typing.definition(op_type) is None
+        )
 
     def holds(self, op: int, holds: Callable[[AttrValue], object]) -> bool:
         """Whether an op has the attribute, and its AttrValue is one that `holds`."""
@@ -87,7 +95,9 @@ class AttributeValues:
         definition = self._index.typing.definition(op_type)
         defined = [] if definition is None else list(definition.attr)
         low = self._name.casefold()
-        like = [a for a in defined if a.name == self._name] or [a for a in defined if a.name.casefold() == low]
+        like = [a for a in defined if a.name == self._name] or [
+            a for a in defined if a.name.casefold() == low
+        ]
         name = like[0].name if like else self._name
         default = like[0].default_value if like and like[0].HasField("default_value") else None
         self._defaults[op_type] = name, default
@@ -96,12 +106,18 @@ class AttributeValues:
 
 
 def value_holds(holds: Callable[[str], object]) -> Callable[[AttrValue], bool]:
-    """A predicate of AttrValues: whether `holds` is true of the normalized text of the value or of one of its items."""
+    """A predicate of AttrValues: whether `holds` is true of the normalized text of the value or of
+    one of its items.
+    """
 
     def holds_value(value: AttrValue) -> bool:
         content = attr_value(value)
         each = [normalized_text(_text(one)) for one in content] if isinstance(content, list) else []
-        whole = f"[{','.join(each)}]" if isinstance(content, list) else normalized_text(_text(content, value))
+        whole = (
+            f"[{','.join(each)}]"
+            if isinstance(content, list)
+            else normalized_text(_text(content, value))
+        )
         return bool(holds(whole)) or any(holds(one) for one in each)
 
     return holds_value
@@ -116,7 +132,11 @@ def _text(content: Any, value: AttrValue | None = None) -> str:
         return "unknown" if content.unknown_rank else f"[{sizes}]"
     if hasattr(content, "name") and hasattr(content, "attr"):
         return str(content.name)
-    return attribute_text(value) if hasattr(content, "tensor_shape") and value is not None else str(content)
+    return (
+        attribute_text(value)
+        if hasattr(content, "tensor_shape") and value is not None
+        else str(content)
+    )
 
 
 _SIZES = re.compile(r"(\?|\d+)([x×](\?|\d+))+")
@@ -124,7 +144,8 @@ _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?")
 
 
 def normalized_text(text: str) -> str:
-    """A value as it is compared: in small letters, without spaces and quotes, numbers in the shortest way.
+    """A value as it is compared: in small letters, without spaces and quotes, numbers in the
+    shortest way.
 
     >>> normalized_text("SAME"), normalized_text("(1, 2.0, None)"), normalized_text("?x3"), normalized_text("1e-3")
     ('same', '[1,2,?]', '[?,3]', '0.001')

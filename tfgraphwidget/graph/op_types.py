@@ -1,7 +1,8 @@
-"""Sets of op types, and of dtypes, that other modules test for: each set has one name here, with its reason.
+"""Sets of op types, and of dtypes, that other modules test for: each set has one name here, with
+its reason.
 
-Tables that map an op type to something else (a rule, an input slot) and patterns over open families of op types
-(`.*Summary.*`) stay with the code that reads them.
+Tables that map an op type to something else (a rule, an input slot) and patterns over open families
+of op types (`.*Summary.*`) stay with the code that reads them.
 """
 
 from __future__ import annotations
@@ -13,15 +14,17 @@ if TYPE_CHECKING:
 
 # Inputs and constants
 
-# A run needs a value for them. Old files (GraphDef version below 23) may hold PlaceholderV2, which differed from the
-# Placeholder of its time only in what an empty shape meant: a scalar.
+# A run needs a value for them. Old files (GraphDef version below 23) may hold PlaceholderV2, which
+# differed from the Placeholder of its time only in what an empty shape meant: a scalar.
 REQUIRED_PLACEHOLDERS = frozenset({"Placeholder", "PlaceholderV2"})
-# What can be fed by design. PlaceholderWithDefault computes a value from its input if it is not fed.
+# What can be fed by design. PlaceholderWithDefault computes a value from its input if it is not
+# fed.
 PLACEHOLDERS = REQUIRED_PLACEHOLDERS | {"PlaceholderWithDefault"}
-# What an argument of a function is in the graph of its body: Placeholder in a FuncGraph, _Arg in an instantiated body.
+# What an argument of a function is in the graph of its body: Placeholder in a FuncGraph, _Arg in an
+# instantiated body.
 ARGUMENTS = REQUIRED_PLACEHOLDERS | {"_Arg"}
-# Their attribute `value` holds their tensor. A HostConst keeps it in host memory; TensorFlow infers no static shape of
-# it, so in a live graph its shape is unknown.
+# Their attribute `value` holds their tensor. A HostConst keeps it in host memory; TensorFlow infers
+# no static shape of it, so in a live graph its shape is unknown.
 CONSTANTS = frozenset({"Const", "HostConst"})
 # What stands for an op in a graph that only infers shapes: TensorFlow takes no PlaceholderV2 there.
 SHAPE_EQUIVALENTS = {"PlaceholderV2": "Placeholder", "HostConst": "Const"}
@@ -31,8 +34,8 @@ SCALAR_PLACEHOLDERS = 22  # before, the shape {} of a Placeholder was an unknown
 AXES_IN_A_VECTOR = 21  # before, a reduction took its axes in a tensor of any rank
 # They compute nothing: their value is in the graph, or is fed.
 VALUE_SOURCES = CONSTANTS | REQUIRED_PLACEHOLDERS
-# Drawn as constants, although the graph does not hold their tensors: GuaranteeConst declares that its input does not
-# change, ImmutableConst maps a file into memory.
+# Drawn as constants, although the graph does not hold their tensors: GuaranteeConst declares that
+# its input does not change, ImmutableConst maps a file into memory.
 CONSTANT_LIKE = CONSTANTS | {"GuaranteeConst", "ImmutableConst"}
 # A tape makes them for outputs that have no gradient.
 ZEROS = CONSTANTS | {"Fill", "ZerosLike"}
@@ -49,7 +52,8 @@ HANDLES = REF_HANDLES | RESOURCE_HANDLES
 TEMPORARY_VARIABLES = frozenset({"TemporaryVariable", "DestroyTemporaryVariable"})
 # They set a variable's whole value: as its initializer or a Saver does.
 ASSIGNS = frozenset({"Assign", "AssignVariableOp"})
-# They give a variable's whole value unchanged: Identity of a reference, ReadVariableOp of a resource.
+# They give a variable's whole value unchanged: Identity of a reference, ReadVariableOp of a
+# resource.
 VARIABLE_READS = frozenset({"Identity", "ReadVariableOp"})
 # They give values from a resource variable: a resource that one of them reads is a variable.
 RESOURCE_READS = frozenset({"ReadVariableOp", "ResourceGather", "ResourceGatherNd"})
@@ -57,12 +61,15 @@ RESOURCE_READS = frozenset({"ReadVariableOp", "ResourceGather", "ResourceGatherN
 IS_INITIALIZED = frozenset({"VarIsInitializedOp", "IsVariableInitialized"})
 # Stateful by their OpDefs, but they change nothing.
 RESOURCE_QUERIES = RESOURCE_READS | {"VariableShape", "VarIsInitializedOp"}
-# Ops on the path from a weight to the op that computes with it: reads, casts of mixed precision, entries into loops.
+# Ops on the path from a weight to the op that computes with it: reads, casts of mixed precision,
+# entries into loops.
 WEIGHT_READS = VARIABLE_READS | {"Enter", "RefEnter", "Cast", "GuaranteeConst"}
 # They fill a table from tensors of keys and values.
 TABLE_INITIALIZERS = frozenset({"InitializeTable", "InitializeTableV2"})
 # They fill a table from a file, which is an asset of a SavedModel.
-TABLE_FILE_INITIALIZERS = frozenset({"InitializeTableFromTextFile", "InitializeTableFromTextFileV2"})
+TABLE_FILE_INITIALIZERS = frozenset(
+    {"InitializeTableFromTextFile", "InitializeTableFromTextFileV2"}
+)
 # Tables that are filled once, by an initializer, and never written to.
 STATIC_TABLES = frozenset({"HashTable", "HashTableV2"})
 # A function that makes a table fills it with one of them.
@@ -71,7 +78,13 @@ TABLE_FILLS = TABLE_INITIALIZERS | TABLE_FILE_INITIALIZERS | {"LookupTableImport
 TABLE_EXPORTS = frozenset({"LookupTableExport", "LookupTableExportV2"})
 """Ops that give the keys and the values of a table."""
 TABLE_WRITES = frozenset(
-    {"LookupTableInsert", "LookupTableInsertV2", "LookupTableRemoveV2", "LookupTableImport", "LookupTableImportV2"}
+    {
+        "LookupTableInsert",
+        "LookupTableInsertV2",
+        "LookupTableRemoveV2",
+        "LookupTableImport",
+        "LookupTableImportV2",
+    }
 )
 # They call a Python function of this process, which no other process has.
 PYTHON_CALLS = frozenset({"PyFunc", "PyFuncStateless", "EagerPyFunc"})
@@ -81,10 +94,13 @@ CHECKS = frozenset({"Assert", "CheckNumerics", "CheckNumericsV2"})
 HANDS_ON = frozenset({"Identity", "StopGradient", "PreventGradient", "Snapshot"})
 # They compute nothing: others wait for them.
 WITHOUT_OUTPUTS = frozenset({"Assert", "NoOp"})
-# What they read is needed with full precision: an epsilon that is added to a variance before one of them.
+# What they read is needed with full precision: an epsilon that is added to a variance before one of
+# them.
 PRECISION_SENSITIVE = frozenset({"Rsqrt", "Sqrt", "Log", "Pow", "RealDiv", "Reciprocal"})
 # Their output can be much larger than their inputs.
-EXPANDING = frozenset({"Fill", "Tile", "BroadcastTo", "Range", "LinSpace", "OneHot", "SparseToDense", "ScatterNd"})
+EXPANDING = frozenset(
+    {"Fill", "Tile", "BroadcastTo", "Range", "LinSpace", "OneHot", "SparseToDense", "ScatterNd"}
+)
 # Of floats they are the same; Div of integers rounds.
 DIVISIONS = frozenset({"RealDiv", "Div"})
 # They write to the log.
@@ -92,10 +108,19 @@ PRINTS = frozenset({"Print", "PrintV2"})
 # They write and read the values of variables in checkpoints of this format.
 CHECKPOINT_VALUES = frozenset({"SaveV2", "RestoreV2"})
 # They write or read checkpoints.
-CHECKPOINT_OPS = CHECKPOINT_VALUES | frozenset({"Save", "SaveSlices", "Restore", "RestoreSlice", "MergeV2Checkpoints"})
+CHECKPOINT_OPS = CHECKPOINT_VALUES | frozenset(
+    {"Save", "SaveSlices", "Restore", "RestoreSlice", "MergeV2Checkpoints"}
+)
 # Summaries whose tag is their first input: two with one tag would write one series.
 TAGGED_SUMMARIES = frozenset(
-    {"ScalarSummary", "HistogramSummary", "ImageSummary", "AudioSummary", "AudioSummaryV2", "TensorSummaryV2"}
+    {
+        "ScalarSummary",
+        "HistogramSummary",
+        "ImageSummary",
+        "AudioSummary",
+        "AudioSummaryV2",
+        "TensorSummaryV2",
+    }
 )
 
 # Control flow of TensorFlow 1
@@ -103,14 +128,17 @@ TAGGED_SUMMARIES = frozenset(
 ENTER = frozenset({"Enter", "RefEnter"})
 EXIT = frozenset({"Exit", "RefExit"})
 NEXT = frozenset({"NextIteration", "RefNextIteration"})
-SWITCH = frozenset({"Switch", "RefSwitch", "_SwitchN"})  # _SwitchN has one output per branch: a lowered Case
+SWITCH = frozenset(
+    {"Switch", "RefSwitch", "_SwitchN"}
+)  # _SwitchN has one output per branch: a lowered Case
 MERGE = frozenset({"Merge", "RefMerge"})
 LOOP_CONDITION = frozenset({"LoopCond"})
 V1_LOOPS = ENTER | EXIT | NEXT | LOOP_CONDITION
 V1_CONTROL_FLOW = V1_LOOPS | SWITCH | MERGE
 # TensorFlow makes them outside of any control flow context, and adds them to one later.
 MADE_OUTSIDE_CONTEXTS = ENTER | {"ControlTrigger"}
-# What a gradient keeps of each iteration of a loop, and loops of their own elements. Each is state of one step.
+# What a gradient keeps of each iteration of a loop, and loops of their own elements. Each is state
+# of one step.
 STACKS = frozenset({"Stack", "StackV2"})
 TENSOR_ARRAYS = frozenset({"TensorArray", "TensorArrayV2", "TensorArrayV3"})
 TENSOR_ARRAY_GRADIENTS = frozenset(
@@ -120,9 +148,24 @@ STEP_STATE = STACKS | TENSOR_ARRAYS | TENSOR_ARRAY_GRADIENTS
 # They hold tensors of one dtype and shape, which their handle tells.
 HOLDERS_OF_SHAPED_TENSORS = frozenset(
     {
-        *("EmptyTensorList", "TensorArrayGradV3", "TensorArrayV3", "TensorListFromTensor", "TensorListReserve"),
-        *("AnonymousMutableDenseHashTable", "AnonymousMutableHashTable", "AnonymousMutableHashTableOfTensors"),
-        *("HashTableV2", "MutableDenseHashTableV2", "MutableHashTableOfTensorsV2", "MutableHashTableV2"),
+        *(
+            "EmptyTensorList",
+            "TensorArrayGradV3",
+            "TensorArrayV3",
+            "TensorListFromTensor",
+            "TensorListReserve",
+        ),
+        *(
+            "AnonymousMutableDenseHashTable",
+            "AnonymousMutableHashTable",
+            "AnonymousMutableHashTableOfTensors",
+        ),
+        *(
+            "HashTableV2",
+            "MutableDenseHashTableV2",
+            "MutableHashTableOfTensorsV2",
+            "MutableHashTableV2",
+        ),
     }
 )
 # They give the list of their first input with other tensors.
@@ -130,8 +173,19 @@ LIST_FORWARDING = frozenset({"TensorListPopBack", "TensorListPushBack", "TensorL
 # They fill a stack or a TensorArray.
 STEP_STATE_WRITES = frozenset(
     {
-        *("StackPush", "StackPushV2", "TensorArrayWrite", "TensorArrayWriteV2", "TensorArrayWriteV3"),
-        *("TensorArrayScatter", "TensorArrayScatterV2", "TensorArrayScatterV3", "TensorArrayUnpack"),
+        *(
+            "StackPush",
+            "StackPushV2",
+            "TensorArrayWrite",
+            "TensorArrayWriteV2",
+            "TensorArrayWriteV3",
+        ),
+        *(
+            "TensorArrayScatter",
+            "TensorArrayScatterV2",
+            "TensorArrayScatterV3",
+            "TensorArrayUnpack",
+        ),
         *("TensorArraySplit", "TensorArraySplitV2", "TensorArraySplitV3"),
     }
 )
@@ -139,7 +193,8 @@ STEP_STATE_WRITES = frozenset(
 # Functional control flow and calls: ops whose attributes name functions
 
 WHILE_LOOPS = frozenset({"While", "StatelessWhile"})
-# No public function of TensorFlow makes a _While; the drawing shows it as a loop, and no edit looks into it.
+# No public function of TensorFlow makes a _While; the drawing shows it as a loop, and no edit looks
+# into it.
 DRAWN_AS_LOOPS = WHILE_LOOPS | {"_While"}
 IFS = frozenset({"If", "StatelessIf"})
 CASES = frozenset({"Case", "StatelessCase"})
@@ -157,29 +212,51 @@ REMOTE_CALLS = frozenset({"RemoteCall", "TPUPartitionedCall"})
 IDENTITY = frozenset({"Identity", "RefIdentity"})
 # to the one input that each of their outputs is, also into a loop or a branch;
 FIRST_INPUT_FORWARDING = IDENTITY | ENTER | SWITCH
-# to state that one of their inputs refers to; not out of loops, since what an Exit gives was computed in the loop. A
-# lock refers to its mutex;
+# to state that one of their inputs refers to; not out of loops, since what an Exit gives was
+# computed in the loop. A lock refers to its mutex;
 STATE_FORWARDING = FIRST_INPUT_FORWARDING | MERGE | {"MutexLock"}
-# all around loops and branches, as the flow of a TensorArray goes and a value goes that takes a reference's place;
+# all around loops and branches, as the flow of a TensorArray goes and a value goes that takes a
+# reference's place;
 V1_FORWARDING = FIRST_INPUT_FORWARDING | MERGE | EXIT | NEXT
 # from output k to input k; a loop does so only for what its body does not change;
 PORTWISE_FORWARDING = WHILE_LOOPS | {"IdentityN"}
 # to a vector of sizes, whose numbers stay the same in another dtype;
 SIZE_FORWARDING = IDENTITY | ENTER | {"Cast", "Snapshot", "StopGradient"}
 # to a seed: tf.data replaces the pair 0, 0 by another.
-SEED_FORWARDING = frozenset({"Identity", "Select", "SelectV2", "Equal", "LogicalAnd", "Cast", "Pack", "ConcatV2"})
+SEED_FORWARDING = frozenset(
+    {"Identity", "Select", "SelectV2", "Equal", "LogicalAnd", "Cast", "Pack", "ConcatV2"}
+)
 
 # Arithmetic
 
 # They give the same whatever the order of their inputs; patterns try each.
 COMMUTATIVE = frozenset(
     {
-        *("Add", "AddV2", "AddN", "AccumulateNV2", "Mul", "Maximum", "Minimum", "SquaredDifference", "Equal"),
-        *("NotEqual", "ApproximateEqual", "LogicalAnd", "LogicalOr", "BitwiseAnd", "BitwiseOr", "BitwiseXor"),
+        *(
+            "Add",
+            "AddV2",
+            "AddN",
+            "AccumulateNV2",
+            "Mul",
+            "Maximum",
+            "Minimum",
+            "SquaredDifference",
+            "Equal",
+        ),
+        *(
+            "NotEqual",
+            "ApproximateEqual",
+            "LogicalAnd",
+            "LogicalOr",
+            "BitwiseAnd",
+            "BitwiseOr",
+            "BitwiseXor",
+        ),
     }
 )
 
-# Each takes the inputs of the others of its group, so that it is proposed in their place; the usual ones come first.
+# Each takes the inputs of the others of its group, so that it is proposed in their place; the usual
+# ones come first.
 INTERCHANGEABLE = (
     ("Relu", "Relu6", "LeakyRelu", "Elu", "Selu", "Softplus", "Softsign", "Sigmoid", "Tanh"),
     ("Softmax", "LogSoftmax"),
@@ -202,44 +279,160 @@ INTERCHANGEABLE = (
 SHAPE_QUERIES = frozenset({"Shape", "ShapeN", "Size", "Rank"})
 CONCATS = frozenset({"Concat", "ConcatV2"})
 # They scale images to a size that is their second input.
-IMAGE_SCALINGS = frozenset({"ResizeArea", "ResizeBicubic", "ResizeBilinear", "ResizeNearestNeighbor"})
-# They put a vector of sizes together from parts; if one part is known, TensorFlow knows something of the vector.
+IMAGE_SCALINGS = frozenset(
+    {"ResizeArea", "ResizeBicubic", "ResizeBilinear", "ResizeNearestNeighbor"}
+)
+# They put a vector of sizes together from parts; if one part is known, TensorFlow knows something
+# of the vector.
 SIZE_VECTORS = CONCATS | {"Pack"}
-# They join the slices of a partitioned variable, or cast them to the dtype of a layer of mixed precision.
+# They join the slices of a partitioned variable, or cast them to the dtype of a layer of mixed
+# precision.
 VARIABLE_ASSEMBLY = CONCATS | {"Cast"}
-# Ops between a tensor's shape and an input that another op takes as a shape, as in `tf.shape(x)[0] * 2`.
+# Ops between a tensor's shape and an input that another op takes as a shape, as in `tf.shape(x)[0]
+# * 2`.
 SHAPE_ARITHMETIC = frozenset(
     {
-        *("Add", "AddV2", "BroadcastArgs", "BroadcastGradientArgs", "Cast", "Ceil", "Concat", "ConcatOffset"),
-        *("ConcatV2", "Div", "DynamicStitch", "Equal", "ExpandDims", "Fill", "Floor", "FloorDiv", "FloorMod", "Gather"),
-        *("GatherV2", "Greater", "GreaterEqual", "Identity", "InvertPermutation", "Less", "LessEqual", "LogicalAnd"),
-        *("LogicalNot", "LogicalOr", "Max", "Maximum", "Min", "Minimum", "Mod", "Mul", "Neg", "NotEqual", "OnesLike"),
-        *("Pack", "Prod", "Range", "RealDiv", "Reshape", "Select", "SelectV2", "Slice", "Split", "SplitV", "Squeeze"),
+        *(
+            "Add",
+            "AddV2",
+            "BroadcastArgs",
+            "BroadcastGradientArgs",
+            "Cast",
+            "Ceil",
+            "Concat",
+            "ConcatOffset",
+        ),
+        *(
+            "ConcatV2",
+            "Div",
+            "DynamicStitch",
+            "Equal",
+            "ExpandDims",
+            "Fill",
+            "Floor",
+            "FloorDiv",
+            "FloorMod",
+            "Gather",
+        ),
+        *(
+            "GatherV2",
+            "Greater",
+            "GreaterEqual",
+            "Identity",
+            "InvertPermutation",
+            "Less",
+            "LessEqual",
+            "LogicalAnd",
+        ),
+        *(
+            "LogicalNot",
+            "LogicalOr",
+            "Max",
+            "Maximum",
+            "Min",
+            "Minimum",
+            "Mod",
+            "Mul",
+            "Neg",
+            "NotEqual",
+            "OnesLike",
+        ),
+        *(
+            "Pack",
+            "Prod",
+            "Range",
+            "RealDiv",
+            "Reshape",
+            "Select",
+            "SelectV2",
+            "Slice",
+            "Split",
+            "SplitV",
+            "Squeeze",
+        ),
         *("StridedSlice", "Sub", "Sum", "Tile", "Transpose", "TruncateDiv", "Unpack", "ZerosLike"),
     }
 )
 # Their inputs have the same sizes, up to broadcasting and to the axis that a concatenation joins.
 EQUAL_SIZES = frozenset(
     {
-        *("Add", "AddN", "AddV2", "Concat", "ConcatV2", "Div", "DivNoNan", "Equal", "FloorDiv", "FloorMod", "Greater"),
-        *("GreaterEqual", "Less", "LessEqual", "LogicalAnd", "LogicalOr", "Maximum", "Minimum", "Mul", "NotEqual"),
+        *(
+            "Add",
+            "AddN",
+            "AddV2",
+            "Concat",
+            "ConcatV2",
+            "Div",
+            "DivNoNan",
+            "Equal",
+            "FloorDiv",
+            "FloorMod",
+            "Greater",
+        ),
+        *(
+            "GreaterEqual",
+            "Less",
+            "LessEqual",
+            "LogicalAnd",
+            "LogicalOr",
+            "Maximum",
+            "Minimum",
+            "Mul",
+            "NotEqual",
+        ),
         *("Pack", "Pow", "RealDiv", "Select", "SelectV2", "SquaredDifference", "Sub"),
     }
 )
 # Their output has as many dimensions as their first input.
 RANK_PRESERVING = IDENTITY | {
-    *("Abs", "Cast", "Elu", "EnsureShape", "Exp", "LeakyRelu", "Log", "MirrorPad", "Neg", "Pad", "PadV2"),
-    *("PlaceholderWithDefault", "Relu", "Relu6", "ReverseV2", "Rsqrt", "Selu", "Sigmoid", "Snapshot", "Softplus"),
+    *(
+        "Abs",
+        "Cast",
+        "Elu",
+        "EnsureShape",
+        "Exp",
+        "LeakyRelu",
+        "Log",
+        "MirrorPad",
+        "Neg",
+        "Pad",
+        "PadV2",
+    ),
+    *(
+        "PlaceholderWithDefault",
+        "Relu",
+        "Relu6",
+        "ReverseV2",
+        "Rsqrt",
+        "Selu",
+        "Sigmoid",
+        "Snapshot",
+        "Softplus",
+    ),
     *("Sqrt", "Square", "StopGradient", "Tanh"),
 }
 # Their output has as many dimensions as the input that has more of them.
 BROADCASTING = frozenset(
-    {"Add", "AddV2", "Div", "Maximum", "Minimum", "Mul", "Pow", "RealDiv", "SquaredDifference", "Sub"}
+    {
+        "Add",
+        "AddV2",
+        "Div",
+        "Maximum",
+        "Minimum",
+        "Mul",
+        "Pow",
+        "RealDiv",
+        "SquaredDifference",
+        "Sub",
+    }
 )
 # Their output has the sizes of their input at other positions, with some 1s more or less.
 AXIS_CHANGES = frozenset({"ExpandDims", "Reshape", "Squeeze", "StridedSlice", "Transpose"})
-# Their output has elements of their inputs and no others: a number that a half float does not have is in it, too.
-ELEMENT_CARRIERS = V1_FORWARDING | HANDS_ON | AXIS_CHANGES | {"BroadcastTo", "Select", "SelectV2", "Tile"}
+# Their output has elements of their inputs and no others: a number that a half float does not have
+# is in it, too.
+ELEMENT_CARRIERS = (
+    V1_FORWARDING | HANDS_ON | AXIS_CHANGES | {"BroadcastTo", "Select", "SelectV2", "Tile"}
+)
 
 # Layers
 
@@ -247,9 +440,24 @@ SUMS = frozenset({"Add", "AddV2"})
 # The contributions to one gradient come together in them.
 GRADIENT_SUMS = SUMS | IDENTITY | {"AddN"}
 # Their derivative is zero, or there is none.
-WITHOUT_GRADIENT = SHAPE_QUERIES | {"StopGradient", "ZerosLike", "OnesLike", "Sign", "Floor", "Ceil", "Round", "Rint"}
+WITHOUT_GRADIENT = SHAPE_QUERIES | {
+    "StopGradient",
+    "ZerosLike",
+    "OnesLike",
+    "Sign",
+    "Floor",
+    "Ceil",
+    "Round",
+    "Rint",
+}
 # They give their first input on, and its gradient.
-SAME_GRADIENT = IDENTITY | {"Snapshot", "CheckNumerics", "CheckNumericsV2", "PreventGradient", "Print"}
+SAME_GRADIENT = IDENTITY | {
+    "Snapshot",
+    "CheckNumerics",
+    "CheckNumericsV2",
+    "PreventGradient",
+    "Print",
+}
 # A batch normalization multiplies their outputs by channel, so it can be folded into their weights.
 FOLDABLE_LAYERS = frozenset({"Conv2D", "Conv3D", "DepthwiseConv2dNative", "MatMul"})
 # The op of a layer that does its main work; there is one for each layer.
@@ -257,7 +465,8 @@ LAYER_KERNELS = FOLDABLE_LAYERS | {"Conv2DBackpropInput", "BatchMatMulV2", "Eins
 FUSED_BATCH_NORMS = frozenset({"FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3"})
 # TensorFlow's registry of FLOPs does not have them.
 BATCH_MATMULS = frozenset({"BatchMatMul", "BatchMatMulV2", "BatchMatMulV3"})
-# The op that does the work of a fused op: TensorFlow's optimizer joins it with the bias and the activation behind it.
+# The op that does the work of a fused op: TensorFlow's optimizer joins it with the bias and the
+# activation behind it.
 FUSION_ROOTS = FOLDABLE_LAYERS | BATCH_MATMULS | FUSED_BATCH_NORMS
 
 # Dropout
@@ -272,19 +481,45 @@ GATHERS = frozenset({"Gather", "GatherV2"})
 
 # Half precision
 
-# They overflow, or lose digits, with 16-bit floats: softmax, losses, exponentials, sums of many terms, squares, the
-# statistics of batch normalizations, and the thresholds and boxes of detectors.
+# They overflow, or lose digits, with 16-bit floats: softmax, losses, exponentials, sums of many
+# terms, squares, the statistics of batch normalizations, and the thresholds and boxes of detectors.
 FLOAT32_OPS = frozenset(
     {
-        *("Softmax", "LogSoftmax", "SoftmaxCrossEntropyWithLogits", "SparseSoftmaxCrossEntropyWithLogits"),
+        *(
+            "Softmax",
+            "LogSoftmax",
+            "SoftmaxCrossEntropyWithLogits",
+            "SparseSoftmaxCrossEntropyWithLogits",
+        ),
         *("CTCLoss", "CTCLossV2", "L2Loss", "Exp", "Expm1", "Log", "Log1p", "Pow", "Sqrt", "Rsqrt"),
-        *("RsqrtGrad", "SqrtGrad", "Reciprocal", "Square", "SquaredDifference", "Sum", "Mean", "Prod"),
+        *(
+            "RsqrtGrad",
+            "SqrtGrad",
+            "Reciprocal",
+            "Square",
+            "SquaredDifference",
+            "Sum",
+            "Mean",
+            "Prod",
+        ),
         *("Cumsum", "Cumprod", "CumulativeLogsumexp", "EuclideanNorm", "FusedBatchNorm"),
         *("FusedBatchNormGrad", "FusedBatchNormGradV2", "FusedBatchNormGradV3"),
         *("BatchNormWithGlobalNormalization", "NonMaxSuppression", "NonMaxSuppressionV2"),
         *("NonMaxSuppressionV3", "NonMaxSuppressionV4", "NonMaxSuppressionV5"),
-        *("NonMaxSuppressionWithOverlaps", "CombinedNonMaxSuppression", "GenerateBoundingBoxProposals"),
-        *("CropAndResize", "Lgamma", "Digamma", "Erfinv", "Ndtri", "SegmentSum", "UnsortedSegmentSum"),
+        *(
+            "NonMaxSuppressionWithOverlaps",
+            "CombinedNonMaxSuppression",
+            "GenerateBoundingBoxProposals",
+        ),
+        *(
+            "CropAndResize",
+            "Lgamma",
+            "Digamma",
+            "Erfinv",
+            "Ndtri",
+            "SegmentSum",
+            "UnsortedSegmentSum",
+        ),
         *("Range", "Fill"),
     }
 )
@@ -293,21 +528,47 @@ NO_HALF_KERNELS = {
     "float16": frozenset(
         {
             *("AdjustContrastv2", "AdjustHue", "AdjustSaturation", "ApproximateEqual", "AvgPool3D"),
-            *("AvgPool3DGrad", "BandedTriangularSolve", "BatchMatMulV3", "Cholesky", "CholeskyGrad"),
+            *(
+                "AvgPool3DGrad",
+                "BandedTriangularSolve",
+                "BatchMatMulV3",
+                "Cholesky",
+                "CholeskyGrad",
+            ),
             *("Dawsn", "DecodePaddedRaw", "Erfinv", "Expint", "FresnelCos", "FresnelSin", "Igamma"),
             *("Igammac", "LinSpace", "LogMatrixDeterminant", "Lu", "MatrixDeterminant"),
             *("MatrixExponential", "MatrixSolve", "MatrixSolveLs", "MatrixSquareRoot"),
-            *("MatrixTriangularSolve", "MaxPool3D", "MaxPool3DGrad", "MaxPool3DGradGrad", "Mod", "Ndtri"),
+            *(
+                "MatrixTriangularSolve",
+                "MaxPool3D",
+                "MaxPool3DGrad",
+                "MaxPool3DGradGrad",
+                "Mod",
+                "Ndtri",
+            ),
             *("QuantizeAndDequantize", "QuantizeAndDequantizeV2", "QuantizeAndDequantizeV3"),
             *("QuantizeAndDequantizeV4", "QuantizeAndDequantizeV4Grad", "Rint", "SelfAdjointEig"),
-            *("SelfAdjointEigV2", "SparseAdd", "SparseAddGrad", "SparseMatrixMatMul", "Spence", "Svd"),
+            *(
+                "SelfAdjointEigV2",
+                "SparseAdd",
+                "SparseAddGrad",
+                "SparseMatrixMatMul",
+                "Spence",
+                "Svd",
+            ),
             "TruncateMod",
         }
     ),
     "bfloat16": frozenset(
         {
             *("ApproximateEqual", "BatchNormWithGlobalNormalization"),
-            *("BatchNormWithGlobalNormalizationGrad", "BesselI0", "BesselI0e", "BesselI1", "BesselI1e"),
+            *(
+                "BatchNormWithGlobalNormalizationGrad",
+                "BesselI0",
+                "BesselI0e",
+                "BesselI1",
+                "BesselI1e",
+            ),
             *("BesselJ0", "BesselJ1", "BesselK0", "BesselK0e", "BesselK1", "BesselK1e", "BesselY0"),
             *("BesselY1", "Dawsn", "Diag", "DiagPart", "Digamma", "Erfinv", "Expint", "FresnelCos"),
             *("FresnelSin", "FusedBatchNormV3", "Igamma", "Igammac", "LRN", "LRNGrad", "Lgamma"),
@@ -326,7 +587,8 @@ DT_INT32 = cast("DataType.ValueType", 3)
 DT_BOOL = cast("DataType.ValueType", 10)
 DT_RESOURCE = cast("DataType.ValueType", 20)
 DT_VARIANT = cast("DataType.ValueType", 21)
-# Tensors that refer to something which no array can hold: nothing can feed them, and Python cannot read them.
+# Tensors that refer to something which no array can hold: nothing can feed them, and Python cannot
+# read them.
 HANDLE_DTYPES = frozenset({"resource", "variant"})
 
 # What an untrusted graph may do
@@ -344,10 +606,26 @@ RANGES = frozenset({"LinSpace", "Range"})
 REGEX_REPLACEMENTS = frozenset({"RegexReplace", "StaticRegexReplace"})
 # They join all texts of a tensor to one.
 JOINS_OF_ALL = frozenset({"ReduceJoin", "UnsortedSegmentJoin"})
-# What they give is as large as their input says, in a header or in code: a kilobyte may be gigabytes.
+# What they give is as large as their input says, in a header or in code: a kilobyte may be
+# gigabytes.
 UNPACKING = frozenset(
     {
-        *("DecodeAndCropJpeg", "DecodeBmp", "DecodeCompressed", "DecodeGif", "DecodeImage", "DecodeJpeg", "DecodePng"),
-        *("DecodeProtoV2", "DecodeWav", "DecodeWebP", "DeserializeSparse", "ParseTensor", "StringFormat"),
+        *(
+            "DecodeAndCropJpeg",
+            "DecodeBmp",
+            "DecodeCompressed",
+            "DecodeGif",
+            "DecodeImage",
+            "DecodeJpeg",
+            "DecodePng",
+        ),
+        *(
+            "DecodeProtoV2",
+            "DecodeWav",
+            "DecodeWebP",
+            "DeserializeSparse",
+            "ParseTensor",
+            "StringFormat",
+        ),
     }
 )

@@ -1,9 +1,10 @@
 """The query language of `editor.find` and of the search box: which ops a line of text means.
 
-A query is terms with spaces between; an op must fit all of them. A term is a word, found in the op's name or type, or
-`key:value`, or `/regular expression/`, which is found in the name. `-` before a term means all ops that do not fit it.
-Values may have `*` for any text, and quotes around them when they hold spaces or a colon. Upper and lower case are the
-same, but in a regular expression, where `(?i)` says so.
+A query is terms with spaces between; an op must fit all of them. A term is a word, found in the
+op's name or type, or `key:value`, or `/regular expression/`, which is found in the name. `-` before
+a term means all ops that do not fit it. Values may have `*` for any text, and quotes around them
+when they hold spaces or a colon. Upper and lower case are the same, but in a regular expression,
+where `(?i)` says so.
 """
 
 from __future__ import annotations
@@ -36,7 +37,9 @@ _WORD = re.compile(r"\S+")
 
 
 class Answer(NamedTuple):
-    """The ops that fit a query, the nearest first; `why` is the sentence that says what is wrong with it, or ""."""
+    """The ops that fit a query, the nearest first; `why` is the sentence that says what is wrong
+    with it, or "".
+    """
 
     ops: list[int]
     why: str
@@ -45,15 +48,18 @@ class Answer(NamedTuple):
 def search(index: GraphIndex, text: str) -> Answer:
     """The ops that match a query; none if it is invalid.
 
-    First the ops that are called like the query's words, then those of whose own last part these are a part (or of the
-    type), then what lies in scopes of that name; each in graph order.
+    First the ops that are called like the query's words, then those of whose own last part these
+    are a part (or of the type), then what lies in scopes of that name; each in graph order.
     """
     try:
         terms = parse(text)
         ops, timeout = _fitting(index, terms)
     except GraphEditError as error:
         return Answer([], str(error))
-    why = "The search was cut after a second, so there may be more; write a simpler regular expression."
+    why = (
+        "The search was cut after a second, so there may be more; write a simpler regular "
+        "expression."
+    )
     return Answer(_rank_ops(index, ops, terms), why if timeout.has_expired else "")
 
 
@@ -64,7 +70,10 @@ def find(index: GraphIndex, text: str) -> Selection:
     if timeout.has_expired:
         raise GraphEditError(
             f"{text[:60]!r} takes longer than a second; "
-            + in_cell("write a simpler regular expression, or editor.ops(matching=pattern), which may take a minute.")
+            + in_cell(
+                "write a simpler regular expression, or editor.ops(matching=pattern), which may "
+                "take a minute."
+            )
         )
     return Selection.of(index, ops.tolist(), call("find", [str(text)]))
 
@@ -73,17 +82,24 @@ def parse(text: str) -> tuple[Term, ...]:
     """The terms of a query. Raises GraphEditError for what is none."""
     if not isinstance(text, str):
         raise WrongType(
-            "text", f"{value_text(text)} is no query; write text: " + editor_call("find", "'type:Conv2D'") + "."
+            "text",
+            f"{value_text(text)} is no query; write text: "
+            + editor_call("find", "'type:Conv2D'")
+            + ".",
         )
     if len(text) > _LONGEST:
-        raise GraphEditError(f"A query has at most {_LONGEST:,} characters, and this one {len(text):,}; shorten it.")
+        raise GraphEditError(
+            f"A query has at most {_LONGEST:,} characters, and this one {len(text):,}; shorten it."
+        )
     terms, at = [], _skip(text, 0)
     while at < len(text):
         term, at = _term(text, at)
         terms.append(term)
         at = _skip(text, at)
     if len(terms) > _MOST_TERMS:
-        raise GraphEditError(f"A query has at most {_MOST_TERMS} terms, and this one {len(terms)}; leave some out.")
+        raise GraphEditError(
+            f"A query has at most {_MOST_TERMS} terms, and this one {len(terms)}; leave some out."
+        )
     return tuple(terms)
 
 
@@ -120,14 +136,20 @@ def _term(text: str, at: int) -> tuple[Term, int]:
     key = key_match[1].lower() if key_match else ""
     if key_match and key in KEYS:
         value, kind, end = _value(text, key_match.end(), key)
-        return Term(key, split_tensor(value)[0] if key == "name" and kind == "plain" else value, kind, negated), end
+        return Term(
+            key,
+            split_tensor(value)[0] if key == "name" and kind == "plain" else value,
+            kind,
+            negated,
+        ), end
     word = _WORD.match(text, at)
     assert word is not None
     name, port = split_tensor(word[0])
     if key_match and port is None:
         keys = ", ".join(f"{k}:" for k in KEYS)
         raise GraphEditError(
-            f"There is no key {key_match[0]!r}; the keys are {keys}; put quotes around text with a colon in "
+            f"There is no key {key_match[0]!r}; the keys are {keys}; put quotes around text with a "
+            "colon in "
             f"it{did_you_mean(key, KEYS)}"
         )
     return Term("", name, _kind(name), negated), word.end()
@@ -149,7 +171,9 @@ def _value(text: str, at: int, key: str) -> tuple[str, str, int]:
     longer = {"shape": [_BRACKETS], "attr": [_ASSIGNED, _BRACKETS]}.get(key, [])
     match = next(filter(None, (pattern.match(text, at) for pattern in (*longer, _WORD))), None)
     if match is None or match[0] == "/" or (key == "attr" and match[0][0] == "="):
-        raise GraphEditError(f"Write what you look for behind {key + ':'!r}, as in {KEYS[key].example}.")
+        raise GraphEditError(
+            f"Write what you look for behind {key + ':'!r}, as in {KEYS[key].example}."
+        )
     return match[0], _kind(match[0]), match.end()
 
 
@@ -175,7 +199,8 @@ def _quoted_value(text: str, at: int) -> tuple[str, int]:
     match = _QUOTED.match(text, at)
     if match is None:
         raise GraphEditError(
-            f"The quote before {text[at + 1 : at + 30]!r} has no end; write a second one, and a space."
+            f"The quote before {text[at + 1 : at + 30]!r} has no end; write a second one, and a "
+            "space."
         )
     return match[1] or match[2] or "", match.end()
 
@@ -185,7 +210,9 @@ def _kind(value: str) -> str:
 
 
 def _fitting(index: GraphIndex, terms: tuple[Term, ...]) -> tuple[Ids, RegexTimeout]:
-    """The ops that fit all terms, in graph order: what is told at once first, shapes of what is left last."""
+    """The ops that fit all terms, in graph order: what is told at once first, shapes of what is
+    left last.
+    """
     timeout = RegexTimeout(_SECONDS)
     ops: Ids = np.arange(len(index) if terms else 0, dtype=np.int32)
     for term in sorted(terms, key=lambda term: KEYS.get(term.key, WORD).cost):
@@ -200,7 +227,9 @@ def _rank_ops(index: GraphIndex, ops: Ids, terms: tuple[Term, ...]) -> list[int]
     for word in words:
         low = word.value.casefold()
         in_type = {kind for kind in index.kinds[0] if low in kind.casefold()}
-        ranks += np.array([_rank(names[i], low, types[i] in in_type) for i in ops.tolist()], np.int32)
+        ranks += np.array(
+            [_rank(names[i], low, types[i] in in_type) for i in ops.tolist()], np.int32
+        )
     ordered: list[int] = ops[np.argsort(ranks, kind="stable")].tolist()
     return ordered
 

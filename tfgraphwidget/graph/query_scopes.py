@@ -18,30 +18,39 @@ MOST_SCOPES = 5
 
 
 def find_scopes(index: GraphIndex, text: str, ops: Sequence[int]) -> list[int]:
-    """The name scopes that a query means, the nearest first; none for a query with other terms than words and names.
+    """The name scopes that a query means, the nearest first; none for a query with other terms than
+    words and names.
 
-    Each word must be in the scope's name, and one of them in its last part. First comes the scope of that very name,
-    then those whose last part is the word, and of these the outermost. A scope with the name of an op ("w" around
-    "w/read") is left out: it is the op that is found.
+    Each word must be in the scope's name, and one of them in its last part. First comes the scope
+    of that very name, then those whose last part is the word, and of these the outermost. A scope
+    with the name of an op ("w" around "w/read") is left out: it is the op that is found.
     """
     terms = parse(text) if len(ops) else ()
-    if not terms or any(term.key not in ("", "name") or term.kind != "plain" or term.negated for term in terms):
+    if not terms or any(
+        term.key not in ("", "name") or term.kind != "plain" or term.negated for term in terms
+    ):
         return []
     tree, words = index.scopes, [term.value.casefold() for term in terms]
-    # Of half a million scopes few have another last part, and only names that fit by it are read whole.
+    # Of half a million scopes few have another last part, and only names that fit by it are read
+    # whole.
     parts, part_of = tree.last_parts
     ranks = _ranks(parts, [last_part(word.rstrip("/")) for word in words])[part_of]
     scopes = np.flatnonzero((ranks >= 0) & (tree.named < 0))
     if len(words) > 1 or "/" in words[0]:
         scopes = scopes[_full_of(index, ops)[scopes]]
-    scopes = scopes[np.argsort((ranks * (DEEPEST + 1) + tree.depth)[scopes].astype(np.int16), kind="stable")]
+    scopes = scopes[
+        np.argsort((ranks * (DEEPEST + 1) + tree.depth)[scopes].astype(np.int16), kind="stable")
+    ]
     typed = tree.ids.get(text.strip().rstrip("/"), 0)
-    fitting = (scope for scope in scopes.tolist() if scope != typed and _fits(tree.names[scope], words))
+    fitting = (
+        scope for scope in scopes.tolist() if scope != typed and _fits(tree.names[scope], words)
+    )
     return [*([typed] if typed in scopes else []), *islice(fitting, MOST_SCOPES)][:MOST_SCOPES]
 
 
 def _ranks(parts: Mapping[str, int], tails: list[str]) -> Ids:
-    """For each last part of a scope's name how far it is from the words, 0 if it is them; -1 where none is in it.
+    """For each last part of a scope's name how far it is from the words, 0 if it is them; -1 where
+    none is in it.
 
     Args:
         parts: The last parts and their numbers; "" is that of the root, which no query means.
@@ -60,7 +69,9 @@ def _ranks(parts: Mapping[str, int], tails: list[str]) -> Ids:
 
 
 def _full_of(index: GraphIndex, ops: Sequence[int]) -> Mask:
-    """The scopes all of whose ops are among these: what is in a scope's name is in the name of each op in it."""
+    """The scopes all of whose ops are among these: what is in a scope's name is in the name of each
+    op in it.
+    """
     tree, fits = index.scopes, np.zeros(len(index), dtype=bool)
     fits[ops] = True
     before = np.append(0, np.cumsum(fits[tree.order]))

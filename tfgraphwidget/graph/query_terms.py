@@ -63,7 +63,9 @@ class TermMatcher:
     timeout: RegexTimeout
 
     def mask(self, term: Term) -> Mask:
-        """One bool for each op of `ops`, `negated` aside. Raises GraphEditError for a value that makes no sense."""
+        """One bool for each op of `ops`, `negated` aside. Raises GraphEditError for a value that
+        makes no sense.
+        """
         fits: Callable[[Term], Mask] = getattr(self, f"_{term.key or 'word'}")
         return fits(term)
 
@@ -92,7 +94,10 @@ class TermMatcher:
         dtypes_of = [self._dtypes(i) for i in self.ops.tolist()]
         plain = {dtype: dtype.removesuffix("_ref") for dtypes in set(dtypes_of) for dtype in dtypes}
         matching = self._matching_values({*plain, *plain.values()}, term)
-        fits = {dtypes: any(d in matching or plain[d] in matching for d in dtypes) for dtypes in set(dtypes_of)}
+        fits = {
+            dtypes: any(d in matching or plain[d] in matching for d in dtypes)
+            for dtypes in set(dtypes_of)
+        }
         return np.fromiter((fits[dtypes] for dtypes in dtypes_of), bool, len(dtypes_of))
 
     def _dtypes(self, op: int) -> tuple[str, ...]:
@@ -103,13 +108,18 @@ class TermMatcher:
         pattern = parse_shape(term.value)
         shape = self.index.shape
         fits = (
-            any(matches_shape(shape(i, p), pattern) for p, _ in enumerate(self._dtypes(i))) for i in self.ops.tolist()
+            any(matches_shape(shape(i, p), pattern) for p, _ in enumerate(self._dtypes(i)))
+            for i in self.ops.tolist()
         )
         return np.fromiter(fits, bool, len(self.ops))
 
     def _attr(self, term: Term) -> Mask:
         name, sign, value = term.value.partition("=")
-        holds = (lambda _: True) if not sign else op_predicates.value_holds(_matching(value, term, self.timeout))
+        holds = (
+            (lambda _: True)
+            if not sign
+            else op_predicates.value_holds(_matching(value, term, self.timeout))
+        )
         attributes = op_predicates.AttributeValues(self.index, name)
         some = self.ops[attributes.may_have[self.ops]].tolist()
         if value[:1] == "/":
@@ -124,7 +134,9 @@ class TermMatcher:
     def _scope(self, term: Term) -> Mask:
         tree = self.index.scopes
         mask = np.zeros(len(self.index), bool)
-        names = self._matching_values(tree.names, term._replace(value=term.value.rstrip("/") or term.value), tails=True)
+        names = self._matching_values(
+            tree.names, term._replace(value=term.value.rstrip("/") or term.value), tails=True
+        )
         for name in names:
             scope = tree.ids[name]
             mask[tree.order[tree.start[scope] : tree.stop[scope]]] = True
@@ -134,7 +146,8 @@ class TermMatcher:
         read = op_predicates.TRAITS.get(term.value.lower())
         if read is None:
             raise GraphEditError(
-                f"An op can be {', '.join(name for name in op_predicates.TRAITS if name != 'door')}, "
+                "An op can be "
+                f"{', '.join(name for name in op_predicates.TRAITS if name != 'door')}, "
                 f"not {term.value[:40]!r}"
                 f"{did_you_mean(term.value.lower(), op_predicates.TRAITS)}"
             )
@@ -146,7 +159,9 @@ class TermMatcher:
             mask[list(match.numbers)] = True
         return mask[self.ops]
 
-    def _matching_values(self, values: Iterable[str], term: Term, *, tails: bool = False) -> set[str]:
+    def _matching_values(
+        self, values: Iterable[str], term: Term, *, tails: bool = False
+    ) -> set[str]:
         """The values that a term means: those that are just so, or else those that it is a part of.
 
         With `tails` what stands behind a slash is just so, too.
@@ -158,7 +173,11 @@ class TermMatcher:
         if term.kind == "glob":
             return set(filter(text_predicate(term, self.timeout), some))
         parts = {value: folded for value in some if low in (folded := value.casefold())}
-        exact = {v for v, folded in parts.items() if folded == low or (tails and folded.endswith(f"/{low}"))}
+        exact = {
+            v
+            for v, folded in parts.items()
+            if folded == low or (tails and folded.endswith(f"/{low}"))
+        }
         return exact or set(parts)
 
     def _of(self, ops: Sequence[int]) -> Mask:
@@ -166,7 +185,9 @@ class TermMatcher:
 
 
 def text_predicate(term: Term, timeout: RegexTimeout) -> Holds:
-    """Whether a text fits a term's value. Raises GraphEditError for what is no regular expression."""
+    """Whether a text fits a term's value. Raises GraphEditError for what is no regular
+    expression.
+    """
     if term.kind == "regex":
         search = timeout.search(term.value)
         return lambda text: len(text) <= _LONGEST_NAME and search(text)
@@ -191,7 +212,8 @@ def _matching(value: str, term: Term, timeout: RegexTimeout) -> Holds:
 
 
 def matches_glob(pieces: Sequence[str], text: str) -> bool:
-    """Whether a text, or what stands behind one of its slashes, is the pieces with any text between them.
+    """Whether a text, or what stands behind one of its slashes, is the pieces with any text between
+    them.
 
     In time that grows with the text only, however many pieces there are.
 

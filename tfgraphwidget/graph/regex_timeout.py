@@ -1,8 +1,8 @@
 r"""Searches names by a user's regular expression, within a time limit.
 
-A pattern such as `(a|aa)+!` needs longer than a lifetime for a name of 60 letters. Python's `re` has no time limit and
-blocks all other threads meanwhile. The package `regex` reads the same patterns, has a time limit in any thread, and
-releases the interpreter lock.
+A pattern such as `(a|aa)+!` needs longer than a lifetime for a name of 60 letters. Python's `re`
+has no time limit and blocks all other threads meanwhile. The package `regex` reads the same
+patterns, has a time limit in any thread, and releases the interpreter lock.
 """
 
 from __future__ import annotations
@@ -22,22 +22,24 @@ T = TypeVar("T")
 SECONDS = 60.0  # for an expression in Python, unless told otherwise
 _FLAGS = {"i": re.IGNORECASE, "m": re.MULTILINE, "s": re.DOTALL, "x": re.VERBOSE, "a": re.ASCII}
 _LEAST = 0.001  # seconds
-# A pattern without these tries at each letter of a text once. One in which no group is repeated tries at most as many
-# ways as the text has letters, for each of its repeats, and twice as many for each alternative: few for a short text.
-# Neither needs a time limit, and `re` takes a tenth of the time.
+# A pattern without these tries at each letter of a text once. One in which no group is repeated
+# tries at most as many ways as the text has letters, for each of its repeats, and twice as many for
+# each alternative: few for a short text. Neither needs a time limit, and `re` takes a tenth of the
+# time.
 _BACKTRACKING = set("*+?{|")
 # With "(?x" and "(?#" spaces and comments may stand between a group and its repeat.
 _REPEATED_GROUP = re.compile(r"\)[*+?]|\{|\(\?#|\(\?[a-zA-Z]*x")
 _MOST_STEPS = 1e6  # some milliseconds
 _COUNT = re.compile(r"\{(\d*),?(\d*)\}")
-_MOST_COUNTED = 200_000  # copies that nested repeats, (?:a{50}){50}, are expanded to when a pattern is compiled
+# copies that nested repeats, (?:a{50}){50}, are expanded to when a pattern is compiled
+_MOST_COUNTED = 200_000
 
 
 class RegexTimeout:
     """A time limit for several searches together.
 
-    It counts this thread's processor time, not the time in which other programs run: the result must not depend on
-    them. `has_expired` tells whether a search was cut.
+    It counts this thread's processor time, not the time in which other programs run: the result
+    must not depend on them. `has_expired` tells whether a search was cut.
 
     >>> timeout = RegexTimeout(seconds=1.0)
     >>> timeout.filter(["dense/kernel", "dense/bias"], timeout.search("kernel$")), timeout.has_expired
@@ -50,7 +52,8 @@ class RegexTimeout:
         self.has_expired = False
 
     def filter(self, items: Iterable[T], predicate: Callable[[T], object]) -> list[T]:
-        """List the items for which a predicate is true, in their order, of those that were tested in time.
+        """List the items for which a predicate is true, in their order, of those that were tested
+        in time.
 
         Args:
             predicate: A function of one item. It may call what `search` returned.
@@ -91,16 +94,20 @@ class RegexTimeout:
     @property
     def seconds_left(self) -> float:
         """The seconds that are left."""
-        return self._seconds_left - (0.0 if self._start is None else time.thread_time() - self._start)
+        return self._seconds_left - (
+            0.0 if self._start is None else time.thread_time() - self._start
+        )
 
     def search(self, pattern: str) -> Callable[[str], object]:
         """Compile a pattern to a function that tells whether a text matches it anywhere.
 
         Returns:
-            A function of one text. It raises TimeoutError when the time is up, which `filter` catches.
+            A function of one text. It raises TimeoutError when the time is up, which `filter`
+            catches.
 
         Raises:
-            GraphEditError: This is no regular expression, or its repeats would take too much memory.
+            GraphEditError: This is no regular expression, or its repeats would take too much
+                memory.
         """
         _check(pattern)
         quick = re.compile(pattern).search
@@ -117,7 +124,8 @@ class RegexTimeout:
 
 
 def search_in_time(pattern: str | re.Pattern[str], way_out: str = "") -> Callable[[str], bool]:
-    """Compile an expression to a function that tells whether a text matches it anywhere, in a minute for all texts.
+    """Compile an expression to a function that tells whether a text matches it anywhere, in a
+    minute for all texts.
 
     Args:
         pattern: A regular expression of Python's; one that is compiled may have flags.
@@ -137,7 +145,9 @@ def search_in_time(pattern: str | re.Pattern[str], way_out: str = "") -> Callabl
         matches = timeout.holds(search, name)
         if timeout.has_expired:
             raise GraphEditError(
-                f"{text[:60]!r} takes longer than a minute; write a simpler expression" + way_out + "."
+                f"{text[:60]!r} takes longer than a minute; write a simpler expression"
+                + way_out
+                + "."
             )
         return matches
 
@@ -155,7 +165,8 @@ def expression_with_flags(pattern: re.Pattern[str]) -> str:
 
 
 def _longest_of_few_steps(pattern: str) -> int:
-    """How long a text may be that takes few steps whatever is in it; 0 for a pattern with repeated groups.
+    """How long a text may be that takes few steps whatever is in it; 0 for a pattern with repeated
+    groups.
 
     >>> _longest_of_few_steps("conv.*/kernel"), _longest_of_few_steps("(a|aa)+!")
     (1000, 0)
@@ -169,9 +180,13 @@ def _longest_of_few_steps(pattern: str) -> int:
 
 
 def _check(pattern: str) -> None:
-    counted = prod(max(2, *(int(digits[:9] or 0) for digits in counts)) for counts in _COUNT.findall(pattern))
+    counted = prod(
+        max(2, *(int(digits[:9] or 0) for digits in counts)) for counts in _COUNT.findall(pattern)
+    )
     if counted > _MOST_COUNTED:
-        raise GraphEditError(f"/{pattern[:60]}/ repeats too much inside what is repeated; write * or + in its place.")
+        raise GraphEditError(
+            f"/{pattern[:60]}/ repeats too much inside what is repeated; write * or + in its place."
+        )
     try:
         re.compile(pattern)  # a pattern that only `regex` accepts is refused
     except (re.error, TypeError, OverflowError, RecursionError) as error:
@@ -189,5 +204,6 @@ def _compile(pattern: str) -> regex.Pattern[str]:
 
 def _refusal(pattern: str, error: Exception) -> GraphEditError:
     return GraphEditError(
-        f"/{pattern[:60]}/ is no regular expression: {error}; put quotes around it to find it as text."
+        f"/{pattern[:60]}/ is no regular expression: {error}; put quotes around it to find it as "
+        "text."
     )

@@ -1,7 +1,8 @@
 """A selection of ops of one graph, as a value; it prints as the expression that made it.
 
-A selection also keeps how it was made, as `again`: on a later state of the graph the same ops may be another
-expression's (a scope is gone, `~` would hold more). Then it prints as the list of its ops, which is always true.
+A selection also keeps how it was made, as `again`: on a later state of the graph the same ops may
+be another expression's (a scope is gone, `~` would hold more). Then it prints as the list of its
+ops, which is always true.
 """
 
 from __future__ import annotations
@@ -52,7 +53,9 @@ def with_recipe(make: _Maker) -> _Maker:
 
 
 def _on(thing: object, index: GraphIndex) -> object:
-    """An argument of a maker, for another state of the graph: the index itself, or a selection made again."""
+    """An argument of a maker, for another state of the graph: the index itself, or a selection made
+    again.
+    """
     if isinstance(thing, GraphIndex):
         return index
     if isinstance(thing, Selection):
@@ -64,8 +67,9 @@ def _on(thing: object, index: GraphIndex) -> object:
 class Selection(Part, ArgumentChecks):
     """Ops of one index: `mask` has one bool per op; `expression` is the Python that gives it.
 
-    `tensors` are names of tensors that were chosen beside the ops; see `passthroughs`. `| & -` join them too, `~` is of
-    ops only. `again` makes the selection again on another state of the graph; None when it was not made in Python.
+    `tensors` are names of tensors that were chosen beside the ops; see `passthroughs`. `| & -` join
+    them too, `~` is of ops only. `again` makes the selection again on another state of the graph;
+    None when it was not made in Python.
 
     >>> import tfgraphwidget as tgw
     >>> editor = tgw.example()
@@ -101,9 +105,9 @@ class Selection(Part, ArgumentChecks):
         """These ops and everything they need.
 
         Args:
-            **how: `stop_at` (names of tensors that are not crossed), `within` (a Selection: only its ops are reached),
-                `controls` (False: control inputs are not followed) and `inclusive` (False: without these ops), as in
-                `GraphEditor.upstream`.
+            **how: `stop_at` (names of tensors that are not crossed), `within` (a Selection: only
+                its ops are reached), `controls` (False: control inputs are not followed) and
+                `inclusive` (False: without these ops), as in `GraphEditor.upstream`.
 
         Returns:
             The Selection.
@@ -118,9 +122,9 @@ class Selection(Part, ArgumentChecks):
         """These ops and everything that needs them.
 
         Args:
-            **how: `stop_at` (names of tensors that are not crossed), `within` (a Selection: only its ops are reached),
-                `controls` (False: control inputs are not followed) and `inclusive` (False: without these ops), as in
-                `GraphEditor.upstream`.
+            **how: `stop_at` (names of tensors that are not crossed), `within` (a Selection: only
+                its ops are reached), `controls` (False: control inputs are not followed) and
+                `inclusive` (False: without these ops), as in `GraphEditor.upstream`.
 
         Returns:
             The Selection.
@@ -141,7 +145,9 @@ class Selection(Part, ArgumentChecks):
         """
         first = pairs(self.index, self.tensors)
         up = way == "upstream"
-        beside = traversal.mask_of(self.index, [op for op, _ in first] if up else readers_of(self.index, first))
+        beside = traversal.mask_of(
+            self.index, [op for op, _ in first] if up else readers_of(self.index, first)
+        )
         walk = traversal.backward if up else traversal.forward
         mask = how.apply(walk, self.index, self.mask | beside)
         return Selection(self.index, mask, f"{self._term}.{way}({', '.join(how.arguments())})")
@@ -160,8 +166,12 @@ class Selection(Part, ArgumentChecks):
         >>> tgw.example().ops("net/hidden/Relu").grow().ops[:3]
         ('net/hidden/Add', 'net/hidden/Relu', 'net/logits')
         """
-        near = traversal.neighbors(self.index, self.mask, controls_in=controls, controls_out=controls)
-        return self._with(self.mask | near, f"{self._term}.grow({'controls=True' if controls else ''})")
+        near = traversal.neighbors(
+            self.index, self.mask, controls_in=controls, controls_out=controls
+        )
+        return self._with(
+            self.mask | near, f"{self._term}.grow({'controls=True' if controls else ''})"
+        )
 
     @with_recipe
     def shrink(self, *, controls: bool = False) -> Selection:
@@ -174,12 +184,17 @@ class Selection(Part, ArgumentChecks):
         >>> "net/hidden/Relu" in tgw.example().ops(scope="net/hidden").shrink()
         False
         """
-        near = traversal.neighbors(self.index, ~self.mask, controls_in=controls, controls_out=controls)
-        return self._with(self.mask & ~near, f"{self._term}.shrink({'controls=True' if controls else ''})")
+        near = traversal.neighbors(
+            self.index, ~self.mask, controls_in=controls, controls_out=controls
+        )
+        return self._with(
+            self.mask & ~near, f"{self._term}.shrink({'controls=True' if controls else ''})"
+        )
 
     @with_recipe
     def around(self) -> Selection:
-        """With all ops in the name scopes that these ops lie in, nested scopes included; the graph itself is none.
+        """With all ops in the name scopes that these ops lie in, nested scopes included; the graph
+        itself is none.
 
         >>> import tfgraphwidget as tgw
         >>> len(tgw.example().ops("net/hidden/Relu").around())
@@ -193,7 +208,8 @@ class Selection(Part, ArgumentChecks):
 
     @with_recipe
     def whole(self) -> Selection:
-        """With all of each v1 while loop and conditional that these ops take a part of, those around them too.
+        """With all of each v1 while loop and conditional that these ops take a part of, those
+        around them too.
 
         What the loops keep for one step is copied too: a gradient loop brings its forward loop.
         """
@@ -201,8 +217,11 @@ class Selection(Part, ArgumentChecks):
         return self._with(mask, f"{self._term}.whole()")
 
     @with_recipe
-    def connected(self, *, until: Any = None, inclusive: bool = True, controls: bool = False) -> Selection:
-        """With all ops that are connected with these, in either direction of the edges, up to the ops `until`.
+    def connected(
+        self, *, until: Any = None, inclusive: bool = True, controls: bool = False
+    ) -> Selection:
+        """With all ops that are connected with these, in either direction of the edges, up to the
+        ops `until`.
 
         Args:
             until: Ops that are not crossed: names, or a Selection; None for none.
@@ -224,15 +243,22 @@ class Selection(Part, ArgumentChecks):
         check("connected", "controls", controls, bool)
         wall = self._wall(until)
         # A tensor stands for the op that computes it.
-        starts = self.mask | traversal.mask_of(self.index, (op for op, _ in pairs(self.index, self.tensors)))
+        starts = self.mask | traversal.mask_of(
+            self.index, (op for op, _ in pairs(self.index, self.tensors))
+        )
         on_wall = [self.index.names[op] for op in np.flatnonzero(starts & wall.mask).tolist()]
         if on_wall:
             raise GraphEditError(
-                f"connected: {on_wall[0]!r} is where it starts and where it ends; leave it out of one.",
+                f"connected: {on_wall[0]!r} is where it starts and where it ends; leave it out of "
+                "one.",
                 on_wall,
             )
         mask = traversal.flood(
-            self.index, np.flatnonzero(starts), wall.mask, controls_in=controls, controls_out=controls
+            self.index,
+            np.flatnonzero(starts),
+            wall.mask,
+            controls_in=controls,
+            controls_out=controls,
         )
         written = str(until) if isinstance(until, Selection) else literal(list(wall.ops))
         options = [f"until={written}"] if len(wall) else []
@@ -250,7 +276,9 @@ class Selection(Part, ArgumentChecks):
         names = [getattr(each, "name", each) for each in several]
         for name in names:
             if not isinstance(name, str):
-                raise UnknownName(f"until names {value_text(name)}, which is not an op; write 'scope/op'.")
+                raise UnknownName(
+                    f"until names {value_text(name)}, which is not an op; write 'scope/op'."
+                )
         return Selection.of(self.index, [self.index.op(name) for name in names], call("ops", names))
 
     def loops(self) -> dict[str, Selection]:
@@ -271,7 +299,8 @@ class Selection(Part, ArgumentChecks):
         return self._by_name("loops", control_flow.loops(self.index))
 
     def conditionals(self) -> dict[str, Selection]:
-        """The TF 1 conditionals of which these are ops, each as a selection of its Switches, branches and Merges.
+        """The TF 1 conditionals of which these are ops, each as a selection of its Switches,
+        branches and Merges.
 
         Returns:
             The conditionals by name, outermost first.
@@ -285,7 +314,8 @@ class Selection(Part, ArgumentChecks):
         >>> list(tgw.edit(graph).ops(type="Merge").conditionals())
         ['cond']
         """
-        # The gradient of a branch that was not taken leaves a Switch alone, which users do not call a conditional.
+        # The gradient of a branch that was not taken leaves a Switch alone, which users do not call
+        # a conditional.
         blocks = (block for block in control_flow.conditionals(self.index) if block.merges)
         return self._by_name("conditionals", blocks)
 
@@ -303,7 +333,8 @@ class Selection(Part, ArgumentChecks):
         return selections
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the names to a JSON file, which `editor.ops(file=path)` reads: on this graph or another with these ops.
+        """Write the names to a JSON file, which `editor.ops(file=path)` reads: on this graph or
+        another with these ops.
 
         Args:
             path: The file to write, as a string or a `pathlib.Path`.
@@ -333,11 +364,15 @@ class Selection(Part, ArgumentChecks):
         if index is self.index:
             return self
         if index.origin is not self.index.origin:
-            raise GraphEditError(f"{self} is a selection on another graph than this one; make it again on this one.")
+            raise GraphEditError(
+                f"{self} is a selection on another graph than this one; make it again on this one."
+            )
         tensors = tuple(name for name in self.tensors if split_tensor(name)[0] in index.ids)
         ids = [index.ids[name] for name in self.ops if name in index.ids]
         same = replace(Selection.of(index, ids, ""), tensors=tensors)
-        with contextlib.suppress(Exception):  # a person's function may fail at ops that it has not seen
+        with contextlib.suppress(
+            Exception
+        ):  # a person's function may fail at ops that it has not seen
             if self.again is not None and (selection := self.again(index)) == same:
                 return selection
         return same._as_names()
@@ -352,14 +387,22 @@ class Selection(Part, ArgumentChecks):
         return iter(self.ops)
 
     def __contains__(self, name: object) -> bool:
-        return isinstance(name, str) and name in self.index.ids and bool(self.mask[self.index.ids[name]])
+        return (
+            isinstance(name, str)
+            and name in self.index.ids
+            and bool(self.mask[self.index.ids[name]])
+        )
 
     def __eq__(self, other: object) -> bool:
         """The same ops and tensors of the same graph, on whatever state of it."""
         return (
             isinstance(other, Selection)
             and self.index.origin is other.index.origin
-            and (np.array_equal(self.mask, other.mask) if self.index is other.index else self.ops == other.ops)
+            and (
+                np.array_equal(self.mask, other.mask)
+                if self.index is other.index
+                else self.ops == other.ops
+            )
             and set(self.tensors) == set(other.tensors)
         )
 
@@ -381,7 +424,8 @@ class Selection(Part, ArgumentChecks):
 
     def _combine(self, sign: str, other: Selection) -> Selection:
         joined = _join(*self._beside(other), sign)
-        # Python takes 200 parentheses inside each other, no more: a click more or less at a time soon makes them.
+        # Python takes 200 parentheses inside each other, no more: a click more or less at a time
+        # soon makes them.
         deep = len(joined.expression) - len(joined.expression.lstrip("(")) > _DEEPEST
         return joined._as_names() if deep else joined
 
@@ -391,7 +435,11 @@ class Selection(Part, ArgumentChecks):
 
     @with_recipe
     def __invert__(self) -> Selection:
-        text = self.expression.removeprefix("~") if self.expression.startswith("~") else f"~{self.expression}"
+        text = (
+            self.expression.removeprefix("~")
+            if self.expression.startswith("~")
+            else f"~{self.expression}"
+        )
         return Selection(self.index, ~self.mask, text)
 
     @property
@@ -419,7 +467,9 @@ class Walk:
     inclusive: bool = True
 
     @classmethod
-    def of(cls, index: GraphIndex, *, stop_at: Any = (), within: object = None, **how: bool) -> Walk:
+    def of(
+        cls, index: GraphIndex, *, stop_at: Any = (), within: object = None, **how: bool
+    ) -> Walk:
         """Check the options of a walk.
 
         Args:
@@ -445,7 +495,9 @@ class Walk:
         names = tuple(getattr(item, "name", item) for item in seeds)
         for name in names:
             if not isinstance(name, str):
-                raise UnknownName(f"stop_at names {value_text(name)}, which is no tensor; write 'scope/op:0'.")
+                raise UnknownName(
+                    f"stop_at names {value_text(name)}, which is no tensor; write 'scope/op:0'."
+                )
         check_ports(index, names)
         return cls(names, None if within is None else as_selection(within), **how)
 
@@ -478,7 +530,10 @@ def as_selection(thing: object) -> Selection:
     """`thing`, when it is a selection; GraphEditError otherwise."""
     if isinstance(thing, Selection):
         return thing
-    raise WrongType("selection", f"{value_text(thing)} is no selection; " + in_cell("write editor.ops('scope/op')."))
+    raise WrongType(
+        "selection",
+        f"{value_text(thing)} is no selection; " + in_cell("write editor.ops('scope/op')."),
+    )
 
 
 @with_recipe
@@ -489,4 +544,6 @@ def _join(a: Selection, b: Selection, sign: str) -> Selection:
         "&": (a.mask & b.mask, [t for t in a.tensors if t in theirs]),
         "-": (a.mask & ~b.mask, [t for t in a.tensors if t not in theirs]),
     }[sign]
-    return Selection(a.index, mask, f"({a.expression} {sign} {b.expression})", tuple(dict.fromkeys(tensors)))
+    return Selection(
+        a.index, mask, f"({a.expression} {sign} {b.expression})", tuple(dict.fromkeys(tensors))
+    )

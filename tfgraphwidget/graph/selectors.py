@@ -51,12 +51,15 @@ def ops(
 ) -> Selection:
     """The ops that are named and pass each filter; without names, all ops that pass them.
 
-    The name of a tensor chooses that tensor, as a passthrough where no op makes or reads it; with filters its op.
+    The name of a tensor chooses that tensor, as a passthrough where no op makes or reads it; with
+    filters its op.
 
     Args:
         is_named: Whether ops were named, which may be none at all; None: if there are names.
     """
-    filters: list[tuple[Mask, str]] = []  # each with its argument as Python writes it, or "" where it cannot
+    filters: list[
+        tuple[Mask, str]
+    ] = []  # each with its argument as Python writes it, or "" where it cannot
     if type is not None:
         filters.append((_of_types(index, _texts(type)), f"type={_one_or_list(_texts(type))}"))
     if scope is not None:
@@ -84,14 +87,21 @@ def ops(
     selection = Selection(index, mask, "")
     written += [text for _, text in filters]
     # A function that cannot be written down is written as the ops that it has chosen.
-    return replace(selection, expression=call("ops", names, written) if all(written) else call("ops", selection.ops))
+    return replace(
+        selection,
+        expression=call("ops", names, written) if all(written) else call("ops", selection.ops),
+    )
 
 
 def _select_names(index: GraphIndex, names: Collection[str]) -> Selection:
     """The named ops, and the named tensors."""
-    tensors = dict.fromkeys(n for n in names if n not in index.ids and split_tensor(n)[1] is not None)
+    tensors = dict.fromkeys(
+        n for n in names if n not in index.ids and split_tensor(n)[1] is not None
+    )
     check_ports(index, tensors)
-    selection = Selection.of(index, [index.op(n) for n in names if n not in tensors], call("ops", names))
+    selection = Selection.of(
+        index, [index.op(n) for n in names if n not in tensors], call("ops", names)
+    )
     return replace(selection, tensors=tuple(tensors))
 
 
@@ -111,34 +121,48 @@ def _matching(index: GraphIndex, pattern: str | re.Pattern[str]) -> tuple[Mask, 
         if not isinstance(compiled.pattern, str):
             raise TypeError("names are text, and this is bytes")
     except (re.error, TypeError, OverflowError, RecursionError) as error:
-        raise GraphEditError(f"{pattern!r} is not a regular expression: {error}; escape it with re.escape.") from error
+        raise GraphEditError(
+            f"{pattern!r} is not a regular expression: {error}; escape it with re.escape."
+        ) from error
     is_found = search_in_time(compiled, ", or " + in_cell("editor.ops(where=lambda op: …)"))
     matches = (op for op, name in enumerate(index.names) if is_found(name))
     return mask_of(index, matches), expression_with_flags(compiled)
 
 
 def _of_types(index: GraphIndex, types: Collection[str]) -> Mask:
-    """The ops of some types. Raises UnknownName for a type that neither the graph nor TensorFlow has."""
+    """The ops of some types. Raises UnknownName for a type that neither the graph nor TensorFlow
+    has.
+    """
     kinds, code = index.kinds
     for op_type in types:
         if _text(op_type, "op type") not in kinds and index.typing.definition(op_type) is None:
             some = f"; the types here are {', '.join(sorted(kinds))[:200]}" if kinds else ""
             raise UnknownName(
                 f"Neither the graph nor TensorFlow has an op type {op_type!r}"
-                + (did_you_mean(op_type, kinds, otherwise=some.removeprefix("; ")) if kinds else ".")
+                + (
+                    did_you_mean(op_type, kinds, otherwise=some.removeprefix("; "))
+                    if kinds
+                    else "."
+                )
             )
     return np.isin(code, [kinds.index(op_type) for op_type in types if op_type in kinds])
 
 
 def _holds(holds: Callable[[Op], object], op: Op) -> bool:
-    """Whether a user's function is true of an op. Raises GraphEditError when the function raises."""
+    """Whether a user's function is true of an op. Raises GraphEditError when the function
+    raises.
+    """
     if not callable(holds):
-        raise GraphEditError(f"{value_text(holds)} cannot be asked; give a function of an op: lambda op: op.type == …")
+        raise GraphEditError(
+            f"{value_text(holds)} cannot be asked; give a function of an op: lambda op: op.type == "
+            "…"
+        )
     try:
         return bool(holds(op))
     except Exception as error:
         raise GraphEditError(
-            f"The function raised {error.__class__.__name__} for op {op.name!r}: {reason_of(error)}; let it say of any "
+            f"The function raised {error.__class__.__name__} for op {op.name!r}: "
+            f"{reason_of(error)}; let it say of any "
             "op whether it is meant.",
             [op.name],
         ) from error
@@ -156,23 +180,28 @@ def _with_consumers(index: GraphIndex, at_least: int) -> Mask:
     owner = edges.owner.astype(np.int64)
     data = edges.port != CONTROL
     pairs_of_ops = owner[data] * len(index) + edges.to[data]
-    # In order, since edges are listed by who produces, and those by who consumes: equal pairs stand side by side.
+    # In order, since edges are listed by who produces, and those by who consumes: equal pairs stand
+    # side by side.
     distinct = owner[data][np.flatnonzero(np.diff(pairs_of_ops, prepend=-1))]
     return np.bincount(distinct, minlength=len(index)) >= at_least
 
 
 def _producing(index: GraphIndex, dtype: object, shape: object) -> tuple[Mask, str]:
-    """The ops with an output of such a dtype and static shape, and the arguments as Python writes them."""
+    """The ops with an output of such a dtype and static shape, and the arguments as Python writes
+    them.
+    """
     dtype = getattr(dtype, "name", dtype)
     if dtype is not None and not isinstance(dtype, str):
         raise GraphEditError(
-            f'{value_text(dtype)} is not a dtype; write its name, "float32", or a part of it, "float*".'
+            f'{value_text(dtype)} is not a dtype; write its name, "float32", or a part of it, '
+            '"float*".'
         )
     wanted_shape = "*" if shape is None else shape_pattern(shape)
 
     def produces(op: int) -> bool:
         return any(
-            (dtype is None or fnmatch.fnmatchcase(own, dtype)) and matches_shape(index.shape(op, port), wanted_shape)
+            (dtype is None or fnmatch.fnmatchcase(own, dtype))
+            and matches_shape(index.shape(op, port), wanted_shape)
             for port, own in enumerate(index.dtypes(op))
         )
 
@@ -188,13 +217,16 @@ def scope(index: GraphIndex, *names: str) -> Selection:
 
 @with_recipe
 def trainable(index: GraphIndex) -> Selection:
-    """The handles of the trainable variables: those in the collection of that name, or that say so themselves.
+    """The handles of the trainable variables: those in the collection of that name, or that say so
+    themselves.
 
     One handle of each variable.
     """
     names = {split_tensor(m.name)[0] for m in index.collections.get(TRAINABLE, ())}
     names |= {handle for handle, variable in index.defined_variables.items() if variable.trainable}
-    trainable_handles = distinct_handles(index, (i for i in handles(index) if index.names[i] in names))
+    trainable_handles = distinct_handles(
+        index, (i for i in handles(index) if index.names[i] in names)
+    )
     return Selection.of(index, trainable_handles, "editor.find('is:trainable')")
 
 
@@ -235,27 +267,40 @@ def _walk_from(index: GraphIndex, way: str, names: tuple[str, ...], how: Walk) -
 
 
 def _names_in_file(index: GraphIndex, path: str | PathLike[str]) -> list[str]:
-    """The names of ops and tensors that `Selection.save` wrote. Raises UnknownName for one that the graph lacks."""
+    """The names of ops and tensors that `Selection.save` wrote. Raises UnknownName for one that the
+    graph lacks.
+    """
     try:
         document = json.loads(read_file(Path(path), _MOST_BYTES))
         held_ops, tensors = list(map(str, document["ops"])), list(map(str, document["tensors"]))
     except FileNotFoundError:
-        raise UnknownName(f"There is no file {str(path)!r}; selection.save({str(path)!r}) would write one.") from None
+        raise UnknownName(
+            f"There is no file {str(path)!r}; selection.save({str(path)!r}) would write one."
+        ) from None
     except (OSError, ValueError, LookupError, TypeError, RecursionError) as error:
-        raise GraphEditError(f"{str(path)!r} holds no selection ({error}); selection.save(path) writes one.") from error
-    missing = [name for name in (*held_ops, *(split_tensor(t)[0] for t in tensors)) if name not in index.ids]
+        raise GraphEditError(
+            f"{str(path)!r} holds no selection ({error}); selection.save(path) writes one."
+        ) from error
+    missing = [
+        name
+        for name in (*held_ops, *(split_tensor(t)[0] for t in tensors))
+        if name not in index.ids
+    ]
     if missing:
         others = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
         raise UnknownName(
             f"The selection in {str(path)!r} has op {missing[0]!r}{others}, "
-            f"which this graph has not{did_you_mean(missing[0], index.names, otherwise='load it for its own graph')}"
+            "which this graph has "
+            f"not{did_you_mean(missing[0], index.names, otherwise='load it for its own graph')}"
         )
     return [*held_ops, *tensors]
 
 
 def _text(name: object, what: str) -> str:
     if not isinstance(name, str):
-        raise UnknownName(f"{value_text(name)} is no {what}; give its name, several as several arguments.")
+        raise UnknownName(
+            f"{value_text(name)} is no {what}; give its name, several as several arguments."
+        )
     return name
 
 

@@ -1,8 +1,10 @@
-"""All ops that the state in a part of a graph needs: a copy without them could not be initialized or filled.
+"""All ops that the state in a part of a graph needs: a copy without them could not be initialized
+or filled.
 
-The ops between two tensors hold a variable's handle and reads, a table's handle, a queue's dequeue; not the assign,
-the initializer, the enqueues with their files. Those are found from the handle on, and the handles that they need in
-turn (a batch queue is filled by a reader, from a queue of file names).
+The ops between two tensors hold a variable's handle and reads, a table's handle, a queue's dequeue;
+not the assign, the initializer, the enqueues with their files. Those are found from the handle on,
+and the handles that they need in turn (a batch queue is filled by a reader, from a queue of file
+names).
 """
 
 from __future__ import annotations
@@ -21,7 +23,14 @@ from tfgraphwidget.graph.index import GraphIndex, VariableDef
 from tfgraphwidget.graph.op_effects import writes
 from tfgraphwidget.graph.op_types import ENTER, EXIT, HANDLES
 from tfgraphwidget.graph.state_initializers import StateWriters, computed_from_outside, from_outside
-from tfgraphwidget.graph.stateful_resources import by_key, is_reference, key_of, of_type, persistent_state, resources_of
+from tfgraphwidget.graph.stateful_resources import (
+    by_key,
+    is_reference,
+    key_of,
+    of_type,
+    persistent_state,
+    resources_of,
+)
 from tfgraphwidget.graph.variables import definitions, is_placeholder, own_ops
 from tfgraphwidget.naming import split_tensor
 
@@ -36,19 +45,22 @@ def complete_state(
 ) -> set[int]:
     """`selected` and what the state in it needs to be whole, less what `shared` holds.
 
-    * Variables: assign, reads, checks, initial values. An initial value that is computed from a placeholder or a queue,
-      or in a v1 loop, is not copied: the new variable's assign then reads the original's initial value.
-    * Hash tables: what initializes them. Queues: what their runners run, without runners what enqueues; barriers and
-      accumulators likewise. Iterators: what makes them, with the dataset. Staging areas: their other ends. A state of
-      another kind: what writes to it from constants. All with what they need; what these need of placeholders is read
-      from the original.
-    * What writes to a variable, or to other state in the part, before an op of the part may run: as an op outside the
-      copy would wait for the original's write. What is computed from placeholders is read from the original.
-    * The regularisation losses on all that, and the update ops (moving averages) that read it, each with the variables
-      that it keeps.
+    * Variables: assign, reads, checks, initial values. An initial value that is computed from a
+      placeholder or a queue, or in a v1 loop, is not copied: the new variable's assign then reads
+      the original's initial value.
+    * Hash tables: what initializes them. Queues: what their runners run, without runners what
+      enqueues; barriers and accumulators likewise. Iterators: what makes them, with the dataset.
+      Staging areas: their other ends. A state of another kind: what writes to it from constants.
+      All with what they need; what these need of placeholders is read from the original.
+    * What writes to a variable, or to other state in the part, before an op of the part may run: as
+      an op outside the copy would wait for the original's write. What is computed from placeholders
+      is read from the original.
+    * The regularisation losses on all that, and the update ops (moving averages) that read it, each
+      with the variables that it keeps.
 
-    `boundary` are the ops whose tensors come in from outside: nothing behind them is taken. `shared` are handles, or
-    ends of staging areas, that a copy shares with the original: see `without_shared`.
+    `boundary` are the ops whose tensors come in from outside: nothing behind them is taken.
+    `shared` are handles, or ends of staging areas, that a copy shares with the original: see
+    `without_shared`.
 
     Args:
         boundary: Ops whose tensors come from outside; nothing that they need is added.
@@ -57,7 +69,11 @@ def complete_state(
     Returns:
         The ops.
     """
-    walk = _Completing(index, traversal.mask_of(index, boundary), traversal.mask_of(index, _with_ends(index, shared)))
+    walk = _Completing(
+        index,
+        traversal.mask_of(index, boundary),
+        traversal.mask_of(index, _with_ends(index, shared)),
+    )
     whole = walk.whole(traversal.mask_of(index, without_shared(index, selected, shared)))
     for key in (_REGULARIZATION, _UPDATES):
         whole |= walk.whole(walk.belonging(whole, key))
@@ -68,7 +84,8 @@ def without_shared(index: GraphIndex, ops: Collection[int], shared: Collection[i
     """Remove shared state from a set of ops.
 
     Args:
-        shared: The handles to remove, with the ops that fill or initialize their state, and all that only these need.
+        shared: The handles to remove, with the ops that fill or initialize their state, and all
+            that only these need.
 
     Returns:
         The other ops.
@@ -87,7 +104,9 @@ def without_shared(index: GraphIndex, ops: Collection[int], shared: Collection[i
     while stack:
         at = stack.pop()
         for before in index.input_lists[at] + index.control_lists[at]:
-            if before in remaining and removed.issuperset(index.consumer_lists[before] + index.waiting_lists[before]):
+            if before in remaining and removed.issuperset(
+                index.consumer_lists[before] + index.waiting_lists[before]
+            ):
                 remaining.remove(before)
                 removed.add(before)
                 stack.append(before)
@@ -95,7 +114,9 @@ def without_shared(index: GraphIndex, ops: Collection[int], shared: Collection[i
 
 
 def _with_ends(index: GraphIndex, handles: Collection[int]) -> frozenset[int]:
-    """Some handles, and the other ops that hold the same state; less what lives for one step: that is not shared."""
+    """Some handles, and the other ops that hold the same state; less what lives for one step: that
+    is not shared.
+    """
     lasting = persistent_state(index)
     handles = {i for i in handles if lasting[i]}
     others = [i for i in handles if index.types[i] not in HANDLES]
@@ -105,7 +126,9 @@ def _with_ends(index: GraphIndex, handles: Collection[int]) -> frozenset[int]:
 
 @dataclass
 class _Completing:
-    """One completion. Whatever has to be walked is walked for all variables, states or members at once."""
+    """One completion. Whatever has to be walked is walked for all variables, states or members at
+    once.
+    """
 
     index: GraphIndex
     boundary: Mask
@@ -147,8 +170,9 @@ class _Completing:
     def _writes_before(self, whole: Mask) -> Mask:
         """The ops that write to state before some op of `whole` may run, with their inputs.
 
-        Variables count wherever they are, other state only where it is in `whole`: an enqueue to the queue of another
-        pipeline is that one's. A consumer of what a write to a reference variable returns reads that variable.
+        Variables count wherever they are, other state only where it is in `whole`: an enqueue to
+        the queue of another pipeline is that one's. A consumer of what a write to a reference
+        variable returns reads that variable.
         """
         index, none = self.index, np.zeros(len(self.index), dtype=bool)
         walked = ~(whole | self.boundary | self.shared)
@@ -166,12 +190,17 @@ class _Completing:
         )
         if not states.any():
             return none
-        writes_before = traversal.forward(index, np.flatnonzero(states | whole), within=before) & (before | states)
+        writes_before = traversal.forward(index, np.flatnonzero(states | whole), within=before) & (
+            before | states
+        )
         within = writes_before | (before & ~computed_from_outside(index))
-        return traversal.backward(index, np.flatnonzero(writes_before), within=within, controls=False)
+        return traversal.backward(
+            index, np.flatnonzero(writes_before), within=within, controls=False
+        )
 
     def _initial_value_ops(self, variables: Iterable[VariableDef]) -> Mask:
-        """The ops that the assigns and the VariableDefs' initial values need; TensorFlow may put a guard between them.
+        """The ops that the assigns and the VariableDefs' initial values need; TensorFlow may put a
+        guard between them.
 
         Nothing for a variable of which that depends on a value from outside.
         """
@@ -180,19 +209,29 @@ class _Completing:
         needed_ops = traversal.backward(index, (i for ops, _ in needed for i in ops), within=within)
         foreign = needed_ops & (from_outside(index) | self._in_a_loop)
         if foreign.any():
-            unfit = traversal.forward(index, np.flatnonzero(foreign), within=needed_ops, controls=False)
+            unfit = traversal.forward(
+                index, np.flatnonzero(foreign), within=needed_ops, controls=False
+            )
             # An assign may wait for what is not fit, but it cannot read that.
             fit = (ops for ops, reads in needed if not unfit[reads].any())
             needed_ops = traversal.backward(
                 index, (i for ops in fit for i in ops if not unfit[i]), within=within & ~unfit
             )
-        # A value that waits for another variable's initializer: the copy must not initialize the original's again.
-        return needed_ops | (resources_of(index, writes(index, np.flatnonzero(needed_ops).tolist())) & self._handles)
+        # A value that waits for another variable's initializer: the copy must not initialize the
+        # original's again.
+        return needed_ops | (
+            resources_of(index, writes(index, np.flatnonzero(needed_ops).tolist())) & self._handles
+        )
 
     def _initial_values(self, variable: VariableDef, within: Mask) -> tuple[list[int], list[int]]:
-        """The op of a VariableDef's initial value, and what its assign reads and waits for; those not waited for."""
+        """The op of a VariableDef's initial value, and what its assign reads and waits for; those
+        not waited for.
+        """
         index, reads, waits = self.index, [], []
-        if variable.initial_value and (op := index.ids.get(split_tensor(variable.initial_value)[0])) is not None:
+        if (
+            variable.initial_value
+            and (op := index.ids.get(split_tensor(variable.initial_value)[0])) is not None
+        ):
             reads.append(op)
         if variable.initializer in index.ids:
             assign = index.ids[variable.initializer]
@@ -213,8 +252,8 @@ class _Completing:
     def _needed_ops(self, whole: Mask, states: set[int], fill: Iterable[int]) -> Mask:
         """Some ops that fill the states `states`, with what they need.
 
-        Where that depends on a placeholder the original is read, but for what stands between the state and its filling:
-        an enqueue in a branch.
+        Where that depends on a placeholder the original is read, but for what stands between the
+        state and its filling: an enqueue in a branch.
         """
         index = self.index
         walked = ~(whole | self.boundary | self.shared)
@@ -222,7 +261,9 @@ class _Completing:
         needs = traversal.backward(index, fill, within=walked)
         fed = needs & of_type(index, is_placeholder)
         behind = traversal.forward(index, np.flatnonzero(fed), within=needs, controls=False)
-        touch = traversal.forward(index, sorted(states), within=needs) | traversal.mask_of(index, fill)
+        touch = traversal.forward(index, sorted(states), within=needs) | traversal.mask_of(
+            index, fill
+        )
         return traversal.backward(index, fill, within=needs & (~behind | touch))
 
     @cached_property
@@ -235,29 +276,39 @@ class _Completing:
     @cached_property
     def _in_control_flow(self) -> Mask:
         """Which ops run in a v1 loop or conditional, its Exits and Merges too."""
-        return traversal.mask_of(self.index, chain.from_iterable(block.ops for block in control_flow(self.index)))
+        return traversal.mask_of(
+            self.index, chain.from_iterable(block.ops for block in control_flow(self.index))
+        )
 
     def _read_elsewhere(self, computed: Mask, near: Mask, members: list[int]) -> Mask:
-        """Which of the ops `computed` lead out of `near` other than to summaries, and all of `computed` behind them."""
+        """Which of the ops `computed` lead out of `near` other than to summaries, and all of
+        `computed` behind them.
+        """
         index = self.index
         consumers, owner = index.consumers.values, index.consumers.owner
         leads_out = ~near & ~of_type(index, lambda op_type: "Summary" in op_type)
         ends = traversal.mask_of(index, owner[leads_out[consumers]]) & computed
         ends[members] = False
-        on_the_way = traversal.backward(index, np.flatnonzero(ends), within=computed, controls=False)
+        on_the_way = traversal.backward(
+            index, np.flatnonzero(ends), within=computed, controls=False
+        )
         return traversal.forward(index, np.flatnonzero(on_the_way), within=computed, controls=False)
 
     def belonging(self, whole: Mask, key: str) -> Mask:
-        """Members of a collection that read ops of `whole`, with what they need; none that needs values from outside.
+        """Members of a collection that read ops of `whole`, with what they need; none that needs
+        values from outside.
 
-        A regularisation loss may read copied variables only; an update op brings along the variable that it updates,
-        unless that is shared: the original's update keeps it. What it computes from the part must serve updates only:
-        the next layer's batch norm is not of this part, although its moving averages depend on it. What only waits
-        for an op outside is copied too, unless that op writes to a variable: run before the copy's update, it would
-        change the original's.
+        A regularisation loss may read copied variables only; an update op brings along the variable
+        that it updates, unless that is shared: the original's update keeps it. What it computes
+        from the part must serve updates only: the next layer's batch norm is not of this part,
+        although its moving averages depend on it. What only waits for an op outside is copied too,
+        unless that op writes to a variable: run before the copy's update, it would change the
+        original's.
         """
         index, walked = self.index, ~(whole | self.boundary)
-        ops = (index.ids.get(split_tensor(member.name)[0]) for member in index.collections.get(key, ()))
+        ops = (
+            index.ids.get(split_tensor(member.name)[0]) for member in index.collections.get(key, ())
+        )
         members = [op for op in ops if op is not None and walked[op]]
         if not members:
             return np.zeros(len(index), dtype=bool)

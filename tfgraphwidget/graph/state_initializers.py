@@ -1,7 +1,7 @@
 """The ops that fill state other than variables, and the state that a part of a graph can own.
 
-What initializes (a hash table from constants, an iterator from its dataset) needs nothing that a person feeds; what
-goes on filling (a queue from files) is run by queue runners, or by hand.
+What initializes (a hash table from constants, an iterator from its dataset) needs nothing that a
+person feeds; what goes on filling (a queue from files) is run by queue runners, or by hand.
 """
 
 from __future__ import annotations
@@ -32,17 +32,27 @@ _FILLS = {
     "accumulator": re.compile(r"\w*AccumulatorApplyGradient"),
     "iterator": re.compile(r"MakeIterator|MultiDeviceIteratorInit"),
     "summary writer": re.compile(r"CreateSummary\w+Writer"),
-    **dict.fromkeys(("reader", "stack", "staging area", "map of sparse tensors", "variable"), _NOTHING),
+    **dict.fromkeys(
+        ("reader", "stack", "staging area", "map of sparse tensors", "variable"), _NOTHING
+    ),
 }
 _FILLED_BY_HAND = frozenset({"barrier", "accumulator", "staging area", "map of sparse tensors"})
-FILLED_BY_RUNNING = frozenset({"queue", "barrier", "accumulator", "staging area", "reader", "map of sparse tensors"})
-"""The kinds of state whose content no op of the graph gives by itself: what a running session puts in."""
+FILLED_BY_RUNNING = frozenset(
+    {"queue", "barrier", "accumulator", "staging area", "reader", "map of sparse tensors"}
+)
+"""The kinds of state whose content no op of the graph gives by itself: what a running session puts
+in.
+"""
 _WAITS = re.compile(
     r"QueueDequeue\w*|BarrierTakeMany|\w*AccumulatorTakeGradient|Unstage|StagePeek|(Ordered)?Map(Unstage|Peek)\w*"
     r"|ReaderRead(UpTo)?(V2)?"
 )
-_WITHOUT_CONTENT = re.compile(r"(Un)?[Bb]atch(Grad|Function)?|(Experimental)?ThreadPoolHandle|NcclAllReduce|MutexV2")
-_ENDS = re.compile(r"(Destroy|Delete|Close|Flush|Disable)\w*")  # they end a state rather than begin it
+_WITHOUT_CONTENT = re.compile(
+    r"(Un)?[Bb]atch(Grad|Function)?|(Experimental)?ThreadPoolHandle|NcclAllReduce|MutexV2"
+)
+_ENDS = re.compile(
+    r"(Destroy|Delete|Close|Flush|Disable)\w*"
+)  # they end a state rather than begin it
 
 
 class StateWriters:
@@ -53,17 +63,23 @@ class StateWriters:
         self._runs: dict[str, set[int]] | None = None
 
     def ops(self, handle: int) -> list[int]:
-        """The ops that fill a state that is no variable, in graph order; a runner's closing ops too."""
+        """The ops that fill a state that is no variable, in graph order; a runner's closing ops
+        too.
+        """
         kind = kind_of(self.index.types[handle])
         if kind not in _FILLS or kind == TABLE:
             return initializers(self.index, handle)
-        by_hand = (i for i in users(self.index, handle) if _FILLS[kind].fullmatch(self.index.types[i]))
+        by_hand = (
+            i for i in users(self.index, handle) if _FILLS[kind].fullmatch(self.index.types[i])
+        )
         return sorted(self._run_by_runners(handle) if kind == "queue" else ()) or list(by_hand)
 
     def starts_empty(self, handle: int) -> bool:
-        """Whether a copy of a state lacks what the original holds until it is filled: no op that runs by itself.
+        """Whether a copy of a state lacks what the original holds until it is filled: no op that
+        runs by itself.
 
-        Variables are not asked for. A table that has initializers, or an iterator, starts as the original did.
+        Variables are not asked for. A table that has initializers, or an iterator, starts as the
+        original did.
         """
         kind = kind_of(self.index.types[handle])
         if kind == "queue":
@@ -72,7 +88,11 @@ class StateWriters:
             return True
         starts_filled = kind in _FILLS and kind != TABLE
         by_itself = (i for i in initializers(self.index, handle) if not _must_be_fed(self.index)[i])
-        return not starts_filled and not _WITHOUT_CONTENT.fullmatch(kind) and next(by_itself, None) is None
+        return (
+            not starts_filled
+            and not _WITHOUT_CONTENT.fullmatch(kind)
+            and next(by_itself, None) is None
+        )
 
     def _run_by_runners(self, queue: int) -> set[int]:
         if self._runs is None:
@@ -97,14 +117,18 @@ def initializers(index: GraphIndex, handle: int) -> list[int]:
     return ops
 
 
-def waiting_tensors(index: GraphIndex, ops: Mask, feeds: Collection[str], fetches: Collection[str]) -> tuple[str, ...]:
-    """The tensors for which a run would wait until something else fills what they are taken from, a queue for example.
+def waiting_tensors(
+    index: GraphIndex, ops: Mask, feeds: Collection[str], fetches: Collection[str]
+) -> tuple[str, ...]:
+    """The tensors for which a run would wait until something else fills what they are taken from, a
+    queue for example.
 
     Args:
         fetches: The tensors and ops that are computed.
 
     Returns:
-        The tensors that have to be fed for the run not to wait; empty where it fills the queue itself.
+        The tensors that have to be fed for the run not to wait; empty where it fills the queue
+        itself.
     """
     waiting: set[int] = set()
     for handles in by_key(index).values():
@@ -123,19 +147,25 @@ def waiting_tensors(index: GraphIndex, ops: Mask, feeds: Collection[str], fetche
         if port >= 0 and name in names:
             read[f"{name}:{port}"] = None
             names[name] = True
-    left = (f"{name}:0" for name, is_read in names.items() if not is_read)  # an op that others wait for
+    left = (
+        f"{name}:0" for name, is_read in names.items() if not is_read
+    )  # an op that others wait for
     return tuple(sorted({*read, *left} - set(feeds)))
 
 
 @cached_per_index
 def _table_initializer_ops(index: GraphIndex) -> frozenset[int]:
     """The ops that a graph's own list has for initializing its tables."""
-    names = (split_tensor(member.name)[0] for member in index.collections.get(_TABLE_INITIALIZERS, ()))
+    names = (
+        split_tensor(member.name)[0] for member in index.collections.get(_TABLE_INITIALIZERS, ())
+    )
     return frozenset(index.ids[name] for name in names if name in index.ids)
 
 
 def _may_initialize(index: GraphIndex, op: int, handle: int, kind: str) -> bool:
-    """Whether an op initializes a state if it needs nothing from outside: else it may as well be a Saver's restore."""
+    """Whether an op initializes a state if it needs nothing from outside: else it may as well be a
+    Saver's restore.
+    """
     op_type = index.types[op]
     if kind == TABLE:
         return _IMPORTS.fullmatch(op_type) is not None
@@ -161,20 +191,30 @@ def _is_free(index: GraphIndex, op: int, handle: int) -> bool:
 
 
 def first_contents(index: GraphIndex, ops: Collection[int]) -> tuple[int, ...]:
-    """The ops among `ops` to run for the states among them to have their first content, once variables have theirs.
+    """The ops among `ops` to run for the states among them to have their first content, once
+    variables have theirs.
 
-    In graph order, but tables before iterators. What goes on filling (queues) is not among them, nor what must be fed.
+    In graph order, but tables before iterators. What goes on filling (queues) is not among them,
+    nor what must be fed.
     """
-    states = [i for i in np.flatnonzero(persistent_state(index)).tolist() if i in ops and index.types[i] not in HANDLES]
+    states = [
+        i
+        for i in np.flatnonzero(persistent_state(index)).tolist()
+        if i in ops and index.types[i] not in HANDLES
+    ]
     states.sort(key=lambda i: (kind_of(index.types[i]) == "iterator", i))
-    ops_to_run = dict.fromkeys(i for handle in states for i in initializers(index, handle) if i in ops)
+    ops_to_run = dict.fromkeys(
+        i for handle in states for i in initializers(index, handle) if i in ops
+    )
     return tuple(i for i in ops_to_run if not _must_be_fed(index)[i])
 
 
 @cached_per_index
 def _must_be_fed(index: GraphIndex) -> Mask:
     """The ops that need, or only wait for, a placeholder that has no default."""
-    return traversal.forward(index, np.flatnonzero(of_type(index, REQUIRED_PLACEHOLDERS.__contains__)).tolist())
+    return traversal.forward(
+        index, np.flatnonzero(of_type(index, REQUIRED_PLACEHOLDERS.__contains__)).tolist()
+    )
 
 
 @cached_per_index
@@ -186,7 +226,8 @@ def from_outside(index: GraphIndex) -> Mask:
     kinds, code = index.kinds
     first = np.zeros(len(kinds), dtype=np.int64)
     first[code[::-1]] = np.arange(len(code))[::-1]
-    # One answer for all ops of a type, but for types that TensorFlow does not know: there each NodeDef may differ.
+    # One answer for all ops of a type, but for types that TensorFlow does not know: there each
+    # NodeDef may differ.
     mask: Mask = np.array([comes_from_outside(index, i) for i in first.tolist()], dtype=bool)[code]
     unknown = [k for k, kind in enumerate(kinds) if index.typing.definition(kind) is None]
     for i in np.flatnonzero(np.isin(code, unknown)).tolist():
@@ -200,8 +241,8 @@ def from_outside(index: GraphIndex) -> Mask:
 def computed_from_outside(index: GraphIndex) -> Mask:
     """The ops that are `from_outside`, and all that is computed from them.
 
-    An op that only waits for one of them, by a control input, is not among them: a variable's read or a constant under
-    `tf.control_dependencies` is what it would be without.
+    An op that only waits for one of them, by a control input, is not among them: a variable's read
+    or a constant under `tf.control_dependencies` is what it would be without.
     """
     mask = traversal.forward(index, np.flatnonzero(from_outside(index)), controls=False)
     make_read_only(mask)

@@ -1,8 +1,9 @@
 """Ops that hold state across steps, their keys, and their consumers.
 
-TensorFlow finds a state by its kind and its key: `shared_name`, or the op's name where that is empty. So two ops may
-hold one state with no edge between them: both ends of a staging area, or a handle and its alias. Which op types hold
-state is known by their OpDefs, which have the attribute; so it is right for unknown types.
+TensorFlow finds a state by its kind and its key: `shared_name`, or the op's name where that is
+empty. So two ops may hold one state with no edge between them: both ends of a staging area, or a
+handle and its alias. Which op types hold state is known by their OpDefs, which have the attribute;
+so it is right for unknown types.
 """
 
 from __future__ import annotations
@@ -45,7 +46,10 @@ _KINDS = tuple(
         ("stack", r"Stack(V2)?"),
         ("barrier", r"Barrier"),
         ("accumulator", r"\w*Accumulator"),
-        ("staging area", r"Stage\w*|Unstage|(Ordered)?Map(Stage|Unstage|UnstageNoKey|Peek|Size|IncompleteSize|Clear)"),
+        (
+            "staging area",
+            r"Stage\w*|Unstage|(Ordered)?Map(Stage|Unstage|UnstageNoKey|Peek|Size|IncompleteSize|Clear)",
+        ),
         ("reader", r"\w*Reader(V\d)?"),
         ("summary writer", r"SummaryWriter"),
         ("map of sparse tensors", r"(Add|Take)\w*Sparse\w*TensorsMap"),
@@ -59,7 +63,9 @@ _KINDS_OF_HANDLES = (
     ("dataset", re.compile(r"\w*Dataset(V\d)?")),
     (
         "list of tensors",
-        re.compile(r"(Empty)?TensorList(?!Length|GetItem|Stack|Gather|Concat$|ConcatV2$|ElementShape)\w*"),
+        re.compile(
+            r"(Empty)?TensorList(?!Length|GetItem|Stack|Gather|Concat$|ConcatV2$|ElementShape)\w*"
+        ),
     ),
     ("TensorArray", re.compile(r"TensorArray(V\d|Grad(V\d|WithShape))?")),
 )
@@ -78,7 +84,8 @@ def kind_of(op_type: str) -> str:
 
 
 def handle_kind(index: GraphIndex, tensor: tuple[int, int]) -> str:
-    """The kind of what a handle is a handle of, "queue", "dataset"; "" for no handle, and where nothing tells it.
+    """The kind of what a handle is a handle of, "queue", "dataset"; "" for no handle, and where
+    nothing tells it.
 
     Args:
         tensor: The op and the number of its output.
@@ -94,7 +101,8 @@ def handle_kind(index: GraphIndex, tensor: tuple[int, int]) -> str:
 
 @lru_cache(4096)
 def kind_of_handle(op_type: str) -> str:
-    """The kind of what the handles of an op are handles of; "" for an op that gives none, or gives others' on.
+    """The kind of what the handles of an op are handles of; "" for an op that gives none, or gives
+    others' on.
 
     Args:
         op_type: The op type, such as "FIFOQueueV2".
@@ -107,7 +115,10 @@ def persistent_state(index: GraphIndex) -> Mask:
     """The ops that keep state under a key, variables too."""
     kinds, code = index.kinds
     op_defs = [index.typing.definition(kind) for kind in kinds]
-    has_key = [definition is not None and any(a.name == _KEY for a in definition.attr) for definition in op_defs]
+    has_key = [
+        definition is not None and any(a.name == _KEY for a in definition.attr)
+        for definition in op_defs
+    ]
     mask: Mask = np.array(has_key, dtype=bool)[code]
     # Of types that TensorFlow does not know each NodeDef may differ.
     unknown = [k for k, definition in enumerate(op_defs) if definition is None]
@@ -131,7 +142,9 @@ def key_of(index: GraphIndex, op: int) -> tuple[str, bytes, str]:
 
 
 def by_key(index: GraphIndex) -> dict[tuple[str, bytes, str], list[int]]:
-    """For each state the ops that hold it, in graph order; less variables, each of which is one op."""
+    """For each state the ops that hold it, in graph order; less variables, each of which is one
+    op.
+    """
     ops_by_key = defaultdict(list)
     for i in np.flatnonzero(persistent_state(index)).tolist():
         if index.types[i] not in HANDLES:
@@ -159,25 +172,32 @@ def resources(index: GraphIndex, ops: Collection[int]) -> tuple[tuple[int, str],
 
 def _holders(index: GraphIndex) -> Mask:
     """`persistent_state`, and what holds state without a key."""
-    return persistent_state(index) | of_type(index, lambda kind: _WITHOUT_KEY.fullmatch(kind) is not None)
+    return persistent_state(index) | of_type(
+        index, lambda kind: _WITHOUT_KEY.fullmatch(kind) is not None
+    )
 
 
 def shared_state(
     index: GraphIndex, ops: Collection[int], boundary: Collection[int] = ()
 ) -> tuple[tuple[int, str], ...]:
-    """The ops outside `ops` whose state ops inside read or write, with what they are in words, in graph order.
+    """The ops outside `ops` whose state ops inside read or write, with what they are in words, in
+    graph order.
 
-    That is what a copy of `ops` shares with the original. A value that was read outside counts too, but not what is
-    computed from one, nor what comes in by way of the ops `boundary`.
+    That is what a copy of `ops` shares with the original. A value that was read outside counts too,
+    but not what is computed from one, nor what comes in by way of the ops `boundary`.
     """
     mask = resources_of(index, mask_of(index, ops), mask_of(index, boundary), values=True)
     return tuple((i, kind_of(index.types[i])) for i in np.flatnonzero(mask).tolist())
 
 
-def resources_of(index: GraphIndex, ops: Mask, boundary: Mask | None = None, *, values: bool = False) -> Mask:
-    """The ops outside `ops` that hold a state of which some op inside reads the handle, at first or second hand.
+def resources_of(
+    index: GraphIndex, ops: Mask, boundary: Mask | None = None, *, values: bool = False
+) -> Mask:
+    """The ops outside `ops` that hold a state of which some op inside reads the handle, at first or
+    second hand.
 
-    With `values` also those of which one reads the value; a write to a reference variable hands that on.
+    With `values` also those of which one reads the value; a write to a reference variable hands
+    that on.
 
     Args:
         boundary: Ops whose tensors come from outside, one bool per op; None for none.
@@ -196,32 +216,43 @@ def resources_of(index: GraphIndex, ops: Mask, boundary: Mask | None = None, *, 
         if not visited[at]:
             visited[at] = True
             mask[at] = holds[at]
-            if index.types[at] in STATE_FORWARDING or (values and (_reads(index, at) or is_reference(index, at))):
+            if index.types[at] in STATE_FORWARDING or (
+                values and (_reads(index, at) or is_reference(index, at))
+            ):
                 stack += index.input_lists[at]
     return mask
 
 
 def _reads(index: GraphIndex, op: int) -> bool:
-    """Whether an op hands on the value of a variable: as it is, in another dtype, or put together of its slices."""
+    """Whether an op hands on the value of a variable: as it is, in another dtype, or put together
+    of its slices.
+    """
     kind = index.types[op]
     if kind not in VARIABLE_ASSEMBLY:
         return kind in VARIABLE_READS
     of = (at for at in index.input_lists[op] if index.types[at] not in CONSTANTS)
-    return kind == "Cast" or all(index.types[at] in VARIABLE_READS or index.types[at] in HANDLES for at in of)
+    return kind == "Cast" or all(
+        index.types[at] in VARIABLE_READS or index.types[at] in HANDLES for at in of
+    )
 
 
 def is_reference(index: GraphIndex, op: int) -> bool:
-    """Whether an op, itself no variable, gives a reference to one: what it has read, or written to."""
+    """Whether an op, itself no variable, gives a reference to one: what it has read, or written
+    to.
+    """
     kind = index.types[op]
     definition = None if kind in HANDLES else index.typing.definition(kind)
     return definition is not None and any(arg.is_ref for arg in definition.output_arg)
 
 
-def with_state(index: GraphIndex, ops: Collection[int], boundary: Collection[int] = ()) -> frozenset[int]:
-    """`ops`, and the state outside of which they read the handle or the value, with the reads on the way there.
+def with_state(
+    index: GraphIndex, ops: Collection[int], boundary: Collection[int] = ()
+) -> frozenset[int]:
+    """`ops`, and the state outside of which they read the handle or the value, with the reads on
+    the way there.
 
-    So who chooses the ops of a layer alone has its variables too. What comes in by way of the ops `boundary` is left
-    out.
+    So who chooses the ops of a layer alone has its variables too. What comes in by way of the ops
+    `boundary` is left out.
     """
     holds, types = _holders(index), index.types
     behind: set[int] = set()
@@ -235,14 +266,17 @@ def with_state(index: GraphIndex, ops: Collection[int], boundary: Collection[int
         elif _reads(index, at):
             behind.add(at)
             stack += index.input_lists[at]
-    # Of the reads, those that have a state behind them: another Identity is an op that was not selected.
+    # Of the reads, those that have a state behind them: another Identity is an op that was not
+    # selected.
     ops_with_state, stack = set(ops), [at for at in behind if holds[at]]
     visited = set(stack)
     while stack:
         at = stack.pop()
         ops_with_state.add(at)
         ops_with_state.update(
-            i for i in index.input_lists[at] if types[i] in CONSTANTS and types[at] in VARIABLE_ASSEMBLY
+            i
+            for i in index.input_lists[at]
+            if types[i] in CONSTANTS and types[at] in VARIABLE_ASSEMBLY
         )
         new = behind.intersection(index.consumer_lists[at]) - visited
         visited |= new
@@ -262,11 +296,13 @@ def users(index: GraphIndex, handle: int) -> list[int]:
     return sorted(readers)
 
 
-def new_keys(index: GraphIndex, ops: Iterable[int], into: str, reserved_keys: Collection[str] = ()) -> dict[str, str]:
+def new_keys(
+    index: GraphIndex, ops: Iterable[int], into: str, reserved_keys: Collection[str] = ()
+) -> dict[str, str]:
     """For each key among `ops` one for their copies; equal ones stay equal.
 
-    A key is a shared_name, or the var_name by which the two ends of a temporary variable find each other.
-    `reserved_keys` are keys that are no longer free, beside those of the index.
+    A key is a shared_name, or the var_name by which the two ends of a temporary variable find each
+    other. `reserved_keys` are keys that are no longer free, beside those of the index.
 
     Returns:
         Key -> new key.
@@ -275,7 +311,9 @@ def new_keys(index: GraphIndex, ops: Iterable[int], into: str, reserved_keys: Co
     old = dict.fromkeys(filter(None, compress(keys, among[keyed].tolist())))
     temporary = np.flatnonzero(among & of_type(index, TEMPORARY_VARIABLES.__contains__)).tolist()
     attributes = (index.nodes[i].attr for i in temporary)
-    old |= dict.fromkeys(a[_TEMPORARY].s.decode(errors="surrogateescape") for a in attributes if _TEMPORARY in a)
+    old |= dict.fromkeys(
+        a[_TEMPORARY].s.decode(errors="surrogateescape") for a in attributes if _TEMPORARY in a
+    )
     used = {*used_keys(index, into), *reserved_keys} if old else set()
     new = {}
     for key in filter(None, old):
@@ -285,7 +323,9 @@ def new_keys(index: GraphIndex, ops: Iterable[int], into: str, reserved_keys: Co
 
 
 def free_key(base: str, used: Collection[str]) -> str:
-    """`base`, or with the first of the endings "_1", "_2" … a key that is not `used`; upper and lower case differ."""
+    """`base`, or with the first of the endings "_1", "_2" … a key that is not `used`; upper and
+    lower case differ.
+    """
     free, count = base, 0
     while free in used:
         count += 1
@@ -294,15 +334,19 @@ def free_key(base: str, used: Collection[str]) -> str:
 
 
 def used_keys(index: GraphIndex, scope: str = "") -> set[str]:
-    """The keys under which the ops of an index keep state: their shared_names, and the names of those without one.
+    """The keys under which the ops of an index keep state: their shared_names, and the names of
+    those without one.
 
     Args:
-        scope: A name scope, in which the keys are that are asked for, whether in upper or lower case; "" for all.
+        scope: A name scope, in which the keys are that are asked for, whether in upper or lower
+            case; "" for all.
     """
     ops, named = shared_names(index)
     keys = [key or index.names[op] for op, key in zip(ops.tolist(), named, strict=True)]
     prefix = f"{scope}/".lower() if scope else ""
-    if prefix not in "\n".join(keys).lower():  # mostly the scope is new; a thousand keys at once take no time
+    if (
+        prefix not in "\n".join(keys).lower()
+    ):  # mostly the scope is new; a thousand keys at once take no time
         return set()
     return {key for key in keys if key.lower().startswith(prefix)}
 
@@ -323,6 +367,10 @@ class SharedNames(NamedTuple):
 def shared_names(index: GraphIndex) -> SharedNames:
     """For each op that keeps state under a key the one that it names, "" for none."""
     ops, names = np.flatnonzero(persistent_state(index)).astype(np.int32), index.names
-    # Mostly the key is the op's name, whose text is there already: a second one of each takes 35 MB of a million ops.
-    keys = [names[op] if (key := shared_name(index.nodes[op])) == names[op] else key for op in ops.tolist()]
+    # Mostly the key is the op's name, whose text is there already: a second one of each takes 35 MB
+    # of a million ops.
+    keys = [
+        names[op] if (key := shared_name(index.nodes[op])) == names[op] else key
+        for op in ops.tolist()
+    ]
     return SharedNames(ops, keys)

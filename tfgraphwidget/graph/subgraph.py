@@ -19,7 +19,9 @@ Tensor = tuple[int, int]
 
 
 class Part:
-    """The ops of `index` for which `mask` is true; `tensors` are names of tensors chosen beside them."""
+    """The ops of `index` for which `mask` is true; `tensors` are names of tensors chosen beside
+    them.
+    """
 
     index: GraphIndex
     mask: Mask
@@ -54,62 +56,102 @@ class Part:
 
     @cached_property
     def inputs(self) -> tuple[str, ...]:
-        """Tensors read inside and produced outside, in the order of first use; then the passthroughs."""
+        """Tensors read inside and produced outside, in the order of first use; then the
+        passthroughs.
+        """
         return self._tensor_names(t for t in self._read if not self.mask[t[0]]) + self.passthroughs
 
     @cached_property
     def inside(self) -> tuple[str, ...]:
-        """Tensors produced and read inside, in the order of first use; one that is read outside too is an output."""
+        """Tensors produced and read inside, in the order of first use; one that is read outside too
+        is an output.
+        """
         return self._tensor_names(t for t in self._read if self.mask[t[0]])
 
     @cached_property
     def outputs(self) -> tuple[str, ...]:
-        """Tensors produced inside and read outside, or by no op at all, in graph order; then the passthroughs."""
+        """Tensors produced inside and read outside, or by no op at all, in graph order; then the
+        passthroughs.
+        """
         edges = self.index.readers
         owner = edges.owner
         data = self.mask[owner] & (edges.port != CONTROL)
         outward = self._tensors(owner, edges.port, data & ~self.mask[edges.to])
-        read, dtypes_of, nodes = self._tensors(owner, edges.port, data), self.index.typing.dtypes, self.index.nodes
-        tensors = ((i, port) for i in np.flatnonzero(self.mask).tolist() for port in range(len(dtypes_of(nodes[i]))))
-        return self._tensor_names(sorted({*outward, *(t for t in tensors if t not in read)})) + self.passthroughs
+        read, dtypes_of, nodes = (
+            self._tensors(owner, edges.port, data),
+            self.index.typing.dtypes,
+            self.index.nodes,
+        )
+        tensors = (
+            (i, port)
+            for i in np.flatnonzero(self.mask).tolist()
+            for port in range(len(dtypes_of(nodes[i])))
+        )
+        return (
+            self._tensor_names(sorted({*outward, *(t for t in tensors if t not in read)}))
+            + self.passthroughs
+        )
 
     @cached_property
     def ends(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """The inputs and outputs that a path joins: what a boundary around these ops would name.
 
-        Tensors that are computed from nothing that comes from outside are no inputs: variables and constants belong to
-        the part, also those that wait for an op outside. What an op inside brings in (a placeholder) is one. Tensors
-        without consumers are outputs of ops that only end there.
+        Tensors that are computed from nothing that comes from outside are no inputs: variables and
+        constants belong to the part, also those that wait for an op outside. What an op inside
+        brings in (a placeholder) is one. Tensors without consumers are outputs of ops that only end
+        there.
         """
         source, outside = self.index.inputs.values, from_outside(self.index)
         fed = computed_from_outside(self.index)
         reads = self.mask[self._owners]
-        entering = reads & (outside[source] | (~self.mask[source] & (fed[source] if fed.any() else True)))
+        entering = reads & (
+            outside[source] | (~self.mask[source] & (fed[source] if fed.any() else True))
+        )
         reached = traversal.forward(self.index, self._owners[entering], within=self.mask)
         candidates = ((name, self.index.op(name)) for name in self.outputs)
-        outputs = tuple(name for name, op in candidates if reached[op] and not self._is_by_product(name, op))
-        used = traversal.backward(self.index, [self.index.op(name) for name in outputs], within=self.mask)
-        return self._tensor_names(self._tensors(source, self.index.ports, entering & used[self._owners])), outputs
+        outputs = tuple(
+            name for name, op in candidates if reached[op] and not self._is_by_product(name, op)
+        )
+        used = traversal.backward(
+            self.index, [self.index.op(name) for name in outputs], within=self.mask
+        )
+        return self._tensor_names(
+            self._tensors(source, self.index.ports, entering & used[self._owners])
+        ), outputs
 
     def _is_by_product(self, name: str, op: int) -> bool:
-        """Whether a tensor has no consumer and another of its op is: the batch statistics of a normalization."""
-        ports = self.index.readers.port[self.index.readers.start[op] : self.index.readers.start[op + 1]]
+        """Whether a tensor has no consumer and another of its op is: the batch statistics of a
+        normalization.
+        """
+        ports = self.index.readers.port[
+            self.index.readers.start[op] : self.index.readers.start[op + 1]
+        ]
         return bool((ports != CONTROL).any()) and split_tensor(name)[1] not in ports
 
     @cached_property
     def passthroughs(self) -> tuple[str, ...]:
-        """The chosen tensors that no op inside produces or reads: they go in and come out as they are."""
+        """The chosen tensors that no op inside produces or reads: they go in and come out as they
+        are.
+        """
         pairs = {name: (self.index.op(name), split_tensor(name)[1]) for name in self.tensors}
-        return tuple(name for name, t in pairs.items() if not self.mask[t[0]] and t not in self._read)
+        return tuple(
+            name for name, t in pairs.items() if not self.mask[t[0]] and t not in self._read
+        )
 
     @cached_property
     def control_inputs(self) -> tuple[str, ...]:
         """Ops outside that ops inside wait for, as "^op", in the order of first use."""
         control_inputs = self.index.controls.values[self.mask[self.index.controls.owner]]
-        return tuple(dict.fromkeys(f"^{self.index.names[i]}" for i in control_inputs[~self.mask[control_inputs]]))
+        return tuple(
+            dict.fromkeys(
+                f"^{self.index.names[i]}" for i in control_inputs[~self.mask[control_inputs]]
+            )
+        )
 
     @cached_property
     def variables(self) -> tuple[VariableDef, ...]:
         """The variables whose state lies inside, in graph order."""
-        variable_ops = [i for i in np.flatnonzero(self.mask).tolist() if self.index.types[i] in HANDLES]
+        variable_ops = [
+            i for i in np.flatnonzero(self.mask).tolist() if self.index.types[i] in HANDLES
+        ]
         return tuple(definitions(self.index, variable_ops).values())

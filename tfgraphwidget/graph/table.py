@@ -14,7 +14,17 @@ from tfgraphwidget.optional_packages import import_package
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-COLUMNS = ("name", "type", "scope", "device", "inputs", "control_inputs", "outputs", "consumers", "variable")
+COLUMNS = (
+    "name",
+    "type",
+    "scope",
+    "device",
+    "inputs",
+    "control_inputs",
+    "outputs",
+    "consumers",
+    "variable",
+)
 
 
 def table(index: GraphIndex) -> DataFrame:
@@ -26,11 +36,15 @@ def rows(index: GraphIndex) -> list[dict[str, object]]:
     """A dict with the keys COLUMNS for each op, in graph order.
 
     These are inputs and control_inputs (tuples of names, in slot order); outputs (a tuple of texts
-    "float32 (None, 3)", in port order); consumers (how many ops take one of its tensors); variable (the one that the op
-    is a part of, as handle, assign, read or check; "" for all others).
+    "float32 (None, 3)", in port order); consumers (how many ops take one of its tensors); variable
+    (the one that the op is a part of, as handle, assign, read or check; "" for all others).
     """
     variables = definitions(index, handles(index))
-    variable = {op: definition.handle for definition in variables.values() for op in own_ops(index, definition)}
+    variable = {
+        op: definition.handle
+        for definition in variables.values()
+        for op in own_ops(index, definition)
+    }
     return [_row(Op(index, i), variable.get(i, "")) for i in range(len(index))]
 
 
@@ -47,5 +61,15 @@ def frame(records: Iterable[Mapping[str, object]], columns: Iterable[str]) -> Da
 def _row(op: Op, variable: str) -> dict[str, object]:
     tensors = zip(op.dtypes, op.shapes, strict=True)
     outputs = tuple(f"{dtype or 'unknown'} {shape_text(shape)}" for dtype, shape in tensors)
-    values = (op.name, op.type, op.scope, op.device, op.inputs, op.control_inputs, outputs, len(op.consumers), variable)
+    values = (
+        op.name,
+        op.type,
+        op.scope,
+        op.device,
+        op.inputs,
+        op.control_inputs,
+        outputs,
+        len(op.consumers),
+        variable,
+    )
     return dict(zip(COLUMNS, values, strict=True))

@@ -14,12 +14,28 @@ _PLAIN = (  # whose names are those of numpy's dtypes
     *("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
 )
 _OF_ML_DTYPES = (
-    *("bfloat16", "float8_e5m2", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e4m3b11fnuz", "float8_e5m2fnuz"),
+    *(
+        "bfloat16",
+        "float8_e5m2",
+        "float8_e4m3fn",
+        "float8_e4m3fnuz",
+        "float8_e4m3b11fnuz",
+        "float8_e5m2fnuz",
+    ),
     *("int4", "uint4", "int2", "uint2", "float4_e2m1fn"),
 )
-_QUANTIZED = {"qint8": np.int8, "quint8": np.uint8, "qint16": np.int16, "quint16": np.uint16, "qint32": np.int32}
-_FIELDS = {  # of the fields of a TensorProto, that which has a dtype's values if they are not in tensor_content
-    **dict.fromkeys(("int8", "int16", "int32", "uint8", "uint16", "int4", "uint4", "int2", "uint2"), "int_val"),
+_QUANTIZED = {
+    "qint8": np.int8,
+    "quint8": np.uint8,
+    "qint16": np.int16,
+    "quint16": np.uint16,
+    "qint32": np.int32,
+}
+# of the fields of a TensorProto, that which has a dtype's values if they are not in tensor_content
+_FIELDS = {
+    **dict.fromkeys(
+        ("int8", "int16", "int32", "uint8", "uint16", "int4", "uint4", "int2", "uint2"), "int_val"
+    ),
     "float32": "float_val",
     "float64": "double_val",
     "bool": "bool_val",
@@ -53,10 +69,14 @@ def numpy_dtype(name: str) -> np.dtype:
 
 
 LARGEST_REPEATED = 256 << 20
-"""Bytes up to which a value is repeated: a file of a hundred bytes can claim any number of elements."""
+"""Bytes up to which a value is repeated: a file of a hundred bytes can claim any number of
+elements.
+"""
 
 
-def tensor_array(proto: TensorProto, name: str, largest: int | None = LARGEST_REPEATED) -> np.ndarray:
+def tensor_array(
+    proto: TensorProto, name: str, largest: int | None = LARGEST_REPEATED
+) -> np.ndarray:
     """The numpy array of a TensorProto.
 
     Args:
@@ -86,7 +106,9 @@ def tensor_array(proto: TensorProto, name: str, largest: int | None = LARGEST_RE
     if proto.tensor_content:
         return np.frombuffer(proto.tensor_content, dtype=dtype).copy().reshape(shape)
     if largest is not None and number * dtype.itemsize > largest:
-        raise ValueError(f"{number:,} elements, of which the last ones are not stored, are too many.")
+        raise ValueError(
+            f"{number:,} elements, of which the last ones are not stored, are too many."
+        )
     if name == "string":
         strings: list[bytes | str] = list(proto.string_val)
         strings += [strings[-1] if strings else ""] * (number - len(strings))
@@ -118,7 +140,8 @@ _FEW = 4  # numbers that are stored one by one, as in files that people read
 
 
 def set_tensor(proto: TensorProto, array: np.ndarray, dtype: int) -> None:
-    """Set a TensorProto to the values of an array; one number alone is stored once, however often it is there.
+    """Set a TensorProto to the values of an array; one number alone is stored once, however often
+    it is there.
 
     Args:
         array: Its values: of the numpy dtype of `dtype`, or of bytes for strings.
@@ -141,22 +164,38 @@ def set_tensor(proto: TensorProto, array: np.ndarray, dtype: int) -> None:
     field = _BITS[name][0] if name in _BITS else _FIELDS.get(name)
     flat = np.ascontiguousarray(array).reshape(-1)
     bits = flat.view(_BITS[name][1]) if name in _BITS else flat
-    is_splat = flat.size > 0 and bool((flat.view(np.uint8).reshape(flat.size, -1) == flat[:1].view(np.uint8)).all())
+    is_splat = flat.size > 0 and bool(
+        (flat.view(np.uint8).reshape(flat.size, -1) == flat[:1].view(np.uint8)).all()
+    )
     if field is not None and (is_splat or 0 < flat.size <= _FEW):
         getattr(proto, field).extend(bits[:1].tolist() if is_splat else bits.tolist())
     else:
         proto.tensor_content = flat.tobytes()
 
 
-_AS_BYTES = frozenset(  # more than one number of these is in tensor_content, as TensorFlow writes it
-    ("float16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint32", "uint64")
+_AS_BYTES = (
+    frozenset(  # more than one number of these is in tensor_content, as TensorFlow writes it
+        (
+            "float16",
+            "float32",
+            "float64",
+            "int8",
+            "int16",
+            "int32",
+            "int64",
+            "uint8",
+            "uint32",
+            "uint64",
+        )
+    )
 )
 _KINDS = {"b": "b", "i": "i", "u": "i", "f": "if", "c": "ifc"}
 """For the kinds of numpy's dtypes those of the Python numbers that one can hold."""
 
 
 def to_array(value: object, name: str) -> np.ndarray | None:
-    """A value as an array of a dtype, as TensorFlow converts it; None for what only TensorFlow can convert.
+    """A value as an array of a dtype, as TensorFlow converts it; None for what only TensorFlow can
+    convert.
 
     Args:
         value: An array, or what numpy makes one of.
@@ -190,7 +229,9 @@ def to_array(value: object, name: str) -> np.ndarray | None:
 def _strings(value: object) -> np.ndarray:
     """Strings as bytes, in an array of objects."""
     array = np.array(value, dtype=object)
-    items = [item.encode() if isinstance(item, str) else item for item in array.reshape(-1).tolist()]
+    items = [
+        item.encode() if isinstance(item, str) else item for item in array.reshape(-1).tolist()
+    ]
     if not all(isinstance(item, bytes) for item in items):
         raise TypeError
     result = np.empty(len(items), dtype=object)

@@ -30,8 +30,8 @@ class OpTyping(Protocol):
     def dtypes(self, node: NodeDef) -> tuple[str, ...]:
         """The dtype of each output of a NodeDef, for example ("float32", "int32_ref").
 
-        "" is a dtype that the file does not tell. Of an op that TensorFlow does not know, only what its attributes
-        tell; there may be more outputs.
+        "" is a dtype that the file does not tell. Of an op that TensorFlow does not know, only what
+        its attributes tell; there may be more outputs.
         """
 
     def definition(self, op_type: str) -> OpDef | None:
@@ -128,7 +128,9 @@ class ReshapedTyping:
 
 @dataclass(frozen=True, eq=False)
 class RenamedTyping:
-    """The typing of `base` for ops that have other names now; `names` maps these to the old ones."""
+    """The typing of `base` for ops that have other names now; `names` maps these to the old
+    ones.
+    """
 
     base: Typing
     names: Mapping[str, str]
@@ -177,8 +179,8 @@ def shape_text(shape: Shape) -> str:
 def matches_shape(shape: Shape, pattern: ShapePattern) -> bool:
     """Whether a static shape is one that a pattern means.
 
-    "*" means any, None an unknown rank; otherwise there is one entry for each dimension: its size, None for an
-    unknown one, "*" for any, once ... for any number of dimensions.
+    "*" means any, None an unknown rank; otherwise there is one entry for each dimension: its size,
+    None for an unknown one, "*" for any, once ... for any number of dimensions.
 
     >>> matches_shape((None, 7, 7, 64), [None, ..., 64]), matches_shape((2, 3), ["*", 4]), matches_shape(None, [...])
     (True, False, False)
@@ -197,7 +199,9 @@ def matches_shape(shape: Shape, pattern: ShapePattern) -> bool:
             and matches_shape(shape[len(shape) - len(tail) :], tail)
         )
     pairs = zip(shape, pattern, strict=False)
-    return len(shape) == len(pattern) and all(pattern_size in ("*", size) for size, pattern_size in pairs)
+    return len(shape) == len(pattern) and all(
+        pattern_size in ("*", size) for size, pattern_size in pairs
+    )
 
 
 def shape_pattern(pattern: Any) -> ShapePattern:
@@ -210,14 +214,22 @@ def shape_pattern(pattern: Any) -> ShapePattern:
     if hasattr(pattern, "rank"):
         return None if pattern.rank is None else tuple(pattern.as_list())
     try:
-        entries = [e if e is None or e is ... or isinstance(e, str) else operator.index(e) for e in pattern]
+        entries = [
+            e if e is None or e is ... or isinstance(e, str) else operator.index(e) for e in pattern
+        ]
     except Exception:  # what can be gone through may raise anything
         entries = [-1]
     sizes = [e for e in entries if isinstance(e, int)]
     texts = [e for e in entries if isinstance(e, str)]
-    if isinstance(pattern, str) or min(sizes, default=0) < 0 or set(texts) - {"*"} or entries.count(...) > 1:
+    if (
+        isinstance(pattern, str)
+        or min(sizes, default=0) < 0
+        or set(texts) - {"*"}
+        or entries.count(...) > 1
+    ):
         raise GraphEditError(
-            f"{value_text(pattern)} is no shape pattern; write one entry for each dimension: its size, None for "
+            f"{value_text(pattern)} is no shape pattern; write one entry for each dimension: its "
+            "size, None for "
             "unknown, "
             '"*" for any, and once ... for any number of them.'
         )
@@ -228,7 +240,8 @@ _SIZES: dict[str, object] = {"?": None, "none": None, "-1": None, "*": "*", "...
 
 
 def parse_shape(text: str) -> ShapePattern:
-    """The pattern of `tensors.matches_shape` that a text means: "?x224x3", "[None, 10]", "*", "unknown", "scalar".
+    """The pattern of `tensors.matches_shape` that a text means: "?x224x3", "[None, 10]", "*",
+    "unknown", "scalar".
 
     >>> parse_shape("?x224x3"), parse_shape("[None, 10]"), parse_shape("scalar")
     ((None, 224, 3), (None, 10), ())
@@ -242,9 +255,12 @@ def parse_shape(text: str) -> ShapePattern:
     sizes = [size.strip() for size in split]
     if sizes[-1] == "":
         sizes.pop()  # "(2,)", or no size at all
-    if not all(size in _SIZES or (size.isascii() and size.isdecimal() and len(size) < 16) for size in sizes):
+    if not all(
+        size in _SIZES or (size.isascii() and size.isdecimal() and len(size) < 16) for size in sizes
+    ):
         raise GraphEditError(
-            f"{text[:40]!r} is no shape; write shape:?x224x224x3 or shape:[None, 10], with * for any size, "
+            f"{text[:40]!r} is no shape; write shape:?x224x224x3 or shape:[None, 10], with * for "
+            "any size, "
             "and once ... for any number of them."
         )
     return shape_pattern([_SIZES[size] if size in _SIZES else int(size) for size in sizes])
@@ -257,7 +273,8 @@ OUTPUT_SHAPES = "_output_shapes"
 
 
 def with_output_shape(node: NodeDef, port: int, shape: Shape) -> NodeDef:
-    """Copy a NodeDef that lists its static shapes, with another shape of one output; itself if it lists that shape.
+    """Copy a NodeDef that lists its static shapes, with another shape of one output; itself if it
+    lists that shape.
 
     Returns:
         The copy.

@@ -37,7 +37,11 @@ def forward(
     Returns:
         One bool per op; the seeds are included.
     """
-    return _walk(index.readers, seeds, _followed_edges(index.readers, _leaving(index.readers, stop), within, controls))
+    return _walk(
+        index.readers,
+        seeds,
+        _followed_edges(index.readers, _leaving(index.readers, stop), within, controls),
+    )
 
 
 def backward(
@@ -57,11 +61,20 @@ def backward(
     Returns:
         One bool per op; the seeds are included.
     """
-    return _walk(index.sources, seeds, _followed_edges(index.sources, _arriving(index.sources, stop), within, controls))
+    return _walk(
+        index.sources,
+        seeds,
+        _followed_edges(index.sources, _arriving(index.sources, stop), within, controls),
+    )
 
 
 def flood(
-    index: GraphIndex, seeds: Iterable[int], wall: Mask, *, controls_in: bool = False, controls_out: bool = False
+    index: GraphIndex,
+    seeds: Iterable[int],
+    wall: Mask,
+    *,
+    controls_in: bool = False,
+    controls_out: bool = False,
 ) -> Mask:
     """Find all ops that are connected with the seeds, with edges taken both ways, up to a wall.
 
@@ -79,7 +92,9 @@ def flood(
     return reach(*rows_of(owner[free], to[free], len(index)), _numbers(seeds))
 
 
-def neighbors(index: GraphIndex, ops: Mask, *, controls_in: bool = False, controls_out: bool = False) -> Mask:
+def neighbors(
+    index: GraphIndex, ops: Mask, *, controls_in: bool = False, controls_out: bool = False
+) -> Mask:
     """Find the ops one edge away from some ops, in either direction.
 
     Args:
@@ -96,7 +111,9 @@ def neighbors(index: GraphIndex, ops: Mask, *, controls_in: bool = False, contro
 
 
 def along(rows: Csr, seeds: Iterable[int]) -> Mask:
-    """All that rows of ops lead to from the seeds, seeds included; the rows need not be those of an index."""
+    """All that rows of ops lead to from the seeds, seeds included; the rows need not be those of an
+    index.
+    """
     return _walk(Edges(rows.start, rows.values, rows.values), seeds, None)
 
 
@@ -129,7 +146,8 @@ def _numbers(ops: Iterable[int]) -> Ids:
 
 
 def readers_of(index: GraphIndex, tensors: Tensors) -> Ids:
-    """The ops that read one of the tensors, and those that wait for the op, for ANY_PORT; once for each edge.
+    """The ops that read one of the tensors, and those that wait for the op, for ANY_PORT; once for
+    each edge.
 
     Args:
         tensors: The tensors, as pairs of an op's number and an output's.
@@ -138,7 +156,9 @@ def readers_of(index: GraphIndex, tensors: Tensors) -> Ids:
 
 
 def _leaving(edges: Edges, tensors: Tensors) -> Ids:
-    """The numbers of the edges that carry one of the tensors, where edges are listed by who produces."""
+    """The numbers of the edges that carry one of the tensors, where edges are listed by who
+    produces.
+    """
     edge_numbers = [np.zeros(0, dtype=np.int32)]
     for op, port in tensors:
         row = np.arange(edges.start[op], edges.start[op + 1], dtype=np.int32)
@@ -182,7 +202,9 @@ def _walk(edges: Edges, seeds: Iterable[int], keep: Mask | None) -> Mask:
 
 def _less(edges: Edges, keep: Mask) -> tuple[Ids, Ids]:
     """Start and end of some of the edges."""
-    start: Ids = np.concatenate([[0], np.cumsum(keep, dtype=np.int32)]).astype(np.int32)[edges.start]
+    start: Ids = np.concatenate([[0], np.cumsum(keep, dtype=np.int32)]).astype(np.int32)[
+        edges.start
+    ]
     return start, edges.to[keep]
 
 

@@ -1,8 +1,10 @@
-"""Trust: whether ops of an untrusted graph may run that do more than compute; and which ops of a graph those are.
+"""Trust: whether ops of an untrusted graph may run that do more than compute; and which ops of a
+graph those are.
 
-A graph that was read from a file may hold ops that write files, open connections or call Python. Such an op runs
-only if the user trusts the file. `Effects` finds the ops by the table of `effects`, in called functions too.
-It is asked before TensorFlow runs anything: for a run, with its fetches and feeds, or for the whole graph.
+A graph that was read from a file may hold ops that write files, open connections or call Python.
+Such an op runs only if the user trusts the file. `Effects` finds the ops by the table of `effects`,
+in called functions too. It is asked before TensorFlow runs anything: for a run, with its fetches
+and feeds, or for the whole graph.
 """
 
 from __future__ import annotations
@@ -16,7 +18,13 @@ from weakref import WeakKeyDictionary
 
 from tfgraphwidget.errors import NotTrusted
 from tfgraphwidget.graph.edges import NodesByName
-from tfgraphwidget.graph.effects import Effect, effect_of, node_effect, reason_of_effect, runs_at_import
+from tfgraphwidget.graph.effects import (
+    Effect,
+    effect_of,
+    node_effect,
+    reason_of_effect,
+    runs_at_import,
+)
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.index_cache import cached_per_index
 from tfgraphwidget.graph.op_types import (
@@ -32,7 +40,13 @@ from tfgraphwidget.graph.op_types import (
     VARIABLE_LOOKS,
 )
 from tfgraphwidget.graph.tensors import OpTyping
-from tfgraphwidget.naming import HOW_TO_TRUST, shared_name, split_input, split_tensor, text_attribute
+from tfgraphwidget.naming import (
+    HOW_TO_TRUST,
+    shared_name,
+    split_input,
+    split_tensor,
+    text_attribute,
+)
 from tfgraphwidget.tf_types import FunctionDef, NodeDef
 
 MAX_SENTENCES = 5  # on what an op or a scope does: what a panel shows
@@ -47,11 +61,13 @@ _SAVER_FILES: Mapping[str, tuple[int, ...]] = {
     "SaveSlices": (0,),
     "SaveV2": (0,),
 }
-# Ops that hand the name of a file on, by their first input: to a Saver the name is given once for all shards.
+# Ops that hand the name of a file on, by their first input: to a Saver the name is given once for
+# all shards.
 _HANDS_NAME_ON = IDENTITY | FILENAME_CARRIERS | PLACEHOLDERS
 # The file that a Saver names in its graph, to feed another in its place with each call.
 _SAVER_DEFAULT = (b"model",)
-# Calls whose inputs, from this one on, are the arguments of the function in order; those of a loop change by round.
+# Calls whose inputs, from this one on, are the arguments of the function in order; those of a loop
+# change by round.
 _FIRST_ARGUMENT = dict.fromkeys(FUNCTION_CALLS, 0) | dict.fromkeys(BRANCHES, 1)
 
 
@@ -63,7 +79,8 @@ class EffectiveOp(NamedTuple):
         op_type: Its type.
         effect: What running it does.
         function: The function that it is in; "" for an op of the graph itself.
-        root: The op of the graph that it is, or that calls the function; "" for a function that none calls.
+        root: The op of the graph that it is, or that calls the function; "" for a function that
+            none calls.
     """
 
     name: str
@@ -74,20 +91,28 @@ class EffectiveOp(NamedTuple):
 
     @property
     def sentence(self) -> str:
-        """What it does, as the begin of a sentence: "Op 'a' is a WriteFile, which writes a file"."""
+        """What it does, as the begin of a sentence: "Op 'a' is a WriteFile, which writes a
+        file".
+        """
         place = f" in function {self.function!r}" if self.function else ""
-        return f"Op {self.name!r}{place} is of type {self.op_type}, which {reason_of_effect(self.op_type)}"
+        return (
+            f"Op {self.name!r}{place} is of type {self.op_type}, which "
+            f"{reason_of_effect(self.op_type)}"
+        )
 
 
 @dataclass(eq=False)
 class Trust:
-    """Whether a graph's ops may do more than compute; everything that is read of one file shares one Trust.
+    """Whether a graph's ops may do more than compute; everything that is read of one file shares
+    one Trust.
 
     Attributes:
         origin: What the graph was read from, as the subject of a sentence: "File 'model.pb'".
         is_given: Whether the user trusts it. A graph that lives in the notebook is the user's own.
-        folders: The directories that the graph lies in: text files there, or in "assets", may fill hash tables unasked.
-        is_file: Whether the graph was read from a file or a message: what it computes may be without bounds.
+        folders: The directories that the graph lies in: text files there, or in "assets", may fill
+            hash tables unasked.
+        is_file: Whether the graph was read from a file or a message: what it computes may be
+            without bounds.
     """
 
     origin: str = "The graph"
@@ -105,7 +130,9 @@ class Trust:
             file = Path(path.decode(errors="surrogateescape"))
             parents = file.resolve().parents
             beside = [folder.resolve() for folder in self.folders]
-            return file.is_file() and any(parents[0] == each or each / "assets" in parents for each in beside)
+            return file.is_file() and any(
+                parents[0] == each or each / "assets" in parents for each in beside
+            )
         except (OSError, RuntimeError, ValueError):  # no path, as one with a zero in it
             return False
 
@@ -142,7 +169,9 @@ class _FromCaller:
 
 _FROM_CALLER = _FromCaller()
 _Origin = _Text | _FromCaller | None
-"""What a tensor of texts holds: the texts of a constant, what the caller feeds, or None if that is computed."""
+"""What a tensor of texts holds: the texts of a constant, what the caller feeds, or None if that is
+computed.
+"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,7 +192,8 @@ class Effects:
         function: Gives the FunctionDef of a name.
         functions: The names of the functions.
         may_read: Whether a table may be filled from the text file of that path without asking.
-        typing: Gives OpDefs and the dtypes of outputs, so that ops which call no function are passed over by type.
+        typing: Gives OpDefs and the dtypes of outputs, so that ops which call no function are
+            passed over by type.
     """
 
     def __init__(
@@ -179,7 +209,8 @@ class Effects:
         self._function, self._functions, self._may_read = function, functions, may_read
 
     def of_graph(self, *, unfed: bool = False) -> Iterator[EffectiveOp]:
-        """The ops of the graph and of the functions that it calls, in order; not a Saver's, which feeds their file.
+        """The ops of the graph and of the functions that it calls, in order; not a Saver's, which
+        feeds their file.
 
         Args:
             unfed: Whether those of a Saver count that name its default file where none is fed.
@@ -189,7 +220,9 @@ class Effects:
     def _suspects(self) -> Iterable[NodeDef]:
         """The ops of the graph whose type may do more than compute, or call a function."""
         nodes = self._graph.nodes
-        return nodes.of_types(self._may_do_more) if isinstance(nodes, NodesByName) else nodes.values()
+        return (
+            nodes.of_types(self._may_do_more) if isinstance(nodes, NodesByName) else nodes.values()
+        )
 
     def _may_do_more(self, op_type: str) -> bool:
         """Whether ops of a type may do more than compute, or call a function."""
@@ -201,11 +234,14 @@ class Effects:
         return any(each.type in {"func", "list(func)"} for each in definition.attr)
 
     def by_op(self) -> Iterator[tuple[str, tuple[EffectiveOp, ...]]]:
-        """Ops of the graph, each with what does more than compute: the op itself, and the ops that its calls run.
+        """Ops of the graph, each with what does more than compute: the op itself, and the ops that
+        its calls run.
 
         `of_graph` names an op of a function once; here it is with every op that calls the function.
         """
-        inside: dict[tuple[object, ...], tuple[EffectiveOp, ...]] = {}  # by the function and its arguments
+        inside: dict[
+            tuple[object, ...], tuple[EffectiveOp, ...]
+        ] = {}  # by the function and its arguments
         for node in self._suspects():
             name = node.name
             effect = self._effect(self._graph, node, (), is_run=False)
@@ -233,8 +269,9 @@ class Effects:
     def at_import(self, read: Iterable[str] = ()) -> Iterator[EffectiveOp]:
         """The ops that TensorFlow may run while it imports the graph, to know the shapes of others.
 
-        For the shape of an op it computes the inputs that say it, if they depend on constants alone. It passes over ops
-        that are stateful and over control inputs, and only integers and the ends of ranges say a shape.
+        For the shape of an op it computes the inputs that say it, if they depend on constants
+        alone. It passes over ops that are stateful and over control inputs, and only integers and
+        the ends of ranges say a shape.
 
         Args:
             read: Tensors that ops will read which are not known yet: they may hang a shape on each.
@@ -261,9 +298,15 @@ class Effects:
         return readers
 
     def _may_be_computed(
-        self, op: str, readers: Mapping[str, Sequence[tuple[str, int]]], typing: OpTyping, ends: Collection[str]
+        self,
+        op: str,
+        readers: Mapping[str, Sequence[tuple[str, int]]],
+        typing: OpTyping,
+        ends: Collection[str],
     ) -> bool:
-        """Whether some op reads a tensor for its shape that stateless ops compute of an op's; ops do so of `ends`."""
+        """Whether some op reads a tensor for its shape that stateless ops compute of an op's; ops
+        do so of `ends`.
+        """
         stack, visited = [op], {op}
         while stack:
             node = self._graph.nodes[stack.pop()]
@@ -274,7 +317,9 @@ class Effects:
                 return True
             dtypes = typing.dtypes(node)
             for reader, port in readers.get(node.name, ()):
-                if port >= len(dtypes) or self._may_say_a_shape(dtypes[port], self._graph.nodes[reader].op):
+                if port >= len(dtypes) or self._may_say_a_shape(
+                    dtypes[port], self._graph.nodes[reader].op
+                ):
                     return True
                 if reader not in visited:
                     visited.add(reader)
@@ -283,7 +328,9 @@ class Effects:
 
     @staticmethod
     def _may_say_a_shape(dtype: str, reader: str) -> bool:
-        """Whether the shape of an op may depend on the value of an input: on an integer, or a number of a range."""
+        """Whether the shape of an op may depend on the value of an input: on an integer, or a
+        number of a range.
+        """
         return "int" in dtype or reader in RANGES
 
     def of_run(self, fetches: Iterable[str], feeds: Collection[str] = ()) -> Iterator[EffectiveOp]:
@@ -298,7 +345,9 @@ class Effects:
     def _needed_nodes(self, fetches: Iterable[str], fed: Collection[str]) -> list[NodeDef]:
         """The ops that fetches need."""
         names = [
-            (op, port) for op, port in map(split_tensor, fetches) if f"{op}:{port or 0}" not in fed or port is None
+            (op, port)
+            for op, port in map(split_tensor, fetches)
+            if f"{op}:{port or 0}" not in fed or port is None
         ]
         stack, nodes = [op for op, _ in names], dict[str, NodeDef]()
         while stack:
@@ -313,7 +362,9 @@ class Effects:
                     stack.append(op)
         return list(nodes.values())
 
-    def _look(self, nodes: Iterable[NodeDef], fed: Collection[str], *, is_run: bool) -> Iterator[EffectiveOp]:
+    def _look(
+        self, nodes: Iterable[NodeDef], fed: Collection[str], *, is_run: bool
+    ) -> Iterator[EffectiveOp]:
         return self._look_in([(self._graph, nodes)], set(), fed, is_run=is_run)
 
     def _look_in(
@@ -324,13 +375,17 @@ class Effects:
         *,
         is_run: bool,
     ) -> Iterator[EffectiveOp]:
-        """The ops among some of each frame, and those of the functions that they call and that were not visited yet."""
+        """The ops among some of each frame, and those of the functions that they call and that were
+        not visited yet.
+        """
         while frames:
             frame, inside = frames.pop()
             for node in inside:
                 effect = self._effect(frame, node, fed, is_run=is_run)
                 if effect.is_dangerous:
-                    yield EffectiveOp(node.name, node.op, effect, frame.function, frame.root or node.name)
+                    yield EffectiveOp(
+                        node.name, node.op, effect, frame.function, frame.root or node.name
+                    )
                 for name in self._callees(node):
                     arguments, key = self._call(frame, node, name, fed, is_run=is_run)
                     if key not in visited:
@@ -340,17 +395,26 @@ class Effects:
     def _call(
         self, frame: _Frame, node: NodeDef, name: str, fed: Collection[str], *, is_run: bool
     ) -> tuple[dict[str, _Origin], tuple[object, ...]]:
-        """The arguments with which an op calls a function; and a key, the same for calls that do the same in it."""
+        """The arguments with which an op calls a function; and a key, the same for calls that do
+        the same in it.
+        """
         arguments = self._arguments(frame, node, name, fed, is_run=is_run)
-        key = (name, *sorted((key, value) for key, value in arguments.items() if isinstance(value, tuple)))
-        return arguments, key + tuple(sorted(key for key, value in arguments.items() if value is _FROM_CALLER))
+        key = (
+            name,
+            *sorted((key, value) for key, value in arguments.items() if isinstance(value, tuple)),
+        )
+        return arguments, key + tuple(
+            sorted(key for key, value in arguments.items() if value is _FROM_CALLER)
+        )
 
     def _body(
         self, frame: _Frame, node: NodeDef, name: str, arguments: Mapping[str, _Origin]
     ) -> tuple[_Frame, Iterable[NodeDef]]:
         """A function as an op calls it, and the ops in it."""
         body = self._function(name).node_def
-        return _Frame({each.name: each for each in body}, name, arguments, frame.root or node.name), body
+        return _Frame(
+            {each.name: each for each in body}, name, arguments, frame.root or node.name
+        ), body
 
     def _callees(self, node: NodeDef) -> Iterator[str]:
         """The functions that an op calls, by its attributes or as its type."""
@@ -379,7 +443,9 @@ class Effects:
             for argument, text in zip(arguments, inputs, strict=False)
         }
 
-    def _effect(self, frame: _Frame, node: NodeDef, fed: Collection[str], *, is_run: bool) -> Effect:
+    def _effect(
+        self, frame: _Frame, node: NodeDef, fed: Collection[str], *, is_run: bool
+    ) -> Effect:
         """What an op does: by its type, its attributes, and the files that it names."""
         if node.op in self._functions:
             return Effect.PURE
@@ -388,14 +454,20 @@ class Effects:
             return effect
 
         def origin(position: int) -> _Origin:
-            return self._origin(frame, node.input[position], fed, is_run=is_run) if position < len(node.input) else None
+            return (
+                self._origin(frame, node.input[position], fed, is_run=is_run)
+                if position < len(node.input)
+                else None
+            )
 
         def constant(position: int) -> Sequence[bytes] | None:
             texts = origin(position)
             return texts if isinstance(texts, tuple) else None
 
         if node.op in _SAVER_FILES:
-            is_own = all(self._is_a_saver_s(origin(k), is_run=is_run) for k in _SAVER_FILES[node.op])
+            is_own = all(
+                self._is_a_saver_s(origin(k), is_run=is_run) for k in _SAVER_FILES[node.op]
+            )
             return Effect.OWN_STATE if is_own else effect
         if node.op in TABLE_FILE_INITIALIZERS:
             texts = origin(1)
@@ -432,8 +504,12 @@ class Effects:
             text = node.input[0]
         return None
 
-    def _join_origin(self, frame: _Frame, node: NodeDef, fed: Collection[str], *, is_run: bool) -> _Origin:
-        """The caller's file with the end that a Saver gives to its parts; None for what leads to another folder."""
+    def _join_origin(
+        self, frame: _Frame, node: NodeDef, fed: Collection[str], *, is_run: bool
+    ) -> _Origin:
+        """The caller's file with the end that a Saver gives to its parts; None for what leads to
+        another folder.
+        """
         first, *others = [text for text in node.input if text[:1] != "^"]
         origin = self._origin(frame, first, fed, is_run=is_run)
         if not self._is_a_saver_s(origin, is_run=is_run):
@@ -447,7 +523,9 @@ class Effects:
         return origin
 
     def _variable_origin(self, handle: str, fed: Collection[str], *, is_run: bool) -> _Origin:
-        """What a variable of texts holds that only ops of the graph assign to: a SavedModel keeps paths in such."""
+        """What a variable of texts holds that only ops of the graph assign to: a SavedModel keeps
+        paths in such.
+        """
         values: list[_Origin] = []
         readers = self._readers_of_variable(_end(handle)[0])
         if readers is None:
@@ -463,7 +541,9 @@ class Effects:
         return sum(texts, ()) if len(texts) == len(values) else None
 
     def _readers_of_variable(self, handle: str) -> list[NodeDef] | None:
-        """The ops that take the handle of a variable; None if others may reach it by its shared name."""
+        """The ops that take the handle of a variable; None if others may reach it by its shared
+        name.
+        """
         nodes = self._graph.nodes
         variable = nodes.get(handle)
         if variable is None or variable.op != "VarHandleOp":
@@ -474,10 +554,16 @@ class Effects:
         handles = [node for node in every if node.op == "VarHandleOp" and shared_name(node) == name]
         if len(handles) > 1 or not name:
             return None
-        return [node for node in nodes.values() if handle in (_end(text)[0] for text in node.input if text[:1] != "^")]
+        return [
+            node
+            for node in nodes.values()
+            if handle in (_end(text)[0] for text in node.input if text[:1] != "^")
+        ]
 
     def _texts(self, frame: _Frame, text: str) -> _Text | None:
-        """The texts of a constant, or of both that a Select chooses from, as a Saver does for cloud storage."""
+        """The texts of a constant, or of both that a Select chooses from, as a Saver does for cloud
+        storage.
+        """
         node = frame.nodes.get(_end(text)[0])
         if node is None or node.op not in CONSTANTS | SELECTS:
             return None
@@ -507,11 +593,15 @@ def effects_of(index: GraphIndex, trust: Trust) -> Effects:
     Args:
         trust: Says which files tables may be filled from.
     """
-    nodes, functions = (NodesByName(index.nodes), index.functions) if _may_have_effects(index) else ({}, ())
+    nodes, functions = (
+        (NodesByName(index.nodes), index.functions) if _may_have_effects(index) else ({}, ())
+    )
     return Effects(nodes, index.extras.function, functions, trust.may_read, index.typing)
 
 
-def effects_of_nodes(nodes: Sequence[NodeDef], functions: Iterable[FunctionDef], trust: Trust) -> Iterator[EffectiveOp]:
+def effects_of_nodes(
+    nodes: Sequence[NodeDef], functions: Iterable[FunctionDef], trust: Trust
+) -> Iterator[EffectiveOp]:
     """The ops among some, and in some functions, that do more than compute.
 
     Args:
@@ -529,7 +619,8 @@ class UntrustedOps:
     """The ops of a graph that do not run until the user trusts what it was read from.
 
     Attributes:
-        by_op: The ops of the graph that do more than compute, or call functions with such ops, each with these.
+        by_op: The ops of the graph that do more than compute, or call functions with such ops, each
+            with these.
         effects: The numbers of these ops of the graph, by what they do, in the order of `Effect`.
         total: How many ops do more than compute, each counted once; those of functions too.
     """
@@ -541,16 +632,22 @@ class UntrustedOps:
     def sentences(self, names: Iterable[str]) -> tuple[str, ...]:
         """What some ops of the graph do beside computing: the first few sentences."""
         sentences = dict.fromkeys(
-            f"{each.sentence}." for name in names for each in self.by_op.get(name, ())[: MAX_SENTENCES + 1]
+            f"{each.sentence}."
+            for name in names
+            for each in self.by_op.get(name, ())[: MAX_SENTENCES + 1]
         )
-        return (*list(sentences)[:MAX_SENTENCES], *(["And more."] if len(sentences) > MAX_SENTENCES else []))
+        return (
+            *list(sentences)[:MAX_SENTENCES],
+            *(["And more."] if len(sentences) > MAX_SENTENCES else []),
+        )
 
 
 _untrusted: WeakKeyDictionary[GraphIndex, tuple[Trust, UntrustedOps]] = WeakKeyDictionary()
 
 
 def untrusted_ops(index: GraphIndex, trust: Trust) -> UntrustedOps:
-    """The ops of a graph that do not run unasked, searched for once per state of the graph; none if it is trusted.
+    """The ops of a graph that do not run unasked, searched for once per state of the graph; none if
+    it is trusted.
 
     Args:
         trust: Whether it is trusted, and which files tables may be filled from.
@@ -574,10 +671,14 @@ def _find_untrusted(index: GraphIndex, trust: Trust) -> UntrustedOps:
         for effect in {op.effect for op in ops}:
             effects[effect].append(index.ids[name])
     total = len({(op.function, op.name) for ops in by_op.values() for op in ops})
-    return UntrustedOps(by_op, {effect: tuple(numbers) for effect, numbers in effects.items() if numbers}, total)
+    return UntrustedOps(
+        by_op, {effect: tuple(numbers) for effect, numbers in effects.items() if numbers}, total
+    )
 
 
 def _end(text: str) -> tuple[str, int]:
-    """The op and the output of an input, as a graph writes it ("a:1") or a function's body ("a:output:1")."""
+    """The op and the output of an input, as a graph writes it ("a:1") or a function's body
+    ("a:output:1").
+    """
     name, *rest = text.removeprefix("^").split(":")
     return name, int(rest[-1]) if rest and rest[-1].isdigit() else 0

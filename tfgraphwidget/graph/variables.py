@@ -1,7 +1,8 @@
 """The ops of a variable: handle, initial value, assign, read, and is-initialized check.
 
-A graph lists its variables in collections of `tf.Variable`s; after a bare `import_graph_def` only the structure of the
-graph shows them. Both become `VariableDef`s here, keyed by the number of the handle op.
+A graph lists its variables in collections of `tf.Variable`s; after a bare `import_graph_def` only
+the structure of the graph shows them. Both become `VariableDef`s here, keyed by the number of the
+handle op.
 """
 
 from __future__ import annotations
@@ -36,7 +37,9 @@ def listed_variables(index: GraphIndex) -> frozenset[str]:
 
 
 def count_trainable(index: GraphIndex, ops: Iterable[int]) -> int:
-    """How many handle ops of variables some ops have that an optimizer can take: those that the collections list."""
+    """How many handle ops of variables some ops have that an optimizer can take: those that the
+    collections list.
+    """
     listed = listed_variables(index)
     return sum(index.types[op] in HANDLES and index.names[op] in listed for op in ops)
 
@@ -45,8 +48,8 @@ def definitions(index: GraphIndex, variable_ops: Iterable[int]) -> dict[int, Var
     """Find the variable of each handle op.
 
     Returns:
-        The variables by the numbers of their handle ops, in the order of `variable_ops`. The graph's collections define
-        them, or else the ops around the handle.
+        The variables by the numbers of their handle ops, in the order of `variable_ops`. The
+        graph's collections define them, or else the ops around the handle.
     """
     defined = index.defined_variables
     return {i: defined.get(index.names[i]) or _by_structure(index, i) for i in variable_ops}
@@ -60,20 +63,27 @@ def definition_of(index: GraphIndex, name: str) -> VariableDef:
 def _by_structure(index: GraphIndex, handle: int) -> VariableDef:
     """Define a variable by the ops around its handle, as TensorFlow's own code names them."""
     name = index.names[handle]
-    readers = [i for i in dict.fromkeys(index.consumer_lists[handle]) if index.input_lists[i][0] == handle]
+    readers = [
+        i for i in dict.fromkeys(index.consumer_lists[handle]) if index.input_lists[i][0] == handle
+    ]
 
     def pick(kinds: frozenset[str]) -> int | None:
-        # A Saver assigns and reads every variable too; the variable's own ops are in the scope of its name.
-        own = [i for i in readers if index.types[i] in kinds and index.names[i].startswith(f"{name}/")]
+        # A Saver assigns and reads every variable too; the variable's own ops are in the scope of
+        # its name.
+        own = [
+            i for i in readers if index.types[i] in kinds and index.names[i].startswith(f"{name}/")
+        ]
         return own[0] if own else None
 
     assign, read = pick(ASSIGNS), pick(VARIABLE_READS)
     if assign is not None and len(index.input_lists[assign]) < 2:
         assign = None  # the file is damaged
     if read is None:
-        # Variables that tf.raw_ops made have no read under their names. A read with a control input is not used, since
-        # fetching it would run that op too.
-        plain = (i for i in readers if index.types[i] == "ReadVariableOp" and not index.control_lists[i])
+        # Variables that tf.raw_ops made have no read under their names. A read with a control input
+        # is not used, since fetching it would run that op too.
+        plain = (
+            i for i in readers if index.types[i] == "ReadVariableOp" and not index.control_lists[i]
+        )
         read = next(plain, None)
     return VariableDef(
         handle=name,
@@ -93,7 +103,8 @@ def own_ops(index: GraphIndex, variable: VariableDef) -> set[int]:
     """List the ops that exist for a variable only: handle, assign, read and is-initialized checks.
 
     Returns:
-        The numbers of the ops. Those of the initial value are not among them, since other ops may use it.
+        The numbers of the ops. Those of the initial value are not among them, since other ops may
+        use it.
     """
     handle = index.ids[variable.handle]
     own = {handle}
@@ -113,14 +124,18 @@ def own_ops(index: GraphIndex, variable: VariableDef) -> set[int]:
 def comes_from_outside(index: GraphIndex, op: int) -> bool:
     """Whether an op's values come from outside of a subgraph that contains it.
 
-    That is so for placeholders, with or without a default, and for ops with state that is not a variable: tables,
-    queues, iterators and readers.
+    That is so for placeholders, with or without a default, and for ops with state that is not a
+    variable: tables, queues, iterators and readers.
     """
     kind = index.types[op]
     if is_placeholder(kind) or kind in HANDLES:
         return kind not in HANDLES
-    definition = index.typing.definition(kind)  # a file may have left out attributes at their default
-    return has_state(index.nodes[op]) or (definition is not None and any(a.name == STATE_KEY for a in definition.attr))
+    definition = index.typing.definition(
+        kind
+    )  # a file may have left out attributes at their default
+    return has_state(index.nodes[op]) or (
+        definition is not None and any(a.name == STATE_KEY for a in definition.attr)
+    )
 
 
 def is_placeholder(op_type: str) -> bool:

@@ -4,18 +4,29 @@ An old script changes one line, its import:
 
     import tfgraphwidget.graph_editor as ge
 
-Submodules, names, arguments and meanings are those of TensorFlow 1.15's; arguments and results are live `tf.Operation`
-and `tf.Tensor` objects. Where the original was wrong, this is right: each docstring says so.
+Submodules, names, arguments and meanings are those of TensorFlow 1.15's; arguments and results are
+live `tf.Operation` and `tf.Tensor` objects. Where the original was wrong, this is right: each
+docstring says so.
 
-A `tf.Session` goes on running what it has run once as it was, and says nothing of it: edit before the first run, or
-make a new session, or give it to `tfgraphwidget.renew(session)`, which keeps the values of its variables. An edit by
-`tfgraphwidget.edit(graph, session=session)` does that by itself.
+A `tf.Session` goes on running what it has run once as it was, and says nothing of it: edit before
+the first run, or make a new session, or give it to `tfgraphwidget.renew(session)`, which keeps the
+values of its variables. An edit by `tfgraphwidget.edit(graph, session=session)` does that by
+itself.
 """
 
 from types import FunctionType
 
 from tfgraphwidget.argument_checks import check_arguments
-from tfgraphwidget.graph_editor import edit, elsewhere, match, reroute, select, subgraph, transform, util
+from tfgraphwidget.graph_editor import (
+    edit,
+    elsewhere,
+    match,
+    reroute,
+    select,
+    subgraph,
+    transform,
+    util,
+)
 from tfgraphwidget.graph_editor.edit import (
     bypass,
     connect,
@@ -90,7 +101,11 @@ _CHECKED: dict[object, object] = {}  # one for each function, in whichever modul
 for _module in _PUBLIC:
     for _name, _function in list(vars(_module).items()):
         # Handlers stay who they are: a Transformer looks which one it has.
-        if isinstance(_function, FunctionType) and _name[0] != "_" and not _name.endswith("_handler"):
+        if (
+            isinstance(_function, FunctionType)
+            and _name[0] != "_"
+            and not _name.endswith("_handler")
+        ):
             if _function not in _CHECKED:
                 _CHECKED[_function] = check_arguments(_function, TypeError)
             setattr(_module, _name, _CHECKED[_function])

@@ -1,4 +1,5 @@
-"""The part of `ge.select` that looks around some ops: what is next to them, at their boundary, within a boundary.
+"""The part of `ge.select` that looks around some ops: what is next to them, at their boundary,
+within a boundary.
 
 What concerns a few ops is asked of the live ops themselves, and comes in the caller's order.
 """
@@ -78,9 +79,9 @@ def compute_boundary_ts(ops: object) -> tuple[list[Tensor], list[Tensor], list[T
         ops: Ops, one op, or a graph.
 
     Returns:
-        The tensors read by the ops and made by others, in order of first use; those made by the ops and read by others,
-        or by no op, in order of the ops; those made and read by the ops, in order of first use. A tensor read inside
-        and outside is in the second list and in the third.
+        The tensors read by the ops and made by others, in order of first use; those made by the ops
+        and read by others, or by no op, in order of the ops; those made and read by the ops, in
+        order of first use. A tensor read inside and outside is in the second list and in the third.
 
     Raises:
         TypeError: `ops` is something else.
@@ -104,7 +105,8 @@ def get_within_boundary_ops(
     control_outputs: object = None,
     control_ios: object = None,
 ) -> list[Operation]:
-    """The ops that hang together with the seeds, edges taken either way, without crossing the boundary.
+    """The ops that hang together with the seeds, edges taken either way, without crossing the
+    boundary.
 
     Args:
         ops: What the result is restricted to, and in whose order it comes; ops, one op, or a graph.
@@ -124,13 +126,17 @@ def get_within_boundary_ops(
     seeds = make_list_of_op(seed_ops, allow_graph=False)
     for seed in seeds:
         if seed in boundary:
-            raise ValueError(f"Seed {seed.name!r} is on the boundary; take it off the seeds or off the boundary.")
+            raise ValueError(
+                f"Seed {seed.name!r} is on the boundary; take it off the seeds or off the boundary."
+            )
     if not seeds:
         return []
     graph = seeds[0].graph
     index = index_of(graph)
     wall = traversal.mask_of(index, numbers(index, (op for op in boundary if op.graph is graph)))
     waits = control_outputs is not None and control_outputs.graph is graph
-    within = traversal.flood(index, numbers(index, seeds), wall, controls_in=control_inputs, controls_out=waits)
+    within = traversal.flood(
+        index, numbers(index, seeds), wall, controls_in=control_inputs, controls_out=waits
+    )
     reached = set(live_ops(graph, within if inclusive else within & ~wall))
     return [op for op in ops if op in reached]

@@ -1,7 +1,8 @@
-"""How `ge.transform` copies: the ops of a view in one import, or one op for a handler that wants to see each.
+"""How `ge.transform` copies: the ops of a view in one import, or one op for a handler that wants to
+see each.
 
-What both share is the plan of `edits.clone.node_copier`: state gets keys of its own, loops frames of their own, and
-colocation, control inputs and library functions follow the copies.
+What both share is the plan of `edits.clone.node_copier`: state gets keys of its own, loops frames
+of their own, and colocation, control inputs and library functions follow the copies.
 """
 
 from __future__ import annotations
@@ -29,7 +30,9 @@ from tfgraphwidget.tf_types import Graph, NodeDef, Operation, Tensor, Variable
 
 
 class Copier:
-    """Copies ops of one transformation; `names` says under which name each has been copied, now or before."""
+    """Copies ops of one transformation; `names` says under which name each has been copied, now or
+    before.
+    """
 
     def __init__(self, info: Transforming, index: GraphIndex) -> None:
         self._own = {op.name for op in info.ops}
@@ -37,11 +40,17 @@ class Copier:
         target = index if info.same_graph else read(info.graph_)
         self.info, self.index = info, index
         self.names = dict(info.settings.already)
-        library = copy_functions(index, nodes, target, info.scope_.rstrip("/") or "copy", own=info.same_graph)
+        library = copy_functions(
+            index, nodes, target, info.scope_.rstrip("/") or "copy", own=info.same_graph
+        )
         self.library = Change(functions=library.functions, gradients=library.gradients)
         self._beside: list[NodeDef] = []
         failed_ops = record_of(info.graph_).failed  # keeps no key: the next try takes it again
-        others = [node for node in target.nodes if node.name not in failed_ops] if failed_ops else target.nodes
+        others = (
+            [node for node in target.nodes if node.name not in failed_ops]
+            if failed_ops
+            else target.nodes
+        )
         self.copying = NodeCopier(
             self.names,
             keys=self._anew("shared_name", nodes, others),
@@ -51,14 +60,22 @@ class Copier:
             dropped=info.dropped,
         )
 
-    def _anew(self, attribute: str, nodes: Iterable[NodeDef], others: Iterable[NodeDef]) -> dict[str, str]:
-        """For each value that the nodes have of an attribute one that the destination lacks; the same if it may be."""
+    def _anew(
+        self, attribute: str, nodes: Iterable[NodeDef], others: Iterable[NodeDef]
+    ) -> dict[str, str]:
+        """For each value that the nodes have of an attribute one that the destination lacks; the
+        same if it may be.
+        """
         values = dict.fromkeys(_attribute_values(attribute, nodes))
-        names_in_use = {value.lower() for value in _attribute_values(attribute, others)} if values else set()
+        names_in_use = (
+            {value.lower() for value in _attribute_values(attribute, others)} if values else set()
+        )
         new = {}
         for value in values:
             new[value] = (
-                value if value.lower() not in names_in_use else free_name(self.info.scope_ + value, names_in_use)
+                value
+                if value.lower() not in names_in_use
+                else free_name(self.info.scope_ + value, names_in_use)
             )
             names_in_use.add(new[value].lower())
         return new
@@ -75,7 +92,8 @@ class Copier:
 
         Args:
             ops: The ops in the order in which they were made.
-            outside: What the copy of an op (first) reads in place of a tensor (second); None for the tensor's copy.
+            outside: What the copy of an op (first) reads in place of a tensor (second); None for
+                the tensor's copy.
             nodedef_fn: Changes the NodeDef of each copy, which has its new name already.
             waits: With the control inputs; else they are left for later.
         """
@@ -91,7 +109,9 @@ class Copier:
                 new_inputs[op] = [outside(op, t) for t in op.inputs]
                 drafts[op] = self._draft(of, nodedef_fn)
         plain_ops = [op for op in ops if op not in new_inputs]
-        copies = dict(zip(plain_ops, self._copies([originals[op] for op in plain_ops]), strict=True))
+        copies = dict(
+            zip(plain_ops, self._copies([originals[op] for op in plain_ops]), strict=True)
+        )
         copies |= {op: self._node(op, drafts[op], new_inputs[op], waits=waits) for op in new_inputs}
         nodes = {op: copies[op] for op in ops}
         self._make(nodes, new_inputs)
@@ -102,7 +122,10 @@ class Copier:
         )
 
     def alone(
-        self, op: Operation, new_inputs: list[Tensor], nodedef_fn: Callable[[NodeDef], NodeDef] | None
+        self,
+        op: Operation,
+        new_inputs: list[Tensor],
+        nodedef_fn: Callable[[NodeDef], NodeDef] | None,
     ) -> Operation:
         """Copy one op, without its control inputs; the copy reads the tensors `new_inputs`.
 
@@ -114,7 +137,9 @@ class Copier:
         of = self.index.nodes[self.index.ids[op.name]]
         draft, graph = self._draft(of, nodedef_fn), self.info.graph_
         if "_class" in draft.attr:  # it may have to stand beside an op that is copied after it
-            self._beside.append(type(draft)(name=of.name, attr={"_class": draft.attr.pop("_class")}))
+            self._beside.append(
+                type(draft)(name=of.name, attr={"_class": draft.attr.pop("_class")})
+            )
         node = self._node(op, draft, new_inputs, waits=False)
         if self.library.functions:  # the first import takes them along
             self._make({op: node}, {op: new_inputs})
@@ -126,16 +151,26 @@ class Copier:
         return find_operation(graph, node.name)
 
     def _read_from_outside(self, nodes: Iterable[NodeDef]) -> frozenset[str]:
-        """The inputs, as NodeDefs write them, that are not simply read from the copies of what is copied."""
+        """The inputs, as NodeDefs write them, that are not simply read from the copies of what is
+        copied.
+        """
         read = {text for node in nodes for text in node.input}
         instead = {as_input(t.op.name, t.value_index) for t in self.info.settings.instead}
-        return frozenset(text for text in read if text in instead or self._is_outside(*split_input(text)))
+        return frozenset(
+            text for text in read if text in instead or self._is_outside(*split_input(text))
+        )
 
     def _is_outside(self, op: str, port: int) -> bool:
         return port >= 0 and op not in self._own
 
-    def _make(self, nodes: dict[Operation, NodeDef], new_inputs: Mapping[Operation, Sequence[Tensor | None]]) -> None:
-        """Make the copies, all in one import unless one is to be named as a scope of the destination is."""
+    def _make(
+        self,
+        nodes: dict[Operation, NodeDef],
+        new_inputs: Mapping[Operation, Sequence[Tensor | None]],
+    ) -> None:
+        """Make the copies, all in one import unless one is to be named as a scope of the
+        destination is.
+        """
         shaped = self._as_shaped(list(nodes), new_inputs)
         graph = self.info.graph_
         new_names = {node.name for node in nodes.values()}
@@ -144,7 +179,11 @@ class Copier:
         back_edges: list[_BackEdge] = []
         for group in _groups(_sources_first(nodes) if scope_names else nodes, scope_names):
             names = {nodes[op].name for op in group}
-            back_edges += [edge for op in group for edge in _leave_out(nodes[op], new_names - finished_ops - names)]
+            back_edges += [
+                edge
+                for op in group
+                for edge in _leave_out(nodes[op], new_names - finished_ops - names)
+            ]
             if names.isdisjoint(scope_names):
                 self._import(nodes, group, shaped)
             else:
@@ -154,12 +193,16 @@ class Copier:
             edge.connect(graph)
 
     def _make_alone(self, node: NodeDef, original: Operation | None) -> None:
-        """Make a copy that is named as a scope of the destination is; `original` has its static shapes, or is None."""
+        """Make a copy that is named as a scope of the destination is; `original` has its static
+        shapes, or is None.
+        """
         find = operation_finder(self.info.graph_)
         ends = [(find(name), port) for name, port in map(split_input, node.input) if port >= 0]
         make_op(self.info.graph_, node, [of.outputs[k] for of, k in ends], original)
 
-    def _import(self, nodes: dict[Operation, NodeDef], ops: list[Operation], shaped: set[Operation]) -> None:
+    def _import(
+        self, nodes: dict[Operation, NodeDef], ops: list[Operation], shaped: set[Operation]
+    ) -> None:
         copies = tuple((op.name, nodes[op].name) for op in ops if op in shaped)
         change = replace(self.library, nodes=tuple(nodes[op] for op in ops), copies=copies)
         if change.nodes:
@@ -175,13 +218,19 @@ class Copier:
         self.names[of.name] = node.name
         return node
 
-    def _node(self, op: Operation, draft: NodeDef, new_inputs: Sequence[Tensor | None], *, waits: bool) -> NodeDef:
-        """The NodeDef of an op's copy; None in `new_inputs` stands for the copy of what the original reads there."""
+    def _node(
+        self, op: Operation, draft: NodeDef, new_inputs: Sequence[Tensor | None], *, waits: bool
+    ) -> NodeDef:
+        """The NodeDef of an op's copy; None in `new_inputs` stands for the copy of what the
+        original reads there.
+        """
         draft.name = op.name
         draft.input[:] = [text for text in draft.input if waits and text.startswith("^")]
         (node,) = self._copies([draft])
         read = [
-            as_input(self.names[t.op.name], t.value_index) if t_ is None else as_input(t_.op.name, t_.value_index)
+            as_input(self.names[t.op.name], t.value_index)
+            if t_ is None
+            else as_input(t_.op.name, t_.value_index)
             for t, t_ in zip(op.inputs, new_inputs, strict=True)
         ]
         node.input[:] = [*read, *node.input]
@@ -198,15 +247,23 @@ class Copier:
     def _as_shaped(
         self, ops: list[Operation], new_inputs: Mapping[Operation, Sequence[Tensor | None]]
     ) -> set[Operation]:
-        """The ops whose copies have the originals' static shapes: no input behind them has another shape."""
-        other = [self.index.ids[op.name] for op, read in new_inputs.items() if _reads_another_shape(op, read)]
+        """The ops whose copies have the originals' static shapes: no input behind them has another
+        shape.
+        """
+        other = [
+            self.index.ids[op.name]
+            for op, read in new_inputs.items()
+            if _reads_another_shape(op, read)
+        ]
         if not other:
             return set(ops)
         reached = traversal.forward(self.index, other)
         return {op for op in ops if not reached[self.index.ids[op.name]]}
 
     def finish(self) -> list[tuple[Variable, Variable]]:
-        """Make what is beside the ops: colocation that had to wait, variables, runners; gives (variable, its copy)."""
+        """Make what is beside the ops: colocation that had to wait, variables, runners; gives
+        (variable, its copy).
+        """
         info = self.info
         acting = side_effects(self.index, (self.index.ids[name] for name in self._own))
         info.side_effects = [self.index.names[i] for i in acting]
@@ -218,12 +275,22 @@ class Copier:
         change = Change(variables=tuple(copies.values()), runners=runners)
         apply_live(Patch(add=change), info.graph_, origin=info.graph)
         live_variables = record_of(info.graph_).variables
-        items = {id(item): item for collection in info.collections.values() for item in collection}.values()
-        originals = ((item, member.name) for item in items if (member := Member.of(item)) and member.kind == "variable")
-        return [(item, live_variables[copies[name].name]) for item, name in originals if name in copies]
+        items = {
+            id(item): item for collection in info.collections.values() for item in collection
+        }.values()
+        originals = (
+            (item, member.name)
+            for item in items
+            if (member := Member.of(item)) and member.kind == "variable"
+        )
+        return [
+            (item, live_variables[copies[name].name]) for item, name in originals if name in copies
+        ]
 
     def rebuild_contexts(self) -> None:
-        """Give copies the contexts of the loops and conditionals that they are in; the last that can fail."""
+        """Give copies the contexts of the loops and conditionals that they are in; the last that
+        can fail.
+        """
         contexts = self.index.extras.contexts()
         if not contexts:
             return
@@ -239,13 +306,17 @@ class Copier:
             raise
 
     def _is_copied(self, variable: VariableDef) -> bool:
-        """Whether a variable's copy can be made: the handle, how it is initialised and how it is read are copied."""
+        """Whether a variable's copy can be made: the handle, how it is initialised and how it is
+        read are copied.
+        """
         ends = (variable.name, variable.initializer, variable.snapshot)
         has_ops = all(name and split_tensor(name)[0] in self.names for name in ends)
         return has_ops and variable.handle in self._own
 
     def _variable(self, variable: VariableDef) -> VariableDef:
-        """The VariableDef of a copy; for an initial value from outside it has the input of the copied assign."""
+        """The VariableDef of a copy; for an initial value from outside it has the input of the
+        copied assign.
+        """
         copy = self.copying.variable(variable, "")
         if copy.initial_value == variable.initial_value and copy.initializer:
             assign = self.info.graph_.get_operation_by_name(copy.initializer)
@@ -292,7 +363,8 @@ def _leave_out(node: NodeDef, unmade: Collection[str]) -> Iterator[_BackEdge]:
 
 
 def _sources_first(nodes: Mapping[Operation, NodeDef]) -> dict[Operation, NodeDef]:
-    """The copies, each behind those that it reads, in their order otherwise; a loop's Merge is behind what enters it.
+    """The copies, each behind those that it reads, in their order otherwise; a loop's Merge is
+    behind what enters it.
 
     A gradient loop's ops read what TensorFlow has made after them.
     """
@@ -320,8 +392,12 @@ def _sources_first(nodes: Mapping[Operation, NodeDef]) -> dict[Operation, NodeDe
     return ordered
 
 
-def _groups(nodes: Mapping[Operation, NodeDef], alone: Collection[str]) -> Iterator[list[Operation]]:
-    """The ops in order, as lists of which each is made at once: one for each of the names `alone`."""
+def _groups(
+    nodes: Mapping[Operation, NodeDef], alone: Collection[str]
+) -> Iterator[list[Operation]]:
+    """The ops in order, as lists of which each is made at once: one for each of the names
+    `alone`.
+    """
     for is_alone, group in groupby(nodes, lambda op: nodes[op].name in alone):
         if is_alone:
             yield from ([op] for op in group)
@@ -330,9 +406,14 @@ def _groups(nodes: Mapping[Operation, NodeDef], alone: Collection[str]) -> Itera
 
 
 def _reads_another_shape(op: Operation, new_inputs: Sequence[Tensor | None]) -> bool:
-    """Whether a copy of the op that reads the tensors `new_inputs` reads one of another static shape; None is none."""
+    """Whether a copy of the op that reads the tensors `new_inputs` reads one of another static
+    shape; None is none.
+    """
     pairs = zip(op.inputs, new_inputs, strict=False)
-    return any(t_ is not None and t_ is not t and t_.shape.as_proto() != t.shape.as_proto() for t, t_ in pairs)
+    return any(
+        t_ is not None and t_ is not t and t_.shape.as_proto() != t.shape.as_proto()
+        for t, t_ in pairs
+    )
 
 
 def _attribute_values(attribute: str, nodes: Iterable[NodeDef]) -> Iterator[str]:

@@ -1,10 +1,12 @@
-"""Cycles that new edges of a live graph would make. A loop's way round (NextIteration to Merge) is no cycle.
+"""Cycles that new edges of a live graph would make. A loop's way round (NextIteration to Merge) is
+no cycle.
 
-The search goes up from where the new edges come from. Mostly it ends soon, since ops that come right before all the
-changed ops anyway need not be searched. Else it makes use of TensorFlow's order: an op reads ops made before it, unless
-an edge has been moved. Which is the oldest op that reads a later one is found once, by a look at all edges of the
-graph, and kept until there are new ops or a new generation of the graph's record. So the one thing that can be missed
-is an edge that somebody else has moved since then.
+The search goes up from where the new edges come from. Mostly it ends soon, since ops that come
+right before all the changed ops anyway need not be searched. Else it makes use of TensorFlow's
+order: an op reads ops made before it, unless an edge has been moved. Which is the oldest op that
+reads a later one is found once, by a look at all edges of the graph, and kept until there are new
+ops or a new generation of the graph's record. So the one thing that can be missed is an edge that
+somebody else has moved since then.
 """
 
 from __future__ import annotations
@@ -26,8 +28,11 @@ _AT_ONCE = 100
 """How many ops are searched before it is worth to look at all edges."""
 
 
-def feeding(op: Operation, inputs: Iterable[Tensor], control_inputs: Iterable[Operation]) -> Iterator[Operation]:
-    """The ops that come before an op which reads the tensors `inputs` and waits for the ops `control_inputs`.
+def feeding(
+    op: Operation, inputs: Iterable[Tensor], control_inputs: Iterable[Operation]
+) -> Iterator[Operation]:
+    """The ops that come before an op which reads the tensors `inputs` and waits for the ops
+    `control_inputs`.
 
     Args:
         op: The op.
@@ -43,7 +48,9 @@ def _before(op: Operation) -> Iterator[Operation]:
     return feeding(op, op.inputs, op.control_inputs)
 
 
-def cycle_of(graph: Graph, new: set[Edge], before: Callable[[Operation], Iterable[Operation]]) -> list[Operation]:
+def cycle_of(
+    graph: Graph, new: set[Edge], before: Callable[[Operation], Iterable[Operation]]
+) -> list[Operation]:
     """A cycle through a new edge, or [] if there is none.
 
     It goes in the order in which values flow, and has its first op again at the end.
@@ -54,8 +61,11 @@ def cycle_of(graph: Graph, new: set[Edge], before: Callable[[Operation], Iterabl
         before: Gives the ops right before an op once the graph is changed.
     """
     readers = {reader for reader, _ in new}
-    # A cycle through an op before all readers would be there already. False: nothing before it is left to search.
-    on_path = dict.fromkeys(set.intersection(*(set(_before(op)) for op in readers)) if readers else (), False)
+    # A cycle through an op before all readers would be there already. False: nothing before it is
+    # left to search.
+    on_path = dict.fromkeys(
+        set.intersection(*(set(_before(op)) for op in readers)) if readers else (), False
+    )
     first = min(map(operation_number, readers), default=0)
     oldest = min(_known_oldest(graph), first)
     for root in sorted({source for _, source in new}, key=operation_number):
@@ -81,7 +91,8 @@ def cycle_of(graph: Graph, new: set[Edge], before: Callable[[Operation], Iterabl
 
 
 def keep_order(graph: Graph, stamp: tuple[int, int], new: Iterable[Edge]) -> None:
-    """Keep what is known of the order of a graph that had the stamp `stamp`, and has got only new edges since then.
+    """Keep what is known of the order of a graph that had the stamp `stamp`, and has got only new
+    edges since then.
 
     Args:
         graph: The graph, changed.
@@ -106,7 +117,9 @@ def stamp_of(graph: Graph) -> tuple[int, int]:
 
 
 def _known_oldest(graph: Graph) -> float:
-    """The id of the oldest op that comes after one with a higher id; -infinity if that is not known."""
+    """The id of the oldest op that comes after one with a higher id; -infinity if that is not
+    known.
+    """
     known_for, oldest = getattr(graph, _KEPT_AS, (None, -inf))
     return float(oldest) if known_for == stamp_of(graph) else -inf
 
@@ -114,7 +127,11 @@ def _known_oldest(graph: Graph) -> float:
 def _find_oldest(graph: Graph) -> float:
     """The same, found; infinity if there is no such op."""
     numbered = ((operation_number(op), op) for op in graph.get_operations())
-    late = (number for number, op in numbered if any(operation_number(other) > number for other in _before(op)))
+    late = (
+        number
+        for number, op in numbered
+        if any(operation_number(other) > number for other in _before(op))
+    )
     oldest = float(next(late, inf))
     setattr(graph, _KEPT_AS, (stamp_of(graph), oldest))
     return oldest

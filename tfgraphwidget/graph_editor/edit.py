@@ -1,8 +1,9 @@
 """`ge.edit`: views are cut off, connected and gone round.
 
-Each call is checked as a whole before anything changes, as those of `ge.reroute` are, and the same holds for sessions
-that have run. Where the original was wrong this is right: `connect` and `bypass` change nothing when they raise, the
-placeholders of `detach_inputs` keep the static shapes, and those of `detach_outputs` stand each for its own tensor.
+Each call is checked as a whole before anything changes, as those of `ge.reroute` are, and the same
+holds for sessions that have run. Where the original was wrong this is right: `connect` and `bypass`
+change nothing when they raise, the placeholders of `detach_inputs` keep the static shapes, and
+those of `detach_outputs` stand each for its own tensor.
 """
 
 from __future__ import annotations
@@ -66,8 +67,9 @@ def detach_control_outputs(sgv: object, control_outputs: object) -> None:
 def detach_inputs(sgv: object, control_inputs: bool = False) -> tuple[SubGraphView, list[Tensor]]:
     """Let a view read placeholders in the place of its inputs.
 
-    The placeholders have the dtypes and static shapes of the inputs. They are the inputs and the passthroughs of the
-    view from now on, which is changed itself if one is given. Those that read a passthrough read the placeholder too.
+    The placeholders have the dtypes and static shapes of the inputs. They are the inputs and the
+    passthroughs of the view from now on, which is changed itself if one is given. Those that read a
+    passthrough read the placeholder too.
 
     Args:
         sgv: What `make_view` takes.
@@ -77,8 +79,8 @@ def detach_inputs(sgv: object, control_inputs: bool = False) -> tuple[SubGraphVi
         The view, and the placeholders in the order of its inputs.
 
     Raises:
-        TypeError: `sgv` is something else, or an op of the view changes a variable outside (`float32_ref`), for which
-            no placeholder can stand.
+        TypeError: `sgv` is something else, or an op of the view changes a variable outside
+            (`float32_ref`), for which no placeholder can stand.
         GraphFinalized: The graph is finalized.
     """
     view = make_view(sgv)
@@ -95,15 +97,16 @@ def detach_outputs(sgv: object, control_outputs: Any = None) -> tuple[SubGraphVi
 
     Args:
         sgv: What `make_view` takes.
-        control_outputs: A ControlOutputs of the graph, to cut off also the ops outside that wait for the view; or None.
+        control_outputs: A ControlOutputs of the graph, to cut off also the ops outside that wait
+            for the view; or None.
 
     Returns:
-        A view with those of the outputs that were read, and the placeholders in their order: one for each that was
-        read outside.
+        A view with those of the outputs that were read, and the placeholders in their order: one
+        for each that was read outside.
 
     Raises:
-        TypeError: `sgv` or `control_outputs` is something else, or a variable (`float32_ref`) is among the outputs that
-            an op outside changes.
+        TypeError: `sgv` or `control_outputs` is something else, or a variable (`float32_ref`) is
+            among the outputs that an op outside changes.
         GraphFinalized: The graph is finalized.
     """
     _, control_outputs = check_cios(False, control_outputs)
@@ -150,12 +153,16 @@ def detach(
     return view, _take(view, before), list(map(live, after))
 
 
-def connect(sgv0: object, sgv1: object, disconnect_first: bool = False) -> tuple[SubGraphView, SubGraphView]:
-    """Let `sgv1` read the outputs of `sgv0`; the views, of which `sgv1` has those outputs for inputs now.
+def connect(
+    sgv0: object, sgv1: object, disconnect_first: bool = False
+) -> tuple[SubGraphView, SubGraphView]:
+    """Let `sgv1` read the outputs of `sgv0`; the views, of which `sgv1` has those outputs for
+    inputs now.
 
     Args:
         sgv0: What `make_view` takes.
-        sgv1: What `make_view` takes, with as many inputs as `sgv0` has outputs; changed itself if it is a view.
+        sgv1: What `make_view` takes, with as many inputs as `sgv0` has outputs; changed itself if
+            it is a view.
         disconnect_first: `detach_outputs(sgv0)` before that.
 
     Raises:
@@ -176,7 +183,8 @@ def connect(sgv0: object, sgv1: object, disconnect_first: bool = False) -> tuple
 
 
 def bypass(sgv: object) -> tuple[SubGraphView, list[Tensor]]:
-    """Let those that read the outputs of a view read its inputs, and the view placeholders as by `detach_inputs`.
+    """Let those that read the outputs of a view read its inputs, and the view placeholders as by
+    `detach_inputs`.
 
     Args:
         sgv: What `make_view` takes, with as many inputs as outputs.
@@ -222,20 +230,30 @@ def _cut_control_inputs(plan: Rewiring, view: SubGraphView) -> None:
     for op in view.ops:
         control_inputs = plan.control_inputs(op)
         if not inside.issuperset(control_inputs):
-            plan.wait(op, [control_input for control_input in control_inputs if control_input in inside])
+            plan.wait(
+                op, [control_input for control_input in control_inputs if control_input in inside]
+            )
 
 
 def _cut_control_outputs(plan: Rewiring, view: SubGraphView, control_outputs: Any) -> None:
     inside = set(view.ops)
-    successors = unique(w for op in view.ops for w in control_outputs.get(op)) if control_outputs is not None else ()
+    successors = (
+        unique(w for op in view.ops for w in control_outputs.get(op))
+        if control_outputs is not None
+        else ()
+    )
     for waiting in successors:
         if waiting not in inside:
             plan.wait(waiting, [op for op in plan.control_inputs(waiting) if op not in inside])
 
 
 def _outputs_after(view: SubGraphView, new_inputs: Iterable[End]) -> list[End]:
-    """The outputs of a view that is given other inputs: a passthrough becomes what stands for it."""
-    through = {id(t): new for t, new in zip(view.inputs, new_inputs, strict=True) if view.is_passthrough(t)}
+    """The outputs of a view that is given other inputs: a passthrough becomes what stands for
+    it.
+    """
+    through = {
+        id(t): new for t, new in zip(view.inputs, new_inputs, strict=True) if view.is_passthrough(t)
+    }
     return [through.get(id(t), t) for t in view.outputs]
 
 

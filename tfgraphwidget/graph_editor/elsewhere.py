@@ -1,9 +1,11 @@
-"""Copying an op into another graph with everything that it depends on, as a script of 2015 did for genetic programming.
+"""Copying an op into another graph with everything that it depends on, as a script of 2015 did for
+genetic programming.
 
-Its three functions, with their names and arguments. What depends on nothing else than names is reused: an op that the
-other graph has already under its new name is not copied again, so that one may copy bit by bit. Beyond the script,
-loops, library functions, tables and resource variables follow too, and a variable keeps its initialiser instead of
-what that gave once. Variables are new and have no values yet: run their initialisers in the other graph.
+Its three functions, with their names and arguments. What depends on nothing else than names is
+reused: an op that the other graph has already under its new name is not copied again, so that one
+may copy bit by bit. Beyond the script, loops, library functions, tables and resource variables
+follow too, and a variable keeps its initialiser instead of what that gave once. Variables are new
+and have no values yet: run their initialisers in the other graph.
 """
 
 from __future__ import annotations
@@ -44,27 +46,37 @@ def copy_variable_to_graph(
 ) -> Variable:
     """The copy of a variable in another graph, with its initialiser and what that depends on.
 
-    It is in TensorFlow's own collections as the original is, and in others under the namespace ("ns/endpoints").
+    It is in TensorFlow's own collections as the original is, and in others under the namespace
+    ("ns/endpoints").
 
     Args:
         variable: The variable.
         to_graph: The other graph.
         namespace: The name scope to put it into; "" keeps the name.
-        copied_variables: The variables of `to_graph` to use under their names; those that are copied are added.
+        copied_variables: The variables of `to_graph` to use under their names; those that are
+            copied are added.
 
     Raises:
         TypeError: `variable` is no tf.Variable of a graph, or `to_graph` no graph.
-        ValueError: `to_graph` has another op of a name that is needed, or TensorFlow refuses the copy.
+        ValueError: `to_graph` has another op of a name that is needed, or TensorFlow refuses the
+            copy.
     """
-    if not isinstance(variable, tf.Variable) or not isinstance(getattr(variable, "graph", None), tf.Graph):
-        raise TypeError(f"{value_text(variable)} is not a Variable of a graph; copy_to_graph copies ops and tensors.")
+    if not isinstance(variable, tf.Variable) or not isinstance(
+        getattr(variable, "graph", None), tf.Graph
+    ):
+        raise TypeError(
+            f"{value_text(variable)} is not a Variable of a graph; copy_to_graph copies ops and "
+            "tensors."
+        )
     check_scope(namespace)
     copies = {} if copied_variables is None else copied_variables
     name = scope_finalize(namespace) + variable.name
     if name not in copies:
         existing = _variable_named(name, to_graph)
         copies[name] = (
-            _Copying(variable.graph, to_graph, namespace, copies).variable(variable) if existing is None else existing
+            _Copying(variable.graph, to_graph, namespace, copies).variable(variable)
+            if existing is None
+            else existing
         )
     copied: Variable = copies[name]
     return copied
@@ -75,18 +87,20 @@ def copy_to_graph(
 ) -> Any:
     """The copy of an op or tensor in another graph, with everything that it depends on.
 
-    Of a list, tuple or dict of ops and tensors, also of nested ones, all are copied at once, and the result is alike.
+    Of a list, tuple or dict of ops and tensors, also of nested ones, all are copied at once, and
+    the result is alike.
 
     Args:
         op_or_tensor: The op or tensor, or several; a variable gives its tensor.
         to_graph: The other graph.
-        copied_variables: The variables of `to_graph` to use under their names; those that are copied are added.
+        copied_variables: The variables of `to_graph` to use under their names; those that are
+            copied are added.
         namespace: The name scope to put all into; "" keeps the names.
 
     Raises:
         TypeError: `op_or_tensor` is something else, or `to_graph` no graph.
-        ValueError: `to_graph` has another op of a name that is needed, TensorFlow refuses the copy, or the ops and
-            tensors are of several graphs.
+        ValueError: `to_graph` has another op of a name that is needed, TensorFlow refuses the copy,
+            or the ops and tensors are of several graphs.
     """
     check_type(to_graph, (tf.Graph,))
     check_scope(namespace)
@@ -96,11 +110,15 @@ def copy_to_graph(
     elements: list[Any] = [leaf for leaf in flatten_tree(tree) if not isinstance(leaf, tf.Variable)]
     copying = _Copying(_graph_of(elements), to_graph, namespace, copies) if elements else None
     if copying is not None:
-        copying.copy([split_tensor(each.name)[0] for each in elements if scope + each.name not in there])
+        copying.copy(
+            [split_tensor(each.name)[0] for each in elements if scope + each.name not in there]
+        )
 
     def copy_of(leaf: Any) -> Any:
         if isinstance(leaf, tf.Variable):
-            return to_graph.get_tensor_by_name(copy_variable_to_graph(leaf, to_graph, namespace, copies).name)
+            return to_graph.get_tensor_by_name(
+                copy_variable_to_graph(leaf, to_graph, namespace, copies).name
+            )
         if scope + leaf.name in there:
             return to_graph.get_tensor_by_name(there[scope + leaf.name].name)
         return cast("_Copying", copying).element(leaf)
@@ -120,8 +138,11 @@ def _graph_of(elements: Sequence[Any]) -> Graph:
     return cast("Graph", get_unique_graph(elements))
 
 
-def get_copied(original: Any, graph: Graph, copied_variables: Copied | None = None, namespace: str = "") -> Any:
-    """The copy that `copy_to_graph` or `copy_variable_to_graph` has made of an op, a tensor or a variable.
+def get_copied(
+    original: Any, graph: Graph, copied_variables: Copied | None = None, namespace: str = ""
+) -> Any:
+    """The copy that `copy_to_graph` or `copy_variable_to_graph` has made of an op, a tensor or a
+    variable.
 
     Args:
         original: The op, tensor or variable.
@@ -144,7 +165,9 @@ def get_copied(original: Any, graph: Graph, copied_variables: Copied | None = No
             raise KeyError(name)
         return graph.as_graph_element(name) if existing is None else existing
     except KeyError as error:
-        raise KeyError(f"The graph has no {name!r}; copy {original.name!r} there with copy_to_graph first.") from error
+        raise KeyError(
+            f"The graph has no {name!r}; copy {original.name!r} there with copy_to_graph first."
+        ) from error
 
 
 def _variable_named(name: str, graph: Graph) -> Variable | None:
@@ -152,7 +175,9 @@ def _variable_named(name: str, graph: Graph) -> Variable | None:
     check_type(graph, (tf.Graph,))
     record = record_of(graph)
     variables = {} if split_tensor(name)[0] in record.hidden else record.variables
-    items = (item for key in graph.get_all_collection_keys() for item in graph.get_collection_ref(key))
+    items = (
+        item for key in graph.get_all_collection_keys() for item in graph.get_collection_ref(key)
+    )
     return (
         variables[name]
         if name in variables
@@ -185,7 +210,9 @@ class _Copying:
         return copy if port is None else copy.outputs[port]
 
     def copy(self, names: Iterable[str]) -> None:
-        """Copy ops and what they depend on, as far as it is not there; tell the caller of new variables."""
+        """Copy ops and what they depend on, as far as it is not there; tell the caller of new
+        variables.
+        """
         ops_to_copy, already = self._ops_to_copy([self.index.ids[name] for name in names])
         if not ops_to_copy:
             return
@@ -197,11 +224,16 @@ class _Copying:
         copier([ops[i] for i in ops_to_copy], self.to_graph, self.scope, reuse_dst_scope=True)
         variables = record_of(self.to_graph).variables
         for variable in self.index.variable_defs:
-            if self.index.ids[variable.handle] in copied and (new := self.scope + variable.name) in variables:
+            if (
+                self.index.ids[variable.handle] in copied
+                and (new := self.scope + variable.name) in variables
+            ):
                 self.copies[new] = variables[new]
 
     def _ops_to_copy(self, first: list[int]) -> tuple[list[int], dict[str, str]]:
-        """The ops to copy, in graph order, and those that are there already, by their names here and there."""
+        """The ops to copy, in graph order, and those that are there already, by their names here
+        and there.
+        """
         index, filling = self.index, StateWriters(self.index)
         states = persistent_state(index)
         ops, already = set[int](), dict[str, str]()
@@ -221,27 +253,34 @@ class _Copying:
                     stack += self._makes_whole(at)
                 elif states[at]:
                     stack += filling.ops(at)
-            # Of a loop all that is in it: another output of it may be copied later, and would need a loop of its own.
-            stack += [op for op in enclosing_ops(index, ops) - ops if index.names[op] not in already]
+            # Of a loop all that is in it: another output of it may be copied later, and would need
+            # a loop of its own.
+            stack += [
+                op for op in enclosing_ops(index, ops) - ops if index.names[op] not in already
+            ]
         return sorted(ops), already
 
     def _makes_whole(self, handle: int) -> set[int]:
         """The ops that a variable needs to be initialized and read."""
         (variable,) = definitions(self.index, [handle]).values()
-        first = split_tensor(variable.initial_value)[0] if variable.initial_value else variable.handle
+        first = (
+            split_tensor(variable.initial_value)[0] if variable.initial_value else variable.handle
+        )
         return own_ops(self.index, variable) | {self.index.ids[first]}
 
     def _there(self, name: str) -> str | None:
         """The name of the op that stands for an op in the other graph; None while there is none.
 
-        What a copy left that failed is no such op: TensorFlow cannot remove it, but the next try shows it again.
+        What a copy left that failed is no such op: TensorFlow cannot remove it, but the next try
+        shows it again.
         """
         variable = self.variables.get(f"{name}:0")
         new = self.scope + name if variable is None else str(variable.op.name)
         record = record_of(self.to_graph)
         if new in record.hidden and new not in record.failed:
             raise ValueError(
-                f"The name {new!r} is taken in the other graph by an edit that was undone, since TensorFlow cannot "
+                f"The name {new!r} is taken in the other graph by an edit that was undone, since "
+                "TensorFlow cannot "
                 "remove ops; redo that edit, or give another namespace."
             )
         if variable is not None:
@@ -258,7 +297,8 @@ class _Copying:
             same = op.node_def.attr["value"] == original.node_def.attr["value"]
         if not same:
             raise ValueError(
-                f"The other graph has another op {op.name!r}, a {op.type}, which is no copy of {name!r}; "
+                f"The other graph has another op {op.name!r}, a {op.type}, which is no copy of "
+                f"{name!r}; "
                 "give a namespace of your own."
             )
         return str(op.name)

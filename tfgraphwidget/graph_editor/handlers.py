@@ -16,13 +16,16 @@ _PREDEFINED = frozenset(get_predefined_collection_names())
 def replace_t_with_placeholder_handler(info: Transforming, t: Tensor) -> Tensor:
     """A placeholder in place of a tensor: one for each tensor, in the destination scope.
 
-    None can stand for a variable that the copies change: within one graph they change the original's.
+    None can stand for a variable that the copies change: within one graph they change the
+    original's.
 
     Args:
         info: The transformation.
         t: The tensor.
     """
-    if info.same_graph and any(info.needs_reference(op, t) for op in t.consumers() if op in info.ops):
+    if info.same_graph and any(
+        info.needs_reference(op, t) for op in t.consumers() if op in info.ops
+    ):
         return t
     return info.placeholder(t)
 
@@ -40,8 +43,8 @@ def keep_t_if_possible_handler(info: Transforming, t: Tensor) -> Tensor:
 def assign_renamed_collections_handler(info: Transforming, elem: object, elem_: object) -> None:
     """Add a copy to the collections of its original.
 
-    TensorFlow's own collections keep their names, others get the destination scope before it. A graph with a global
-    step gets no second one.
+    TensorFlow's own collections keep their names, others get the destination scope before it. A
+    graph with a global step gets no second one.
 
     Args:
         info: The transformation.
@@ -92,12 +95,16 @@ def copy_op_handler(
         TypeError: `new_inputs` is a bool.
     """
     if isinstance(new_inputs, bool):
-        raise TypeError("the `new_inputs` argument must be an iterable; copy_shape is the fourth argument.")
+        raise TypeError(
+            "the `new_inputs` argument must be an iterable; copy_shape is the fourth argument."
+        )
     op_ = info.copier.alone(op, list(new_inputs), nodedef_fn)
     return op_, op_.outputs
 
 
-def transform_op_in_place(info: Transforming, op: Operation, detach_outputs: bool = False) -> Operation:
+def transform_op_in_place(
+    info: Transforming, op: Operation, detach_outputs: bool = False
+) -> Operation:
     """Let an op read what stands for its inputs, instead of copying it.
 
     Args:

@@ -1,8 +1,9 @@
 """Arguments for "ops" or "tensors" as lists, and lists without repetition.
 
-A `tf.Variable` stands for its op where ops are asked for. Where tensors are asked for it stands for the tensor of its
-name: the handle of a resource variable, the reference of an old one, which all that reads or changes it takes. (The
-original took no variables.) A variable in parts stands for its parts.
+A `tf.Variable` stands for its op where ops are asked for. Where tensors are asked for it stands for
+the tensor of its name: the handle of a resource variable, the reference of an old one, which all
+that reads or changes it takes. (The original took no variables.) A variable in parts stands for its
+parts.
 """
 
 from __future__ import annotations
@@ -25,7 +26,9 @@ class ListView:
 
     def __init__(self, list_: list[Any]) -> None:
         if not isinstance(list_, list):
-            raise TypeError(f"A ListView shows a list, not {_description(list_)}; give list(...) of it.")
+            raise TypeError(
+                f"A ListView shows a list, not {_description(list_)}; give list(...) of it."
+            )
         self._list = list_
 
     def __iter__(self) -> Iterator[Any]:
@@ -57,7 +60,8 @@ class ListView:
 
 
 def unique(items: Iterable[T]) -> list[T]:
-    """Ops or tensors in order, each once; told by identity, since a FuncGraph's tensors refuse to be hashed.
+    """Ops or tensors in order, each once; told by identity, since a FuncGraph's tensors refuse to
+    be hashed.
 
     Args:
         items: The items.
@@ -88,7 +92,8 @@ def positions(ats: Iterable[object], tensors: list[Tensor], kind: str) -> list[i
 
 
 def position(at: Any, tensors: list[Tensor], kind: str) -> int:
-    """The position in `tensors` that a number or a tensor tells; the first if it is there more than once.
+    """The position in `tensors` that a number or a tensor tells; the first if it is there more than
+    once.
 
     Args:
         at: A number or a tensor.
@@ -96,7 +101,8 @@ def position(at: Any, tensors: list[Tensor], kind: str) -> int:
         kind: What they are ("input"), for errors.
 
     Raises:
-        ValueError: The number is out of range, or the tensor is not there; `kind` ("input") is for the sentence.
+        ValueError: The number is out of range, or the tensor is not there; `kind` ("input") is for
+            the sentence.
     """
     at = as_tensor(at)
     if isinstance(at, tf.Tensor):
@@ -104,13 +110,19 @@ def position(at: Any, tensors: list[Tensor], kind: str) -> int:
             if t is at:
                 return i
         names = ", ".join(repr(t.name) for t in tensors[:8]) + (", ..." if len(tensors) > 8 else "")
-        raise ValueError(f"{at.name!r} is no {kind} of this view; its {kind}s are {names or 'none'}.")
+        raise ValueError(
+            f"{at.name!r} is no {kind} of this view; its {kind}s are {names or 'none'}."
+        )
     try:
         i = operator.index(at)
     except TypeError:
-        raise ValueError(f"{at!r} is no {kind} of this view; give a position or a tensor.") from None
+        raise ValueError(
+            f"{at!r} is no {kind} of this view; give a position or a tensor."
+        ) from None
     if not 0 <= i < len(tensors):
-        raise ValueError(f"Out of the range of the {kind}s: {i}; this view has {len(tensors)}, counted from 0.")
+        raise ValueError(
+            f"Out of the range of the {kind}s: {i}; this view has {len(tensors)}, counted from 0."
+        )
     return i
 
 
@@ -152,7 +164,8 @@ def as_tensor(obj: Any) -> Tensor:
 def value_of(obj: Any) -> Tensor:
     """The tensor of a variable's value; anything else as it is.
 
-    It is the one that a session fetches for the variable; no op is added, as TensorFlow's own conversion does.
+    It is the one that a session fetches for the variable; no op is added, as TensorFlow's own
+    conversion does.
 
     Args:
         obj: A variable, or a tensor.
@@ -174,12 +187,15 @@ def reads_of(variable: Variable) -> list[Tensor]:
 
 
 def check_reads(variables: Iterable[Variable], ops: Collection[Operation]) -> None:
-    """Raise ValueError when one of the ops takes one of the variables itself, for which no tensor can stand."""
+    """Raise ValueError when one of the ops takes one of the variables itself, for which no tensor
+    can stand.
+    """
     for variable in variables:
         for op in as_tensor(variable).consumers():
             if op in ops and op.type != "ReadVariableOp":
                 raise ValueError(
-                    f"{op.name!r}, a {op.type}, takes the variable {variable.name!r} itself, and no tensor can stand "
+                    f"{op.name!r}, a {op.type}, takes the variable {variable.name!r} itself, and "
+                    "no tensor can stand "
                     "for it there; give another variable, or replace what the op gives."
                 )
 
@@ -197,19 +213,23 @@ def check_alike(variable: Variable, other: Variable | Tensor) -> None:
     """
     if variable.dtype.base_dtype != other.dtype.base_dtype:
         raise TypeError(
-            f"{other.name!r} is {other.dtype.base_dtype.name}, but stands for {variable.name!r}, which is "
+            f"{other.name!r} is {other.dtype.base_dtype.name}, but stands for {variable.name!r}, "
+            "which is "
             f"{variable.dtype.base_dtype.name}; cast it first."
         )
     if not variable.shape.is_compatible_with(other.shape):
         raise ValueError(
-            f"{other.name!r} has shape {other.shape}, but stands for {variable.name!r}, which has {variable.shape}; "
+            f"{other.name!r} has shape {other.shape}, but stands for {variable.name!r}, which has "
+            f"{variable.shape}; "
             "give a variable of that shape."
         )
 
 
 def _check_variable(variable: Variable) -> Variable:
     if not isinstance(getattr(variable, "graph", None), tf.Graph):
-        raise TypeError("An eager variable is of no graph; make it under `with graph.as_default():`.")
+        raise TypeError(
+            "An eager variable is of no graph; make it under `with graph.as_default():`."
+        )
     return variable
 
 
@@ -238,7 +258,9 @@ def as_list(items: Any) -> list[Any]:
     try:
         return list(items)
     except Exception as error:
-        raise TypeError(f"Expected ops or tensors, got {_description(items)}, which gives none: {error}.") from error
+        raise TypeError(
+            f"Expected ops or tensors, got {_description(items)}, which gives none: {error}."
+        ) from error
 
 
 def check_graphs(*args: Any) -> None:
@@ -254,7 +276,9 @@ def check_graphs(*args: Any) -> None:
     for i, arg in enumerate(args):
         graph = graph or arg.graph
         if arg.graph is not None and arg.graph is not graph:
-            raise ValueError(f"Argument {i} is of another graph than those before it; give parts of one graph.")
+            raise ValueError(
+                f"Argument {i} is of another graph than those before it; give parts of one graph."
+            )
 
 
 def get_unique_graph(tops: Any, check_types: Any = None, none_if_empty: bool = False) -> Any:
@@ -272,7 +296,9 @@ def get_unique_graph(tops: Any, check_types: Any = None, none_if_empty: bool = F
     if isinstance(tops, tf.Graph):
         return tops
     if not is_iterable(tops):
-        raise TypeError(f"Expected a list of ops or tensors, got {_description(tops)}; put it into a list.")
+        raise TypeError(
+            f"Expected a list of ops or tensors, got {_description(tops)}; put it into a list."
+        )
     types = check_types or (tf.Operation, tf.Tensor)
     types = tuple(types) if is_iterable(types) else (types,)
     convert = as_op if tf.Operation in types else as_tensor if tf.Tensor in types else None
@@ -287,7 +313,8 @@ def get_unique_graph(tops: Any, check_types: Any = None, none_if_empty: bool = F
             first, graph = top, top.graph
         elif top.graph is not graph:
             raise ValueError(
-                f"{top.name!r} is of another graph than {first.name!r}; give ops and tensors of one graph."
+                f"{top.name!r} is of another graph than {first.name!r}; give ops and tensors of "
+                "one graph."
             )
     if first is None and not none_if_empty:
         raise ValueError("An empty list belongs to no graph; give at least one op or tensor.")
@@ -321,7 +348,8 @@ def make_list_of_t(
     """A new list of tensors.
 
     Args:
-        ts: Tensors, one tensor, or a graph, which stands for all its tensors; a variable stands for its own.
+        ts: Tensors, one tensor, or a graph, which stands for all its tensors; a variable stands for
+            its own.
         check_graph: Check types, and that all are of one graph; else what is no tensor is left out.
         allow_graph: Take a graph.
         ignore_ops: Leave ops out without complaint.
@@ -394,16 +422,22 @@ def _way_out(obj: object) -> str:
 
 def _description(obj: object) -> str:
     kind = next((f"tf.{t.__name__}" for t in _OURS if isinstance(obj, t)), type(obj).__name__)
-    return f"the {kind} {value_text(obj.name if isinstance(obj, tf.Operation | tf.Tensor | tf.Variable) else obj)}"
+    return (
+        f"the {kind} "
+        f"{value_text(obj.name if isinstance(obj, tf.Operation | tf.Tensor | tf.Variable) else obj)}"
+    )
 
 
 def _allow(allowed: bool, what: str) -> None:
     if not allowed:
-        raise TypeError(f"A whole tf.Graph is not taken here; name the {what}, or give graph.get_operations().")
+        raise TypeError(
+            f"A whole tf.Graph is not taken here; name the {what}, or give graph.get_operations()."
+        )
 
 
 def _list_items(items: object, element_type: Any, check_graph: bool, types: Any) -> list[Any]:
-    # A list first: the original let a generator run out in the check, and found nothing in it after.
+    # A list first: the original let a generator run out in the check, and found nothing in it
+    # after.
     elements = [one for item in as_list(items) for one in parts_of(item)]
     elements = list(map(as_op if element_type is tf.Operation else as_tensor, elements))
     if check_graph:

@@ -19,9 +19,9 @@ _KEPT_AS = "_tfgraphwidget_indexed"
 class _CachedIndex:
     """An index, and what told the edges of the graph when it was made.
 
-    `Graph.version` counts ops only, and the serialized graph is no key: its attributes come in another order each
-    time. So this holds the very tuples that `op.inputs` gives, which TensorFlow throws away when it changes an edge,
-    and the control edges as pairs of op ids (from, to).
+    `Graph.version` counts ops only, and the serialized graph is no key: its attributes come in
+    another order each time. So this holds the very tuples that `op.inputs` gives, which TensorFlow
+    throws away when it changes an edge, and the control edges as pairs of op ids (from, to).
     """
 
     index: GraphIndex
@@ -32,8 +32,9 @@ class _CachedIndex:
 def index_of(graph: Graph) -> GraphIndex:
     """The index of a live graph's ops and edges, right also after edges were changed in place.
 
-    Asking again costs a look at each op's cached inputs (about 0.5 µs an op), new ops cost their own reading. What is
-    kept goes with the graph. Names are TensorFlow's; collections and dtypes are not read, since walks need none.
+    Asking again costs a look at each op's cached inputs (about 0.5 µs an op), new ops cost their
+    own reading. What is kept goes with the graph. Names are TensorFlow's; collections and dtypes
+    are not read, since walks need none.
     """
     ops = graph.get_operations()
     cached_index = getattr(graph, _KEPT_AS, None)
@@ -59,7 +60,10 @@ def live_ops(graph: Graph, mask: Mask) -> list[Operation]:
 
 
 def _same_edges(
-    cached_index: _CachedIndex, inputs: list[Sequence[Tensor]], waits: frozenset[tuple[int, int]], ops: list[Operation]
+    cached_index: _CachedIndex,
+    inputs: list[Sequence[Tensor]],
+    waits: frozenset[tuple[int, int]],
+    ops: list[Operation],
 ) -> bool:
     """Whether the ops that are in the index already have the edges that they had."""
     n = len(cached_index.inputs)

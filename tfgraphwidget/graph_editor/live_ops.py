@@ -1,4 +1,6 @@
-"""Live graphs under a transformation: read with all that is in them, changed wholly or not at all."""
+"""Live graphs under a transformation: read with all that is in them, changed wholly or not at
+all.
+"""
 
 from __future__ import annotations
 
@@ -20,12 +22,20 @@ from tfgraphwidget.runtime.live import (
 from tfgraphwidget.runtime.sandbox import validate
 from tfgraphwidget.sources import GraphBody
 from tfgraphwidget.tensorflow_modules import check_editable, tf
-from tfgraphwidget.tf_internals import create_operation, find_operation, forget_colocation, mutation_lock, used_names
+from tfgraphwidget.tf_internals import (
+    create_operation,
+    find_operation,
+    forget_colocation,
+    mutation_lock,
+    used_names,
+)
 from tfgraphwidget.tf_types import Graph, NodeDef, Operation, Tensor
 
 
 def read(graph: Graph) -> GraphIndex:
-    """The index of a live graph with all that is beside its ops: collections, variables, functions, contexts."""
+    """The index of a live graph with all that is beside its ops: collections, variables, functions,
+    contexts.
+    """
     body = GraphBody(graph)
     collections, variables = body.collections()
     return build(
@@ -39,7 +49,8 @@ def read(graph: Graph) -> GraphIndex:
 
 @contextmanager
 def all_or_nothing(graph: Graph) -> Iterator[None]:
-    """On an error the graph's collections are as before, and the ops that were added are hidden from every editor.
+    """On an error the graph's collections are as before, and the ops that were added are hidden
+    from every editor.
 
     Raises:
         ValueError: TensorFlow, or what plans the copies, refuses.
@@ -65,7 +76,8 @@ def all_or_nothing(graph: Graph) -> Iterator[None]:
 
 
 def with_whole_loops(ops: list[Operation], replaced: Iterable[Tensor]) -> list[Operation]:
-    """Ops with all of each while loop that they take a part of, in graph order; half a loop cannot run.
+    """Ops with all of each while loop that they take a part of, in graph order; half a loop cannot
+    run.
 
     Args:
         ops: The ops.
@@ -82,21 +94,27 @@ def with_whole_loops(ops: list[Operation], replaced: Iterable[Tensor]) -> list[O
     for t in replaced:
         if index.ids[t.op.name] in grown and t.op not in members and t.op.type not in EXIT:
             raise ValueError(
-                f"{t.name!r} lies inside a while loop, which can only be copied whole; replace what enters the loop."
+                f"{t.name!r} lies inside a while loop, which can only be copied whole; replace "
+                "what enters the loop."
             )
     graph_ops = ops[0].graph.get_operations()
     return [graph_ops[i] for i in sorted(grown)]
 
 
 def scopes_among(names: set[str], graph: Graph) -> set[str]:
-    """The names that are name scopes of the graph's ops; TensorFlow imports no op under the name of one."""
+    """The names that are name scopes of the graph's ops; TensorFlow imports no op under the name of
+    one.
+    """
     op_names = sorted(op.name for op in graph.get_operations())
     ends = ((name, bisect_left(op_names, f"{name}/")) for name in names)
     return {name for name, k in ends if k < len(op_names) and op_names[k].startswith(f"{name}/")}
 
 
-def make_op(graph: Graph, node: NodeDef, read: list[Tensor], original: Operation | None = None) -> Operation:
-    """Make one op from its NodeDef, whose data inputs are the tensors `read`; `original` gives its static shapes.
+def make_op(
+    graph: Graph, node: NodeDef, read: list[Tensor], original: Operation | None = None
+) -> Operation:
+    """Make one op from its NodeDef, whose data inputs are the tensors `read`; `original` gives its
+    static shapes.
 
     Unlike an import this takes no longer in a large graph, and may name an op as a scope is named.
 

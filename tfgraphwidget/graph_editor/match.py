@@ -1,4 +1,6 @@
-"""Matchers of ops, as `tf.contrib.graph_editor` had them up to TensorFlow 1.4, and patterns of SubGraphViews."""
+"""Matchers of ops, as `tf.contrib.graph_editor` had them up to TensorFlow 1.4, and patterns of
+SubGraphViews.
+"""
 
 from __future__ import annotations
 
@@ -35,16 +37,19 @@ def op_type(op_types: str | Sequence[str], op: Operation | None = None) -> bool 
     if op is None:
         return lambda each: each.type in types
     if not isinstance(op, tf.Operation):
-        raise TypeError(f"op={value_text(op)} is not what op_type takes; give a tf.Operation, or None.")
+        raise TypeError(
+            f"op={value_text(op)} is not what op_type takes; give a tf.Operation, or None."
+        )
     return op.type in types
 
 
 class OpMatcher:
-    """A condition on an op and on the ops around it: `matcher("^conv").input_ops(True, op_type("Const"))(op)`.
+    """A condition on an op and on the ops around it: `matcher("^conv").input_ops(True,
+    op_type("Const"))(op)`.
 
     Args:
-        positive_filter: A regular expression that is found in the op's name, an op, a function of an op, or True for
-            any op.
+        positive_filter: A regular expression that is found in the op's name, an op, a function of
+            an op, or True for any op.
 
     Raises:
         ValueError: The filter is something else.
@@ -67,7 +72,10 @@ class OpMatcher:
     def __call__(self, op: Operation) -> bool:
         """Whether an op matches."""
         if not isinstance(op, tf.Operation):
-            raise TypeError(f"Expected a tf.Operation, got the {type(op).__name__} {value_text(op)}; give an op.")
+            raise TypeError(
+                f"Expected a tf.Operation, got the {type(op).__name__} {value_text(op)}; give an "
+                "op."
+            )
         return (
             bool(self._filter(op))
             and _all_match(self._inputs, [tensor.op for tensor in op.inputs])
@@ -80,7 +88,9 @@ class OpMatcher:
             return True
         pairs = list(zip(op.outputs, self._outputs, strict=False))
         is_same_count = len(op.outputs) == len(self._outputs)
-        return is_same_count and all(_all_match(filters, list(tensor.consumers())) for tensor, filters in pairs)
+        return is_same_count and all(
+            _all_match(filters, list(tensor.consumers())) for tensor, filters in pairs
+        )
 
     def input_ops(self, *args: object) -> OpMatcher:
         """Require as many inputs, of ops that match.
@@ -112,15 +122,17 @@ class OpMatcher:
         """Require as many outputs, each with as many consumers, ops that match.
 
         Args:
-            *args: For each output a list of what `OpMatcher` takes, one for each consumer, or one without a list; None
-                for any consumers.
+            *args: For each output a list of what `OpMatcher` takes, one for each consumer, or one
+                without a list; None for any consumers.
 
         Returns:
             This matcher.
         """
         _check_unset("output_ops", self._outputs)
         lists = [each if each is None or isinstance(each, list) else [each] for each in args]
-        self._outputs = [None if each is None else [_as_matcher(one) for one in each] for each in lists]
+        self._outputs = [
+            None if each is None else [_as_matcher(one) for one in each] for each in lists
+        ]
         return self
 
 
@@ -128,7 +140,9 @@ matcher = OpMatcher
 """The name in lower case, as other functions of the module have it."""
 
 
-def match_pattern(pattern: str | Pattern | Callable[..., object], ops: object) -> list[SubGraphView]:
+def match_pattern(
+    pattern: str | Pattern | Callable[..., object], ops: object
+) -> list[SubGraphView]:
     """Find where a pattern fits, as views.
 
     Args:
@@ -154,7 +168,11 @@ def match_pattern(pattern: str | Pattern | Callable[..., object], ops: object) -
         return []
     body = GraphBody(graph)
     index = build(
-        body.nodes(), *body.collections(), typing=body.typing, functions=frozenset(body.functions()), extras=body
+        body.nodes(),
+        *body.collections(),
+        typing=body.typing,
+        functions=frozenset(body.functions()),
+        extras=body,
     )
     within = traversal.mask_of(index, numbers(index, view.ops))
     live = graph.get_operation_by_name
@@ -173,7 +191,8 @@ def _as_filter(condition: object) -> Filter:
     if callable(condition):
         return condition
     raise ValueError(
-        f"Expected a condition on an op, got the {type(condition).__name__} {value_text(condition)}; give a regular "
+        f"Expected a condition on an op, got the {type(condition).__name__} "
+        f"{value_text(condition)}; give a regular "
         "expression, an op, a function or True."
     )
 

@@ -27,7 +27,9 @@ def scope_finalize(scope: str) -> str:
 def check_scope(scope: str) -> None:
     """Raise ValueError for what is no name scope; "" is the root."""
     if scope and not is_scope_name(scope.removesuffix("/")):
-        raise ValueError(f"{value_text(scope)} is no name scope; use letters, digits, '_', '-', '.' and '/'.")
+        raise ValueError(
+            f"{value_text(scope)} is no name scope; use letters, digits, '_', '-', '.' and '/'."
+        )
 
 
 def scope_dirname(scope: str) -> str:
@@ -54,7 +56,9 @@ def scope_basename(scope: str) -> str:
     return scope[scope.rfind("/") + 1 :]
 
 
-def placeholder_name(t: Tensor | None = None, scope: str | None = None, prefix: str = DEFAULT_PREFIX) -> str:
+def placeholder_name(
+    t: Tensor | None = None, scope: str | None = None, prefix: str = DEFAULT_PREFIX
+) -> str:
     """A name for a placeholder, such as "foo/geph__c_0" for output 0 of "foo/c".
 
     Args:
@@ -74,11 +78,13 @@ def placeholder_name(t: Tensor | None = None, scope: str | None = None, prefix: 
     return where + (own if own.startswith(f"{prefix}__") else f"{prefix}__{own}_{t.value_index}")
 
 
-def make_placeholder_from_tensor(t: Tensor, scope: str | None = None, prefix: str = DEFAULT_PREFIX) -> Tensor:
+def make_placeholder_from_tensor(
+    t: Tensor, scope: str | None = None, prefix: str = DEFAULT_PREFIX
+) -> Tensor:
     """A placeholder in the default graph and name scope, with the tensor's dtype and shape.
 
-    What is known of the variable behind a resource tensor goes along. A reference (`float32_ref`) gives a placeholder
-    of its value, since TensorFlow feeds no references.
+    What is known of the variable behind a resource tensor goes along. A reference (`float32_ref`)
+    gives a placeholder of its value, since TensorFlow feeds no references.
 
     Args:
         t: The tensor that it stands for; of a variable its value.
@@ -90,7 +96,9 @@ def make_placeholder_from_tensor(t: Tensor, scope: str | None = None, prefix: st
     """
     check_type(as_tensor(t), (tf.Tensor,))
     name, t = placeholder_name(t, scope=scope, prefix=prefix), value_of(t)
-    placeholder: Tensor = tf.compat.v1.placeholder(dtype=t.dtype.base_dtype, shape=t.shape, name=name)
+    placeholder: Tensor = tf.compat.v1.placeholder(
+        dtype=t.dtype.base_dtype, shape=t.shape, name=name
+    )
     copy_tensor_handle_data(t, placeholder)
     return placeholder
 
@@ -110,7 +118,8 @@ def make_placeholder_from_dtype_and_shape(
         dtype, shape = tf.as_dtype(dtype), tf.TensorShape(shape)
     except Exception as error:  # what can be gone through may raise anything
         raise TypeError(
-            f"{value_text(dtype)} and {value_text(shape)} are no dtype and shape; give tf.float32, [None]."
+            f"{value_text(dtype)} and {value_text(shape)} are no dtype and shape; give tf.float32, "
+            "[None]."
         ) from error
     name = placeholder_name(scope=scope, prefix=prefix)
     placeholder: Tensor = tf.compat.v1.placeholder(dtype=dtype, shape=shape, name=name)

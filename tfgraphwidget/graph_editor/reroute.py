@@ -1,10 +1,11 @@
 """`ge.reroute`: other ops read a tensor, which is to say that the ends of edges move.
 
-What is asked for is checked as a whole before any edge moves: dtypes, static shapes, lengths, and that no cycle comes
-about (a loop's own way round is none); so a call that raises has changed nothing. (The original checked no cycles.)
+What is asked for is checked as a whole before any edge moves: dtypes, static shapes, lengths, and
+that no cycle comes about (a loop's own way round is none); so a call that raises has changed
+nothing. (The original checked no cycles.)
 
-A session that has run before does not see it (see `tfgraphwidget.graph_editor`), nor does a `tf.function` see edits of
-its graph.
+A session that has run before does not see it (see `tfgraphwidget.graph_editor`), nor does a
+`tf.function` see edits of its graph.
 """
 
 from __future__ import annotations
@@ -39,27 +40,34 @@ __all__ = [
 ]
 
 
-def swap_ts(ts0: object, ts1: object, can_modify: object = None, cannot_modify: object = None) -> int:
-    """Let those that read a tensor of `ts0` read that of `ts1`, and the other way round; how many edges were moved.
+def swap_ts(
+    ts0: object, ts1: object, can_modify: object = None, cannot_modify: object = None
+) -> int:
+    """Let those that read a tensor of `ts0` read that of `ts1`, and the other way round; how many
+    edges were moved.
 
-    As in the original, an op that reads both tensors of a pair reads the second one alone after that.
+    As in the original, an op that reads both tensors of a pair reads the second one alone after
+    that.
 
     Args:
         ts0: Tensors, or one tensor.
-        ts1: As many tensors; the first goes with the first, and so on. A tensor that goes with itself is left alone.
+        ts1: As many tensors; the first goes with the first, and so on. A tensor that goes with
+            itself is left alone.
         can_modify: Ops that may be changed; None for all.
         cannot_modify: Ops that may not be changed.
 
     Raises:
         TypeError: Tensors or ops are something else.
-        ValueError: The lists are of unequal lengths, of several graphs, a pair has dtypes or static shapes that do not
-            fit, or a cycle would come about.
+        ValueError: The lists are of unequal lengths, of several graphs, a pair has dtypes or static
+            shapes that do not fit, or a cycle would come about.
         GraphFinalized: The graph is finalized.
     """
     return _reroute_ts(ts0, ts1, can_modify, cannot_modify, swap=True)
 
 
-def reroute_ts(ts0: object, ts1: object, can_modify: object = None, cannot_modify: object = None) -> int:
+def reroute_ts(
+    ts0: object, ts1: object, can_modify: object = None, cannot_modify: object = None
+) -> int:
     """Let those that read a tensor of `ts1` read that of `ts0`; how many edges were moved.
 
     To put an op behind a tensor, make it, then `reroute_ts(op.outputs[0], t, cannot_modify=op)`.
@@ -76,9 +84,11 @@ def reroute_ts(ts0: object, ts1: object, can_modify: object = None, cannot_modif
 
 
 def swap_inputs(sgv0: object, sgv1: object) -> tuple[SubGraphView, SubGraphView]:
-    """Let the ops of each view read the inputs of the other; the views, which have each other's inputs now.
+    """Let the ops of each view read the inputs of the other; the views, which have each other's
+    inputs now.
 
-    Changed are ops of either view, and those that read a passthrough. Views that are given are changed themselves.
+    Changed are ops of either view, and those that read a passthrough. Views that are given are
+    changed themselves.
 
     Args:
         sgv0: What `make_view` takes.
@@ -93,7 +103,8 @@ def swap_inputs(sgv0: object, sgv1: object) -> tuple[SubGraphView, SubGraphView]
 
 
 def reroute_inputs(sgv0: object, sgv1: object) -> tuple[SubGraphView, SubGraphView]:
-    """Let the ops of `sgv1` read the inputs of `sgv0`; the views, of which `sgv1` has the inputs of `sgv0` now.
+    """Let the ops of `sgv1` read the inputs of `sgv0`; the views, of which `sgv1` has the inputs of
+    `sgv0` now.
 
     The arguments and errors are those of `swap_inputs`.
     """
@@ -103,7 +114,8 @@ def reroute_inputs(sgv0: object, sgv1: object) -> tuple[SubGraphView, SubGraphVi
 def swap_outputs(sgv0: object, sgv1: object) -> tuple[SubGraphView, SubGraphView]:
     """Let those that read the outputs of each view read the outputs of the other; the views.
 
-    Ops of the views are not changed. The arguments and errors are those of `swap_inputs`, with as many outputs.
+    Ops of the views are not changed. The arguments and errors are those of `swap_inputs`, with as
+    many outputs.
 
     Args:
         sgv0: A view, or what makes one.
@@ -115,7 +127,8 @@ def swap_outputs(sgv0: object, sgv1: object) -> tuple[SubGraphView, SubGraphView
 def reroute_outputs(sgv0: object, sgv1: object) -> tuple[SubGraphView, SubGraphView]:
     """Let those that read the outputs of `sgv1` read the outputs of `sgv0`; the views.
 
-    Ops of the views are not changed. The arguments and errors are those of `swap_inputs`, with as many outputs.
+    Ops of the views are not changed. The arguments and errors are those of `swap_inputs`, with as
+    many outputs.
     """
     return _reroute_views(sgv0, sgv1, swap=False, outputs=True)
 
@@ -149,14 +162,17 @@ def add_control_inputs(op: Operation, cops: object) -> None:
 
     Raises:
         TypeError: `op` or `cops` is something else.
-        ValueError: The op waits for one of them already, they are of several graphs, or a cycle would come about.
+        ValueError: The op waits for one of them already, they are of several graphs, or a cycle
+            would come about.
         GraphFinalized: The graph is finalized.
     """
     op = as_op(op)
     added, control_inputs = _control_inputs(op, cops)
     for control_input in added:
         if control_input in control_inputs:
-            raise ValueError(f"{control_input.name} is already a control_input of {op.name}; leave it out.")
+            raise ValueError(
+                f"{control_input.name} is already a control_input of {op.name}; leave it out."
+            )
     _wait(op, [*control_inputs, *added])
 
 
@@ -176,7 +192,9 @@ def remove_control_inputs(op: Operation, cops: object) -> None:
     removed, control_inputs = _control_inputs(op, cops)
     for control_input in removed:
         if control_input not in control_inputs:
-            raise ValueError(f"{control_input.name} is not a control_input of {op.name}; leave it out.")
+            raise ValueError(
+                f"{control_input.name} is not a control_input of {op.name}; leave it out."
+            )
     _wait(op, [control_input for control_input in control_inputs if control_input not in removed])
 
 
@@ -194,7 +212,8 @@ def plan_inputs(plan: Rewiring, sgv0: SubGraphView, sgv1: SubGraphView, *, swap:
 
 
 def take_inputs(sgv0: SubGraphView, sgv1: SubGraphView, *, swap: bool) -> None:
-    """Let `sgv1` have the inputs and passthroughs of `sgv0`, and with `swap` the other way round; in place.
+    """Let `sgv1` have the inputs and passthroughs of `sgv0`, and with `swap` the other way round;
+    in place.
 
     Args:
         sgv0: A view.
@@ -213,14 +232,24 @@ def take_inputs(sgv0: SubGraphView, sgv1: SubGraphView, *, swap: bool) -> None:
 
 
 def _pass_through(of: SubGraphView, view: SubGraphView) -> None:
-    """Replace an output of `view` that is a passthrough of `of` by the input that `view` has in its place."""
-    instead = {id(t): t_ for t, t_ in zip(of._input_ts, view._input_ts, strict=True) if of.is_passthrough(t)}
+    """Replace an output of `view` that is a passthrough of `of` by the input that `view` has in its
+    place.
+    """
+    instead = {
+        id(t): t_
+        for t, t_ in zip(of._input_ts, view._input_ts, strict=True)
+        if of.is_passthrough(t)
+    }
     view._output_ts = [instead.get(id(t), t) for t in view._output_ts]
 
 
-def _reroute_ts(ts0: object, ts1: object, can_modify: object, cannot_modify: object, *, swap: bool) -> int:
+def _reroute_ts(
+    ts0: object, ts1: object, can_modify: object, cannot_modify: object, *, swap: bool
+) -> int:
     ts0, ts1 = make_list_of_t(ts0), make_list_of_t(ts1)
-    can: Collection[Operation] | None = None if can_modify is None else frozenset(make_list_of_op(can_modify))
+    can: Collection[Operation] | None = (
+        None if can_modify is None else frozenset(make_list_of_op(can_modify))
+    )
     cannot = frozenset() if cannot_modify is None else frozenset(make_list_of_op(cannot_modify))
     plan = Rewiring(get_unique_graph([*ts0, *ts1], none_if_empty=True))
     moved = plan.reroute(ts0, ts1, swap=swap, can_modify=can, cannot_modify=cannot)

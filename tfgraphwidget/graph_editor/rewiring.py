@@ -1,8 +1,10 @@
-"""Edges of a live graph that are changed together: planned, checked as a whole, then made, all of them or none.
+"""Edges of a live graph that are changed together: planned, checked as a whole, then made, all of
+them or none.
 
-Placeholders that a plan wants are made after the checks too, since TensorFlow cannot remove them: until then a *hole*
-stands for each. Where TensorFlow refuses an edge for a shape that only it remembers, a *veil* goes between (see
-`runtime.live.in_place_changes`); who reads through one reads the tensor behind.
+Placeholders that a plan wants are made after the checks too, since TensorFlow cannot remove them:
+until then a *hole* stands for each. Where TensorFlow refuses an edge for a shape that only it
+remembers, a *veil* goes between (see `runtime.live.in_place_changes`); who reads through one reads
+the tensor behind.
 """
 
 from __future__ import annotations
@@ -27,7 +29,9 @@ _SHOWN = 12
 
 
 class Hole:
-    """A placeholder that is still to be made, for a tensor or for another hole; `placeholder` is it, once it is."""
+    """A placeholder that is still to be made, for a tensor or for another hole; `placeholder` is
+    it, once it is.
+    """
 
     def __init__(self, of: End) -> None:
         self.of = of
@@ -44,11 +48,14 @@ End = Tensor | Hole
 class Rewiring:
     """A plan of edges for one graph.
 
-    It says who reads and waits for what once it is carried out. Ends of edges are tensors and holes, told by identity.
+    It says who reads and waits for what once it is carried out. Ends of edges are tensors and
+    holes, told by identity.
     """
 
     def __init__(self, graph: Graph | None) -> None:
-        self.graph = cast("Graph", graph)  # None only for the plan of an empty view, which has no edges
+        self.graph = cast(
+            "Graph", graph
+        )  # None only for the plan of an empty view, which has no edges
         self._read: dict[Operation, list[End]] = {}
         self._new_consumers: dict[int, list[Operation]] = {}
         self._waits: dict[Operation, list[Operation]] = {}
@@ -78,7 +85,9 @@ class Rewiring:
         """
         t = self._plain(t)
         live_consumers = (
-            [] if isinstance(t, Hole) else [op for reader in t.consumers() for op in self._consumers_behind(reader)]
+            []
+            if isinstance(t, Hole)
+            else [op for reader in t.consumers() for op in self._consumers_behind(reader)]
         )
         consumers = unique([*live_consumers, *self._new_consumers.get(id(t), ())])
         return [op for op in consumers if any(read is t for read in self.inputs(op))]
@@ -116,9 +125,11 @@ class Rewiring:
         can_modify: Collection[Operation] | None = None,
         cannot_modify: Collection[Operation] = (),
     ) -> int:
-        """Let the readers of each of `ts1` read that of `ts0`, and with `swap` the other way round; how many edges.
+        """Let the readers of each of `ts1` read that of `ts0`, and with `swap` the other way round;
+        how many edges.
 
-        Who reads what is asked for all pairs first, in which input an op reads it pair by pair, as in the original.
+        Who reads what is asked for all pairs first, in which input an op reads it pair by pair, as
+        in the original.
 
         Args:
             ts0: Tensors, one for each of `ts1`.
@@ -134,7 +145,11 @@ class Rewiring:
         readers = [(self.readers(t0), self.readers(t1)) for t0, t1 in pairs]
 
         def changeable(ops: list[Operation]) -> list[Operation]:
-            return [op for op in ops if op not in cannot_modify and (can_modify is None or op in can_modify)]
+            return [
+                op
+                for op in ops
+                if op not in cannot_modify and (can_modify is None or op in can_modify)
+            ]
 
         moved = 0
         for (t0, t1), (of_t0, of_t1) in zip(pairs, readers, strict=True):
@@ -166,7 +181,11 @@ class Rewiring:
             return
         _check_edges(changes)
         new = {(op, then.op) for op, _, _, then in changes if not isinstance(then, Hole)}
-        new |= {(op, control_input) for op, ops in waits for control_input in set(ops).difference(op.control_inputs)}
+        new |= {
+            (op, control_input)
+            for op, ops in waits
+            for control_input in set(ops).difference(op.control_inputs)
+        }
         self._check_cycles(new)
         check_open(self.graph)
         stamp = stamp_of(self.graph)
@@ -194,7 +213,8 @@ class Rewiring:
             if len(names) > _SHOWN:
                 names[_SHOWN - 2 : -1] = [f"... {len(names) - _SHOWN + 1} more ..."]
             raise ValueError(
-                f"A cycle would come about, {' -> '.join(names)}, and no op in it could ever run; take other tensors, "
+                f"A cycle would come about, {' -> '.join(names)}, and no op in it could ever run; "
+                "take other tensors, "
                 "or keep one of these ops as it is (cannot_modify)."
             )
 
@@ -208,7 +228,9 @@ class Rewiring:
                 hole.placeholder = make_placeholder_from_tensor(live(hole.of))
 
     def _make(
-        self, changes: list[tuple[Operation, int, End, End]], waits: list[tuple[Operation, list[Operation]]]
+        self,
+        changes: list[tuple[Operation, int, End, End]],
+        waits: list[tuple[Operation, list[Operation]]],
     ) -> None:
         back: list[Callable[[], None]] = []
         try:
@@ -217,7 +239,9 @@ class Rewiring:
                 t = live(then)
                 set_input(self.graph, op, k, t.op.name, t.value_index)
             for op, ops in waits:
-                back.append(partial(set_control_inputs, self.graph, op, [w.name for w in op.control_inputs]))
+                back.append(
+                    partial(set_control_inputs, self.graph, op, [w.name for w in op.control_inputs])
+                )
                 set_control_inputs(self.graph, op, [control_input.name for control_input in ops])
         except BaseException:
             for take_back in reversed(back):
@@ -226,7 +250,11 @@ class Rewiring:
 
     def _plain(self, t: End) -> End:
         """The tensor behind a veil; any other as it is."""
-        return t.op.inputs[0] if self._veils and not isinstance(t, Hole) and t.op.name in self._veils else t
+        return (
+            t.op.inputs[0]
+            if self._veils and not isinstance(t, Hole) and t.op.name in self._veils
+            else t
+        )
 
     def _consumers_behind(self, reader: Operation) -> list[Operation]:
         """The ops that read through a veil; for another op itself."""
@@ -246,13 +274,15 @@ def _pairs(ts0: list[End], ts1: list[End]) -> list[tuple[End, End]]:
     """Pairs of tensors that fit each other; raises ValueError."""
     if len(ts0) != len(ts1):
         raise ValueError(
-            f"The lists have different sizes, {len(ts0)} and {len(ts1)}; pair each tensor with one, as with the "
+            f"The lists have different sizes, {len(ts0)} and {len(ts1)}; pair each tensor with "
+            "one, as with the "
             "remap_inputs and remap_outputs of a view."
         )
     for t0, t1 in zip(ts0, ts1, strict=True):
         if not t0.dtype.is_compatible_with(t1.dtype):
             raise ValueError(
-                f"{_difference_text(t0.name, t0.dtype.name, t1.name, t1.dtype.name)}; cast one of them (tf.cast)."
+                f"{_difference_text(t0.name, t0.dtype.name, t1.name, t1.dtype.name)}; cast one of "
+                "them (tf.cast)."
             )
         _check_shapes(t0, t1)
     return list(zip(ts0, ts1, strict=True))
@@ -264,18 +294,23 @@ def _check_edges(changes: Iterable[tuple[Operation, int, End, End]]) -> None:
         if takes_reference(op, k) and not is_reference(then.dtype):
             if isinstance(then, Hole):
                 raise TypeError(
-                    f"{op.name!r} changes the variable {now.name!r}, and no placeholder can stand for a variable; take "
+                    f"{op.name!r} changes the variable {now.name!r}, and no placeholder can stand "
+                    "for a variable; take "
                     f"{live(now).op.name!r} into the view, or {op.name!r} out of it."
                 )
             raise ValueError(
-                f"{op.name!r} changes the variable {now.name!r} and cannot take {then.name!r}, which is none; give a "
+                f"{op.name!r} changes the variable {now.name!r} and cannot take {then.name!r}, "
+                "which is none; give a "
                 f"variable, or keep {op.name!r} as it is (cannot_modify)."
             )
 
 
 def _check_shapes(t0: End, t1: End) -> None:
     if not t0.shape.is_compatible_with(t1.shape):
-        raise ValueError(f"{_difference_text(t0.name, t0.shape, t1.name, t1.shape)}; reshape one of them (tf.reshape).")
+        raise ValueError(
+            f"{_difference_text(t0.name, t0.shape, t1.name, t1.shape)}; reshape one of them "
+            "(tf.reshape)."
+        )
 
 
 def _difference_text(name0: str, what0: object, name1: str, what1: object) -> str:

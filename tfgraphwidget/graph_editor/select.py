@@ -64,16 +64,23 @@ def make_regex(obj: object) -> re.Pattern[str]:
         return obj
     if not isinstance(obj, str):
         raise ValueError(
-            f"Expected a regular expression, got the {type(obj).__name__} {value_text(obj)}; give a string."
+            f"Expected a regular expression, got the {type(obj).__name__} {value_text(obj)}; give "
+            "a string."
         )
     try:
         return re.compile(obj)
     except re.error as error:
-        why = f"{obj!r} is no regular expression: {error.msg}; escape it with re.escape if it is a name"
+        why = (
+            f"{obj!r} is no regular expression: {error.msg}; escape it with re.escape if it is "
+            "a "
+            "name"
+        )
         raise re.error(why, obj, error.pos) from error
 
 
-def filter_ts(ops: object, positive_filter: Callable[[Tensor], object] | Literal[True]) -> list[Tensor]:
+def filter_ts(
+    ops: object, positive_filter: Callable[[Tensor], object] | Literal[True]
+) -> list[Tensor]:
     """The tensors that the ops read, then those that they make, each once.
 
     Args:
@@ -85,7 +92,9 @@ def filter_ts(ops: object, positive_filter: Callable[[Tensor], object] | Literal
         ValueError: The ops are of several graphs.
     """
     all_ops = make_list_of_op(ops)
-    tensors = unique([t for op in all_ops for t in op.inputs] + [t for op in all_ops for t in op.outputs])
+    tensors = unique(
+        [t for op in all_ops for t in op.inputs] + [t for op in all_ops for t in op.outputs]
+    )
     return tensors if positive_filter is True else [t for t in tensors if positive_filter(t)]
 
 
@@ -106,7 +115,9 @@ def filter_ts_from_regex(ops: object, regex: object) -> list[Tensor]:
     return filter_ts(ops, lambda t: is_found(t.name))
 
 
-def filter_ops(ops: object, positive_filter: Callable[[Operation], object] | Literal[True]) -> list[Operation]:
+def filter_ops(
+    ops: object, positive_filter: Callable[[Operation], object] | Literal[True]
+) -> list[Operation]:
     """The ops that the filter keeps, in their order.
 
     Args:
@@ -141,7 +152,8 @@ def filter_ops_from_regex(ops: object, regex: object) -> list[Operation]:
 def get_name_scope_ops(ops: object, scope: str) -> list[Operation]:
     """The ops in a name scope, nested scopes included, or of its name; in their order.
 
-    The scope is a name, not a pattern: a dot in it is a dot. (The original took "foo.bar" for "foo_bar" as well.)
+    The scope is a name, not a pattern: a dot in it is a dot. (The original took "foo.bar" for
+    "foo_bar" as well.)
 
     Args:
         ops: Ops, one op, or a graph.
@@ -159,52 +171,61 @@ def select_ops(*args: object, **kwargs: object) -> list[Operation]:
     r"""The ops that are given or found, in the order of the arguments, each once.
 
     Args:
-        *args: Regular expressions (but none that begins with "(?#ts)"), ops, lists of ops, graphs. Tensors are left
-            out.
-        **kwargs: `graph`, where to look for the expressions; `positive_filter`, which says of an op whether it is kept;
-            `restrict_ops_regex`, to heed no expressions but those that begin with "(?#ops)".
+        *args: Regular expressions (but none that begins with "(?#ts)"), ops, lists of ops, graphs.
+            Tensors are left out.
+        **kwargs: `graph`, where to look for the expressions; `positive_filter`, which says of an op
+            whether it is kept; `restrict_ops_regex`, to heed no expressions but those that begin
+            with "(?#ops)".
 
     Raises:
         TypeError: An argument is something else.
-        ValueError: A keyword is unknown, an expression comes without `graph`, or ops of one list are of several graphs.
+        ValueError: A keyword is unknown, an expression comes without `graph`, or ops of one list
+            are of several graphs.
         re.error: A string is no regular expression.
     """
     choice = _Choice("select_ops", kwargs)
     heeds = choice.heeds(_FOR_OPS, _FOR_TS, "restrict_ops_regex")
-    return choice.select(args, heeds, filter_ops_from_regex, lambda arg: make_list_of_op(arg, ignore_ts=True))
+    return choice.select(
+        args, heeds, filter_ops_from_regex, lambda arg: make_list_of_op(arg, ignore_ts=True)
+    )
 
 
 def select_ts(*args: object, **kwargs: object) -> list[Tensor]:
     r"""The tensors that are given or found, in the order of the arguments, each once.
 
     Args:
-        *args: Regular expressions (but none that begins with "(?#ops)"), tensors, lists of tensors, graphs. Ops are
-            left out.
-        **kwargs: `graph`, where to look for the expressions; `positive_filter`, which says of a tensor whether it is
-            kept; `restrict_ts_regex`, to heed no expressions but those that begin with "(?#ts)".
+        *args: Regular expressions (but none that begins with "(?#ops)"), tensors, lists of tensors,
+            graphs. Ops are left out.
+        **kwargs: `graph`, where to look for the expressions; `positive_filter`, which says of a
+            tensor whether it is kept; `restrict_ts_regex`, to heed no expressions but those that
+            begin with "(?#ts)".
 
     Raises:
         TypeError: An argument is something else.
-        ValueError: A keyword is unknown, an expression comes without `graph`, or tensors of one list are of several
-            graphs.
+        ValueError: A keyword is unknown, an expression comes without `graph`, or tensors of one
+            list are of several graphs.
         re.error: A string is no regular expression.
     """
     choice = _Choice("select_ts", kwargs)
     heeds = choice.heeds(_FOR_TS, _FOR_OPS, "restrict_ts_regex")
-    return choice.select(args, heeds, filter_ts_from_regex, lambda arg: make_list_of_t(arg, ignore_ops=True))
+    return choice.select(
+        args, heeds, filter_ts_from_regex, lambda arg: make_list_of_t(arg, ignore_ops=True)
+    )
 
 
 def select_ops_and_ts(*args: object, **kwargs: object) -> tuple[list[Operation], list[Tensor]]:
-    """The ops of `select_ops`, and the tensors of `select_ts` for expressions that begin with "(?#ts)".
+    """The ops of `select_ops`, and the tensors of `select_ts` for expressions that begin with
+    "(?#ts)".
 
     Args:
         *args: Regular expressions, ops, tensors, lists of these, graphs.
-        **kwargs: `graph`, where to look for the expressions; `positive_filter`, which says of an op or a tensor whether
-            it is kept.
+        **kwargs: `graph`, where to look for the expressions; `positive_filter`, which says of an op
+            or a tensor whether it is kept.
 
     Raises:
         TypeError: An argument is something else.
-        ValueError: A keyword is unknown, an expression comes without `graph`, or a list is of several graphs.
+        ValueError: A keyword is unknown, an expression comes without `graph`, or a list is of
+            several graphs.
         re.error: A string is no regular expression.
     """
     ops = select_ops(*args, restrict_ops_regex=False, **kwargs)
@@ -221,8 +242,12 @@ class _Choice:
 
     def __init__(self, function: str, kwargs: dict[str, Any]) -> None:
         for key in kwargs:
-            if key not in self.KEYWORDS:  # a ValueError as in the original, where Python itself raises a TypeError
-                raise ValueError(f"{function} has no argument {key!r}; it has {', '.join(self.KEYWORDS)}.")
+            if (
+                key not in self.KEYWORDS
+            ):  # a ValueError as in the original, where Python itself raises a TypeError
+                raise ValueError(
+                    f"{function} has no argument {key!r}; it has {', '.join(self.KEYWORDS)}."
+                )
         for key in ("restrict_ops_regex", "restrict_ts_regex"):
             check(function, key, kwargs.get(key, False), bool, TypeError)
         self.kwargs = kwargs
@@ -233,7 +258,9 @@ class _Choice:
     def heeds(self, own: str, others: str, restrict: str) -> Callable[[re.Pattern[str]], bool]:
         """Says of an expression whether this kind of selection heeds it, by how it begins."""
         only_own = self.kwargs.get(restrict, False)
-        return lambda regex: regex.pattern.startswith(own) or not (only_own or regex.pattern.startswith(others))
+        return lambda regex: (
+            regex.pattern.startswith(own) or not (only_own or regex.pattern.startswith(others))
+        )
 
     def select(
         self,
@@ -248,7 +275,9 @@ class _Choice:
             if not can_be_regex(arg):
                 elements += listed(arg)
             elif self.graph is None:
-                raise ValueError(f"A regular expression needs a graph to look in: add graph=... beside {arg!r}.")
+                raise ValueError(
+                    f"A regular expression needs a graph to look in: add graph=... beside {arg!r}."
+                )
             elif heeds(regex := make_regex(arg)):
                 elements += search(self.graph, regex)
         keep = self.kwargs.get("positive_filter")

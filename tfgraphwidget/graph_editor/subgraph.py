@@ -1,4 +1,6 @@
-"""`ge.subgraph`: a view of some ops and tensors of a live graph, with inputs and outputs in an order of one's own."""
+"""`ge.subgraph`: a view of some ops and tensors of a live graph, with inputs and outputs in an
+order of one's own.
+"""
 
 from __future__ import annotations
 
@@ -34,13 +36,15 @@ __all__ = ["SubGraphView", "make_view", "make_view_from_scope"]
 class SubGraphView(ArgumentChecks, refusal=TypeError):
     """Some ops of a graph, the tensors that go in and those that come out.
 
-    Its inputs are the tensors that the ops read from outside, its outputs those that they make for outside or for
-    nobody. Passthrough tensors, which no op of the view makes or reads, are both. The `remap` methods leave some out or
-    order them anew; they return a new view. A view changes neither the graph, nor itself when the graph changes.
+    Its inputs are the tensors that the ops read from outside, its outputs those that they make for
+    outside or for nobody. Passthrough tensors, which no op of the view makes or reads, are both.
+    The `remap` methods leave some out or order them anew; they return a new view. A view changes
+    neither the graph, nor itself when the graph changes.
 
     Args:
         inside_ops: Ops, one op, or a graph.
-        passthrough_ts: Tensors, one tensor, or a graph. Those that an op of the view makes or reads are left out.
+        passthrough_ts: Tensors, one tensor, or a graph. Those that an op of the view makes or reads
+            are left out.
 
     Raises:
         TypeError: `inside_ops` or `passthrough_ts` is something else.
@@ -50,7 +54,9 @@ class SubGraphView(ArgumentChecks, refusal=TypeError):
     def __init__(self, inside_ops: object = (), passthrough_ts: object = ()) -> None:
         self._ops = make_list_of_op(inside_ops)
         passthroughs = make_list_of_t(passthrough_ts)
-        self._graph: Graph | None = get_unique_graph([*self._ops, *passthroughs], none_if_empty=True)
+        self._graph: Graph | None = get_unique_graph(
+            [*self._ops, *passthroughs], none_if_empty=True
+        )
         inputs, outputs, inside = compute_boundary_ts(self._ops)
         connected = {id(t) for t in (*inputs, *outputs, *inside)}
         self._passthrough_ts = [t for t in passthroughs if id(t) not in connected]
@@ -75,7 +81,9 @@ class SubGraphView(ArgumentChecks, refusal=TypeError):
         """A view of the same; the graph is not copied."""
         return copy.copy(self)
 
-    def remap_default(self, remove_input_map: bool = True, remove_output_map: bool = True) -> SubGraphView:
+    def remap_default(
+        self, remove_input_map: bool = True, remove_output_map: bool = True
+    ) -> SubGraphView:
         """A view with the inputs and outputs that the ops have now.
 
         Args:
@@ -111,7 +119,8 @@ class SubGraphView(ArgumentChecks, refusal=TypeError):
         """A view with some of the outputs, in this order.
 
         Args:
-            new_output_indices: Positions in `outputs`, or tensors of it; some may come more than once.
+            new_output_indices: Positions in `outputs`, or tensors of it; some may come more than
+                once.
 
         Raises:
             ValueError: A position is out of range, or a tensor is no output.
@@ -119,13 +128,16 @@ class SubGraphView(ArgumentChecks, refusal=TypeError):
         return self.remap(None, new_output_indices)
 
     def remap(
-        self, new_input_indices: Iterable[object] | None = None, new_output_indices: Iterable[object] | None = None
+        self,
+        new_input_indices: Iterable[object] | None = None,
+        new_output_indices: Iterable[object] | None = None,
     ) -> SubGraphView:
         """Both `remap_inputs` and `remap_outputs`; None leaves them as they are.
 
         Args:
             new_input_indices: The positions of the new inputs among the present ones.
-            new_output_indices: The positions of the new outputs among the present ones; None for all as they are.
+            new_output_indices: The positions of the new outputs among the present ones; None for
+                all as they are.
 
         Raises:
             ValueError: As `remap_inputs` and `remap_outputs` do.
@@ -154,7 +166,8 @@ class SubGraphView(ArgumentChecks, refusal=TypeError):
         return new
 
     def remove_unused_ops(self, control_inputs: bool = True) -> SubGraphView:
-        """A view without the ops that depend on no connected input and are needed for no connected output.
+        """A view without the ops that depend on no connected input and are needed for no connected
+        output.
 
         Args:
             control_inputs: An op is needed also by those that wait for it.
@@ -162,7 +175,10 @@ class SubGraphView(ArgumentChecks, refusal=TypeError):
         new = self.copy()
         used = set(
             get_walks_union_ops(
-                self.connected_inputs, self.connected_outputs, within_ops=self._ops, control_inputs=control_inputs
+                self.connected_inputs,
+                self.connected_outputs,
+                within_ops=self._ops,
+                control_inputs=control_inputs,
             )
         )
         new._ops = [op for op in self._ops if op in used]
@@ -180,9 +196,14 @@ class SubGraphView(ArgumentChecks, refusal=TypeError):
         """
         matches = [op for op in self._ops if op.name == op_name]
         if not matches:
-            raise ValueError(f"{op_name!r} is not in this view of {count_text(len(self._ops), 'op')}; see its ops.")
+            raise ValueError(
+                f"{op_name!r} is not in this view of {count_text(len(self._ops), 'op')}; see its "
+                "ops."
+            )
         if len(matches) > 1:
-            raise AssertionError(f"{op_name!r} is {len(matches)} times in this view; make it with each op once.")
+            raise AssertionError(
+                f"{op_name!r} is {len(matches)} times in this view; make it with each op once."
+            )
         return matches[0]
 
     def op(self, op_id: int) -> Operation:
@@ -275,7 +296,10 @@ class SubGraphView(ArgumentChecks, refusal=TypeError):
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, where: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        where: TracebackType | None,
     ) -> None:
         pass
 
@@ -284,24 +308,32 @@ class SubGraphView(ArgumentChecks, refusal=TypeError):
             return "SubGraphView: empty"
         through = set(map(id, self._passthrough_ts))
         lines = [f"SubGraphView (graphid={id(self._graph)}):"]
-        for title, items in (("ops", self._ops), ("inputs", self._input_ts), ("outputs", self._output_ts)):
+        for title, items in (
+            ("ops", self._ops),
+            ("inputs", self._input_ts),
+            ("outputs", self._output_ts),
+        ):
             lines.append(f"** {title}[{len(items)}]:" if items else f"** {title}: empty")
-            lines += [f"  {item.name} *" if id(item) in through else f"  {item.name}" for item in items]
+            lines += [
+                f"  {item.name} *" if id(item) in through else f"  {item.name}" for item in items
+            ]
         return "\n".join(lines) + "\n"
 
 
 def make_view(*args: object, **kwargs: object) -> SubGraphView:
-    """A view of the ops that are given or found, with the tensors as passthroughs. Also called `ge.sgv`.
+    """A view of the ops that are given or found, with the tensors as passthroughs. Also called
+    `ge.sgv`.
 
     Args:
-        *args: Regular expressions, ops, tensors, lists of these, a graph; or one view, which is returned as it is.
-        **kwargs: `graph`, where to look for the expressions, and what the rest must be of; `positive_filter` of
-            `select_ops_and_ts`.
+        *args: Regular expressions, ops, tensors, lists of these, a graph; or one view, which is
+            returned as it is.
+        **kwargs: `graph`, where to look for the expressions, and what the rest must be of;
+            `positive_filter` of `select_ops_and_ts`.
 
     Raises:
         TypeError: An argument is something else.
-        ValueError: An expression comes without `graph`, or ops and tensors are of several graphs or another than
-            `graph`, or a keyword is unknown.
+        ValueError: An expression comes without `graph`, or ops and tensors are of several graphs or
+            another than `graph`, or a keyword is unknown.
         re.error: A string is no regular expression.
     """
     if len(args) == 1 and isinstance(args[0], SubGraphView):
@@ -312,7 +344,10 @@ def make_view(*args: object, **kwargs: object) -> SubGraphView:
     if graph is not None and view:
         check_type(graph, (tf.Graph,))
         if view.graph is not graph:
-            raise ValueError("The view is of another graph than the one given; leave `graph` out, or give the view's.")
+            raise ValueError(
+                "The view is of another graph than the one given; leave `graph` out, or give the "
+                "view's."
+            )
     return view
 
 

@@ -21,7 +21,9 @@ from tfgraphwidget.tf_types import Graph, Operation, Tensor, Variable
 
 
 class TensorMap(MutableMapping[Any, Any]):
-    """A dict whose keys are tensors, told by identity: a FuncGraph's tensors refuse to be hashed."""
+    """A dict whose keys are tensors, told by identity: a FuncGraph's tensors refuse to be
+    hashed.
+    """
 
     def __init__(self, pairs: Iterable[tuple[object, object]] = ()) -> None:
         self._items = {id(t): (t, value) for t, value in pairs}
@@ -58,9 +60,9 @@ class TensorMap(MutableMapping[Any, Any]):
 class CopySettings:
     """The settings of a transformation by another function of this package.
 
-    `instead` are tensors that the copies read in place of others, from inside the view too. With `exact` copies take
-    their new names as they are. `already` are ops that the destination has, and under which names. `index` is the
-    source graph's, if it has been read.
+    `instead` are tensors that the copies read in place of others, from inside the view too. With
+    `exact` copies take their new names as they are. `already` are ops that the destination has, and
+    under which names. `index` is the source graph's, if it has been read.
     """
 
     instead: TensorMap = field(default_factory=TensorMap)
@@ -70,13 +72,15 @@ class CopySettings:
 
 
 class Transforming:
-    """One transformation under way; the `info` that every handler gets. Names with a `_` behind are of the result.
+    """One transformation under way; the `info` that every handler gets. Names with a `_` behind are
+    of the result.
 
-    `sgv` is the view that is transformed, `ops` its ops, `sgv_inputs_set` its inputs; `graph` and `scope` are where it
-    comes from, `graph_` and `scope_` where it goes; scopes end in "/". `transformed_ops` and `transformed_ts` say what
-    has become of each op and tensor so far, `inputs` what the copies read in place of each tensor from outside,
-    `settings` what was settled before. `copier` copies ops; `variables` are pairs of a variable and its copy.
-    `collections` are those of `graph`. `control_outputs` is for handlers that want it.
+    `sgv` is the view that is transformed, `ops` its ops, `sgv_inputs_set` its inputs; `graph` and
+    `scope` are where it comes from, `graph_` and `scope_` where it goes; scopes end in "/".
+    `transformed_ops` and `transformed_ts` say what has become of each op and tensor so far,
+    `inputs` what the copies read in place of each tensor from outside, `settings` what was settled
+    before. `copier` copies ops; `variables` are pairs of a variable and its copy. `collections` are
+    those of `graph`. `control_outputs` is for handlers that want it.
     """
 
     def __init__(
@@ -100,7 +104,9 @@ class Transforming:
         self.inputs = TensorMap()
         self.dropped: dict[str, None] = {}
         self.side_effects: list[str] = []
-        self.collections = {key: self.graph.get_collection(key) for key in self.graph.get_all_collection_keys()}
+        self.collections = {
+            key: self.graph.get_collection(key) for key in self.graph.get_all_collection_keys()
+        }
         self.variables: list[tuple[Variable, Variable]] = []
         self.tmp_cyclic_ts: list[tuple[Tensor, Tensor, Operation]] = []
         self.copier: Any = None
@@ -119,7 +125,8 @@ class Transforming:
         """
         if not name.startswith(self.scope):
             raise ValueError(
-                f"{name} does not belong to source scope: {self.scope}; give a src_scope around all that is "
+                f"{name} does not belong to source scope: {self.scope}; give a src_scope around "
+                "all that is "
                 "transformed, or none."
             )
         return self.scope_ + name[len(self.scope) :]
@@ -130,7 +137,8 @@ class Transforming:
         return unique
 
     def name_of(self, original: str) -> str:
-        """The name of the copy of an op of that name, from now on reserved in the destination graph.
+        """The name of the copy of an op of that name, from now on reserved in the destination
+        graph.
 
         Args:
             original: The name of the original.
@@ -139,7 +147,8 @@ class Transforming:
         return name if self.settings.exact else self.get_unique(name)
 
     def new_key(self, key: str) -> str:
-        """The name of a collection of one's own in the destination; one outside the source scope keeps its whole name.
+        """The name of a collection of one's own in the destination; one outside the source scope
+        keeps its whole name.
 
         (The original then failed.)
 
@@ -149,13 +158,17 @@ class Transforming:
         return self.scope_ + key.removeprefix(self.scope)
 
     def needs_reference(self, op: Operation, t: Tensor) -> bool:
-        """Whether an op can read only a variable itself in the place of `t`, as those that assign do."""
+        """Whether an op can read only a variable itself in the place of `t`, as those that assign
+        do.
+        """
         return any(read is t and takes_reference(op, k) for k, read in enumerate(op.inputs))
 
     def placeholder(self, t: Tensor) -> Tensor:
-        """The placeholder in the destination graph that stands for `t`: one, however often it is asked for.
+        """The placeholder in the destination graph that stands for `t`: one, however often it is
+        asked for.
 
-        (The original made one each time. So that the names that follow are the original's, each time takes a name.)
+        (The original made one each time. So that the names that follow are the original's, each
+        time takes a name.)
         """
         if t in self._placeholders:
             self.get_unique(placeholder_name(t, scope=self.scope_))
@@ -171,7 +184,9 @@ class Transforming:
         Args:
             elem: An op, a tensor or a variable.
         """
-        if elem.name not in self._collection_members:  # most are in none, and telling what they are takes longer
+        if (
+            elem.name not in self._collection_members
+        ):  # most are in none, and telling what they are takes longer
             return []
         member = Member.of(elem)
         return self._keys.get(member, []) if member else []
@@ -198,9 +213,10 @@ class Transforming:
 class TransformerInfo:
     """The result of a transformation: which op or tensor was copied to which.
 
-    `inputs` maps each tensor from outside that the copies needed to what they read in its place; `dropped` has a
-    sentence for each thing that could not come along into another graph; `side_effects` names the originals that do
-    something beside computing tensors (assign, write, draw random numbers), which their copies do too.
+    `inputs` maps each tensor from outside that the copies needed to what they read in its place;
+    `dropped` has a sentence for each thing that could not come along into another graph;
+    `side_effects` names the originals that do something beside computing tensors (assign, write,
+    draw random numbers), which their copies do too.
     """
 
     def __init__(self, info: Transforming) -> None:
@@ -212,11 +228,15 @@ class TransformerInfo:
         self.inputs: TensorMap = info.inputs
         self.dropped, self.side_effects = tuple(info.dropped), tuple(info.side_effects)
 
-    def transformed(self, original: object, missing_fn: Callable[[object], object] | None = None) -> Any:
-        """The copy of an op, a tensor or a variable, or of each in a tree of them; a name stands for an op or a tensor.
+    def transformed(
+        self, original: object, missing_fn: Callable[[object], object] | None = None
+    ) -> Any:
+        """The copy of an op, a tensor or a variable, or of each in a tree of them; a name stands
+        for an op or a tensor.
 
         Args:
-            original: Ops, tensors, variables or names of the source graph, in any nesting; the result has the same.
+            original: Ops, tensors, variables or names of the source graph, in any nesting; the
+                result has the same.
             missing_fn: Gives what to put in the place of one that has no copy; None puts None.
 
         Raises:
@@ -224,7 +244,9 @@ class TransformerInfo:
         """
         return transform_tree(original, lambda top: self._find(top, self._copies, missing_fn))
 
-    def original(self, transformed: object, missing_fn: Callable[[object], object] | None = None) -> Any:
+    def original(
+        self, transformed: object, missing_fn: Callable[[object], object] | None = None
+    ) -> Any:
         """The original of an op or tensor, or of each in a tree; the inverse of `transformed`.
 
         Args:
@@ -238,7 +260,9 @@ class TransformerInfo:
 
     @cached_property
     def _copies(self) -> tuple[TensorMap, dict[str, object]]:
-        return _both_ways([*self._transformed_ops.items(), *self._transformed_ts.items()], self._variables)
+        return _both_ways(
+            [*self._transformed_ops.items(), *self._transformed_ts.items()], self._variables
+        )
 
     @cached_property
     def _originals(self) -> tuple[TensorMap, dict[str, object]]:
@@ -248,7 +272,9 @@ class TransformerInfo:
 
     @staticmethod
     def _find(
-        top: Any, tables: tuple[TensorMap, dict[str, object]], missing_fn: Callable[[object], object] | None
+        top: Any,
+        tables: tuple[TensorMap, dict[str, object]],
+        missing_fn: Callable[[object], object] | None,
     ) -> Any:
         by_object, by_name = tables
         if isinstance(top, tf.Variable) and top not in by_object:
@@ -274,8 +300,11 @@ class TransformerInfo:
 
 
 def _both_ways(
-    pairs: Iterable[tuple[Operation | Tensor, Operation | Tensor]], variables: Iterable[tuple[Variable, Variable]]
+    pairs: Iterable[tuple[Operation | Tensor, Operation | Tensor]],
+    variables: Iterable[tuple[Variable, Variable]],
 ) -> tuple[TensorMap, dict[str, object]]:
-    """Pairs of ops and tensors, to be found by the first of each and by its name; variables by themselves alone."""
+    """Pairs of ops and tensors, to be found by the first of each and by its name; variables by
+    themselves alone.
+    """
     pairs = list(pairs)
     return TensorMap((*pairs, *variables)), {first.name: second for first, second in pairs}

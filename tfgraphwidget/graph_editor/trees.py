@@ -13,7 +13,9 @@ from tfgraphwidget.tf_types import Graph
 
 
 def flatten_tree(tree: object, leaves: list[object] | None = None) -> list[object]:
-    """The leaves of a tree in order; of a dict the values. They are appended to `leaves` if that is given."""
+    """The leaves of a tree in order; of a dict the values. They are appended to `leaves` if that is
+    given.
+    """
     leaves = [] if leaves is None else leaves
     if _is_leaf(tree):
         leaves.append(tree)
@@ -23,10 +25,13 @@ def flatten_tree(tree: object, leaves: list[object] | None = None) -> list[objec
     return leaves
 
 
-def transform_tree(tree: object, fn: Callable[[Any], object], iterable_type: Callable[..., object] = tuple) -> Any:
+def transform_tree(
+    tree: object, fn: Callable[[Any], object], iterable_type: Callable[..., object] = tuple
+) -> Any:
     """The tree with `fn` of each leaf in its place.
 
-    Dicts, lists, tuples and named tuples keep their types, at any depth; other iterables become an `iterable_type`.
+    Dicts, lists, tuples and named tuples keep their types, at any depth; other iterables become an
+    `iterable_type`.
 
     Args:
         tree: A leaf, or a tree of them.
@@ -42,10 +47,16 @@ def transform_tree(tree: object, fn: Callable[[Any], object], iterable_type: Cal
     kind: Any = type(tree)
     if hasattr(tree, "_fields"):
         return kind(*children)
-    return kind(children) if isinstance(tree, Sequence) and not isinstance(tree, range) else iterable_type(children)
+    return (
+        kind(children)
+        if isinstance(tree, Sequence) and not isinstance(tree, range)
+        else iterable_type(children)
+    )
 
 
-def find_corresponding_elem(target: object, dst_graph: Graph, dst_scope: str = "", src_scope: str = "") -> Any:
+def find_corresponding_elem(
+    target: object, dst_graph: Graph, dst_scope: str = "", src_scope: str = ""
+) -> Any:
     """The op or tensor of another graph that is named like `target`.
 
     Args:
@@ -63,17 +74,25 @@ def find_corresponding_elem(target: object, dst_graph: Graph, dst_scope: str = "
     check_type(target, (tf.Operation, tf.Tensor))
     inner = scope_finalize(src_scope)
     if not target.name.startswith(inner):
-        raise ValueError(f"{target.name!r} does not lie in the scope {src_scope!r}; give a scope around it, or none.")
+        raise ValueError(
+            f"{target.name!r} does not lie in the scope {src_scope!r}; give a scope around it, or "
+            "none."
+        )
     name = scope_finalize(dst_scope) + target.name[len(inner) :]
     try:
         element = dst_graph.as_graph_element(name)
     except (KeyError, ValueError) as error:
-        raise KeyError(f"The other graph has no {name!r}, wanted for {target.name!r}; check the scopes.") from error
+        raise KeyError(
+            f"The other graph has no {name!r}, wanted for {target.name!r}; check the scopes."
+        ) from error
     return element
 
 
-def find_corresponding(targets: object, dst_graph: Graph, dst_scope: str = "", src_scope: str = "") -> Any:
-    """`targets`, an op, a tensor or a tree of them, with each replaced by `find_corresponding_elem`.
+def find_corresponding(
+    targets: object, dst_graph: Graph, dst_scope: str = "", src_scope: str = ""
+) -> Any:
+    """`targets`, an op, a tensor or a tree of them, with each replaced by
+    `find_corresponding_elem`.
 
     Args:
         targets: An op, a tensor, or a tree of them.
@@ -86,7 +105,9 @@ def find_corresponding(targets: object, dst_graph: Graph, dst_scope: str = "", s
         TypeError: One is neither op nor tensor.
         KeyError: `dst_graph` has none of that name.
     """
-    return transform_tree(targets, lambda top: find_corresponding_elem(top, dst_graph, dst_scope, src_scope))
+    return transform_tree(
+        targets, lambda top: find_corresponding_elem(top, dst_graph, dst_scope, src_scope)
+    )
 
 
 def _is_leaf(tree: object) -> bool:

@@ -67,7 +67,8 @@ __all__ = [  # noqa: RUF022
 class ControlOutputs(ArgumentChecks, refusal=TypeError):
     """The control edges of a graph, from the op waited for to those that wait.
 
-    It asks the graph each time, so it is never out of date. (The original's was, once edges had been changed.)
+    It asks the graph each time, so it is never out of date. (The original's was, once edges had
+    been changed.)
     """
 
     def __init__(self, graph: Graph) -> None:
@@ -83,7 +84,9 @@ class ControlOutputs(ArgumentChecks, refusal=TypeError):
         return {op: waiting for op in self._graph.get_operations() if (waiting := _waiting(op))}
 
     def get(self, op: Operation) -> Sequence[Operation]:
-        """The ops that wait for `op`, in graph order; () when there are none, or `op` is of another graph."""
+        """The ops that wait for `op`, in graph order; () when there are none, or `op` is of another
+        graph.
+        """
         op = as_op(op)
         check_type(op, (tf.Operation,))
         return (_waiting(op) if op.graph is self._graph else None) or ()
@@ -98,7 +101,9 @@ def get_predefined_collection_names() -> list[str]:
     """The names of the collections that TensorFlow itself defines."""
     # The class's own dict, because asking for GraphKeys.VARIABLES logs that it is deprecated.
     attributes = vars(tf.compat.v1.GraphKeys).items()
-    return sorted({value for key, value in attributes if isinstance(value, str) and not key.startswith("__")})
+    return sorted(
+        {value for key, value in attributes if isinstance(value, str) and not key.startswith("__")}
+    )
 
 
 def _waiting(op: Operation) -> list[Operation]:

@@ -1,7 +1,7 @@
 """The part of `ge.select` that walks through the graph: what depends on some ops, what they need.
 
-The walks are those of `graph.traversal` on the graph's index; they come back in graph order. (The original's came in
-any.)
+The walks are those of `graph.traversal` on the graph's index; they come back in graph order. (The
+original's came in any.)
 """
 
 from __future__ import annotations
@@ -40,12 +40,13 @@ def get_forward_walk_ops(
     """All that depends on the seeds, in graph order.
 
     Args:
-        seed_ops: Ops to start from; or tensors and variables, which stand for the ops that read them.
+        seed_ops: Ops to start from; or tensors and variables, which stand for the ops that read
+            them.
         inclusive: With the seeds.
-        within_ops: What may be reached; seeds that are not among them are dropped, unless it is empty: then nothing
-            but the seeds is found. None for all.
-        within_ops_fn: Says of an op that is not a seed whether it may be reached; it may be asked about any op that
-            the walk would reach without it.
+        within_ops: What may be reached; seeds that are not among them are dropped, unless it is
+            empty: then nothing but the seeds is found. None for all.
+        within_ops_fn: Says of an op that is not a seed whether it may be reached; it may be asked
+            about any op that the walk would reach without it.
         stop_at_ts: Tensors that are not followed; control edges are, all the same.
         control_outputs: A ControlOutputs to follow control outputs, or None.
 
@@ -87,7 +88,13 @@ def get_backward_walk_ops(
     limits = _Limits(within_ops, within_ops_fn, stop_at_ts)
     if only_differentiable:
         return _walk(_backward_by_gradients, seeds, inclusive, limits, None)
-    return _walk(traversal.backward, seeds, inclusive, limits, seeds[0].graph if seeds and control_inputs else None)
+    return _walk(
+        traversal.backward,
+        seeds,
+        inclusive,
+        limits,
+        seeds[0].graph if seeds and control_inputs else None,
+    )
 
 
 def _both_walks(
@@ -96,10 +103,14 @@ def _both_walks(
     within: tuple[Any, Any],
     controls: tuple[Any, Any, Any],
 ) -> tuple[list[Operation], list[Operation]]:
-    """The ops that depend on the first seeds, and those that the second ones need; pairs are (forward, backward)."""
+    """The ops that depend on the first seeds, and those that the second ones need; pairs are
+    (forward, backward).
+    """
     control_inputs, control_outputs = check_cios(*controls)
     ahead = get_forward_walk_ops(seeds[0], inclusive[0], *within, control_outputs=control_outputs)
-    return ahead, get_backward_walk_ops(seeds[1], inclusive[1], *within, control_inputs=control_inputs)
+    return ahead, get_backward_walk_ops(
+        seeds[1], inclusive[1], *within, control_inputs=control_inputs
+    )
 
 
 def get_walks_intersection_ops(
@@ -130,7 +141,10 @@ def get_walks_intersection_ops(
         TypeError: Ops or tensors are something else, or see `check_cios`.
         ValueError: Ops or tensors are of several graphs, or see `check_cios`.
     """
-    seeds, inclusive = (forward_seed_ops, backward_seed_ops), (forward_inclusive, backward_inclusive)
+    seeds, inclusive = (
+        (forward_seed_ops, backward_seed_ops),
+        (forward_inclusive, backward_inclusive),
+    )
     controls = control_inputs, control_outputs, control_ios
     ahead, behind = _both_walks(seeds, inclusive, (_as_list(within_ops), within_ops_fn), controls)
     both = set(behind)
@@ -163,7 +177,10 @@ def get_walks_union_ops(
         control_outputs: Who runs after whom, a `ControlOutputs`, for walks forward.
         control_ios: As `control_outputs`, and `control_inputs` with it.
     """
-    seeds, inclusive = (forward_seed_ops, backward_seed_ops), (forward_inclusive, backward_inclusive)
+    seeds, inclusive = (
+        (forward_seed_ops, backward_seed_ops),
+        (forward_inclusive, backward_inclusive),
+    )
     controls = control_inputs, control_outputs, control_ios
     ahead, behind = _both_walks(seeds, inclusive, (_as_list(within_ops), within_ops_fn), controls)
     return sorted(set(ahead) | set(behind), key=operation_number)
@@ -176,10 +193,18 @@ class _Limits(NamedTuple):
 
 
 def _walk(
-    walk: Callable[..., Mask], seeds: list[Operation], inclusive: bool, limits: _Limits, waits: object
+    walk: Callable[..., Mask],
+    seeds: list[Operation],
+    inclusive: bool,
+    limits: _Limits,
+    waits: object,
 ) -> list[Operation]:
-    """A walk from live ops to live ops; `waits` is the graph whose control edges are followed, or None."""
-    within = None if limits.within_ops is None else make_list_of_op(limits.within_ops, allow_graph=False)
+    """A walk from live ops to live ops; `waits` is the graph whose control edges are followed, or
+    None.
+    """
+    within = (
+        None if limits.within_ops is None else make_list_of_op(limits.within_ops, allow_graph=False)
+    )
     if within:
         allowed = set(within)
         seeds = [op for op in seeds if op in allowed]
@@ -199,11 +224,13 @@ def _walk(
     return live_ops(graph, reachable)
 
 
-def _filter_ops(go: Callable[..., Mask], within: Mask | None, fn: Asked, ops: list[Operation], seeds: set[int]) -> Mask:
+def _filter_ops(
+    go: Callable[..., Mask], within: Mask | None, fn: Asked, ops: list[Operation], seeds: set[int]
+) -> Mask:
     """The ops that `fn` allows, among those that the walk would reach without it.
 
-    The original asked only on its way, and so not about ops beyond one that was refused: what `fn` raises about those
-    is not raised here either.
+    The original asked only on its way, and so not about ops beyond one that was refused: what `fn`
+    raises about those is not raised here either.
     """
     reached = go(within=within)
     allowed, raised = np.zeros_like(reached), {}
@@ -223,14 +250,21 @@ def _filter_ops(go: Callable[..., Mask], within: Mask | None, fn: Asked, ops: li
 
 
 def _backward_by_gradients(
-    index: GraphIndex, seeds: list[int], *, stop: set[tuple[int, int]], within: Mask | None, controls: bool
+    index: GraphIndex,
+    seeds: list[int],
+    *,
+    stop: set[tuple[int, int]],
+    within: Mask | None,
+    controls: bool,
 ) -> Mask:
     """`walks.backward` that reaches, but does not leave, ops without a gradient."""
     kinds, kind_of = index.kinds
     passing = np.array([_has_gradient(kind) for kind in kinds], dtype=bool)[kind_of]
     allowed = np.ones(len(index), dtype=bool) if within is None else within
     first = [i for i in seeds if passing[i]]
-    passed = traversal.backward(index, first, stop=stop, within=passing & allowed, controls=controls)
+    passed = traversal.backward(
+        index, first, stop=stop, within=passing & allowed, controls=controls
+    )
     reachable = passed | traversal.mask_of(index, seeds)
     for reader in np.flatnonzero(passed).tolist():
         row = slice(index.inputs.start[reader], index.inputs.start[reader + 1])

@@ -1,4 +1,6 @@
-"""The tree that is drawn: name scopes, layers and repeated blocks as groups. Read from a GraphIndex, no TensorFlow."""
+"""The tree that is drawn: name scopes, layers and repeated blocks as groups. Read from a
+GraphIndex, no TensorFlow.
+"""
 
 import lazy_loader
 

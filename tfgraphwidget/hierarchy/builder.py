@@ -1,11 +1,13 @@
-"""The outline of a graph: its name scopes without those of a single child, and groups; computed once per index.
+"""The outline of a graph: its name scopes without those of a single child, and groups; computed
+once per index.
 
-TensorFlow opens a name scope for everything that takes a constant ("mul_2" has "mul_2" and "mul_2/y"), and layers pass
-their names down one scope at a time. A frame around each adds nothing to the name, hides the drawing behind clicks, and
-takes most of the space once everything is open. So a scope in which one op is left, once its constants and variables
-are badges, is drawn as this op. A scope whose only content is another scope is merged with it, under the outer one's
-name ("a/b/c", as editors show folders). A scope of which nothing is left is not drawn. All this depends on the graph
-only, not on what is open.
+TensorFlow opens a name scope for everything that takes a constant ("mul_2" has "mul_2" and
+"mul_2/y"), and layers pass their names down one scope at a time. A frame around each adds nothing
+to the name, hides the drawing behind clicks, and takes most of the space once everything is open.
+So a scope in which one op is left, once its constants and variables are badges, is drawn as this
+op. A scope whose only content is another scope is merged with it, under the outer one's name
+("a/b/c", as editors show folders). A scope of which nothing is left is not drawn. All this depends
+on the graph only, not on what is open.
 """
 
 from __future__ import annotations
@@ -17,7 +19,15 @@ import numpy as np
 
 from tfgraphwidget.graph import GraphIndex
 from tfgraphwidget.hierarchy.layer_groups import find_layer_groups
-from tfgraphwidget.hierarchy.op_facts import CONSTANT, READ, Ints, Mask, OpFacts, find_op_facts, find_savers
+from tfgraphwidget.hierarchy.op_facts import (
+    CONSTANT,
+    READ,
+    Ints,
+    Mask,
+    OpFacts,
+    find_op_facts,
+    find_savers,
+)
 from tfgraphwidget.hierarchy.repeats import find_repeats
 from tfgraphwidget.hierarchy.structural_hash import sibling_edges, structural_hashes
 from tfgraphwidget.hierarchy.training import split_training
@@ -34,7 +44,9 @@ def collapse_single_child(index: GraphIndex, facts: OpFacts, outline: Outline) -
         The outline with the collapsed scopes marked.
     """
     start, stop, order = outline.intervals
-    keep = find_savers(start, stop, order, (facts.checkpoint, facts.handle, facts.computing)) | (outline.members > 0)
+    keep = find_savers(start, stop, order, (facts.checkpoint, facts.handle, facts.computing)) | (
+        outline.members > 0
+    )
     keep[0] = True
     for _ in range(_PASSES):
         solo, chained = _find_single_child(outline, keep, _find_badges(index, facts, outline))
@@ -45,7 +57,9 @@ def collapse_single_child(index: GraphIndex, facts: OpFacts, outline: Outline) -
 
 
 def _find_badges(index: GraphIndex, facts: OpFacts, outline: Outline) -> Mask:
-    """Which ops are badges whenever what is directly around them is open: their reader is there, or further out."""
+    """Which ops are badges whenever what is directly around them is open: their reader is there, or
+    further out.
+    """
     start, stop, _ = outline.intervals
     producer = index.inputs.values
     reader = np.repeat(np.arange(len(index), dtype=np.int32), np.diff(index.inputs.start))
@@ -53,7 +67,9 @@ def _find_badges(index: GraphIndex, facts: OpFacts, outline: Outline) -> Mask:
     producer, reader = producer[some], reader[some]
     inner, outer = outline.home[producer], outline.home[reader]
     around = (
-        (start[outer] <= start[inner]) & (stop[inner] <= stop[outer]) & (outline.depth[outer] <= outline.depth[inner])
+        (start[outer] <= start[inner])
+        & (stop[inner] <= stop[outer])
+        & (outline.depth[outer] <= outline.depth[inner])
     )
     badged = np.zeros(len(index), dtype=bool)
     direct = (facts.constant_kind[reader] == 0) & (

@@ -18,18 +18,21 @@ _MOST_AT_ONCE = 500
 
 
 def default_open(index: GraphIndex) -> frozenset[str]:
-    """The scopes and groups to open at first, so that the drawing shows the architecture in about 8 to 45 items.
+    """The scopes and groups to open at first, so that the drawing shows the architecture in about 8
+    to 45 items.
 
-    A scope that holds more than half of its parent's work (see Facts) hides the picture: it is opened. When no scope
-    does and fewer than 12 items are there, the largest are opened together with their peers of similar size. Folds
-    say enough when they are closed, unless there is little else to see. Training mirrors the network: it stays closed.
-    So does what would show nothing but dots.
+    A scope that holds more than half of its parent's work (see Facts) hides the picture: it is
+    opened. When no scope does and fewer than 12 items are there, the largest are opened together
+    with their peers of similar size. Folds say enough when they are closed, unless there is little
+    else to see. Training mirrors the network: it stays closed. So does what would show nothing but
+    dots.
     """
     return opening_steps(index)[-1]
 
 
 def opening_steps(index: GraphIndex) -> tuple[frozenset[str], ...]:
-    """The scopes and groups that are open after each step on the way to `default_open`; nothing is at first.
+    """The scopes and groups that are open after each step on the way to `default_open`; nothing is
+    at first.
 
     A step opens one scope, or together those of similar size beside it.
     """
@@ -39,7 +42,9 @@ def opening_steps(index: GraphIndex) -> tuple[frozenset[str], ...]:
 
 
 class _Expansion:
-    """Which nodes are open; `box_count` is how many boxes there are to see: of the ops, those that are no badges."""
+    """Which nodes are open; `box_count` is how many boxes there are to see: of the ops, those that
+    are no badges.
+    """
 
     def __init__(self, tree: Outline, sums: Sums, boxes: Mask) -> None:
         self.tree = tree
@@ -56,14 +61,24 @@ class _Expansion:
         yield self.opened
         while choice := {node for node in self.closed if self._may(node)}:
             largest = max(choice, key=lambda node: (is_compute[node], -node))
-            rest = sum(is_compute[node] for node in self.tree.children[self.tree.parent[largest]] if node != largest)
+            rest = sum(
+                is_compute[node]
+                for node in self.tree.children[self.tree.parent[largest]]
+                if node != largest
+            )
             is_chief = is_compute[largest] > rest
-            alike = {largest} if is_chief else {node for node in choice if 2 * is_compute[node] >= is_compute[largest]}
+            alike = (
+                {largest}
+                if is_chief
+                else {node for node in choice if 2 * is_compute[node] >= is_compute[largest]}
+            )
             added = sum(int(self.inner[node]) for node in alike)
             is_chief = len(alike) == 1 and (self.box_count < _ENOUGH or added <= 2 * _ENOUGH)
             if is_compute[largest] < 2 or not (is_chief or self.box_count + added <= _TOO_MANY):
                 return
-            if self.box_count >= _ENOUGH and (len(alike) > 1 or 4 * is_compute[largest] < self.whole):
+            if self.box_count >= _ENOUGH and (
+                len(alike) > 1 or 4 * is_compute[largest] < self.whole
+            ):
                 return
             self.opened = self.opened | alike
             self.closed = (self.closed - alike).union(*(self.tree.children[node] for node in alike))

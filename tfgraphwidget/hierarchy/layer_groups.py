@@ -1,14 +1,16 @@
 """Layer groups: layers that are flat in one scope, grouped by their names, or by bottlenecks.
 
-Keras gives the layers of a network no scopes: DenseNet has 430 of them side by side, "conv2_block1_0_bn",
-"conv2_block1_1_conv". Only their names, up to an underscore, say that they belong together. Where a container would
-show too many boxes, those whose names have the same prefix are drawn as one box, "conv2_block1_*"; groups of equal
-structure are then repeats, as scopes are: "conv2_block1 … conv2_block6 ×6".
+Keras gives the layers of a network no scopes: DenseNet has 430 of them side by side,
+"conv2_block1_0_bn", "conv2_block1_1_conv". Only their names, up to an underscore, say that they
+belong together. Where a container would show too many boxes, those whose names have the same prefix
+are drawn as one box, "conv2_block1_*"; groups of equal structure are then repeats, as scopes are:
+"conv2_block1 … conv2_block6 ×6".
 
-The shortest prefix is taken that no more than two dozen boxes have. Boxes of one prefix that are not connected (all the
-"add_7" of a network), or that have something between them, are no group. Where less than half of the boxes get into
-groups, the graph decides: what lies between two bottlenecks, boxes through which all data flows, is a group. So the
-branches of an Inception block, which begin at one box and end at the concatenation, are "… mixed3".
+The shortest prefix is taken that no more than two dozen boxes have. Boxes of one prefix that are
+not connected (all the "add_7" of a network), or that have something between them, are no group.
+Where less than half of the boxes get into groups, the graph decides: what lies between two
+bottlenecks, boxes through which all data flows, is a group. So the branches of an Inception block,
+which begin at one box and end at the concatenation, are "… mixed3".
 """
 
 from __future__ import annotations
@@ -29,13 +31,16 @@ from tfgraphwidget.hierarchy.tree import BEGUN, UP_TO, Outline, SiblingGroup
 _ROUNDS = 3
 
 
-def split_at_bottlenecks(boxes: list[int], lines: Lines, activation: Mask, least: int, most: int) -> list[list[int]]:
+def split_at_bottlenecks(
+    boxes: list[int], lines: Lines, activation: Mask, least: int, most: int
+) -> list[list[int]]:
     """Split the boxes of a container at its bottlenecks.
 
     Args:
         boxes: the siblings that are drawn as boxes.
         lines: (source, target) of the data edges between siblings.
-        activation: whether each sibling is an activation; one right after a bottleneck belongs to its group.
+        activation: whether each sibling is an activation; one right after a bottleneck belongs to
+            its group.
         least: the least number of boxes of a group.
         most: the greatest number of boxes of a group.
 
@@ -68,7 +73,9 @@ def _has_trailing_activation(order: list[int], at: int, narrow: Mask, activation
 
 
 def _topological_order(boxes: list[int], lines: Lines) -> list[int]:
-    """The boxes so that each comes after what it reads, and otherwise as they are; less what is in a cycle."""
+    """The boxes so that each comes after what it reads, and otherwise as they are; less what is in
+    a cycle.
+    """
     waits = dict.fromkeys(boxes, 0)
     after: dict[int, list[int]] = {}
     for a, b in zip(*(ends.tolist() for ends in lines), strict=True):
@@ -105,10 +112,15 @@ def add_feeders(parts: list[list[int]], edges: SiblingEdges, may: Mask) -> list[
         owner[joins] = high[joins]
     things = np.argsort(owner, kind="stable")
     things = things[owner[things] >= 0]
-    return [part.tolist() for part in np.split(things, np.flatnonzero(np.diff(owner[things])) + 1)] if parts else []
+    return (
+        [part.tolist() for part in np.split(things, np.flatnonzero(np.diff(owner[things])) + 1)]
+        if parts
+        else []
+    )
 
 
-# Boxes of a container: more than an eye can take in, and so many that blocks of them are too many as well.
+# Boxes of a container: more than an eye can take in, and so many that blocks of them are too many
+# as well.
 _MANY, _HOPELESS = 60, 5_000
 _ACTIVATION = FAMILIES.index("activation")
 _LEAST, _MOST, _MOST_BETWEEN = 3, 24, 48
@@ -116,7 +128,9 @@ _LEAST, _MOST, _MOST_BETWEEN = 3, 24, 48
 
 @dataclass(frozen=True)
 class _Block:
-    """Things of one container, those of them that are boxes, and what they are called there together."""
+    """Things of one container, those of them that are boxes, and what they are called there
+    together.
+    """
 
     container: int
     name: str
@@ -143,26 +157,43 @@ def find_layer_groups(index: GraphIndex, facts: OpFacts, outline: Outline) -> li
     if not crowded:
         return []
     edges = sibling_edges(index, outline)
-    lines = data_flow(index, np.concatenate([outline.count(facts.depends_on_input) > 0, facts.depends_on_input]), edges)
+    lines = data_flow(
+        index,
+        np.concatenate([outline.count(facts.depends_on_input) > 0, facts.depends_on_input]),
+        edges,
+    )
     words = {container: _name_words(index, outline, container) for container in crowded}
-    candidates = [block for container in crowded for block in _group_by_prefix(container, words[container], boxes)]
+    candidates = [
+        block
+        for container in crowded
+        for block in _group_by_prefix(container, words[container], boxes)
+    ]
     blocks = _select_acyclic(_select_wired(candidates, edges), edges, lines, count)
     rest = set(crowded) - {block.container for block in blocks}
     acts = np.concatenate([np.zeros(len(outline), dtype=bool), facts.family == _ACTIVATION])
     for container in sorted(rest):
         blocks += _select_acyclic(
-            _group_between_bottlenecks(container, words[container], boxes, acts, edges, lines), edges, lines, count
+            _group_between_bottlenecks(container, words[container], boxes, acts, edges, lines),
+            edges,
+            lines,
+            count,
         )
     return [_group(block, outline) for block in blocks]
 
 
-def _select_acyclic(blocks: list[_Block], edges: SiblingEdges, lines: Lines, count: Ints) -> list[_Block]:
-    """The blocks that make no cycle, where half of the boxes are in blocks; `count` is of each container's boxes."""
+def _select_acyclic(
+    blocks: list[_Block], edges: SiblingEdges, lines: Lines, count: Ints
+) -> list[_Block]:
+    """The blocks that make no cycle, where half of the boxes are in blocks; `count` is of each
+    container's boxes.
+    """
     acyclic = _without_cycles(blocks, lines, len(edges.around))
     if len(acyclic) < len(blocks):
         # One that is a cycle by itself, as all sums of a network are, takes others with it.
         good = {block.things[0] for block in acyclic}
-        blocks = [block for block in blocks if block.things[0] in good or _is_whole(block, edges, lines)]
+        blocks = [
+            block for block in blocks if block.things[0] in good or _is_whole(block, edges, lines)
+        ]
         acyclic = _without_cycles(blocks, lines, len(edges.around))
     grouped = np.zeros_like(count)
     for block in acyclic:
@@ -181,22 +212,34 @@ def _is_whole(block: _Block, edges: SiblingEdges, lines: Lines) -> bool:
     a, b = lines[0][beside], lines[1][beside]
     local = distinct(np.concatenate([a, b, block.things]))
     members = np.searchsorted(local, block.things).tolist()
-    return bool(keep_acyclic([members], (np.searchsorted(local, a), np.searchsorted(local, b)), len(local)))
+    return bool(
+        keep_acyclic([members], (np.searchsorted(local, a), np.searchsorted(local, b)), len(local))
+    )
 
 
 def _name_words(index: GraphIndex, outline: Outline, container: int) -> dict[int, tuple[str, ...]]:
     """The items of a container, as numbered in Siblings, with the words of their names."""
     before, nodes = outline.prefix(container), len(outline)
-    names = {node: outline.names[node] for node in outline.children[container] if not outline.members[node]}
-    names |= {nodes + op: index.names[op] for op in np.flatnonzero(outline.home == container).tolist()}
-    within = {thing: name[len(before) :] for thing, name in names.items() if name.startswith(before)}
+    names = {
+        node: outline.names[node]
+        for node in outline.children[container]
+        if not outline.members[node]
+    }
+    names |= {
+        nodes + op: index.names[op] for op in np.flatnonzero(outline.home == container).tolist()
+    }
+    within = {
+        thing: name[len(before) :] for thing, name in names.items() if name.startswith(before)
+    }
     return {thing: tuple(name.partition("/")[0].split("_")) for thing, name in within.items()}
 
 
 def _group_by_prefix(
     container: int, words: dict[int, tuple[str, ...]], boxes: Mask, depth: int = 0
 ) -> Iterator[_Block]:
-    """Group by the shortest common prefix that has at most `depth` words and that few boxes have."""
+    """Group by the shortest common prefix that has at most `depth` words and that few boxes
+    have.
+    """
     longer = [(name_words, thing) for thing, name_words in words.items() if len(name_words) > depth]
     for _, some in groupby(sorted(longer), key=lambda pair: pair[0][depth]):
         part = {thing: name_words for name_words, thing in some}
@@ -223,16 +266,27 @@ def _select_wired(blocks: list[_Block], edges: SiblingEdges) -> list[_Block]:
 
 
 def _group_between_bottlenecks(
-    container: int, words: dict[int, tuple[str, ...]], boxes: Mask, acts: Mask, edges: SiblingEdges, lines: Lines
+    container: int,
+    words: dict[int, tuple[str, ...]],
+    boxes: Mask,
+    acts: Mask,
+    edges: SiblingEdges,
+    lines: Lines,
 ) -> list[_Block]:
     """The stretches between bottlenecks, called after the box at their end."""
-    parts = split_at_bottlenecks([thing for thing in sorted(words) if boxes[thing]], lines, acts, _LEAST, _MOST_BETWEEN)
+    parts = split_at_bottlenecks(
+        [thing for thing in sorted(words) if boxes[thing]], lines, acts, _LEAST, _MOST_BETWEEN
+    )
     whole = add_feeders(parts, edges, ~boxes & (edges.around == container))
     labels = (f"{UP_TO}{'_'.join(words[part[-1]])}" for part in parts)
-    return [_Block(container, name, *both) for name, *both in zip(labels, whole, parts, strict=True)]
+    return [
+        _Block(container, name, *both) for name, *both in zip(labels, whole, parts, strict=True)
+    ]
 
 
 def _group(block: _Block, outline: Outline) -> SiblingGroup:
     nodes, name = len(outline), f"{outline.prefix(block.container)}{block.name}"
     members = [thing for thing in block.things if thing < nodes]
-    return SiblingGroup(name, block.container, members, [thing - nodes for thing in block.things if thing >= nodes])
+    return SiblingGroup(
+        name, block.container, members, [thing - nodes for thing in block.things if thing >= nodes]
+    )

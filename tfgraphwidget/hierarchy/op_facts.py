@@ -1,4 +1,6 @@
-"""Properties of a graph's ops that its drawing depends on, whichever scopes are open; computed once per index."""
+"""Properties of a graph's ops that its drawing depends on, whichever scopes are open; computed once
+per index.
+"""
 
 from __future__ import annotations
 
@@ -45,19 +47,40 @@ FAMILIES = (
 
 # The first family whose pattern matches a whole op type wins, so the narrow ones come first.
 _PATTERNS = (
-    ("input", r"Placeholder(V2|WithDefault)?|_?Arg|.*Iterator(V2|GetNext.*)?|.*Dataset.*|Queue(Dequeue|.*)V2"),
+    (
+        "input",
+        r"Placeholder(V2|WithDefault)?|_?Arg|.*Iterator(V2|GetNext.*)?|.*Dataset.*|Queue(Dequeue|.*)V2",
+    ),
     ("constant", r"Const|HostConst|GuaranteeConst|ImmutableConst"),
-    ("variable", r"Variable(V2)?|VarHandleOp|ReadVariableOp|AutoReloadVariable|ResourceGather(Nd)?|_VarHandlesOp"),
-    ("state", r"(Resource)?.*Assign.*|(Resource)?(Sparse)?Apply.*|ResourceApply.*|Scatter(Add|Sub|Update|NdUpdate).*"),
-    ("state", r"VarIsInitializedOp|IsVariableInitialized|.*Save.*|.*Restore.*|.*Checkpoint.*|.*HashTable.*|Stack.*V2"),
+    (
+        "variable",
+        r"Variable(V2)?|VarHandleOp|ReadVariableOp|AutoReloadVariable|ResourceGather(Nd)?|_VarHandlesOp",
+    ),
+    (
+        "state",
+        r"(Resource)?.*Assign.*|(Resource)?(Sparse)?Apply.*|ResourceApply.*|Scatter(Add|Sub|Update|NdUpdate).*",
+    ),
+    (
+        "state",
+        r"VarIsInitializedOp|IsVariableInitialized|.*Save.*|.*Restore.*|.*Checkpoint.*|.*HashTable.*|Stack.*V2",
+    ),
     ("state", r"TensorArray.*|.*Queue.*|TensorList.*|.*Summary.*|Assert|Print(V2)?"),
     ("linear", r".*(Conv[23]D|MatMul|Einsum|BiasAdd|Depthwise).*|Conv"),
     ("activation", r".*(Relu|Elu|Selu|Softmax|Sigmoid|Tanh|Softplus|Softsign|Gelu|Swish).*"),
     ("normalization", r".*(BatchNorm|LRN|LayerNorm).*|Moments"),
     ("pooling", r".*(Avg|Max)Pool.*"),
-    ("control", r"(Ref)?(Switch|Merge|Enter|Exit|NextIteration)|LoopCond|(Stateless)?(While|If|Case)|NoOp"),
-    ("control", r"ControlTrigger|(Stateful)?PartitionedCall|SymbolicGradient|_Retval|(Ref)?Identity(N)?|StopGradient"),
-    ("shape", r"Reshape|Transpose|Shape(N)?|Size|Rank|ExpandDims|Squeeze|(Strided)?Slice(Grad)?|Pad(V2)?|Mirror.*"),
+    (
+        "control",
+        r"(Ref)?(Switch|Merge|Enter|Exit|NextIteration)|LoopCond|(Stateless)?(While|If|Case)|NoOp",
+    ),
+    (
+        "control",
+        r"ControlTrigger|(Stateful)?PartitionedCall|SymbolicGradient|_Retval|(Ref)?Identity(N)?|StopGradient",
+    ),
+    (
+        "shape",
+        r"Reshape|Transpose|Shape(N)?|Size|Rank|ExpandDims|Squeeze|(Strided)?Slice(Grad)?|Pad(V2)?|Mirror.*",
+    ),
     (
         "shape",
         r"Unique.*|Concat(V2)?|ConcatOffset|Split(V)?|Pack|Unpack|Stack|Tile|Gather(V2|Nd)?|Fill|Range|Reverse.*|Cast",
@@ -70,13 +93,17 @@ _PATTERNS = (
         "arithmetic",
         r"Add(V2|N)?|.*Dropout.*|L2Loss|Sub|Mul|.*Div.*|Pow|Sqrt|Rsqrt|Square(dDifference)?|Neg|Abs|Sign|Exp|Log(1p)?|Maximum",
     ),
-    ("arithmetic", r"Minimum|Mean|Sum|Prod|Max|Min|Any|All|Arg(Max|Min)|Less.*|Greater.*|(Not)?Equal|Logical.*"),
+    (
+        "arithmetic",
+        r"Minimum|Mean|Sum|Prod|Max|Min|Any|All|Arg(Max|Min)|Less.*|Greater.*|(Not)?Equal|Logical.*",
+    ),
     (
         "arithmetic",
         r"Select.*|FloorMod|Floor|Ceil|Round|Rint|Sin|Cos|Tan|Reciprocal.*|.*Random.*|TruncatedNormal|Cum(sum|prod)",
     ),
 )
-# What gives other values each time, of what something else has put into a queue or a reader, which are state.
+# What gives other values each time, of what something else has put into a queue or a reader, which
+# are state.
 _TAKES = re.compile(r"QueueDequeue\w*|ReaderRead(UpTo)?(V2)?|BarrierTakeMany")
 _COMPILED = tuple((FAMILIES.index(name), re.compile(pattern)) for name, pattern in _PATTERNS)
 
@@ -98,24 +125,29 @@ def families(op_types: Sequence[str]) -> npt.NDArray[np.uint8]:
 
 Ints = npt.NDArray[np.int32]
 Mask = npt.NDArray[np.bool_]
-COMPUTING = tuple(FAMILIES.index(name) for name in ("linear", "activation", "normalization", "pooling"))
+COMPUTING = tuple(
+    FAMILIES.index(name) for name in ("linear", "activation", "normalization", "pooling")
+)
 STORED = tuple(FAMILIES.index(name) for name in ("constant", "variable", "control", "state"))
-# What an op is that stands for something known before anything is fed: no such thing, a constant, a variable, the
-# reading of one of them, a variable that a function has captured.
+# What an op is that stands for something known before anything is fed: no such thing, a constant, a
+# variable, the reading of one of them, a variable that a function has captured.
 NONE, CONSTANT, HANDLE, READ, CAPTURED = range(5)
 _cache: WeakKeyDictionary[GraphIndex, OpFacts] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, eq=False)
 class OpFacts:
-    """Properties of the ops of a graph, one array per property with an entry per op, in graph order.
+    """Properties of the ops of a graph, one array per property with an entry per op, in graph
+    order.
 
     Attributes:
         family: uint8, the number in FAMILIES.
         handle: bool, whether the op holds a variable.
         variable: bool, whether it is the one of a variable's handles that counts.
-        depends_on_input: bool, whether its value depends on what is fed: a placeholder, queue or iterator.
-        constant_kind: uint8, NONE for an op that depends on inputs, else CONSTANT, HANDLE, READ, CAPTURED or NONE.
+        depends_on_input: bool, whether its value depends on what is fed: a placeholder, queue or
+            iterator.
+        constant_kind: uint8, NONE for an op that depends on inputs, else CONSTANT, HANDLE, READ,
+            CAPTURED or NONE.
         is_compute: bool, whether it depends on inputs, and computes rather than controls or stores.
         checkpoint: bool, whether it reads or writes a checkpoint.
         computing: bool, whether its family is one that layers are made of (COMPUTING).
@@ -202,12 +234,15 @@ def _compute_facts(index: GraphIndex) -> OpFacts:
         checkpoint=checkpoint,
         computing=computing,
         calls_function=_find_calls(index),
-        is_summary=of_types(index, frozenset(name for name in names if "Summary" in name)) & depends_on_input,
+        is_summary=of_types(index, frozenset(name for name in names if "Summary" in name))
+        & depends_on_input,
     )
 
 
 def _find_captured_variables(index: GraphIndex) -> Mask:
-    """Arguments of a function that are variables of the graph around it: resources that are read as variables are."""
+    """Arguments of a function that are variables of the graph around it: resources that are read as
+    variables are.
+    """
     captured = np.zeros(len(index), dtype=bool)
     reads = of_types(index, RESOURCE_READS)
     for op in np.flatnonzero(of_types(index, ARGUMENTS)).tolist():
@@ -219,14 +254,21 @@ def _find_captured_variables(index: GraphIndex) -> Mask:
 
 def _classify_constants(index: GraphIndex, handle: Mask, captured: Mask) -> npt.NDArray[np.uint8]:
     constant_kind = np.select(
-        [of_types(index, CONSTANT_LIKE), handle, captured], [CONSTANT, HANDLE, CAPTURED], default=NONE
+        [of_types(index, CONSTANT_LIKE), handle, captured],
+        [CONSTANT, HANDLE, CAPTURED],
+        default=NONE,
     ).astype(np.uint8)
     start = index.inputs.start
     single = np.diff(start) == 1
     plain = np.flatnonzero(single & of_types(index, VARIABLE_READS))
     plain = plain[constant_kind[index.inputs.values[start[plain]]] > NONE]
-    # A ref variable's value is what its Identity named "read" gives; frozen graphs have the same beside a constant.
-    reads = [op for op in plain.tolist() if index.types[op] != "Identity" or index.names[op].endswith("/read")]
+    # A ref variable's value is what its Identity named "read" gives; frozen graphs have the same
+    # beside a constant.
+    reads = [
+        op
+        for op in plain.tolist()
+        if index.types[op] != "Identity" or index.names[op].endswith("/read")
+    ]
     constant_kind[reads] = READ
     return constant_kind
 
@@ -238,7 +280,9 @@ def _find_calls(index: GraphIndex) -> Mask:
         return is_call
     names, codes = index.kinds
     first = np.unique(codes, return_index=True)[1].tolist()
-    calling = frozenset(names[code] for code, op in enumerate(first) if _may_call(index.nodes[op], index))
+    calling = frozenset(
+        names[code] for code, op in enumerate(first) if _may_call(index.nodes[op], index)
+    )
     for op in np.flatnonzero(of_types(index, calling)).tolist():
         is_call[op] = bool(called_functions(index.nodes[op], index.functions))
     return is_call
@@ -251,11 +295,13 @@ def _may_call(node: NodeDef, index: GraphIndex) -> bool:
     )
 
 
-def _find_input_dependent(index: GraphIndex, family: npt.NDArray[np.uint8], saver: Mask, captured: Mask) -> Mask:
+def _find_input_dependent(
+    index: GraphIndex, family: npt.NDArray[np.uint8], saver: Mask, captured: Mask
+) -> Mask:
     """Which ops depend on a placeholder, a queue, an iterator: on an op that invents its value.
 
-    The rest are the parameters' side of the graph: constants, variables, initializers. A graph that is fed by
-    nothing has no such side, so there all ops count as fed.
+    The rest are the parameters' side of the graph: constants, variables, initializers. A graph that
+    is fed by nothing has no such side, so there all ops count as fed.
     """
     sources = (np.diff(index.inputs.start) == 0) & ~np.isin(family, STORED)
     sources |= of_types(index, frozenset(filter(_TAKES.fullmatch, index.kinds[0])))

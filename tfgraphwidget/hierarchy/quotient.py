@@ -17,7 +17,8 @@ _TRIMS = 20  # rounds; each takes as long as a hundredth of the search for cycle
 
 
 def data_flow(index: GraphIndex, depends_on_input: Mask, edges: SiblingEdges) -> Lines:
-    """Find the data edges between siblings, without the back edges of loops, so that loops have an order too.
+    """Find the data edges between siblings, without the back edges of loops, so that loops have an
+    order too.
 
     Args:
         depends_on_input: Which siblings depend on an input of the graph.
@@ -32,7 +33,9 @@ def data_flow(index: GraphIndex, depends_on_input: Mask, edges: SiblingEdges) ->
 
 
 def contract(groups: Sequence[Sequence[int]], count: int) -> Things:
-    """Return for each sibling the one that represents it when groups are contracted: a group's first member."""
+    """Return for each sibling the one that represents it when groups are contracted: a group's
+    first member.
+    """
     stands_for = np.arange(count)
     for part in groups:
         stands_for[part] = part[0]
@@ -43,7 +46,8 @@ def _find_cyclic(source: Things, target: Things, count: int) -> Mask:
     """Which vertices are in a cycle of two or more; most graphs have few vertices that could be."""
     lines = distinct((source * count + target)[source != target])
     source, target = lines // count, lines % count
-    # What nothing leads to, or what leads to nothing, is in no cycle: a few rounds find the short ends of the graph.
+    # What nothing leads to, or what leads to nothing, is in no cycle: a few rounds find the short
+    # ends of the graph.
     for _ in range(_TRIMS):
         leads_on, is_reached = np.zeros(count, dtype=bool), np.zeros(count, dtype=bool)
         leads_on[source], is_reached[target] = True, True

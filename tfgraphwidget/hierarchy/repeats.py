@@ -1,11 +1,11 @@
 """Folds: siblings that are alike drawn as one box, "Mixed_5b … Mixed_5d ×3".
 
-Alike are scopes of equal structure (three or more) and ops of one type (four or more) that either form a chain, each
-feeding the next, or stand side by side with the same neighbors. Inputs are never folded: each is fed by itself.
-Nor are constants and variables, which are badges, but for variables that stand alone in great number (eight or more):
-the kernels of a network whose layers have no biases. A fold never makes a cycle where there was none: what lies between
-two members of a chain keeps them apart. Layer groups (`layer_groups`) are folded as
-scopes are where there are many.
+Alike are scopes of equal structure (three or more) and ops of one type (four or more) that either
+form a chain, each feeding the next, or stand side by side with the same neighbors. Inputs are never
+folded: each is fed by itself. Nor are constants and variables, which are badges, but for variables
+that stand alone in great number (eight or more): the kernels of a network whose layers have no
+biases. A fold never makes a cycle where there was none: what lies between two members of a chain
+keeps them apart. Layer groups (`layer_groups`) are folded as scopes are where there are many.
 """
 
 from __future__ import annotations
@@ -18,7 +18,13 @@ import numpy.typing as npt
 from tfgraphwidget.graph import GraphIndex, distinct
 from tfgraphwidget.hierarchy.op_facts import FAMILIES, HANDLE, NONE, Ints, Mask, OpFacts
 from tfgraphwidget.hierarchy.quotient import contract, data_flow, keep_acyclic
-from tfgraphwidget.hierarchy.structural_hash import Hashes, SiblingEdges, mix, sibling_edges, structural_hashes
+from tfgraphwidget.hierarchy.structural_hash import (
+    Hashes,
+    SiblingEdges,
+    mix,
+    sibling_edges,
+    structural_hashes,
+)
 from tfgraphwidget.hierarchy.tree import BEGUN, TRAINING, UP_TO, Outline, SiblingGroup
 from tfgraphwidget.naming import last_part
 
@@ -40,7 +46,8 @@ def find_repeats(index: GraphIndex, facts: OpFacts, outline: Outline) -> list[Si
         return []
     edges = sibling_edges(index, outline)
     color = mix(
-        structural_hashes(index, outline, edges) + edges.around.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+        structural_hashes(index, outline, edges)
+        + edges.around.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
     )
     things = _RepeatFinder(index, facts, outline, edges, color)
     chains = things.keep_acyclic(things.chains())
@@ -51,20 +58,37 @@ def find_repeats(index: GraphIndex, facts: OpFacts, outline: Outline) -> list[Si
 class _RepeatFinder:
     """The siblings that may be folded; `color` is equal for alike ones in one container."""
 
-    def __init__(self, index: GraphIndex, facts: OpFacts, outline: Outline, edges: SiblingEdges, color: Hashes) -> None:
+    def __init__(
+        self,
+        index: GraphIndex,
+        facts: OpFacts,
+        outline: Outline,
+        edges: SiblingEdges,
+        color: Hashes,
+    ) -> None:
         self.index, self.outline, self.edges, self.color = index, outline, edges, color
         nodes = len(outline)
         self.first = np.concatenate([outline.first, np.arange(len(index), dtype=np.int32)])
-        depends_on_input = np.concatenate([outline.count(facts.depends_on_input) > 0, facts.depends_on_input])
-        inputs = (facts.family == _INPUT) & (np.diff(index.inputs.start) == 0) & (facts.constant_kind == NONE)
+        depends_on_input = np.concatenate(
+            [outline.count(facts.depends_on_input) > 0, facts.depends_on_input]
+        )
+        inputs = (
+            (facts.family == _INPUT)
+            & (np.diff(index.inputs.start) == 0)
+            & (facts.constant_kind == NONE)
+        )
         handles = facts.constant_kind == HANDLE
         ops = ((facts.constant_kind == NONE) | handles) & ~inputs
-        whole = np.array([label != TRAINING for label in outline.labels])  # what groups hold but training
+        whole = np.array(
+            [label != TRAINING for label in outline.labels]
+        )  # what groups hold but training
         may = np.concatenate([whole & (outline.count(inputs) == 0), ops])
         boxes = np.bincount(edges.around[depends_on_input], minlength=nodes)
         may[:nodes] &= ~outline.is_collapsed & ~(outline.blocks & (boxes[outline.parent] <= _FEW))
         may[0] = False
-        self.least = np.concatenate([np.full(nodes, _SCOPES), np.where(handles, _VARIABLES, _OPS)]).astype(np.int8)
+        self.least = np.concatenate(
+            [np.full(nodes, _SCOPES), np.where(handles, _VARIABLES, _OPS)]
+        ).astype(np.int8)
         may[_rare(color)] = False
         self.may: Mask = may
         self.depends_on_input: Mask = depends_on_input
@@ -95,7 +119,10 @@ class _RepeatFinder:
 
     def parallel(self, chains: list[list[int]]) -> list[list[int]]:
         """Alike siblings with the same neighbors; a chain is one neighbor."""
-        stands_for, in_chain = contract(chains, len(self.color)), np.zeros(len(self.color), dtype=bool)
+        stands_for, in_chain = (
+            contract(chains, len(self.color)),
+            np.zeros(len(self.color), dtype=bool),
+        )
         in_chain[[thing for run in chains for thing in run]] = True
         a, b = stands_for[self.source], stands_for[self.target]
         sign = mix(self.color + self.edges.enters * np.uint64(1) + self.edges.leaves * np.uint64(2))
@@ -109,7 +136,9 @@ class _RepeatFinder:
         groups = [part.tolist() for part in np.split(things, cuts)] if len(things) else []
         return [part for part in groups if len(part) >= self.least[part[0]]]
 
-    def keep_acyclic(self, groups: list[list[int]], fixed: Sequence[list[int]] = ()) -> list[list[int]]:
+    def keep_acyclic(
+        self, groups: list[list[int]], fixed: Sequence[list[int]] = ()
+    ) -> list[list[int]]:
         """The groups that are in no cycle once they are drawn as one box."""
         return keep_acyclic(groups, (self.source, self.target), len(self.color), fixed)
 
@@ -117,20 +146,32 @@ class _RepeatFinder:
         """The folds, less those whose name is taken and those that would be all there is to see."""
         nodes, item_counts = len(self.outline), self._count_shown(groups)
         names = [*self.outline.names, *self.index.names]
-        for block in np.flatnonzero(self.outline.blocks).tolist():  # a fold of blocks is none itself
+        for block in np.flatnonzero(
+            self.outline.blocks
+        ).tolist():  # a fold of blocks is none itself
             names[block] = names[block].removesuffix(BEGUN).replace(UP_TO, "")
         groups_by_name: dict[str, SiblingGroup] = {}
-        scope_ids, other_groups = self.index.scopes.ids, frozenset(self.outline.names[len(self.index.scopes.names) :])
+        scope_ids, other_groups = (
+            self.index.scopes.ids,
+            frozenset(self.outline.names[len(self.index.scopes.names) :]),
+        )
         for part in groups:
             container = int(self.edges.around[part[0]])
             ends, label = _last_name(names[part[0]], names[part[-1]])
             name = f"{names[part[0]]} … {ends}"
             bare = item_counts[container] == 1 and len(part) <= _MOST_BARE
-            exists = name in groups_by_name or name in self.index.ids or name in scope_ids or name in other_groups
+            exists = (
+                name in groups_by_name
+                or name in self.index.ids
+                or name in scope_ids
+                or name in other_groups
+            )
             if not bare and not exists:
                 scopes = part[0] < nodes
                 ops = () if scopes else [thing - nodes for thing in part]
-                groups_by_name[name] = SiblingGroup(name, container, part if scopes else (), ops, label)
+                groups_by_name[name] = SiblingGroup(
+                    name, container, part if scopes else (), ops, label
+                )
         return [*groups_by_name.values()]
 
     def _count_shown(self, groups: list[list[int]]) -> Ints:
@@ -139,12 +180,15 @@ class _RepeatFinder:
         is_shown = (stands_for == np.arange(len(stands_for))) & self.depends_on_input
         is_shown |= np.isin(np.arange(len(stands_for)), [part[0] for part in groups])
         is_shown[0] = False
-        counts: Ints = np.bincount(self.edges.around[is_shown], minlength=len(self.outline)).astype(np.int32)
+        counts: Ints = np.bincount(self.edges.around[is_shown], minlength=len(self.outline)).astype(
+            np.int32
+        )
         return counts
 
 
 def _last_name(first: str, last: str) -> tuple[str, str]:
-    """The last member's name without the scopes around it, and what is written on the box if that is not the name.
+    """The last member's name without the scopes around it, and what is written on the box if that
+    is not the name.
 
     Of names that end alike, the scope that tells them apart belongs to both.
     """
@@ -156,14 +200,18 @@ def _last_name(first: str, last: str) -> tuple[str, str]:
 
 def _rare(color: Hashes) -> npt.NDArray[np.intp]:
     """The things that are like fewer others than make a fold."""
-    order = np.argsort(color)  # np.unique with counts takes twice the memory, 100 MB for a million ops
+    order = np.argsort(
+        color
+    )  # np.unique with counts takes twice the memory, 100 MB for a million ops
     ordered = color[order]
     cuts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1], True])
     counts = np.diff(cuts)
     return order[np.repeat(counts < _SCOPES, counts)]
 
 
-def _best_neighbors(of: npt.NDArray[np.int64], to: npt.NDArray[np.int64], rank: Ints, first: Ints) -> dict[int, int]:
+def _best_neighbors(
+    of: npt.NDArray[np.int64], to: npt.NDArray[np.int64], rank: Ints, first: Ints
+) -> dict[int, int]:
     """For each thing the one of its neighbors that ranks lowest."""
     order = np.lexsort((first[to], rank[to], of))
     of, to = of[order], to[order]

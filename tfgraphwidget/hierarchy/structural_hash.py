@@ -1,8 +1,10 @@
-"""Structural hashes: a number per name scope, equal where the op types and the edges inside are equal.
+"""Structural hashes: a number per name scope, equal where the op types and the edges inside are
+equal.
 
-Names, values of constants and shapes do not matter. An edge counts where its two ends are siblings (ops, or the scopes
-around them). The number of each sibling is mixed with those of its neighbors, twice, and the sum of all is that of the
-scope. Scopes that differ get different numbers, except where they differ in edges more than two steps away.
+Names, values of constants and shapes do not matter. An edge counts where its two ends are siblings
+(ops, or the scopes around them). The number of each sibling is mixed with those of its neighbors,
+twice, and the sum of all is that of the scope. Scopes that differ get different numbers, except
+where they differ in edges more than two steps away.
 """
 
 from __future__ import annotations
@@ -24,9 +26,9 @@ _ROUNDS = 2
 class SiblingEdges:
     """Nodes of an outline, and its ops behind them, as one run of numbers.
 
-    Per thing: `around` (the node it is directly in), `depth`. Per data edge whose ends are different siblings:
-    `source`, `target` (things), `op` (the op that produces), `reader`. Per thing `enters`, `leaves`: whether an edge
-    comes in from outside its container, goes out of it.
+    Per thing: `around` (the node it is directly in), `depth`. Per data edge whose ends are
+    different siblings: `source`, `target` (things), `op` (the op that produces), `reader`. Per
+    thing `enters`, `leaves`: whether an edge comes in from outside its container, goes out of it.
     """
 
     around: Ints
@@ -82,7 +84,9 @@ def structural_hashes(index: GraphIndex, outline: Outline, edges: SiblingEdges) 
     return color
 
 
-def _mix_with_neighbors(color: Hashes, members: npt.NDArray[np.intp], source: Ints, target: Ints) -> Hashes:
+def _mix_with_neighbors(
+    color: Hashes, members: npt.NDArray[np.intp], source: Ints, target: Ints
+) -> Hashes:
     """The numbers of some things mixed with their neighbors'."""
     a, b = (np.searchsorted(members, ends).astype(np.int32) for ends in (source, target))
     hashes = color[members]

@@ -1,10 +1,10 @@
 """Training: gradients, optimizers, and what serves only those.
 
-Gradients are known by the name scope that TensorFlow puts them in, whatever it is called: that of the op "net/MatMul"
-is "grads/net/MatMul_grad". Optimizers are known by the ops that apply gradients. All that depends on them belongs to
-training, except computations that only wait for it. So does what depends on no input and leads to nothing else:
-learning rates, powers of beta, step counters. A forward network never does: it precedes the gradients, and depends on
-inputs.
+Gradients are known by the name scope that TensorFlow puts them in, whatever it is called: that of
+the op "net/MatMul" is "grads/net/MatMul_grad". Optimizers are known by the ops that apply
+gradients. All that depends on them belongs to training, except computations that only wait for it.
+So does what depends on no input and leads to nothing else: learning rates, powers of beta, step
+counters. A forward network never does: it precedes the gradients, and depends on inputs.
 """
 
 from __future__ import annotations
@@ -19,19 +19,23 @@ from tfgraphwidget.hierarchy.op_facts import FAMILIES, NONE, Mask, OpFacts, of_t
 from tfgraphwidget.hierarchy.tree import TRAINING, Outline, SiblingGroup
 from tfgraphwidget.naming import last_part
 
-# What gradients make for themselves on their way: ops that depend on no gradient, yet serve training only.  The
-# gradient of tf.nn.silu, or of any tf.custom_gradient, computes factors of what the graph is fed before it
-# multiplies them with a gradient, and a tape puts them into no scope of gradients. TensorFlow names no such op, but
-# it adds ops to the graph in the order in which they are made: a factor was made after the gradient that it meets.
-# The ops of a second forward pass, also those that a gradient penalty is added to, were made before their
-# gradients; and like a metric, they lead to an end that no gradient reaches.
+# What gradients make for themselves on their way: ops that depend on no gradient, yet serve
+# training only.  The gradient of tf.nn.silu, or of any tf.custom_gradient, computes factors of what
+# the graph is fed before it multiplies them with a gradient, and a tape puts them into no scope of
+# gradients. TensorFlow names no such op, but it adds ops to the graph in the order in which they
+# are made: a factor was made after the gradient that it meets. The ops of a second forward pass,
+# also those that a gradient penalty is added to, were made before their gradients; and like a
+# metric, they lead to an end that no gradient reaches.
 
 # Tapes make zeros for outputs that have no gradient, and often they have no consumer.
 _ZEROS = re.compile(r"zeros(_like)?(_\d+)?")
 
 
-def find_gradient_support(index: GraphIndex, facts: OpFacts, seeds: npt.NDArray[np.intp], after: Mask) -> Mask:
-    """Find the ops that compute factors of gradients: they depend on no gradient, yet serve training only.
+def find_gradient_support(
+    index: GraphIndex, facts: OpFacts, seeds: npt.NDArray[np.intp], after: Mask
+) -> Mask:
+    """Find the ops that compute factors of gradients: they depend on no gradient, yet serve
+    training only.
 
     Args:
         after: bool per op, whether it depends on a gradient.
@@ -42,7 +46,8 @@ def find_gradient_support(index: GraphIndex, facts: OpFacts, seeds: npt.NDArray[
     late = facts.depends_on_input & ~after
     late[: seeds[0]] = False
     blank = _find_unread_zeros(index, seeds)
-    # An end; and what an op of the forward network reads, which was made before: an edit has put it there.
+    # An end; and what an op of the forward network reads, which was made before: an edit has put it
+    # there.
     before = ~after & ~late & facts.depends_on_input
     start, values = index.consumers.start, index.consumers.values
     inserted = np.zeros(len(index), dtype=bool)
@@ -65,12 +70,17 @@ def _find_unread_zeros(index: GraphIndex, seeds: npt.NDArray[np.intp]) -> Mask:
     return blank
 
 
-def _precede_their_gradient(index: GraphIndex, seeds: npt.NDArray[np.intp], after: Mask, late: Mask) -> Mask:
-    """Which late ops meet a gradient that is younger than they are, and that no older one leads to."""
+def _precede_their_gradient(
+    index: GraphIndex, seeds: npt.NDArray[np.intp], after: Mask, late: Mask
+) -> Mask:
+    """Which late ops meet a gradient that is younger than they are, and that no older one leads
+    to.
+    """
     start, values = index.consumers.start, index.consumers.values
     owner = np.repeat(np.arange(len(index)), np.diff(start))
     oldest = np.append(seeds, len(index))[first_to_reach(start, values, seeds)]
-    # A gradient that takes no other, like the shape of a value, tells nothing of when its tape began.
+    # A gradient that takes no other, like the shape of a value, tells nothing of when its tape
+    # began.
     joined = np.zeros(len(index), dtype=bool)
     joined[values[after[owner]]] = True
     before = np.zeros(len(index), dtype=bool)
@@ -78,8 +88,12 @@ def _precede_their_gradient(index: GraphIndex, seeds: npt.NDArray[np.intp], afte
     return before
 
 
-def _connected_with(index: GraphIndex, late: Mask, seeds: npt.NDArray[np.intp], other_ops: Mask) -> Mask:
-    """The late ops that are foreign, that lead to such, or that go on from such before another gradient is made."""
+def _connected_with(
+    index: GraphIndex, late: Mask, seeds: npt.NDArray[np.intp], other_ops: Mask
+) -> Mask:
+    """The late ops that are foreign, that lead to such, or that go on from such before another
+    gradient is made.
+    """
     n = len(index)
     start, values = index.consumers.start, index.consumers.values
     owner = np.repeat(np.arange(n), np.diff(start))
@@ -97,15 +111,17 @@ _APPLY = re.compile(r"(Resource)?(Sparse)?Apply[A-Z]\w*")
 _CONTROL, _STATE = FAMILIES.index("control"), FAMILIES.index("state")
 
 
-def split_training(index: GraphIndex, facts: OpFacts, outline: Outline) -> tuple[Outline, list[SiblingGroup]]:
+def split_training(
+    index: GraphIndex, facts: OpFacts, outline: Outline
+) -> tuple[Outline, list[SiblingGroup]]:
     """Mark what is training in an outline.
 
     Args:
         outline: the outline without groups; `part` and `op_part` are set.
 
     Returns:
-        The outline, and one group for each container in which training is beside the forward network, in several
-        pieces.
+        The outline, and one group for each container in which training is beside the forward
+        network, in several pieces.
     """
     trains, other = _split_ops(index, facts, outline)
     if not trains.any():
@@ -117,7 +133,9 @@ def split_training(index: GraphIndex, facts: OpFacts, outline: Outline) -> tuple
     for nodes in outline.levels[1:]:
         outline.part[nodes] |= outline.part[outline.parent[nodes]]
     outline.op_part[outline.part[outline.home] > 0] = 1
-    return outline, _training_groups(index, outline, outline.count(other & facts.depends_on_input) > 0)
+    return outline, _training_groups(
+        index, outline, outline.count(other & facts.depends_on_input) > 0
+    )
 
 
 def _training_groups(index: GraphIndex, outline: Outline, forward: Mask) -> list[SiblingGroup]:
@@ -139,7 +157,9 @@ def _training_groups(index: GraphIndex, outline: Outline, forward: Mask) -> list
 
 
 def _split_ops(index: GraphIndex, facts: OpFacts, outline: Outline) -> tuple[Mask, Mask]:
-    """(ops of training, ops that are for something else); the rest is neither: initializers, savers."""
+    """(ops of training, ops that are for something else); the rest is neither: initializers,
+    savers.
+    """
     seeds = _find_gradients(index, outline)
     if not len(seeds):
         nothing = np.zeros(len(index), dtype=bool)
@@ -151,7 +171,8 @@ def _split_ops(index: GraphIndex, facts: OpFacts, outline: Outline) -> tuple[Mas
     forward = facts.depends_on_input & ~trains & ~waiting
     inputs = index.inputs
     to_forward = reach(inputs.start, inputs.values, np.flatnonzero(forward))
-    # A variable that is read again after it was trained serves the forward pass that goes on from there.
+    # A variable that is read again after it was trained serves the forward pass that goes on from
+    # there.
     trains |= waiting & ~to_forward
     to_training = reach(inputs.start, inputs.values, np.flatnonzero(trains))
     trains |= to_training & ~to_forward
@@ -161,8 +182,8 @@ def _split_ops(index: GraphIndex, facts: OpFacts, outline: Outline) -> tuple[Mas
 def _find_first_values(index: GraphIndex, facts: OpFacts, trains: Mask, forward: Mask) -> Mask:
     """The ops that compute the first values of training's variables and nothing else.
 
-    An average of a variable begins with that variable's value. To give it, TensorFlow puts a conditional on whether it
-    is initialized, and what that reads, beside the network.
+    An average of a variable begins with that variable's value. To give it, TensorFlow puts a
+    conditional on whether it is initialized, and what that reads, beside the network.
     """
     inputs, consumers = index.inputs, index.consumers
     restored = reach(consumers.start, consumers.values, np.flatnonzero(facts.checkpoint))
@@ -181,7 +202,11 @@ def _find_gradients(index: GraphIndex, outline: Outline) -> npt.NDArray[np.intp]
         return np.zeros(0, dtype=np.intp)
     # Looking for the word first saves taking most names apart.
     is_gradient = np.array(
-        ["gradient" in name and bool(_GRADIENTS.fullmatch(last_part(name))) for name in outline.names], dtype=bool
+        [
+            "gradient" in name and bool(_GRADIENTS.fullmatch(last_part(name)))
+            for name in outline.names
+        ],
+        dtype=bool,
     )
     is_gradient = _include_nested(outline, is_gradient)
     for scope, of in _find_gradient_scopes(index, outline, is_gradient).items():
@@ -202,8 +227,12 @@ def _include_nested(outline: Outline, nodes: Mask) -> Mask:
     return nodes
 
 
-def _find_gradient_scopes(index: GraphIndex, outline: Outline, is_group: Mask) -> dict[int, list[int]]:
-    """Scopes that hold scopes called after ops outside, "…/net/MatMul_grad", and the ops; but for those known."""
+def _find_gradient_scopes(
+    index: GraphIndex, outline: Outline, is_group: Mask
+) -> dict[int, list[int]]:
+    """Scopes that hold scopes called after ops outside, "…/net/MatMul_grad", and the ops; but for
+    those known.
+    """
     ops_by_scope: dict[int, list[int]] = {}
     for node, name in enumerate(outline.names):
         if not name.endswith(_GRAD) or is_group[node]:
@@ -224,15 +253,21 @@ def _find_gradient_scopes(index: GraphIndex, outline: Outline, is_group: Mask) -
 
 
 def _find_waiting(index: GraphIndex, facts: OpFacts, trains: Mask) -> Mask:
-    """The ops that wait for training and only steer or store, or have no consumer: train_op, averages of variables.
+    """The ops that wait for training and only steer or store, or have no consumer: train_op,
+    averages of variables.
 
-    A metric that waits for the training step has readers or computes something, and stays what it is.
+    A metric that waits for the training step has readers or computes something, and stays what it
+    is.
     """
     start, values = index.control_consumers.start, index.control_consumers.values
     after = np.zeros(len(index), dtype=bool)
     owner = np.repeat(np.arange(len(index)), np.diff(start))
     last = np.diff(index.consumers.start) == 0
-    may = np.isin(facts.family, (_CONTROL, _STATE)) | (facts.constant_kind > NONE) | ~facts.depends_on_input
+    may = (
+        np.isin(facts.family, (_CONTROL, _STATE))
+        | (facts.constant_kind > NONE)
+        | ~facts.depends_on_input
+    )
     may &= last | ~facts.depends_on_input
     frontier = trains
     while frontier.any():

@@ -1,9 +1,9 @@
 """The outline: the tree that is drawn, of name scopes and groups.
 
-A *group* is between a container and some of its children: the parts of training, *repeats* of equal siblings, or the
-layers of a block in a crowded scope. It is not a scope of TensorFlow, but it is expanded and collapsed like one. The
-groups depend on the graph only, not on what is open, so that opening and closing never moves an op from one box to
-another.
+A *group* is between a container and some of its children: the parts of training, *repeats* of equal
+siblings, or the layers of a block in a crowded scope. It is not a scope of TensorFlow, but it is
+expanded and collapsed like one. The groups depend on the graph only, not on what is open, so that
+opening and closing never moves an op from one box to another.
 """
 
 from __future__ import annotations
@@ -16,8 +16,25 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from tfgraphwidget.graph import LAYER_KERNELS, Csr, GraphIndex, Rows, ScopeTree, depths, intervals, levels
-from tfgraphwidget.hierarchy.op_facts import FAMILIES, Ints, Mask, OpFacts, count_inside, find_savers, of_types
+from tfgraphwidget.graph import (
+    LAYER_KERNELS,
+    Csr,
+    GraphIndex,
+    Rows,
+    ScopeTree,
+    depths,
+    intervals,
+    levels,
+)
+from tfgraphwidget.hierarchy.op_facts import (
+    FAMILIES,
+    Ints,
+    Mask,
+    OpFacts,
+    count_inside,
+    find_savers,
+    of_types,
+)
 from tfgraphwidget.naming import last_part
 
 TRAINING = "training"
@@ -27,7 +44,9 @@ BEGUN, UP_TO = "_*", "… "
 
 @dataclass(frozen=True, eq=False)
 class SiblingGroup:
-    """Some children of one container as one box; nodes and ops in the order in which the name lists them."""
+    """Some children of one container as one box; nodes and ops in the order in which the name lists
+    them.
+    """
 
     name: str
     container: int
@@ -48,9 +67,12 @@ class Outline:
         members: int32 per node, how many children a group stands for; 0 for scopes.
         labels: per node, the text that is written instead of the last part of the name, or "".
         part: uint8 per node, 1 in training, else 0.
-        is_collapsed: bool per node, whether the scope is not drawn; it is empty then (`collapse_single_child`).
-        merged_into: int32 per node, the node that a scope is drawn together with, or the node itself.
-        base: int32 per node, the scope that the names inside are relative to, mostly the node itself.
+        is_collapsed: bool per node, whether the scope is not drawn; it is empty then
+            (`collapse_single_child`).
+        merged_into: int32 per node, the node that a scope is drawn together with, or the node
+            itself.
+        base: int32 per node, the scope that the names inside are relative to, mostly the node
+            itself.
         home: int32 per op, the node directly around it.
         op_part: uint8 per op, 1 in training, else 0.
     """
@@ -81,7 +103,9 @@ class Outline:
         """Which nodes are layer groups, see `layer_groups`: groups that are drawn as scopes are."""
         blocks = self.members > 0
         names = [self.names[node] for node in np.flatnonzero(blocks).tolist()]
-        blocks[blocks] = [name.endswith(BEGUN) or last_part(name).startswith(UP_TO) for name in names]
+        blocks[blocks] = [
+            name.endswith(BEGUN) or last_part(name).startswith(UP_TO) for name in names
+        ]
         return blocks
 
     @cached_property
@@ -91,7 +115,9 @@ class Outline:
 
     @cached_property
     def intervals(self) -> tuple[Ints, Ints, Ints]:
-        """(start, stop, order): all ops in a node, nested ones included, are order[start[node]:stop[node]]."""
+        """(start, stop, order): all ops in a node, nested ones included, are
+        order[start[node]:stop[node]].
+        """
         return intervals(self.levels, self.parent, self.home)
 
     @cached_property
@@ -110,11 +136,15 @@ class Outline:
 
     @cached_property
     def children(self) -> Rows:
-        """For each node the nodes directly inside it, without those that are collapsed into others."""
+        """For each node the nodes directly inside it, without those that are collapsed into
+        others.
+        """
         nodes = np.flatnonzero(~self.is_collapsed)
         nodes = nodes[nodes > 0]
         around = self.parent[nodes]
-        start = np.concatenate([[0], np.cumsum(np.bincount(around, minlength=len(self)))]).astype(np.int32)
+        start = np.concatenate([[0], np.cumsum(np.bincount(around, minlength=len(self)))]).astype(
+            np.int32
+        )
         return Csr(start, nodes[np.argsort(around, kind="stable")].astype(np.int32)).lists()
 
     def count(self, mask: Mask) -> Ints:
@@ -128,14 +158,17 @@ class Outline:
         return np.sort(order[start[node] : stop[node]])
 
     def prefix(self, node: int) -> str:
-        """The prefix of the names of ops drawn in a node: its scope's name, with a slash; "" at the root."""
+        """The prefix of the names of ops drawn in a node: its scope's name, with a slash; "" at the
+        root.
+        """
         while self.members[node] > 0:
             node = int(self.parent[node])
         name = self.names[self.base[node]]
         return f"{name}/" if name else ""
 
     def relative(self, ops: Ints, names: Sequence[str]) -> list[str]:
-        """Names of ops without that of the scope they are drawn in, "mean/sub"; "" when the last part says as much.
+        """Names of ops without that of the scope they are drawn in, "mean/sub"; "" when the last
+        part says as much.
 
         Args:
             names: The names of all ops, in the order of the graph.
@@ -161,8 +194,13 @@ class Outline:
         new_groups = list(groups)
         if not new_groups:
             return self
-        parent = np.concatenate([self.parent, np.array([g.container for g in new_groups], dtype=np.int32)])
-        home, part = self.home.copy(), np.concatenate([self.part, self.part[[g.container for g in new_groups]]])
+        parent = np.concatenate(
+            [self.parent, np.array([g.container for g in new_groups], dtype=np.int32)]
+        )
+        home, part = (
+            self.home.copy(),
+            np.concatenate([self.part, self.part[[g.container for g in new_groups]]]),
+        )
         op_part = self.op_part.copy()
         for node, group in enumerate(new_groups, len(self)):
             parent[list(group.nodes)] = node
@@ -176,7 +214,9 @@ class Outline:
             base=np.concatenate([self.base, fresh]),
             names=[*self.names, *(g.name for g in new_groups)],
             parent=parent,
-            members=np.concatenate([self.members, [len(g.nodes) + len(g.ops) for g in new_groups]]).astype(np.int32),
+            members=np.concatenate(
+                [self.members, [len(g.nodes) + len(g.ops) for g in new_groups]]
+            ).astype(np.int32),
             labels=[*self.labels, *(g.label for g in new_groups)],
             part=part,
             home=home,
@@ -197,9 +237,11 @@ class Sums:
         is_saver: bool, whether the node reads or writes checkpoints and computes nothing else.
         is_summary: bool, whether all its ops that depend on inputs are summaries.
         calls_function: bool, whether it has ops that call functions.
-        family: uint8, that of its only op or of the op that has the scope's own name; "linear" for a layer with one
-            convolution or matrix product; that of the members for a group of repeats; else "other".
-        structure: uint64 per node and then per op, equal for those of equal structure (`structural_hashes`).
+        family: uint8, that of its only op or of the op that has the scope's own name; "linear" for
+            a layer with one convolution or matrix product; that of the members for a group of
+            repeats; else "other".
+        structure: uint64 per node and then per op, equal for those of equal structure
+            (`structural_hashes`).
     """
 
     ops: Ints
@@ -232,7 +274,9 @@ def outline_of_scopes(tree: ScopeTree) -> Outline:
     )
 
 
-def sum_ops(index: GraphIndex, facts: OpFacts, outline: Outline, structure: npt.NDArray[np.uint64]) -> Sums:
+def sum_ops(
+    index: GraphIndex, facts: OpFacts, outline: Outline, structure: npt.NDArray[np.uint64]
+) -> Sums:
     """Compute the totals of the nodes of an outline.
 
     Args:
@@ -271,7 +315,9 @@ def _family(index: GraphIndex, facts: OpFacts, outline: Outline) -> npt.NDArray[
 def _group_families(
     outline: Outline, family: npt.NDArray[np.uint8], of_op: npt.NDArray[np.uint8], scopes: int
 ) -> npt.NDArray[np.uint8]:
-    """A fold has the family of any of its members: they are alike. What has a label of its own holds all sorts."""
+    """A fold has the family of any of its members: they are alike. What has a label of its own
+    holds all sorts.
+    """
     some = np.zeros(len(outline), dtype=np.uint8)
     some[outline.home] = of_op
     some[outline.parent[1:]] = family[1:]

@@ -1,7 +1,9 @@
-"""The kernel's side of the JupyterLab extension: list graphs, open them, and open files as documents.
+"""The kernel's side of the JupyterLab extension: list graphs, open them, and open files as
+documents.
 
-The page runs one line, `listen()`, and opens a comm; all further requests are messages on it (`comm_handler`).
-Importing this package does not import TensorFlow, so that a kernel without it stays fast.
+The page runs one line, `listen()`, and opens a comm; all further requests are messages on it
+(`comm_handler`). Importing this package does not import TensorFlow, so that a kernel without it
+stays fast.
 """
 
 from __future__ import annotations
@@ -11,7 +13,8 @@ from typing import Any
 __all__ = ["listen"]
 
 TARGET = "tfgraphwidget.lab"
-_MOST = 32  # handlers; a page that is reloaded leaves its old ones open, and Jupyter does not say so
+# handlers; a page that is reloaded leaves its old ones open, and Jupyter does not say so
+_MOST = 32
 _handlers: list[Any] = []
 
 

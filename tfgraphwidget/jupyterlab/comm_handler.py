@@ -2,14 +2,15 @@
 
     {id, type: "choices"}                 → {choices: [{name, kind, about}]}
     {id, type: "open", name}              → "opened" {model_id, title, variable, line}
-    {id, type: "file", path, ...}         → "opened" {model_id, title, notice, ...}: see `open_document`
-    {id, type: "moved", path, root}       → "moved" {title, ...}: the file has another name now
-    {id, type: "kinds"}, "save"           → of the file's document
-    {id, type: "locate", path, root}      → "located" {path}: from the folder that names are relative to
+    {id, type: "file", path, ...}         → "opened" {model_id, title, notice, ...}: see
+    `open_document` {id, type: "moved", path, root}       → "moved" {title, ...}: the file has
+    another name now {id, type: "kinds"}, "save"           → of the file's document {id, type:
+    "locate", path, root}      → "located" {path}: from the folder that names are relative to
     pushed, without an id                   "changed" {title, dirty, line, ...}: after each edit
 
-A request that has `tells` hears, before its reply, how far long work is: {id, type: "working", what, done, total}.
-A refusal is the reply {type: "refused", why, error}: one sentence, and the name of what was raised.
+A request that has `tells` hears, before its reply, how far long work is: {id, type: "working",
+what, done, total}. A refusal is the reply {type: "refused", why, error}: one sentence, and the name
+of what was raised.
 """
 
 from __future__ import annotations
@@ -81,23 +82,33 @@ class CommHandler:
         kind = request.get("type")
         make_reply = _ANSWERS.get(kind) if isinstance(kind, str) else None
         if make_reply is None:
-            raise GraphEditError("This kernel does not understand the page; reload it, or restart the kernel.")
+            raise GraphEditError(
+                "This kernel does not understand the page; reload it, or restart the kernel."
+            )
         return {**make_reply(self, request), "id": request.get("id")}, []
 
     def refuse(self, _: int, request: Any, error: BaseException) -> Message:
         """Return the reply that says why a request could not be handled; see `Responder.refuse`."""
-        kind, why = type(error).__name__, f"{type(error).__name__} in the kernel: {str(error)[:300]}"
+        kind, why = (
+            type(error).__name__,
+            f"{type(error).__name__} in the kernel: {str(error)[:300]}",
+        )
         if isinstance(error, GraphEditError):
             why = on_page(error.sentence)
         elif isinstance(error, KeyboardInterrupt):
             kind, why = "Interrupted", "This was interrupted."
         else:
-            # The person sees what went wrong; the traceback goes to the kernel's log, not into the panel.
+            # The person sees what went wrong; the traceback goes to the kernel's log, not into the
+            # panel.
             _log.error("tfgraphwidget: a request of JupyterLab failed", exc_info=error)
         return {"type": "refusal", "why": why, "error": kind, "id": request.get("id")}, []
 
-    def working(self, number: int, request: Any, what: str, done: int, total: int) -> dict[str, object] | None:
-        """Return the message that says how far a request is that has `tells`; see `Responder.working`."""
+    def working(
+        self, number: int, request: Any, what: str, done: int, total: int
+    ) -> dict[str, object] | None:
+        """Return the message that says how far a request is that has `tells`; see
+        `Responder.working`.
+        """
         if request.get("tells") is not True:
             return None
         return {"type": "working", "id": number, "what": what, "done": done, "total": total}
@@ -144,7 +155,9 @@ class CommHandler:
 
 
 def _open_reply(what: Panel | Document, request: Request) -> dict[str, object]:
-    """The reply that makes the page show an editor's widget; `direction` applies to a new editor."""
+    """The reply that makes the page show an editor's widget; `direction` applies to a new
+    editor.
+    """
     editor, direction = what.editor, request.get("direction")
     if what.is_new and direction in ("down", "right"):
         editor.view.direction = direction

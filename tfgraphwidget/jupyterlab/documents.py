@@ -1,8 +1,8 @@
 """Documents of JupyterLab: each is a file in its own editor.
 
-The page stores the edits of a document and a stamp of the file, and sends both back after a restart of the kernel.
-The edits are then applied again, unless the file has changed. The file itself is written only if the user saves under
-its own name and confirms.
+The page stores the edits of a document and a stamp of the file, and sends both back after a restart
+of the kernel. The edits are then applied again, unless the file has changed. The file itself is
+written only if the user saves under its own name and confirms.
 """
 
 from __future__ import annotations
@@ -15,7 +15,13 @@ from tfgraphwidget.editor import GraphEditor, watch_file
 from tfgraphwidget.edits import Command
 from tfgraphwidget.edits.serialization import records_of
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.sources import Source, find_checkpoint, locate_file, open_source, reopen_expression
+from tfgraphwidget.sources import (
+    Source,
+    find_checkpoint,
+    locate_file,
+    open_source,
+    reopen_expression,
+)
 from tfgraphwidget.widget import (
     Exporter,
     GraphWidget,
@@ -28,16 +34,18 @@ from tfgraphwidget.widget import (
 )
 
 Tell = Callable[[dict[str, object]], None]
-_MOST_STORED = 2_000_000  # characters of JSON that the page's store takes; arrays in an edit can be larger
+# characters of JSON that the page's store takes; arrays in an edit can be larger
+_MOST_STORED = 2_000_000
 _DOCUMENTS: dict[Path, Document] = {}
 
 
 def open_document(request: Mapping[str, object]) -> Document:
     """Open the document of a file; one that is open is returned, unless the request has `again`.
 
-    `request` has `path` as JupyterLab has it, `root` (see `resolve_path`), and what the page has stored: `edits`,
-    `stamp` and `saved`. Raises GraphEditError if the file cannot be opened. If the edits cannot be applied again, the
-    document's `notice` says so, once: to the page that sent them.
+    `request` has `path` as JupyterLab has it, `root` (see `resolve_path`), and what the page has
+    stored: `edits`, `stamp` and `saved`. Raises GraphEditError if the file cannot be opened. If the
+    edits cannot be applied again, the document's `notice` says so, once: to the page that sent
+    them.
     """
     path = resolve_path(_text(request, "path"), _text(request, "root"))
     existing = _DOCUMENTS.get(path)
@@ -54,11 +62,15 @@ def open_document(request: Mapping[str, object]) -> Document:
 
 
 def _name(editor: GraphEditor) -> None:
-    """Make it the kernel's variable `editor`, for a console, unless the user has another variable of that name."""
+    """Make it the kernel's variable `editor`, for a console, unless the user has another variable
+    of that name.
+    """
     from IPython import get_ipython
 
     names = getattr(get_ipython(), "user_ns", {})
-    if "editor" not in names or any(names["editor"] is document.editor for document in _DOCUMENTS.values()):
+    if "editor" not in names or any(
+        names["editor"] is document.editor for document in _DOCUMENTS.values()
+    ):
         names["editor"] = editor
 
 
@@ -105,7 +117,9 @@ class Document:
             del _DOCUMENTS[self.path]
         _DOCUMENTS[path] = self
         source = self.editor._core.source
-        source.reopen_code = reopen_expression(path, _title(path), {"checkpoint": find_checkpoint(self.path)})
+        source.reopen_code = reopen_expression(
+            path, _title(path), {"checkpoint": find_checkpoint(self.path)}
+        )
         source.title = _title(path)
         self.path = self.exporter.path = path
         self._watch()
@@ -119,7 +133,11 @@ class Document:
         edits = stored.get("edits")
         if not edits or not isinstance(edits, list):
             return
-        count = "1 edit of last time was" if len(edits) == 1 else f"{len(edits)} edits of last time were"
+        count = (
+            "1 edit of last time was"
+            if len(edits) == 1
+            else f"{len(edits)} edits of last time were"
+        )
         if stored.get("stamp") not in (None, self._stamp):
             self.notice = f"{self.path.name} has changed on disk since, so {count} not done again."
             return
@@ -150,7 +168,8 @@ class Document:
             self.editor._core.widget.close()
 
     def status(self) -> dict[str, object]:
-        """The state that a page shows (`title`, `dirty`, the last `line`) and stores (`edits`, `stamp`, `saved`).
+        """The state that a page shows (`title`, `dirty`, the last `line`) and stores (`edits`,
+        `stamp`, `saved`).
 
         `edits` is None when they cannot be kept, and `losses` says why.
         """
@@ -162,7 +181,8 @@ class Document:
             "title": self.title,
             "dirty": dirty,
             "line": line,
-            "count": len(commands) - (len(self._base) if _same(commands[: len(self._base)], self._base) else 0),
+            "count": len(commands)
+            - (len(self._base) if _same(commands[: len(self._base)], self._base) else 0),
             "edits": edits,
             "stamp": self._stamp,
             "saved": bool(commands) and not dirty,
@@ -170,37 +190,56 @@ class Document:
         }
 
     def kinds(self) -> dict[str, object]:
-        """The formats to save it in (see `SaveFormat`), and the directory that names are relative to."""
-        return {"kinds": [asdict(kind) for kind in self.exporter.formats()], "folder": str(self.exporter.folder)}
+        """The formats to save it in (see `SaveFormat`), and the directory that names are relative
+        to.
+        """
+        return {
+            "kinds": [asdict(kind) for kind in self.exporter.formats()],
+            "folder": str(self.exporter.folder),
+        }
 
     def locate(self, request: Mapping[str, object]) -> str:
-        """The path of a folder that was chosen in JupyterLab, from the folder on that names are relative to.
+        """The path of a folder that was chosen in JupyterLab, from the folder on that names are
+        relative to.
 
         Raises UnknownName for one that the kernel cannot read.
         """
         folder = self.exporter.folder
-        return path_from(resolve_path(_text(request, "path"), _text(request, "root"), folder), folder)
+        return path_from(
+            resolve_path(_text(request, "path"), _text(request, "root"), folder), folder
+        )
 
     def save(self, request: Mapping[str, object]) -> dict[str, object]:
         """Save the document.
 
         Args:
-            request: `kind` of format, `name` as a path in the exporter's folder, whether to `replace` an existing
-                file, and `options` of the format as pairs of a name and a value.
+            request: `kind` of format, `name` as a path in the exporter's folder, whether to
+                `replace` an existing file, and `options` of the format as pairs of a name and a
+                value.
 
         Returns:
-            The `path`, `name` and `relative` path of the file, and `about`: a sentence with the notices.
+            The `path`, `name` and `relative` path of the file, and `about`: a sentence with the
+            notices.
 
         Raises:
             FileExists: For an existing file or directory, without `replace`.
             GraphEditError: If it cannot be written; all files are unchanged then.
         """
         name, replace = _text(request, "name"), request.get("replace") is True
-        saved = self.exporter.save(request.get("kind"), name, replace=replace, options=_options(request))
-        return {"path": str(saved.path), "name": saved.path.name, "relative": saved.relative, "about": saved.about}
+        saved = self.exporter.save(
+            request.get("kind"), name, replace=replace, options=_options(request)
+        )
+        return {
+            "path": str(saved.path),
+            "name": saved.path.name,
+            "relative": saved.relative,
+            "about": saved.about,
+        }
 
     def _keep(self, path: Path, kind: SaveFormat) -> None:
-        """Note that a file holds the edits; if it is the opened file, they are not applied again after a restart."""
+        """Note that a file holds the edits; if it is the opened file, they are not applied again
+        after a restart.
+        """
         if not kind.keeps:
             return
         self._saved = self._commands()
@@ -209,13 +248,26 @@ class Document:
             self._base, self._stamp = self._saved, _stamp(self.path)
         self._push()
 
-    def _stored_edits(self, commands: tuple[Command, ...]) -> tuple[list[dict[str, object]] | None, str]:
-        """The edits that the file does not hold, as JSON; or None, and why they cannot be stored."""
+    def _stored_edits(
+        self, commands: tuple[Command, ...]
+    ) -> tuple[list[dict[str, object]] | None, str]:
+        """The edits that the file does not hold, as JSON; or None, and why they cannot be
+        stored.
+        """
         base = len(self._base)
         if not _same(commands[:base], self._base):
-            return None, f"{self.path.name} was saved with edits that are undone now; save again to keep this."
+            return (
+                None,
+                (
+                    f"{self.path.name} was saved with edits that are undone now; save again to keep "
+                    "this."
+                ),
+            )
         try:
-            edits = [dict[str, object](each) for each in records_of(self.editor._core.executor.history.done[base:])]
+            edits = [
+                dict[str, object](each)
+                for each in records_of(self.editor._core.executor.history.done[base:])
+            ]
         except GraphEditError as error:
             return None, on_page(error.sentence)
         if _length(edits) > _MOST_STORED:
@@ -226,7 +278,9 @@ class Document:
         return tuple(step.command for step in self.editor._core.executor.history.done)
 
     def _follow(self) -> None:
-        if self.editor._core.source is not self._source:  # the file has changed, and was opened again
+        if (
+            self.editor._core.source is not self._source
+        ):  # the file has changed, and was opened again
             self._source, self._stamp = self.editor._core.source, _stamp(self.path)
             file_watch = self.editor._core.file_watch
             self._base = self._saved = file_watch.edits if file_watch is not None else ()
@@ -291,7 +345,8 @@ def _text(request: Mapping[str, object], key: str) -> str:
 def _options(request: Mapping[str, object]) -> tuple[tuple[str, str], ...]:
     pairs = request.get("options", [])
     if not isinstance(pairs, list) or not all(
-        isinstance(pair, list) and len(pair) == 2 and all(isinstance(part, str) for part in pair) for pair in pairs
+        isinstance(pair, list) and len(pair) == 2 and all(isinstance(part, str) for part in pair)
+        for pair in pairs
     ):
         raise GraphEditError("The options of the format are not pairs of texts; reload the page.")
     return tuple((name, value) for name, value in pairs)

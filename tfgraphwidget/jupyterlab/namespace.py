@@ -1,8 +1,8 @@
 """The notebook's variables: which of them hold a graph, and editors that become variables too.
 
-No code of the user runs: classes are recognized by module and name, read from the type itself, without a property, a
-proxy's `__class__` or a lazy module's `__getattr__`. A kernel that has not loaded TensorFlow has no graph, and does
-not load it for this.
+No code of the user runs: classes are recognized by module and name, read from the type itself,
+without a property, a proxy's `__class__` or a lazy module's `__getattr__`. A kernel that has not
+loaded TensorFlow has no graph, and does not load it for this.
 """
 
 from __future__ import annotations
@@ -29,11 +29,14 @@ Tell = Callable[[dict[str, object]], None]
 
 DEFAULT = ""  # the choice that is no variable: TensorFlow's default graph
 _MOST = 500  # choices; as many as a user can look through
-_opened: list[tuple[weakref.ref[object], weakref.ref[GraphEditor]]] = []  # what was opened here, and its editor
+_opened: list[
+    tuple[weakref.ref[object], weakref.ref[GraphEditor]]
+] = []  # what was opened here, and its editor
 
 
 def list_choices(namespace: Namespace | None = None) -> list[dict[str, str]]:
-    """The graphs that can be opened as {name, kind, about}: the default graph with ops, then variables by age.
+    """The graphs that can be opened as {name, kind, about}: the default graph with ops, then
+    variables by age.
 
     Names that begin with an underscore are left out.
 
@@ -43,7 +46,11 @@ def list_choices(namespace: Namespace | None = None) -> list[dict[str, str]]:
     variables = user_namespace() if namespace is None else namespace
     graphs = list(graphs_in(variables))
     default = _default_graph()
-    if default is not None and default.version and all(thing is not default for _, thing, _ in graphs):
+    if (
+        default is not None
+        and default.version
+        and all(thing is not default for _, thing, _ in graphs)
+    ):
         graphs.insert(0, (DEFAULT, default, "default graph"))
     return [
         {"name": name, "kind": kind, "about": _about(thing, kind, default, variables)}
@@ -61,7 +68,10 @@ def _about(thing: Any, kind: str, default: object, variables: Namespace) -> str:
     """A short description; "" when reading it raises."""
     try:
         if kind == "editor":
-            return f"{format_count(len(thing._core.index), 'op')}, {format_count(len(thing.history.done), 'edit')}"
+            return (
+                f"{format_count(len(thing._core.index), 'op')}, "
+                f"{format_count(len(thing.history.done), 'edit')}"
+            )
         if kind == "session":
             return _size(thing, thing.graph, variables)
         if kind in ("default graph", "tf.Graph", "FuncGraph"):
@@ -81,13 +91,17 @@ def _about(thing: Any, kind: str, default: object, variables: Namespace) -> str:
 def _size(thing: object, graph: Graph, variables: Namespace) -> str:
     """The number of ops, as the editor counts them: TensorFlow's graph keeps removed ops."""
     editor = _existing_editor(thing, variables)
-    return format_count(len(graph.get_operations()) if editor is None else len(editor._core.index), "op")
+    return format_count(
+        len(graph.get_operations()) if editor is None else len(editor._core.index), "op"
+    )
 
 
 def open_variable(name: object, namespace: Namespace | None = None) -> Panel:
-    """Open an editor on a variable's graph, and make the editor a variable; an existing editor is used again.
+    """Open an editor on a variable's graph, and make the editor a variable; an existing editor is
+    used again.
 
-    Raises UnknownName for a variable that is gone or holds no graph, and what `tfgraphwidget.edit` raises.
+    Raises UnknownName for a variable that is gone or holds no graph, and what `tfgraphwidget.edit`
+    raises.
 
     Args:
         name: The name of a variable of the kernel.
@@ -98,14 +112,24 @@ def open_variable(name: object, namespace: Namespace | None = None) -> Panel:
     existing = thing if graph_kind(thing) == "editor" else _existing_editor(thing, variables)
     editor = _create_editor(thing, variables) if existing is None else existing
     title = f"{name}" if name else "default graph"
-    return Panel(editor, variables, title, is_new=existing is None, expression=_expression(thing, editor, variables))
+    return Panel(
+        editor,
+        variables,
+        title,
+        is_new=existing is None,
+        expression=_expression(thing, editor, variables),
+    )
 
 
 def _expression(thing: object, editor: GraphEditor, variables: Namespace) -> str:
     """The Python expression that opens it again, if a variable holds it; else ""."""
     if thing is editor:
         thing = next((of() for of, editor_of in _opened if editor_of() is editor), None)
-    names = {id(value): name for name, value, kind in graphs_in(variables) if kind != "editor" and name.isidentifier()}
+    names = {
+        id(value): name
+        for name, value, kind in graphs_in(variables)
+        if kind != "editor" and name.isidentifier()
+    }
     if thing is None or id(thing) not in names:
         return ""
     session = names.get(id(editor.session)) if thing is not editor.session else None
@@ -124,7 +148,10 @@ def _variable_value(name: object, variables: Namespace) -> Any:
 
 
 def _loaded_default() -> NoReturn:
-    raise UnknownName("TensorFlow is not loaded in this kernel, so there is no graph; run the cells that make one.")
+    raise UnknownName(
+        "TensorFlow is not loaded in this kernel, so there is no graph; run the cells that make "
+        "one."
+    )
 
 
 def _existing_editor(thing: object, variables: Namespace) -> GraphEditor | None:
@@ -153,14 +180,22 @@ def _create_editor(thing: object, variables: Namespace) -> GraphEditor:
 
 
 def _session_of(thing: object, variables: Namespace) -> Session | None:
-    """The session among the variables that runs a graph, if there is only one and no default session."""
+    """The session among the variables that runs a graph, if there is only one and no default
+    session.
+    """
     client = sys.modules.get("tensorflow.python.framework.ops")
-    if graph_kind(thing) != "tf.Graph" or client is None or client.get_default_session() is not None:
+    if (
+        graph_kind(thing) != "tf.Graph"
+        or client is None
+        or client.get_default_session() is not None
+    ):
         return None
     from tfgraphwidget.tf_internals import is_closed
 
     sessions = {id(value): value for _, value, kind in graphs_in(variables) if kind == "session"}
-    running = [value for value in sessions.values() if value.graph is thing and not is_closed(value)]
+    running = [
+        value for value in sessions.values() if value.graph is thing and not is_closed(value)
+    ]
     return running[0] if len(running) == 1 else None
 
 
@@ -175,7 +210,13 @@ class Panel:
     """
 
     def __init__(
-        self, editor: GraphEditor, variables: Namespace, title: str, *, is_new: bool = False, expression: str = ""
+        self,
+        editor: GraphEditor,
+        variables: Namespace,
+        title: str,
+        *,
+        is_new: bool = False,
+        expression: str = "",
     ) -> None:
         self.editor = editor
         self.is_new = is_new
@@ -199,12 +240,23 @@ class Panel:
             self.editor._core.listeners.remove(self._follow)
 
     def status(self) -> dict[str, object]:
-        """The state that a page shows. `line` is the Python of the newest edit, to insert into a cell.
+        """The state that a page shows. `line` is the Python of the newest edit, to insert into a
+        cell.
 
-        `opening` is the line that creates the editor again after a restart of the kernel; `count` counts the edits.
+        `opening` is the line that creates the editor again after a restart of the kernel; `count`
+        counts the edits.
         """
-        edit_state = {"dirty": bool(self._last_commands), "count": len(self._last_commands), "line": self._line}
-        return {"title": self.title, "variable": self.variable, "opening": self._opening_line(), **edit_state}
+        edit_state = {
+            "dirty": bool(self._last_commands),
+            "count": len(self._last_commands),
+            "line": self._line,
+        }
+        return {
+            "title": self.title,
+            "variable": self.variable,
+            "opening": self._opening_line(),
+            **edit_state,
+        }
 
     def _opening_line(self) -> str:
         is_imported = self._variables.get("tgw") is sys.modules["tfgraphwidget"]
@@ -239,7 +291,9 @@ class Panel:
 
 
 def _assign_variable(variables: Namespace, name_hint: str, thing: object) -> str:
-    """The name of an object's variable: the one it has, or a new one, `name_hint` with a number if that is taken."""
+    """The name of an object's variable: the one it has, or a new one, `name_hint` with a number if
+    that is taken.
+    """
     for name, value in [(name_hint, variables.get(name_hint)), *variables.items()]:
         if isinstance(name, str) and not name.startswith("_") and _is_same(value, thing):
             return name
@@ -249,7 +303,9 @@ def _assign_variable(variables: Namespace, name_hint: str, thing: object) -> str
 
 
 def _is_same(value: object, thing: object) -> bool:
-    """Whether it is the object, or a list of the same objects: undo and redo create new lists of an edit's results."""
+    """Whether it is the object, or a list of the same objects: undo and redo create new lists of an
+    edit's results.
+    """
     if type(value) is list and type(thing) is list and len(value) == len(thing):
         return all(a is b for a, b in zip(value, thing, strict=True))
     return value is thing
@@ -284,7 +340,12 @@ def rename_variables(line: str, names: Mapping[str, str]) -> str:
     tokens = tokenize.generate_tokens(io.StringIO(line).readline)
     for token, after in itertools.pairwise(tokens):
         is_keyword = after.string == "=" and before in ("(", ",")
-        if token.type == tokenize.NAME and before != "." and not is_keyword and token.string in names:
+        if (
+            token.type == tokenize.NAME
+            and before != "."
+            and not is_keyword
+            and token.string in names
+        ):
             start = starts[token.start[0] - 1] + token.start[1]
             parts += [line[end:start], names[token.string]]
             end = starts[token.end[0] - 1] + token.end[1]

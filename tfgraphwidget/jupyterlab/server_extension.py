@@ -1,9 +1,10 @@
 """Jupyter server extension: start the kernels of documents in a directory without importable files.
 
-Jupyter starts a kernel in the folder of what it belongs to, and Python looks there first for all that it imports, the
-kernel itself included: a `json.py` beside a graph that was sent would run as soon as the graph is opened. So the
-page asks here for the kernel of a file (labextension/src/jupyterlab/file-kernel.ts): it starts in Jupyter's own folder
-for runtime files, in which nothing can be imported. Kernels of notebooks start as ever.
+Jupyter starts a kernel in the folder of what it belongs to, and Python looks there first for all
+that it imports, the kernel itself included: a `json.py` beside a graph that was sent would run as
+soon as the graph is opened. So the page asks here for the kernel of a file
+(labextension/src/jupyterlab/file-kernel.ts): it starts in Jupyter's own folder for runtime files,
+in which nothing can be imported. Kernels of notebooks start as ever.
 """
 
 from __future__ import annotations
@@ -29,8 +30,10 @@ IN_NOTEBOOKS = (".keras",)
 """The suffixes of files whose document leads to a notebook, which opens them: notebook-files.ts."""
 
 _CONTENT_TYPES = ("", "application/json", "text/plain")  # the last is what browsers say of a string
-_MOST_BYTES = 100_000  # of a request: a path of the longest, each of its characters as an escape of six
-_MOST_CHARACTERS = 4_096  # of a path, as on Linux; the environment of a process takes 131,072 bytes in one text
+# of a request: a path of the longest, each of its characters as an escape of six
+_MOST_BYTES = 100_000
+# of a path, as on Linux; the environment of a process takes 131,072 bytes in one text
+_MOST_CHARACTERS = 4_096
 _SHOWN = 80  # characters of a text in a refusal
 
 
@@ -42,17 +45,21 @@ def _jupyter_server_extension_points() -> list[dict[str, object]]:
 def _load_jupyter_server_extension(server: Any) -> None:
     """Answer at ROUTE, and tell pages of it and of the suffixes of files that can be opened.
 
-    A page that was not told asks Jupyter for a kernel without a folder, and knows the built-in suffixes.
+    A page that was not told asks Jupyter for a kernel without a folder, and knows the built-in
+    suffixes.
     """
     settings = server.web_app.settings
     page_config = settings.setdefault("page_config_data", {})
     page_config["tfgraphwidgetKernels"] = ROUTE
     page_config["tfgraphwidgetSuffixes"] = " ".join((*file_suffixes(), *IN_NOTEBOOKS, EDITOR))
-    server.web_app.add_handlers(".*$", [(url_path_join(settings["base_url"], ROUTE), KernelsHandler)])
+    server.web_app.add_handlers(
+        ".*$", [(url_path_join(settings["base_url"], ROUTE), KernelsHandler)]
+    )
 
 
 class KernelsHandler(APIHandler):
-    """Starts kernels: {name, path, file} → the kernel as /api/kernels returns it, for users authorized there.
+    """Starts kernels: {name, path, file} → the kernel as /api/kernels returns it, for users
+    authorized there.
 
     What no page sends is answered with 4xx and {"message": a sentence}, and starts nothing.
     """
@@ -62,12 +69,17 @@ class KernelsHandler(APIHandler):
     @web.authenticated
     @authorized
     async def post(self) -> None:
-        """Start a kernel of the kernelspec `name` for the file `file` at `path`, as JupyterLab has both."""
+        """Start a kernel of the kernelspec `name` for the file `file` at `path`, as JupyterLab has
+        both.
+        """
         request = _parse_body(self.request.body, self.request.headers.get("Content-Type", ""))
         name, path, file = (_text(request, key) for key in ("name", "path", "file"))
         specs: Any = self.kernel_spec_manager
         if name is not None and name not in await ensure_async(specs.get_all_specs()):
-            raise _refusal(404, f"There is no kernel {name[:_SHOWN]!r}; GET /api/kernelspecs lists those there are.")
+            raise _refusal(
+                404,
+                f"There is no kernel {name[:_SHOWN]!r}; GET /api/kernelspecs lists those there are.",
+            )
         folder = Path(jupyter_runtime_dir())
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         manager: Any = self.kernel_manager
@@ -86,7 +98,9 @@ class KernelsHandler(APIHandler):
     async def get(self) -> None:
         """Refuse: this starts kernels, and does nothing else."""
         self.set_header("Allow", "POST, OPTIONS")
-        raise _refusal(405, "Kernels are only started here, by POST; GET /api/kernels lists those that run.")
+        raise _refusal(
+            405, "Kernels are only started here, by POST; GET /api/kernels lists those that run."
+        )
 
     head = put = patch = delete = get
 
@@ -107,22 +121,33 @@ def _parse_body(body: bytes, content_type: str) -> dict[str, Any]:
         return {}
     try:
         request = json.loads(body.decode())
-    except (ValueError, RecursionError) as error:  # no UTF-8, no JSON, a number of 5,000 digits, 10,000 brackets
-        raise _refusal(400, 'The body is no JSON; send {"name": kernel, "path": path, "file": name}.') from error
+    except (
+        ValueError,
+        RecursionError,
+    ) as error:  # no UTF-8, no JSON, a number of 5,000 digits, 10,000 brackets
+        raise _refusal(
+            400, 'The body is no JSON; send {"name": kernel, "path": path, "file": name}.'
+        ) from error
     if not isinstance(request, dict):
-        raise _refusal(400, 'The body is no JSON object; send {"name": kernel, "path": path, "file": name}.')
+        raise _refusal(
+            400, 'The body is no JSON object; send {"name": kernel, "path": path, "file": name}.'
+        )
     return request
 
 
 def _text(request: dict[str, Any], key: str) -> str | None:
-    """A text in a request; None without one. It becomes a name of the kernel's, or a part of its environment."""
+    """A text in a request; None without one. It becomes a name of the kernel's, or a part of its
+    environment.
+    """
     value = request.get(key)
     if value is None:
         return None
     if not isinstance(value, str):
         raise _refusal(400, f"{key!r} is no text; send a string, or leave it out.")
     if len(value) > _MOST_CHARACTERS:
-        raise _refusal(400, f"{key!r} has {len(value):,} characters; send at most {_MOST_CHARACTERS:,}.")
+        raise _refusal(
+            400, f"{key!r} has {len(value):,} characters; send at most {_MOST_CHARACTERS:,}."
+        )
     if "\0" in value:
         raise _refusal(400, f"{key!r} holds a NUL; leave it out.")
     try:

@@ -1,4 +1,6 @@
-"""The name of the server extension in Jupyter configurations that releases up to 0.1 have installed."""
+"""The name of the server extension in Jupyter configurations that releases up to 0.1 have
+installed.
+"""
 
 from __future__ import annotations
 

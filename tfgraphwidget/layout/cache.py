@@ -18,7 +18,11 @@ import numpy as np
 import numpy.typing as npt
 
 from tfgraphwidget.layout.geometry import ContainerLayout, Point
-from tfgraphwidget.layout.incremental.previous_layout import LayoutKey, LayoutRecord, PreviousLayouts
+from tfgraphwidget.layout.incremental.previous_layout import (
+    LayoutKey,
+    LayoutRecord,
+    PreviousLayouts,
+)
 from tfgraphwidget.layout.layered.components import Structure
 
 Layout = Callable[[Any], Mapping[Any, Any]]
@@ -114,7 +118,9 @@ class LayoutCache:
         """
         self.structures |= other.structures
         self.child_levels |= other.child_levels
-        self.layouts |= {key: drawing for key, drawing in other.layouts.items() if isinstance(key, LayoutKey)}
+        self.layouts |= {
+            key: drawing for key, drawing in other.layouts.items() if isinstance(key, LayoutKey)
+        }
 
     def add_results(self, other: LayoutCache) -> None:
         """Take over all results that are missing here, without the history."""

@@ -24,7 +24,15 @@ from tfgraphwidget.argument_checks import names_its_call, value_text
 from tfgraphwidget.errors import WrongType
 from tfgraphwidget.graph import distinct, no_collections
 from tfgraphwidget.layout.aspect import aspect_of, choose_child_levels, level_of
-from tfgraphwidget.layout.cache import DerivedKey, ExternalKey, Layout, LayoutCache, LevelsKey, PinnedKey, ScopeKey
+from tfgraphwidget.layout.cache import (
+    DerivedKey,
+    ExternalKey,
+    Layout,
+    LayoutCache,
+    LevelsKey,
+    PinnedKey,
+    ScopeKey,
+)
 from tfgraphwidget.layout.container import layout_container
 from tfgraphwidget.layout.frame import Frame, to_absolute
 from tfgraphwidget.layout.free_form.pinning import Pins, apply_pins
@@ -142,15 +150,24 @@ def layered(graph: Any) -> dict[str, tuple[float, float]]:
     if not hasattr(graph, "nodes") or not hasattr(graph, "edges"):
         raise WrongType(
             "graph",
-            f"{value_text(graph)} is not a networkx graph; " + in_cell("give one, as editor.to_networkx() does."),
+            f"{value_text(graph)} is not a networkx graph; "
+            + in_cell("give one, as editor.to_networkx() does."),
         )
     nodes = list(graph.nodes)
     number = {node: i for i, node in enumerate(nodes)}
-    sized = [(float(d.get("width", LEAST_WIDTH)), float(d.get("height", OP_HEIGHT))) for _, d in graph.nodes(data=True)]
+    sized = [
+        (float(d.get("width", LEAST_WIDTH)), float(d.get("height", OP_HEIGHT)))
+        for _, d in graph.nodes(data=True)
+    ]
     edges = [Edge(number[a], number[b]) for a, b in graph.edges() if a != b]
-    record = layout_container(build_structure([0] * len(nodes), edges), sized, [None] * len(nodes), ROOT_ASPECT)
+    record = layout_container(
+        build_structure([0] * len(nodes), edges), sized, [None] * len(nodes), ROOT_ASPECT
+    )
     corner = record.layout.corner.tolist()
-    return {node: (x + w / 2, y + h / 2) for node, (x, y), (w, h) in zip(nodes, corner, sized, strict=True)}
+    return {
+        node: (x + w / 2, y + h / 2)
+        for node, (x, y), (w, h) in zip(nodes, corner, sized, strict=True)
+    }
 
 
 class CompoundLayout:
@@ -179,7 +196,9 @@ class CompoundLayout:
         self.offset = np.zeros_like(size)
         self.ports: list[NodePorts] = [None] * len(visible)
         self.scopes = np.flatnonzero(visible.kind == OPEN)
-        self.scope_key = {item: ScopeKey(frame.right, visible.names[item]) for item in self.scopes.tolist()}
+        self.scope_key = {
+            item: ScopeKey(frame.right, visible.names[item]) for item in self.scopes.tolist()
+        }
         self.alike = visible.alike.tolist()
         # An open scope with a history, by the number of those that are alike.
         self.with_history: dict[int, int] = {}
@@ -198,7 +217,9 @@ class CompoundLayout:
         ports = np.stack([flags, visible.source_port, visible.target_port], axis=1)
         if self.layout is not None:  # a drawing of the user's has one port at each side
             ports[:, 1:] = np.minimum(ports[:, 1:], 0)
-        self.edges = np.concatenate([np.where(fork, BORDER, ends - first), ports], axis=1).astype(np.int32)
+        self.edges = np.concatenate([np.where(fork, BORDER, ends - first), ports], axis=1).astype(
+            np.int32
+        )
         self.auxiliary = visible.aside.astype(np.uint8)
 
     def is_new(self) -> bool:
@@ -215,7 +236,9 @@ class CompoundLayout:
         structures = [self._structure(item) for item in self.scopes.tolist()]
         levels = self._choose_levels(structures)
         result: list[ContainerLayout] = []
-        for item, (key, structure) in zip(self.scopes[::-1].tolist(), structures[::-1], strict=True):
+        for item, (key, structure) in zip(
+            self.scopes[::-1].tolist(), structures[::-1], strict=True
+        ):
             tell("Laying out the drawing", len(result), len(structures))
             container = self._lay_out_container(item, key, structure, int(levels[item]))
             result.append(container)
@@ -232,8 +255,12 @@ class CompoundLayout:
         key = edges.tobytes() + b"|" + self.auxiliary[a:b].tobytes()
         structure = self.cache.structures.get(key)
         if structure is None:
-            typed = [Edge(s, t, bool(f & 1), bool(f & 2), sp, tp) for s, t, f, sp, tp in edges.tolist()]
-            structure = self.cache.structures[key] = build_structure(self.auxiliary[a:b].tolist(), typed)
+            typed = [
+                Edge(s, t, bool(f & 1), bool(f & 2), sp, tp) for s, t, f, sp, tp in edges.tolist()
+            ]
+            structure = self.cache.structures[key] = build_structure(
+                self.auxiliary[a:b].tolist(), typed
+            )
         return key, structure
 
     def _choose_levels(self, structures: list[tuple[bytes, Structure]]) -> npt.NDArray[np.int8]:
@@ -244,7 +271,9 @@ class CompoundLayout:
         area = self.area
         rough = np.round(4 * np.log2(np.maximum(area, 1.0))).astype(np.int16)
         is_open = visible.kind == OPEN
-        open_children = np.bincount(visible.parent[1:][is_open[1:]], minlength=len(visible)).tolist()
+        open_children = np.bincount(
+            visible.parent[1:][is_open[1:]], minlength=len(visible)
+        ).tolist()
         levels = np.zeros(len(visible), dtype=np.int8)
         levels[0] = level_of(self.frame.aspect)
         of_alike: dict[int, int] = {}
@@ -263,18 +292,24 @@ class CompoundLayout:
                 child_levels = choose_child_levels(
                     structure, area[a:b].tolist(), inner.tolist(), aspect_of(int(levels[item]))
                 )
-                level_array = self.cache.child_levels[levels_key] = np.array(child_levels, dtype=np.int8)
+                level_array = self.cache.child_levels[levels_key] = np.array(
+                    child_levels, dtype=np.int8
+                )
             levels[a:b] = level_array
             for child in (a + inner.nonzero()[0]).tolist():
                 level = of_alike.setdefault(self.alike[child], int(levels[child]))
                 levels[child] = self.cache.scope_levels.setdefault(self.scope_key[child], level)
         return levels
 
-    def _lay_out_container(self, item: int, key: bytes, structure: Structure, level: int) -> ContainerLayout:
+    def _lay_out_container(
+        self, item: int, key: bytes, structure: Structure, level: int
+    ) -> ContainerLayout:
         """Return the layout of an open scope whose children's sizes and ports are known."""
         a, b = self.first[item], self.first[item + 1]
         sizes = self.size[a:b]
-        layout_key = LayoutKey(key, level, sizes.tobytes(), tuple(self.ports[a:b]), self._title(item, structure))
+        layout_key = LayoutKey(
+            key, level, sizes.tobytes(), tuple(self.ports[a:b]), self._title(item, structure)
+        )
         if self.layout is not None:
             record = self._external_layout(item, structure, level, layout_key)
         else:
@@ -285,15 +320,22 @@ class CompoundLayout:
         unpinned = self.frame.fill(item, record.layout)
         # The drawing is of these sizes and lines alone; a scope of a longer name may be wider than
         # it.
-        pinned_key = PinnedKey(record.layout, unpinned.width, unpinned.height, tuple(pinned.items()))
+        pinned_key = PinnedKey(
+            record.layout, unpinned.width, unpinned.height, tuple(pinned.items())
+        )
         container = self.cache.pinned.get(pinned_key)
         if container is None:
             container = self.cache.pinned[pinned_key] = apply_pins(
-                unpinned, pinned, sizes, self.edges[self.edge_start[item] : self.edge_start[item + 1]]
+                unpinned,
+                pinned,
+                sizes,
+                self.edges[self.edge_start[item] : self.edge_start[item + 1]],
             )
         return container
 
-    def _external_layout(self, item: int, structure: Structure, level: int, layout_key: LayoutKey) -> LayoutRecord:
+    def _external_layout(
+        self, item: int, structure: Structure, level: int, layout_key: LayoutKey
+    ) -> LayoutRecord:
         """Return the layout by the user's callable, which runs once per container: it may be slow,
         or random.
         """
@@ -305,7 +347,9 @@ class CompoundLayout:
             entry = self.cache.external[key] = self.layout, self._compute(item, structure, level)
         return entry[1]
 
-    def _incremental_layout(self, item: int, structure: Structure, level: int, layout_key: LayoutKey) -> LayoutRecord:
+    def _incremental_layout(
+        self, item: int, structure: Structure, level: int, layout_key: LayoutKey
+    ) -> LayoutRecord:
         """Return the layout from the cache, or one similar to the most similar earlier layout of
         the same scope.
         """
@@ -320,13 +364,17 @@ class CompoundLayout:
             derived = DerivedKey(previous[-1].key, layout_key, tuple(similar.number))
             record = self.cache.layouts.get(derived)
             if record is None:
-                record = self.cache.layouts[derived] = self._compute(item, structure, level, similar)
+                record = self.cache.layouts[derived] = self._compute(
+                    item, structure, level, similar
+                )
         if record is None or is_too_distorted(
             record, aspect_of(level), lambda: self._fresh_layout(item, structure, level, layout_key)
         ):
             record = self._fresh_layout(item, structure, level, layout_key)
         elif similar is not None and similar.has_same_lines(structure):
-            return record  # other sizes or ports alone: what comes next is made after the same drawing
+            return (
+                record  # other sizes or ports alone: what comes next is made after the same drawing
+            )
         remember(previous, CachedLayout(layout_key, names, record))
         return record
 
@@ -339,10 +387,14 @@ class CompoundLayout:
         if previous is None:
             before = self.cache.previous.get(self.scope_key[other], ())
             previous = self.cache.previous[self.scope_key[item]] = []
-            previous += translate_names(before, self.visible.names[self.first[other] : self.first[other + 1]], names)
+            previous += translate_names(
+                before, self.visible.names[self.first[other] : self.first[other + 1]], names
+            )
         return previous
 
-    def _fresh_layout(self, item: int, structure: Structure, level: int, layout_key: LayoutKey) -> LayoutRecord:
+    def _fresh_layout(
+        self, item: int, structure: Structure, level: int, layout_key: LayoutKey
+    ) -> LayoutRecord:
         record = self.cache.layouts.get(layout_key)
         if record is None:
             record = self.cache.layouts[layout_key] = self._compute(item, structure, level)
@@ -360,7 +412,9 @@ class CompoundLayout:
 
             main = partial(apply_layout, self.layout, self.visible.names[a:b])
         title = self._title(item, structure)
-        return layout_container(structure, sizes, self.ports[a:b], aspect_of(level), similar, main, title)
+        return layout_container(
+            structure, sizes, self.ports[a:b], aspect_of(level), similar, main, title
+        )
 
     def _title(self, item: int, structure: Structure) -> float:
         """How far the title reaches into the inside of a scope, for lines that come in below it; 0
@@ -421,7 +475,9 @@ def _estimate_areas(visible: VisibleGraph, size: Floats) -> Floats:
     is_open = visible.kind == OPEN
     for a, b in zip(start[-2:0:-1].tolist(), start[:1:-1].tolist(), strict=True):
         around = visible.parent[a:b]
-        open_children = np.bincount(around, weights=area[a:b] * (visible.kind[a:b] != 3), minlength=len(visible))
+        open_children = np.bincount(
+            around, weights=area[a:b] * (visible.kind[a:b] != 3), minlength=len(visible)
+        )
         outer = distinct(around[is_open[around]])
         area[outer] = _MORE * open_children[outer] + _FRAME * np.sqrt(open_children[outer]) + 1000
     return area

@@ -67,7 +67,9 @@ def layout_container(
     return record
 
 
-def _previous_graph(previous: PreviousLayout | None, component: Component, base: int) -> PreviousGraph | None:
+def _previous_graph(
+    previous: PreviousLayout | None, component: Component, base: int
+) -> PreviousGraph | None:
     """Return the earlier drawing of a component and the earlier numbers of its nodes, None if they
     are the same.
     """
@@ -105,7 +107,10 @@ def _layout_component(
 
 
 def _relayout_component(
-    problem: LayoutProblem, before: LayeredGraph, columns: list[Column], number: Sequence[int] | None
+    problem: LayoutProblem,
+    before: LayeredGraph,
+    columns: list[Column],
+    number: Sequence[int] | None,
 ) -> ColumnAssembly | None:
     """Return the earlier drawing with other sizes and, if `number` maps the nodes to the earlier
     ones, other edges.
@@ -126,7 +131,9 @@ def _combine(
 ) -> MutableLayout:
     """Put all components into one layout, and the isolated nodes apart."""
     structure = record.structure
-    result = MutableLayout([0.0] * structure.count, [0.0] * structure.count, 0.0, 0.0, [[] for _ in structure.edges])
+    result = MutableLayout(
+        [0.0] * structure.count, [0.0] * structure.count, 0.0, 0.0, [[] for _ in structure.edges]
+    )
     # What has lines to the border stands alone in its rows: a line to the border below must not
     # meet the others.
     rest = []
@@ -147,13 +154,17 @@ def _combine(
         boxes = [record.sizes[node] for node in structure.isolated]
         earlier = [previous.number[node] for node in structure.isolated] if previous else []
         before = _previous_packing(previous, "quiet", earlier)
-        places = _pack_boxes(record, "quiet", result, structure.isolated, boxes, AUXILIARY_GAP, aspect, before)
+        places = _pack_boxes(
+            record, "quiet", result, structure.isolated, boxes, AUXILIARY_GAP, aspect, before
+        )
         for node, (x, y) in zip(structure.isolated, places, strict=True):
             result.left[node], result.top[node] = x, y
     return result
 
 
-def _previous_packing(previous: PreviousLayout | None, kind: str, members: Sequence[int]) -> PreviousPacking | None:
+def _previous_packing(
+    previous: PreviousLayout | None, kind: str, members: Sequence[int]
+) -> PreviousPacking | None:
     """Return an earlier packing and where in it each member is (-1: nowhere); None if most members
     are new.
     """
@@ -182,7 +193,9 @@ def _pack_boxes(
     if before and not (before[0].below and result.leave):
         below, places = before[0].below, stretch_packing(*before, boxes, aspect)
     else:
-        below, places = pack_beside((result.width, result.height), boxes, aspect, gap, below=not result.leave)
+        below, places = pack_beside(
+            (result.width, result.height), boxes, aspect, gap, below=not result.leave
+        )
     record.packs[kind] = Packing(below, members, boxes, places)
     width, height = extent(boxes, places)
     gap = gap if result.width else 0.0
@@ -192,7 +205,9 @@ def _pack_boxes(
     return [(x + px, y + py) for px, py in places]
 
 
-def _insert(result: MutableLayout, component: Component, piece: MutableLayout, x: float, y: float) -> None:
+def _insert(
+    result: MutableLayout, component: Component, piece: MutableLayout, x: float, y: float
+) -> None:
     """Put the layout of a component into that of its container, at a corner."""
     for i, node in enumerate(component.nodes):
         result.left[node] = piece.left[i] + x

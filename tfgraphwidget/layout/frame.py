@@ -65,7 +65,9 @@ class Frame:
         before, after, least = self.before.tolist(), self.after.tolist(), self.least.tolist()
         self._around = list(zip(before, after, least, strict=True))
 
-    def enclose(self, item: int, width: float, height: float) -> tuple[tuple[float, float], float, float]:
+    def enclose(
+        self, item: int, width: float, height: float
+    ) -> tuple[tuple[float, float], float, float]:
         """Add the header and padding of a scope to its inside.
 
         Returns:
@@ -124,7 +126,11 @@ def scope_titles(visible: VisibleGraph, scopes: npt.NDArray[np.integer]) -> list
 
 
 def to_absolute(
-    visible: VisibleGraph, frame: Frame, size: Floats, offset: Floats, layouts: Sequence[ContainerLayout]
+    visible: VisibleGraph,
+    frame: Frame,
+    size: Floats,
+    offset: Floats,
+    layouts: Sequence[ContainerLayout],
 ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.uint32], npt.NDArray[np.float32]]:
     """Convert the layouts of containers to absolute coordinates.
 
@@ -161,7 +167,12 @@ def to_absolute(
 
 
 def _extend_to_borders(
-    visible: VisibleGraph, frame: Frame, route: Floats, first: npt.NDArray[np.int64], corner: Floats, size: Floats
+    visible: VisibleGraph,
+    frame: Frame,
+    route: Floats,
+    first: npt.NDArray[np.int64],
+    corner: Floats,
+    size: Floats,
 ) -> None:
     """Extend routes to the border below, and from that above.
 

@@ -65,7 +65,9 @@ def pack_beside(
     return best[1:]
 
 
-def _candidate_widths(existing: Size, boxes: Sequence[Size], aspect: float, widest: float, total: float) -> list[float]:
+def _candidate_widths(
+    existing: Size, boxes: Sequence[Size], aspect: float, widest: float, total: float
+) -> list[float]:
     """The widths to try: those whose drawing would have the best shape if nothing were left
     empty.
     """

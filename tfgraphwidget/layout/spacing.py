@@ -15,7 +15,10 @@ from math import inf, isnan
 
 NODE_GAP, ROW_GAP = 12.0, 18.0
 TRACK = 6.0
-ABOVE, BELOW = 7.0, 11.0  # from a row to the first track, from the last track to the next row (arrow heads)
+ABOVE, BELOW = (
+    7.0,
+    11.0,
+)  # from a row to the first track, from the last track to the next row (arrow heads)
 PORT_GAP = 12.0
 BORDER, NODE, LINE = range(3)
 _NEAR = 4.0
@@ -77,7 +80,10 @@ class Skyline:
 
 
 def drop_row(
-    skyline: Skyline, boxes: Sequence[tuple[float, float, float]], head: float, floor: Sequence[float] | None = None
+    skyline: Skyline,
+    boxes: Sequence[tuple[float, float, float]],
+    head: float,
+    floor: Sequence[float] | None = None,
 ) -> list[float]:
     """Place the boxes of one row as high as possible.
 

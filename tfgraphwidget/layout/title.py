@@ -29,7 +29,11 @@ def clear_title(layout: MutableLayout, structure: Structure, title: float) -> No
     places = places_beside(old, title)
     moved = [port for port, x in places.items() if x > old[port]]
     tracks = assign_tracks([HyperedgeSpan((places[port],), (old[port],)) for port in moved])
-    height = {port: ABOVE_TRACKS + TRACK * track for port, track in zip(moved, tracks, strict=True) if track >= 0}
+    height = {
+        port: ABOVE_TRACKS + TRACK * track
+        for port, track in zip(moved, tracks, strict=True)
+        if track >= 0
+    }
     down = max(height.values()) + BELOW_TRACKS if height else 0.0
     layout.width = max(layout.width, max(places.values()) + PORT_GAP / 2)
     layout.height += down

@@ -1,4 +1,6 @@
-"""One look at the attributes of all ops, which several rules share: a file may have a million of them."""
+"""One look at the attributes of all ops, which several rules share: a file may have a million of
+them.
+"""
 
 from __future__ import annotations
 
@@ -15,11 +17,12 @@ class AttributeScan:
     """The ops, by number and in graph order, whose attributes a rule has to look at.
 
     Attributes:
-        noted: Those on which opening the file has noted something, by the private attribute that holds it.
+        noted: Those on which opening the file has noted something, by the private attribute that
+            holds it.
         colocated: Those that are to be placed beside others.
         shaped: Those with an attribute that may hold a shape.
-        odd: Those that may have an attribute without a value, or one that their type does not have, or lack one, and
-            those that name functions.
+        odd: Those that may have an attribute without a value, or one that their type does not have,
+            or lack one, and those that name functions.
     """
 
     noted: dict[str, list[int]] = field(
@@ -56,8 +59,12 @@ def scan_attributes(index: GraphIndex) -> AttributeScan:
 
 
 def _names_of(definition: OpDef | None) -> tuple[frozenset[str] | None, frozenset[str]]:
-    """The attributes of an op type, None if it is not known, and those of them that have no default."""
+    """The attributes of an op type, None if it is not known, and those of them that have no
+    default.
+    """
     if definition is None:
         return None, frozenset()
-    required = (attribute.name for attribute in definition.attr if not attribute.HasField("default_value"))
+    required = (
+        attribute.name for attribute in definition.attr if not attribute.HasField("default_value")
+    )
     return frozenset(attribute.name for attribute in definition.attr), frozenset(required)

@@ -43,21 +43,27 @@ class Finding:
         }
 
     def __str__(self) -> str:
-        ops = f" ({names_text(self.ops[:_MOST_NAMES])}{', …' if len(self.ops) > _MOST_NAMES else ''})"
+        ops = (
+            f" ({names_text(self.ops[:_MOST_NAMES])}{', …' if len(self.ops) > _MOST_NAMES else ''})"
+        )
         fix = "" if self.fix is None else f"\n    fix: {self.fix.code()}"
         return f"{self.severity} {self.code}: {self.sentence}{ops if self.ops else ''}{fix}"
 
 
 @dataclass(frozen=True, repr=False)
 class Report:
-    """All that rules found, errors first. It prints as a list, and is empty where there is nothing to say."""
+    """All that rules found, errors first. It prints as a list, and is empty where there is nothing
+    to say.
+    """
 
     findings: tuple[Finding, ...] = ()
 
     @property
     def fixes(self) -> tuple[Command, ...]:
         """The commands that fix findings, each once."""
-        return tuple(dict.fromkeys(finding.fix for finding in self.findings if finding.fix is not None))
+        return tuple(
+            dict.fromkeys(finding.fix for finding in self.findings if finding.fix is not None)
+        )
 
     @property
     def ops(self) -> tuple[str, ...]:

@@ -1,6 +1,7 @@
 """The rule about inputs that read a tensor of another dtype than their op takes.
 
-As the others on what TensorFlow refuses it looks at graphs of files, with the functions of their library.
+As the others on what TensorFlow refuses it looks at graphs of files, with the functions of their
+library.
 """
 
 from __future__ import annotations
@@ -28,7 +29,11 @@ def input_dtypes(context: LintContext) -> Iterator[Finding]:
         by_setting = {op: setting for op, setting in settings.items() if setting is not None}
         # Once an op gives what its consumers take, nothing is wrong with these.
         rest = {
-            op: [e for e in edges if e.source[0] not in by_setting or by_setting[e.source[0]][1] != e.expected]
+            op: [
+                e
+                for e in edges
+                if e.source[0] not in by_setting or by_setting[e.source[0]][1] != e.expected
+            ]
             for op, edges in wrong.items()
         }
         ops = [op for op, edges in rest.items() if edges]
@@ -38,14 +43,20 @@ def input_dtypes(context: LintContext) -> Iterator[Finding]:
         yield from rest_of(body, "input-dtypes", ops, "read tensors of other dtypes than they take")
 
 
-def _finding(context: LintContext, body: Body, op: int, edge: _WrongDtype, setting: tuple[str, str] | None) -> Finding:
-    """The finding on an input; `setting` is the attribute of its op that fixes it, if there is one."""
+def _finding(
+    context: LintContext, body: Body, op: int, edge: _WrongDtype, setting: tuple[str, str] | None
+) -> Finding:
+    """The finding on an input; `setting` is the attribute of its op that fixes it, if there is
+    one.
+    """
     index, node = body.index, body.index.nodes[op]
     source = f"{index.names[edge.source[0]]}:{edge.source[1]}"
     fix: Command | None = None
     call = either(f": editor.connect(tensor, {node.name!r}, {edge.k})", "")
     way = f"connect a tensor of {edge.expected}" + call
-    if edge.dtype == edge.expected.removesuffix("_ref"):  # what changes a variable reads a value, as of a frozen one
+    if edge.dtype == edge.expected.removesuffix(
+        "_ref"
+    ):  # what changes a variable reads a value, as of a frozen one
         fix = Remove(selectors.ops(index, node.name))
         way = "connect a variable" + call + "; or remove it" + either(f": {fix.code()}", "")
     elif setting is not None:
@@ -57,7 +68,8 @@ def _finding(context: LintContext, body: Body, op: int, edge: _WrongDtype, setti
     return body.finding(
         "input-dtypes",
         "error",
-        f"{node.op} {node.name!r}{body.where} reads {source!r}, which is {edge.dtype}, at input {edge.k}, and takes "
+        f"{node.op} {node.name!r}{body.where} reads {source!r}, which is {edge.dtype}, at input "
+        f"{edge.k}, and takes "
         f"{edge.expected} there; " + way + ".",
         [op, edge.source[0]],
         context.fix(fix, body),
@@ -88,11 +100,16 @@ class _WrongDtype(NamedTuple):
 def _wrong_dtypes(index: GraphIndex) -> dict[int, list[_WrongDtype]]:
     """The inputs that read a tensor of another dtype than their op takes, by op.
 
-    Ops of one type that have the same attributes and read the same dtypes are all right, or none of them is.
+    Ops of one type that have the same attributes and read the same dtypes are all right, or none of
+    them is.
     """
     kinds, codes = index.kinds
     settings = [_settings_of_inputs(index.typing.definition(kind)) for kind in kinds]
-    start, sources, ports = index.inputs.start.tolist(), index.inputs.values.tolist(), index.ports.tolist()
+    start, sources, ports = (
+        index.inputs.start.tolist(),
+        index.inputs.values.tolist(),
+        index.ports.tolist(),
+    )
     dtypes_of: list[tuple[str, ...] | None] = [None] * len(index)
     looked_up: dict[object, list[tuple[int, str]]] = {}
     wrong: dict[int, list[_WrongDtype]] = {}
@@ -114,16 +131,23 @@ def _wrong_dtypes(index: GraphIndex) -> dict[int, list[_WrongDtype]]:
             mismatches = looked_up[key] = list(_mismatches(index, node, read))
         if mismatches:
             wrong[op] = [
-                _WrongDtype(k, (sources[first + k], ports[first + k]), read[k], expected) for k, expected in mismatches
+                _WrongDtype(k, (sources[first + k], ports[first + k]), read[k], expected)
+                for k, expected in mismatches
             ]
     return wrong
 
 
 def _settings_of_inputs(definition: OpDef | None) -> tuple[str, ...] | None:
-    """The attributes that tell the number and the dtypes of the inputs of a type; None if it is not known."""
+    """The attributes that tell the number and the dtypes of the inputs of a type; None if it is not
+    known.
+    """
     if definition is None:
         return None
-    names = (name for arg in definition.input_arg for name in (arg.type_attr, arg.number_attr, arg.type_list_attr))
+    names = (
+        name
+        for arg in definition.input_arg
+        for name in (arg.type_attr, arg.number_attr, arg.type_list_attr)
+    )
     return tuple(dict.fromkeys(name for name in names if name))
 
 
@@ -148,8 +172,12 @@ def _dtype_of_number(index: GraphIndex, number: int) -> str:
     return next(iter(index.typing.dtypes(node)), "")
 
 
-def _fitting_attribute(index: GraphIndex, op: int, wrong: Sequence[_WrongDtype]) -> tuple[str, str] | None:
-    """The attribute of an op, and the dtype, with which it takes what it reads and gives what its consumers take."""
+def _fitting_attribute(
+    index: GraphIndex, op: int, wrong: Sequence[_WrongDtype]
+) -> tuple[str, str] | None:
+    """The attribute of an op, and the dtype, with which it takes what it reads and gives what its
+    consumers take.
+    """
     node = index.nodes[op]
     definition = index.typing.definition(node.op)
     attribute_of = [] if definition is None else _dtype_attributes(node, definition)
@@ -160,7 +188,10 @@ def _fitting_attribute(index: GraphIndex, op: int, wrong: Sequence[_WrongDtype])
     if any(edge.expected.endswith("_ref") for edge in wrong):
         return None
     start = int(index.inputs.start[op])
-    ends = [(int(index.inputs.values[start + k]), int(index.ports[start + k])) for k in range(len(attribute_of))]
+    ends = [
+        (int(index.inputs.values[start + k]), int(index.ports[start + k]))
+        for k in range(len(attribute_of))
+    ]
     read = {
         index.dtypes(end[0])[end[1]].removesuffix("_ref")
         for end, a in zip(ends, attribute_of, strict=True)
@@ -169,14 +200,18 @@ def _fitting_attribute(index: GraphIndex, op: int, wrong: Sequence[_WrongDtype])
     if len(read) != 1 or "" in read:
         return None
     (dtype,) = read
-    allowed = next(attr.allowed_values.list.type for attr in definition.attr if attr.name == attribute)
+    allowed = next(
+        attr.allowed_values.list.type for attr in definition.attr if attr.name == attribute
+    )
     if allowed and index.typing.number(dtype) not in allowed:
         return None
     if any(arg.type_attr == attribute for arg in definition.output_arg):
         for reader in dict.fromkeys(index.consumer_lists[op]):
             specs = input_specs(index, index.nodes[reader]) or ()
             numbers = [
-                slot.dtype for slot, read_op in zip(specs, index.input_lists[reader], strict=False) if read_op == op
+                slot.dtype
+                for slot, read_op in zip(specs, index.input_lists[reader], strict=False)
+                if read_op == op
             ]
             if any(number != index.typing.number(dtype) for number in numbers):
                 return None
@@ -184,7 +219,9 @@ def _fitting_attribute(index: GraphIndex, op: int, wrong: Sequence[_WrongDtype])
 
 
 def _dtype_attributes(node: NodeDef, definition: OpDef) -> list[str]:
-    """The attribute that tells the dtype of each input of an op; "" where it is fixed, or told by a list."""
+    """The attribute that tells the dtype of each input of an op; "" where it is fixed, or told by a
+    list.
+    """
     attributes: list[str] = []
     for arg in definition.input_arg:
         attributes += [arg.type_attr if not arg.type_list_attr else ""] * argument_count(arg, node)

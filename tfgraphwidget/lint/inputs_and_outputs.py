@@ -16,13 +16,19 @@ from tfgraphwidget.sentences import editor_call
 
 @rule("batch-size")
 def batch_size(context: LintContext) -> Iterator[Finding]:
-    """Constants in which the batch size of an input is baked, so that the graph runs with no other."""
+    """Constants in which the batch size of an input is baked, so that the graph runs with no
+    other.
+    """
     index = context.index
-    inputs = [op for op in context.of_types(REQUIRED_PLACEHOLDERS.__contains__) if context.needed_mask[op]]
+    inputs = [
+        op for op in context.of_types(REQUIRED_PLACEHOLDERS.__contains__) if context.needed_mask[op]
+    ]
     shapes = {op: shape for op in inputs if (shape := index.shape(op, 0)) and shape[0] is not None}
     of_rows = {shape[0] for shape in shapes.values() if len(shape) > 1}
     for op, shape in shapes.items():
-        if shape[0] not in of_rows:  # a vector by itself need not be a batch; one beside a batch may be its labels
+        if (
+            shape[0] not in of_rows
+        ):  # a vector by itself need not be a batch; one beside a batch may be its labels
             continue
         name = index.names[op]
         command = SetInput(f"{name}:0", shape=(None, *shape[1:]), fix=True)
@@ -37,13 +43,19 @@ def batch_size(context: LintContext) -> Iterator[Finding]:
             )
             continue
         constants = tuple(dict.fromkeys((constant.function, constant.op) for constant in stale))
-        baked = f", which is also in {len(constants):,} constant{'s' * (len(constants) > 1)}" if constants else ""
+        baked = (
+            f", which is also in {len(constants):,} constant{'s' * (len(constants) > 1)}"
+            if constants
+            else ""
+        )
         yield Finding(
             "batch-size",
             "warning",
             f"Placeholder {name!r} takes batches of {shape[0]} only{baked}.",
             (name, *(op for function, op in constants if not function)),
-            context.fix(command) if all(constant.proposed is not None for constant in stale) else None,
+            context.fix(command)
+            if all(constant.proposed is not None for constant in stale)
+            else None,
         )
 
 
@@ -66,20 +78,25 @@ def unknown_shape(context: LintContext) -> Iterator[Finding]:
 
 @rule("missing-ends", "error")
 def missing_ends(context: LintContext) -> Iterator[Finding]:
-    """Signatures of the file that name tensors which the graph does not have, so that they cannot be called."""
+    """Signatures of the file that name tensors which the graph does not have, so that they cannot
+    be called.
+    """
     for name, tensors in context.missing_ends.items():
         yield Finding(
             "missing-ends",
             "error",
             f"Signature {name!r} names {names_text(tensors)}, which the graph does not have.",
-            tuple(dict.fromkeys(op for op, _ in map(split_tensor, tensors) if op in context.index.ids)),
+            tuple(
+                dict.fromkeys(op for op, _ in map(split_tensor, tensors) if op in context.index.ids)
+            ),
             context.fix(RemoveSignature(name)),
         )
 
 
 @rule("signature-ends", "error")
 def signature_ends(context: LintContext) -> Iterator[Finding]:
-    """Signatures that take a tensor twice, or one that none of their outputs needs, or lack one that these need.
+    """Signatures that take a tensor twice, or one that none of their outputs needs, or lack one
+    that these need.
 
     A call feeds the inputs, whichever op makes them otherwise: what lies behind them is not needed.
     """
@@ -87,7 +104,9 @@ def signature_ends(context: LintContext) -> Iterator[Finding]:
     for signature in context.signatures:
         outputs = [tensor for _, tensor in signature.outputs]
         fed = _fed_tensors(context, signature)
-        needed = traversal.backward(index, _computed_ops(context, signature, fed), stop=fed.values())
+        needed = traversal.backward(
+            index, _computed_ops(context, signature, fed), stop=fed.values()
+        )
         keys: dict[str, list[str]] = {}
         for key, tensor in signature.inputs:
             keys.setdefault(tensor, []).append(key)
@@ -96,7 +115,8 @@ def signature_ends(context: LintContext) -> Iterator[Finding]:
                 yield Finding(
                     "signature-ends",
                     "error",
-                    f"Signature {signature.name!r} takes {tensor!r} as {names_text(several)}; TensorFlow loads no "
+                    f"Signature {signature.name!r} takes {tensor!r} as {names_text(several)}; "
+                    "TensorFlow loads no "
                     "signature that takes a tensor twice.",
                     (split_tensor(tensor)[0],),
                 )
@@ -111,15 +131,21 @@ def signature_ends(context: LintContext) -> Iterator[Finding]:
             yield Finding(
                 "signature-ends",
                 "warning",
-                f"Signature {signature.name!r} takes {names_text(unused)}, which none of its outputs needs.",
+                f"Signature {signature.name!r} takes {names_text(unused)}, which none of its "
+                "outputs needs.",
                 tuple(name for name in ops if name in index.ids),
             )
-        missing = [index.names[op] for op in context.of_types(REQUIRED_PLACEHOLDERS.__contains__) if needed[op]]
+        missing = [
+            index.names[op]
+            for op in context.of_types(REQUIRED_PLACEHOLDERS.__contains__)
+            if needed[op]
+        ]
         if missing:
             yield Finding(
                 "signature-ends",
                 "error",
-                f"Signature {signature.name!r} needs placeholder {missing[0]!r}, which it does not take.",
+                f"Signature {signature.name!r} needs placeholder {missing[0]!r}, which it does not "
+                "take.",
                 tuple(missing),
             )
 
@@ -127,7 +153,8 @@ def signature_ends(context: LintContext) -> Iterator[Finding]:
 def _fed_tensors(context: LintContext, signature: Signature) -> dict[str, tuple[int, int]]:
     """The inputs of a signature that the graph has, as (op, port).
 
-    For a placeholder its control edges count too: TensorFlow puts what is fed in the place of the whole op.
+    For a placeholder its control edges count too: TensorFlow puts what is fed in the place of the
+    whole op.
     """
     index, fed = context.index, dict[str, tuple[int, int]]()
     for _, tensor in signature.inputs:
@@ -138,7 +165,9 @@ def _fed_tensors(context: LintContext, signature: Signature) -> dict[str, tuple[
     return fed
 
 
-def _computed_ops(context: LintContext, signature: Signature, fed: Mapping[str, tuple[int, int]]) -> list[int]:
+def _computed_ops(
+    context: LintContext, signature: Signature, fed: Mapping[str, tuple[int, int]]
+) -> list[int]:
     """The ops of a signature's outputs, without outputs that are inputs: these are what is fed."""
     names = (split_tensor(tensor)[0] for _, tensor in signature.outputs if tensor not in fed)
     return [context.index.ids[name] for name in names if name in context.index.ids]

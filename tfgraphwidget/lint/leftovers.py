@@ -1,4 +1,6 @@
-"""Rules about ops that served the training or the writing of a graph, and have no place where it is served."""
+"""Rules about ops that served the training or the writing of a graph, and have no place where it is
+served.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,8 @@ def training_ops(context: LintContext) -> Iterator[Finding]:
         yield Finding(
             "training-ops",
             "warning",
-            f"{count_text(len(training), 'op')} of optimizers; the outputs do not need {count_text(extra, 'op')}.",
+            f"{count_text(len(training), 'op')} of optimizers; the outputs do not need "
+            f"{count_text(extra, 'op')}.",
             context.names(training),
             context.fix(StripTraining(context.outputs)),
         )
@@ -58,15 +61,24 @@ def _updates(kind: str) -> bool:
 def dropout(context: LintContext) -> Iterator[Finding]:
     """Random ops that the outputs need, as of a dropout that is active."""
     index = context.index
-    random = [op for op in context.of_types(lambda kind: bool(_RANDOM.fullmatch(kind))) if context.needed_mask[op]]
+    random = [
+        op
+        for op in context.of_types(lambda kind: bool(_RANDOM.fullmatch(kind)))
+        if context.needed_mask[op]
+    ]
     scopes: dict[str, list[int]] = {}
     for op in random:
         scopes.setdefault(_dropout_scope(index, index.names[op]), []).append(op)
     for scope, ops in scopes.items():
-        of = f"dropout {scope!r} is active" if scope else f"random op {index.names[ops[0]]!r} is active"
+        of = (
+            f"dropout {scope!r} is active"
+            if scope
+            else f"random op {index.names[ops[0]]!r} is active"
+        )
         switches = _switches(context, scope, ops)
         sentence = (
-            f"Whether {of} depends on {names_text(switches)}; where it is, the outputs differ from run to run."
+            f"Whether {of} depends on {names_text(switches)}; where it is, the outputs differ from "
+            "run to run."
             if switches
             else f"{of[0].upper()}{of[1:]}: the outputs differ from run to run."
         )
@@ -80,7 +92,9 @@ def dropout(context: LintContext) -> Iterator[Finding]:
 
 
 def _dropout_scope(index: GraphIndex, name: str) -> str:
-    """The innermost scope around an op that a dropout has made, by the scope's name or its ops; "" without one."""
+    """The innermost scope around an op that a dropout has made, by the scope's name or its ops; ""
+    without one.
+    """
     scope = scope_around(name)
     around = name.removesuffix("/random_uniform/RandomUniform")
     if around != name and any(f"{around}/{end}" in index.ids for end in DROPOUT_MASKS):
@@ -95,7 +109,11 @@ def _dropout_scope(index: GraphIndex, name: str) -> str:
 def _switches(context: LintContext, scope: str, ops: Sequence[int]) -> tuple[str, ...]:
     """The scalars that may be fed to turn a dropout off: its rate or a bool."""
     index = context.index
-    inside = [op for op, name in enumerate(index.names) if name.startswith(f"{scope}/")] if scope else ops
+    inside = (
+        [op for op, name in enumerate(index.names) if name.startswith(f"{scope}/")]
+        if scope
+        else ops
+    )
     before = np.flatnonzero(traversal.backward(index, inside)).tolist()
     fed = [op for op in before if is_placeholder(index.types[op])]
     scalars = [op for op in fed if index.dtypes(op) == ("bool",) or index.shape(op, 0) == ()]
@@ -120,8 +138,12 @@ def asserts(context: LintContext) -> Iterator[Finding]:
                 )
 
 
-def _removal(context: LintContext, ops: Sequence[int], types: Collection[str], *, is_passing: bool) -> Command | None:
-    """The command that takes checks or prints out of the graph; those that are read hand on their first input."""
+def _removal(
+    context: LintContext, ops: Sequence[int], types: Collection[str], *, is_passing: bool
+) -> Command | None:
+    """The command that takes checks or prints out of the graph; those that are read hand on their
+    first input.
+    """
     index = context.index
     part = selectors.ops(index, *context.names(ops))
     if not is_passing:
@@ -144,10 +166,14 @@ def _first_input(context: LintContext, op: int, ops: Collection[int]) -> str:
 
 
 def _with_body(context: LintContext, types: Collection[str]) -> list[int]:
-    """The ops of some types, and the conditionals that hold one of them: an assert of TensorFlow 2 stands in one."""
+    """The ops of some types, and the conditionals that hold one of them: an assert of TensorFlow 2
+    stands in one.
+    """
     index = context.index
     holding = {
-        name for name in index.functions if any(node.op in types for node in index.extras.function(name).node_def)
+        name
+        for name in index.functions
+        if any(node.op in types for node in index.extras.function(name).node_def)
     }
     branches = context.of_types(BRANCHES.__contains__) if holding else []
     guards = [op for op in branches if called_functions(index.nodes[op], holding)]
@@ -157,7 +183,9 @@ def _with_body(context: LintContext, types: Collection[str]) -> list[int]:
 def _is_guard(context: LintContext, op: int) -> bool:
     """Whether a conditional does nothing but assert its predicate, which it returns."""
     index = context.index
-    called = {reference.function for reference in called_functions(index.nodes[op], index.functions)}
+    called = {
+        reference.function for reference in called_functions(index.nodes[op], index.functions)
+    }
     bodies = [node.op for name in called for node in index.extras.function(name).node_def]
     return index.dtypes(op) == ("bool",) and _OF_GUARDS.issuperset(bodies)
 
@@ -170,6 +198,7 @@ def python_calls(context: LintContext) -> Iterator[Finding]:
         yield Finding(
             "python-calls",
             "error",
-            f"{len(ops):,} call{'s' * (len(ops) > 1)} of a Python function of the process that made the graph.",
+            f"{len(ops):,} call{'s' * (len(ops) > 1)} of a Python function of the process that "
+            "made the graph.",
             context.names(ops),
         )

@@ -26,7 +26,8 @@ def unknown_ops(context: LintContext) -> Iterator[Finding]:
         yield Finding(
             "unknown-ops",
             "error",
-            f"{len(ops):,} op{'s' * (len(ops) > 1)} of type {names_text(sorted(unknown))}, which TensorFlow "
+            f"{len(ops):,} op{'s' * (len(ops) > 1)} of type {names_text(sorted(unknown))}, which "
+            "TensorFlow "
             "does not know; " + in_cell("load the library that has it: tf.load_op_library(path)."),
             context.names(ops),
         )
@@ -50,7 +51,8 @@ def missing_devices(context: LintContext) -> Iterator[Finding]:
             yield Finding(
                 "missing-devices",
                 "warning",
-                f"{len(ops):,} op{'s' * (len(ops) > 1)} on {device!r}, which is not available on this machine.",
+                f"{len(ops):,} op{'s' * (len(ops) > 1)} on {device!r}, which is not available on "
+                "this machine.",
                 context.names(ops),
                 context.fix(SetDevice(part, "")),
             )
@@ -61,7 +63,9 @@ def no_kernel(context: LintContext) -> Iterator[Finding]:
     """Ops that the target has no kernel for, and what its converter refuses."""
     if context.target == "cpu":
         index = context.index
-        ops = [op for op in range(len(index)) if context.needed_mask[op] and not context.has_kernel(op)]
+        ops = [
+            op for op in range(len(index)) if context.needed_mask[op] and not context.has_kernel(op)
+        ]
         if ops:
             types = sorted({index.types[op] for op in ops})
             yield _no_kernel(context, ops, types, "TensorFlow has no kernel for on a CPU")
@@ -70,13 +74,18 @@ def no_kernel(context: LintContext) -> Iterator[Finding]:
 
 
 def _not_converted(context: LintContext, runtime: _Runtime) -> Iterator[Finding]:
-    """What stands in the way of a conversion: the ops that a table says it of, or else what the converter says.
+    """What stands in the way of a conversion: the ops that a table says it of, or else what the
+    converter says.
 
-    The table alone decides where an op is refused whatever surrounds it. An op that is not in the table may be computed
-    before, rewritten or part of a pattern, and one that is may be refused for its shapes, dtypes or attributes.
+    The table alone decides where an op is refused whatever surrounds it. An op that is not in the
+    table may be computed before, rewritten or part of a pattern, and one that is may be refused for
+    its shapes, dtypes or attributes.
     """
     index = context.index
-    missing = {op: _missing_types(context, op, runtime.takes) for op in np.flatnonzero(context.needed_mask).tolist()}
+    missing = {
+        op: _missing_types(context, op, runtime.takes)
+        for op in np.flatnonzero(context.needed_mask).tolist()
+    }
     missing = {op: types for op, types in missing.items() if types}
     is_certain = any(index.types[op] in runtime.refuses for op in missing) and _is_computed_there(
         context, [op for op in missing if index.types[op] in runtime.refuses]
@@ -103,7 +112,9 @@ def _is_computed_there(context: LintContext, ops: Collection[int]) -> bool:
     return bool(traversal.forward(index, sources)[list(ops)].any())
 
 
-def _no_kernel(context: LintContext, ops: Collection[int], types: Sequence[str], lacks: str) -> Finding:
+def _no_kernel(
+    context: LintContext, ops: Collection[int], types: Sequence[str], lacks: str
+) -> Finding:
     sentence = f"{len(ops):,} op{'s' * (len(ops) > 1)} of type {names_text(types)}, which {lacks}."
     return Finding("no-kernel", "error", sentence, context.names(ops))
 
@@ -137,7 +148,9 @@ _CONVERTED = {
 
 
 def _missing_types(context: LintContext, op: int, target_ops: Collection[str]) -> set[str]:
-    """The types that a target does not have, of an op and of what is in the functions that it calls."""
+    """The types that a target does not have, of an op and of what is in the functions that it
+    calls.
+    """
     index = context.index
     kind = index.types[op]
     if kind not in target_ops and kind not in index.functions:

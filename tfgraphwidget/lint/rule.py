@@ -19,7 +19,9 @@ from tfgraphwidget.naming import did_you_mean, names_text
 
 Array = npt.NDArray[np.generic]
 Target = Literal["", "cpu", "tflite", "onnx", "untrusted"]
-"""What the graph is to run on, or "untrusted" for where its origin is not known; "" for no check of that."""
+"""What the graph is to run on, or "untrusted" for where its origin is not known; "" for no check of
+that.
+"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,7 +30,8 @@ class Body:
 
     Attributes:
         index: The graph.
-        where: What it is, to stand behind the name of an op: " of function 'f'"; "" for the current graph.
+        where: What it is, to stand behind the name of an op: " of function 'f'"; "" for the current
+            graph.
         way: The call that makes it the current graph.
         is_function: Whether it is a function's body.
         results: The tensors that the function returns, by the names of its results.
@@ -46,9 +49,15 @@ class Body:
         return scan_attributes(self.index)
 
     def finding(
-        self, code: str, severity: Severity, sentence: str, ops: Sequence[int], fix: Command | None = None
+        self,
+        code: str,
+        severity: Severity,
+        sentence: str,
+        ops: Sequence[int],
+        fix: Command | None = None,
     ) -> Finding:
-        """A finding; ops of another graph are in its sentence only, and that has to be entered to fix them.
+        """A finding; ops of another graph are in its sentence only, and that has to be entered to
+        fix them.
 
         Args:
             sentence: What it is and how to fix it.
@@ -56,7 +65,9 @@ class Body:
         """
         if self.way:
             return Finding(code, severity, f"{sentence[:-1]}, after {self.way}.")
-        return Finding(code, severity, sentence, tuple(self.index.names[op] for op in sorted(ops)), fix)
+        return Finding(
+            code, severity, sentence, tuple(self.index.names[op] for op in sorted(ops)), fix
+        )
 
 
 @dataclass(frozen=True)
@@ -80,18 +91,22 @@ class LintContext:
         index: The graph.
         find_outputs: Finds the tensors that it is for; () if nothing in it looks like a result.
         signatures: Its signatures.
-        missing_ends: The tensors that the graph does not have, by the signatures of the file that name them.
+        missing_ends: The tensors that the graph does not have, by the signatures of the file that
+            name them.
         plan: Plans an edit, without applying it. Raises GraphEditError.
-        value: Gives the value of a variable or constant by the name of its op. Raises GraphEditError without one.
+        value: Gives the value of a variable or constant by the name of its op. Raises
+            GraphEditError without one.
         has_device: Whether there is a device of that name.
         has_kernel: Whether this process has a kernel on the CPU for the op of that number.
         convert: Converts the graph for the target, as `save` does, and writes nothing that stays.
         target: What the graph is to run on.
         trust: Whether ops may run that do more than compute.
-        is_file: Whether TensorFlow does not hold the graph, and so has not accepted its names and edges.
+        is_file: Whether TensorFlow does not hold the graph, and so has not accepted its names and
+            edges.
         in_function: Whether the graph is a function's body.
         results: The tensors that this function returns, by the names of its results.
-        others: Reads the other graphs of the file: the bodies of its functions, and the graph around them.
+        others: Reads the other graphs of the file: the bodies of its functions, and the graph
+            around them.
     """
 
     index: GraphIndex

@@ -1,7 +1,8 @@
-"""Rules about what the format of a file allows and TensorFlow does not: names, edges and attributes of no graph.
+"""Rules about what the format of a file allows and TensorFlow does not: names, edges and attributes
+of no graph.
 
-TensorFlow has accepted a graph that it holds, so only graphs of files are looked at, with the functions of their
-library: one that is damaged keeps TensorFlow from importing the whole file.
+TensorFlow has accepted a graph that it holds, so only graphs of files are looked at, with the
+functions of their library: one that is damaged keeps TensorFlow from importing the whole file.
 """
 
 from __future__ import annotations
@@ -81,7 +82,8 @@ def missing_inputs(context: LintContext) -> Iterator[Finding]:
             yield body.finding(
                 "missing-inputs",
                 "error",
-                f"Op {index.names[readers[0]]!r}{body.where} {does} {missing!r}, which the file does not "
+                f"Op {index.names[readers[0]]!r}{body.where} {does} {missing!r}, which the file "
+                "does not "
                 f"hold; {kind} {name!r} stands for it. "
                 + ways
                 + ", or keep it"
@@ -108,7 +110,8 @@ def duplicate_names(context: LintContext) -> Iterator[Finding]:
             yield body.finding(
                 "duplicate-names",
                 "error",
-                f"Two ops{body.where} are named {named!r} in the file, a {index.types[first]} and a {kind}; "
+                f"Two ops{body.where} are named {named!r} in the file, a {index.types[first]} and "
+                f"a {kind}; "
                 f"{read} reads the first, and the second is opened as {name!r}. Keep the first: "
                 + editor_call("remove", f"{name!r}")
                 + "; or the second: "
@@ -123,18 +126,24 @@ def duplicate_names(context: LintContext) -> Iterator[Finding]:
 
 @rule("invalid-names", "error")
 def invalid_names(context: LintContext) -> Iterator[Finding]:
-    """Names that TensorFlow takes for no op: with blanks, colons or other letters than those of English."""
+    """Names that TensorFlow takes for no op: with blanks, colons or other letters than those of
+    English.
+    """
     for body in context.bodies:
         index = body.index
         for op in body.attributes.noted[NAME_IN_FILE]:
-            name, named = index.names[op], text_attribute(index.nodes[op], NAME_IN_FILE).decode(errors="replace")
+            name, named = (
+                index.names[op],
+                text_attribute(index.nodes[op], NAME_IN_FILE).decode(errors="replace"),
+            )
             opened_as = valid_name(named, UNNAMED)
             is_as_opened = name == opened_as or opened_as.lower() in tried_before(name)
             if is_as_opened and not _NAME.fullmatch(named) and named not in index.ids:
                 yield body.finding(
                     "invalid-names",
                     "warning",
-                    f"Op {name!r}{body.where} is named {named[:80]!r} in the file, which no input can name; "
+                    f"Op {name!r}{body.where} is named {named[:80]!r} in the file, which no input "
+                    "can name; "
                     "give it a name: " + editor_call("rename", f"{name!r}, …") + ".",
                     [op],
                     context.fix(RemoveAttr(NAME_IN_FILE, name, functions=False), body),
@@ -150,13 +159,14 @@ def invalid_names(context: LintContext) -> Iterator[Finding]:
             yield body.finding(
                 "invalid-names",
                 "error",
-                f"Op {name[:80]!r}{body.where} has a name that TensorFlow takes for no op; rename it, as "
-                + editor_call("rename", f"{name[:80]!r}, {new!r}")
-                + ".",
+                f"Op {name[:80]!r}{body.where} has a name that TensorFlow takes for no op; rename "
+                "it, as " + editor_call("rename", f"{name[:80]!r}, {new!r}") + ".",
                 [op],
                 context.fix(Rename(name, new), body),
             )
-        yield from rest_of(body, "invalid-names", wrong, "have names that TensorFlow takes for no op")
+        yield from rest_of(
+            body, "invalid-names", wrong, "have names that TensorFlow takes for no op"
+        )
 
 
 @rule("wrong-ports", "error")
@@ -169,7 +179,11 @@ def wrong_ports(context: LintContext) -> Iterator[Finding]:
         edges = np.flatnonzero((of_edges >= 0) & (index.ports >= of_edges))
         owner = index.inputs.owner
         for edge in edges[:MOST_FINDINGS].tolist():
-            source, port, reader = int(index.inputs.values[edge]), int(index.ports[edge]), int(owner[edge])
+            source, port, reader = (
+                int(index.inputs.values[edge]),
+                int(index.ports[edge]),
+                int(owner[edge]),
+            )
             name, count = index.names[source], int(counts[source])
             only = Reroute((f"{name}:{port}",), (f"{name}:0",)) if count == 1 else None
             k = edge - int(index.inputs.start[reader])
@@ -177,7 +191,8 @@ def wrong_ports(context: LintContext) -> Iterator[Finding]:
                 "wrong-ports",
                 "error",
                 f"Op {index.names[reader]!r}{body.where} reads '{name}:{port}' at input {k}, and "
-                f"{index.types[source]} {name!r} has {count_text(count, 'output')}; connect it to another "
+                f"{index.types[source]} {name!r} has {count_text(count, 'output')}; connect it to "
+                "another "
                 "tensor: " + editor_call("connect", f"tensor, {index.names[reader]!r}, {k}") + ".",
                 [reader, source],
                 context.fix(only, body),
@@ -198,17 +213,22 @@ def input_counts(context: LintContext) -> Iterator[Finding]:
             way = (
                 ("take the last one away: " + editor_call("connect", f"[], {name!r}, {last}"))
                 if more
-                else ("connect one more: " + editor_call("connect", f"tensor, {name!r}, {last + 1}"))
+                else (
+                    "connect one more: " + editor_call("connect", f"tensor, {name!r}, {last + 1}")
+                )
             )
             yield body.finding(
                 "input-counts",
                 "error",
-                f"{index.types[op]} {name!r}{body.where} takes {count_text(int(arities[op]), 'tensor')}, and "
+                f"{index.types[op]} {name!r}{body.where} takes "
+                f"{count_text(int(arities[op]), 'tensor')}, and "
                 f"reads {int(read[op])}; " + way + ".",
                 [op],
                 context.fix(Connect((), name, last) if more else None, body),
             )
-        yield from rest_of(body, "input-counts", wrong, "read more or fewer tensors than their type takes")
+        yield from rest_of(
+            body, "input-counts", wrong, "read more or fewer tensors than their type takes"
+        )
 
 
 @rule("missing-results", "error")
@@ -219,11 +239,18 @@ def missing_results(context: LintContext) -> Iterator[Finding]:
         for key, result in body.results.items():
             name, port = split_tensor(result)
             op = index.ids.get(name)
-            if op is not None and (port or 0) < (len(index.typing.dtypes(index.nodes[op])) or (port or 0) + 1):
+            if op is not None and (port or 0) < (
+                len(index.typing.dtypes(index.nodes[op])) or (port or 0) + 1
+            ):
                 continue
-            has = f"{index.types[op]} {name!r} has no output {port}" if op is not None else f"there is no op {name!r}"
+            has = (
+                f"{index.types[op]} {name!r} has no output {port}"
+                if op is not None
+                else f"there is no op {name!r}"
+            )
             way = (
-                "let an op of that name give it" + either(f": editor.insert(tensor, 'Identity', name={name!r})", "")
+                "let an op of that name give it"
+                + either(f": editor.insert(tensor, 'Identity', name={name!r})", "")
                 if op is None
                 else "reroute it" + either(f": editor.reroute({result!r}, to=tensor)", "")
             )
@@ -237,15 +264,20 @@ def missing_results(context: LintContext) -> Iterator[Finding]:
 
 @rule("input-order", "error")
 def input_order(context: LintContext) -> Iterator[Finding]:
-    """Ops whose control inputs stand before tensors, which is in the order that TensorFlow takes once it is edited."""
+    """Ops whose control inputs stand before tensors, which is in the order that TensorFlow takes
+    once it is edited.
+    """
     for body in context.bodies:
         for op in body.attributes.noted[INPUTS_IN_FILE]:
             name = body.index.names[op]
             fix = RemoveAttr(INPUTS_IN_FILE, name, functions=False)
             yield body.finding(
                 "input-order",
-                "error" if body.is_function else "warning",  # a function is written as it was unless it is edited
-                f"Control inputs of op {name!r}{body.where} stand before its tensors in the file, and TensorFlow wants "
+                "error"
+                if body.is_function
+                else "warning",  # a function is written as it was unless it is edited
+                f"Control inputs of op {name!r}{body.where} stand before its tensors in the file, "
+                "and TensorFlow wants "
                 "them behind; " + _fix(fix) + " writes them there.",
                 [op],
                 context.fix(fix, body),
@@ -271,7 +303,8 @@ def cycles(context: LintContext) -> Iterator[Finding]:
                 "error",
                 f"{why}: {path}; "
                 + in_cell(
-                    f"let {first!r} read another tensor: editor.connect(tensor, {first!r}, k), or wait for "
+                    f"let {first!r} read another tensor: editor.connect(tensor, {first!r}, k), or "
+                    "wait for "
                     f"less: editor.remove_control_inputs({first!r}, ops)."
                 ),
                 ops,
@@ -292,10 +325,12 @@ def loop_frames(context: LintContext) -> Iterator[Finding]:
             yield body.finding(
                 "loop-frames",
                 "error",
-                f"The loops of {first!r} and {others[0]!r}{body.where} share the frame name {frame!r}, and "
+                f"The loops of {first!r} and {others[0]!r}{body.where} share the frame name "
+                f"{frame!r}, and "
                 "TensorFlow takes them for one; "
                 + in_cell(
-                    f"give the Enters of the second another: for op in {others!r}: editor.set_attr(op, "
+                    f"give the Enters of the second another: for op in {others!r}: "
+                    "editor.set_attr(op, "
                     f"'frame_name', {free_name(frame, used)!r})."
                 ),
                 [op for loop in loops for op in loop if index.types[op] in ENTER],
@@ -311,20 +346,23 @@ def missing_colocations(context: LintContext) -> Iterator[Finding]:
     index = body.index
     for op in body.attributes.colocated:
         entries = list(index.nodes[op].attr["_class"].list.s)
-        missing_names = [name for entry in entries if (name := colocation(entry)) and name not in index.ids]
+        missing_names = [
+            name for entry in entries if (name := colocation(entry)) and name not in index.ids
+        ]
         if not missing_names:
             continue
         name = index.names[op]
-        remaining = tuple(entry.decode() for entry in entries if colocation(entry) not in missing_names)
+        remaining = tuple(
+            entry.decode() for entry in entries if colocation(entry) not in missing_names
+        )
         fix: Command = SetAttr(name, "_class", remaining)
         if not remaining:
             fix = RemoveAttr("_class", name, functions=False)
         yield body.finding(
             "missing-colocations",
             "error",
-            f"Op {name!r} is to be placed beside {names_text(missing_names)}, which the graph does not have; "
-            + _fix(fix)
-            + " removes that.",
+            f"Op {name!r} is to be placed beside {names_text(missing_names)}, which the graph does "
+            "not have; " + _fix(fix) + " removes that.",
             [op],
             context.fix(fix, body),
         )
@@ -332,7 +370,9 @@ def missing_colocations(context: LintContext) -> Iterator[Finding]:
 
 @rule("attributes", "error")
 def attributes(context: LintContext) -> Iterator[Finding]:
-    """Attributes without a value, those that the op's type does not have, and those that it lacks."""
+    """Attributes without a value, those that the op's type does not have, and those that it
+    lacks.
+    """
     for body in context.bodies if context.is_file else ():
         index = body.index
         count = 0
@@ -341,7 +381,9 @@ def attributes(context: LintContext) -> Iterator[Finding]:
             definition = index.typing.definition(node.op)
             described = {} if definition is None else {attr.name: attr for attr in definition.attr}
             wrong = [
-                *_wrong_attributes(node, described, index.functions, is_known=definition is not None),
+                *_wrong_attributes(
+                    node, described, index.functions, is_known=definition is not None
+                ),
                 *_missing_functions(index, node, described),
             ]
             for name, why, severity, is_removed in wrong:
@@ -350,14 +392,19 @@ def attributes(context: LintContext) -> Iterator[Finding]:
                     continue
                 fix: Command = RemoveAttr(name, node.name, functions=False)
                 way = (
-                    _fix(fix) + " removes it" if is_removed else in_cell(f"editor.set_attr({node.name!r}, {name!r}, …)")
+                    _fix(fix) + " removes it"
+                    if is_removed
+                    else in_cell(f"editor.set_attr({node.name!r}, {name!r}, …)")
                 )
-                # In a function TensorFlow takes an attribute without a value for one that a call is to fill in.
+                # In a function TensorFlow takes an attribute without a value for one that a call is
+                # to fill in.
                 is_unbound = body.is_function and why == _NO_VALUE
                 yield body.finding(
                     "attributes",
                     "error" if is_unbound else severity,
-                    f"Attribute {name!r} of {node.op} {node.name!r}{body.where} {why}; " + way + ".",
+                    f"Attribute {name!r} of {node.op} {node.name!r}{body.where} {why}; "
+                    + way
+                    + ".",
                     [op],
                     context.fix(fix if is_removed else None, body),
                 )
@@ -366,7 +413,9 @@ def attributes(context: LintContext) -> Iterator[Finding]:
 
 @rule("negative-shapes", "error")
 def negative_shapes(context: LintContext) -> Iterator[Finding]:
-    """Attributes that hold a shape with a dimension below 0, where -1 stands for one that is not known."""
+    """Attributes that hold a shape with a dimension below 0, where -1 stands for one that is not
+    known.
+    """
     for body in context.bodies if context.is_file else ():
         index = body.index
         for op in body.attributes.shaped:
@@ -381,7 +430,11 @@ def negative_shapes(context: LintContext) -> Iterator[Finding]:
                 elif value.WhichOneof("value") == "shape":
                     sizes = [None if dim.size < 0 else dim.size for dim in value.shape.dim]
                     fix = SetAttr(node.name, name, sizes)
-                way = editor_call("set_constant", f"{node.name!r}, …") if fix is None else _fix(fix) + " corrects it"
+                way = (
+                    editor_call("set_constant", f"{node.name!r}, …")
+                    if fix is None
+                    else _fix(fix) + " corrects it"
+                )
                 yield body.finding(
                     "negative-shapes",
                     "error",
@@ -431,7 +484,9 @@ def rest_of(body: Body, code: str, all_of_them: Sequence[int], do: str) -> Itera
 def _output_counts(index: GraphIndex) -> Counts:
     """The number of outputs of each op that is read; -1 where it is not known."""
     kinds, codes = index.kinds
-    of_kind = np.array([_fixed_count(index.typing.definition(kind), outputs=True) for kind in kinds], np.int32)
+    of_kind = np.array(
+        [_fixed_count(index.typing.definition(kind), outputs=True) for kind in kinds], np.int32
+    )
     counts = of_kind[codes]
     read = np.zeros(len(index), bool)
     read[index.inputs.values] = True
@@ -443,7 +498,9 @@ def _output_counts(index: GraphIndex) -> Counts:
 def _input_counts(index: GraphIndex) -> Counts:
     """The number of tensors that each op takes; -1 where it is not known."""
     kinds, codes = index.kinds
-    of_kind = np.array([_fixed_count(index.typing.definition(kind), outputs=False) for kind in kinds], np.int32)
+    of_kind = np.array(
+        [_fixed_count(index.typing.definition(kind), outputs=False) for kind in kinds], np.int32
+    )
     counts = of_kind[codes]
     for op in np.flatnonzero(counts == _VARIES).tolist():
         specs = input_specs(index, index.nodes[op])
@@ -455,15 +512,23 @@ _VARIES = -2
 
 
 def _fixed_count(definition: OpDef | None, *, outputs: bool) -> int:
-    """How many inputs or outputs all ops of a type have; _VARIES where attributes tell, -1 if it is not known."""
+    """How many inputs or outputs all ops of a type have; _VARIES where attributes tell, -1 if it is
+    not known.
+    """
     if definition is None:
         return -1
     arguments = definition.output_arg if outputs else definition.input_arg
-    return _VARIES if any(arg.number_attr or arg.type_list_attr for arg in arguments) else len(arguments)
+    return (
+        _VARIES
+        if any(arg.number_attr or arg.type_list_attr for arg in arguments)
+        else len(arguments)
+    )
 
 
 def _cycles(index: GraphIndex) -> list[list[int]]:
-    """The ops of each part of a graph in which each op needs each other; a loop's way round is no need."""
+    """The ops of each part of a graph in which each op needs each other; a loop's way round is no
+    need.
+    """
     start, values = index.sources.start, index.sources.to.copy()
     owners = Csr(start, values).owner
     is_next, is_merge = (np.isin(index.kinds[1], _numbers(index, kinds)) for kinds in (NEXT, MERGE))
@@ -497,12 +562,15 @@ def _shared_frames(index: GraphIndex) -> Iterator[tuple[str, list[list[int]]]]:
     for frame, several in conditions.items():
         if not frame or len(several) < 2:
             continue
-        inside = [op for op, context in enumerate(contexts.inside) if frame in contexts.path(context)]
+        inside = [
+            op for op, context in enumerate(contexts.inside) if frame in contexts.path(context)
+        ]
         number = {op: k for k, op in enumerate(inside)}
         edges = [
             (number[op], number[source])
             for op in inside
-            if index.types[op] not in ENTER or contexts.frame(reversed(contexts.path(contexts.inside[op]))) != frame
+            if index.types[op] not in ENTER
+            or contexts.frame(reversed(contexts.path(contexts.inside[op]))) != frame
             for source in contexts.sources(op)
             if source in number
         ]
@@ -513,9 +581,15 @@ def _shared_frames(index: GraphIndex) -> Iterator[tuple[str, list[list[int]]]]:
 
 
 def _wrong_attributes(
-    node: NodeDef, described: dict[str, OpDef.AttrDef], functions: Collection[str], *, is_known: bool
+    node: NodeDef,
+    described: dict[str, OpDef.AttrDef],
+    functions: Collection[str],
+    *,
+    is_known: bool,
 ) -> Iterator[tuple[str, str, Severity, bool]]:
-    """The wrong attributes of an op: name, what is wrong, the severity, and whether removing it fixes that."""
+    """The wrong attributes of an op: name, what is wrong, the severity, and whether removing it
+    fixes that.
+    """
     for name, value in node.attr.items():
         required = name in described and not described[name].HasField("default_value")
         if value.WhichOneof("value") is None:
@@ -524,8 +598,17 @@ def _wrong_attributes(
             yield name, _NO_VALUE, "error" if name in described else "warning", not required
         elif is_known and name[:1] != "_" and name not in described:
             yield name, "is none that the type has in this TensorFlow", "warning", True
-        elif value.WhichOneof("value") == "func" and value.func.name not in functions and name not in described:
-            yield name, f"names function {value.func.name!r}, which the file does not hold", "warning", True
+        elif (
+            value.WhichOneof("value") == "func"
+            and value.func.name not in functions
+            and name not in described
+        ):
+            yield (
+                name,
+                f"names function {value.func.name!r}, which the file does not hold",
+                "warning",
+                True,
+            )
     for name, attr in described.items():
         if name not in node.attr and not attr.HasField("default_value"):
             yield name, "is missing", "error", False
@@ -534,16 +617,25 @@ def _wrong_attributes(
 def _missing_functions(
     index: GraphIndex, node: NodeDef, described: Collection[str]
 ) -> Iterator[tuple[str, str, Severity, bool]]:
-    """The attributes by which an op calls functions that the file does not hold, as `_wrong_attributes` gives them."""
+    """The attributes by which an op calls functions that the file does not hold, as
+    `_wrong_attributes` gives them.
+    """
     for name in described:
         if name not in node.attr:
             continue
         value = node.attr[name]
         called = [value.func] if value.WhichOneof("value") == "func" else list(value.list.func)
         for function in called:
-            is_op = index.typing.definition(function.name) is not None  # a primitive op can stand for a function
+            is_op = (
+                index.typing.definition(function.name) is not None
+            )  # a primitive op can stand for a function
             if function.name and function.name not in index.functions and not is_op:
-                yield name, f"calls function {function.name!r}, which the file does not hold", "error", False
+                yield (
+                    name,
+                    f"calls function {function.name!r}, which the file does not hold",
+                    "error",
+                    False,
+                )
 
 
 def _negative_dim(value: AttrValue) -> int | None:
@@ -554,7 +646,10 @@ def _negative_dim(value: AttrValue) -> int | None:
     if kind == "tensor":
         return _below(value.tensor.tensor_shape, 0)
     if kind == "list":
-        return next((dim for shape in value.list.shape if (dim := _below(shape, _UNKNOWN_DIM)) is not None), None)
+        return next(
+            (dim for shape in value.list.shape if (dim := _below(shape, _UNKNOWN_DIM)) is not None),
+            None,
+        )
     return None
 
 

@@ -12,10 +12,12 @@ from tfgraphwidget.naming import HOW_TO_TRUST
 
 @rule("untrusted")
 def untrusted(context: LintContext) -> Iterator[Finding]:
-    """Ops that do more than compute: they write or read files, use the network, call Python, or may wait.
+    """Ops that do more than compute: they write or read files, use the network, call Python, or may
+    wait.
 
     Args:
-        context: The graph and the target of the check. Of a graph that is trusted they are listed if the target asks.
+        context: The graph and the target of the check. Of a graph that is trusted they are listed
+            if the target asks.
     """
     if context.trust.is_given and context.target != "untrusted":
         return

@@ -15,7 +15,9 @@ from tfgraphwidget.lint.finding import Finding
 from tfgraphwidget.lint.rule import Array, LintContext, rule
 from tfgraphwidget.naming import format_size, names_text
 
-_LARGE = 8 << 20  # bytes of one constant beside variables: GraphDefs and .pb files are limited to 2 GB in all
+_LARGE = (
+    8 << 20
+)  # bytes of one constant beside variables: GraphDefs and .pb files are limited to 2 GB in all
 _LARGE_WEIGHT = 64 << 20  # of one constant in a frozen graph, whose weights are constants
 _WEIGHT = 1024  # elements: what is smaller may well be equal by chance
 _FLOATING = "fc"
@@ -27,7 +29,11 @@ def unused_variables(context: LintContext) -> Iterator[Finding]:
     index = context.index
     unused = [op for op in context.of_types(HANDLES.__contains__) if not context.needed_mask[op]]
     if unused and context.outputs:
-        ops = {own for variable in definitions(index, unused).values() for own in own_ops(index, variable)}
+        ops = {
+            own
+            for variable in definitions(index, unused).values()
+            for own in own_ops(index, variable)
+        }
         yield Finding(
             "unused-variables",
             "warning",
@@ -42,7 +48,9 @@ def unused_variables(context: LintContext) -> Iterator[Finding]:
 def not_finite(context: LintContext) -> Iterator[Finding]:
     """Weights that hold NaN or infinity."""
     for op, value in _values(context):
-        if value.dtype.kind not in _FLOATING or (value.size == 1 and np.isinf(value).all()):  # as the -inf of a mask
+        if value.dtype.kind not in _FLOATING or (
+            value.size == 1 and np.isinf(value).all()
+        ):  # as the -inf of a mask
             continue
         if not (finite := np.isfinite(value)).all():
             name, count = context.index.names[op], int(value.size - finite.sum())
@@ -63,7 +71,9 @@ def duplicate_weights(context: LintContext) -> Iterator[Finding]:
     sizes: dict[bytes, int] = {}
     for op, value in _values(context):
         if value.size >= _WEIGHT and value.dtype.kind != "O" and not _is_uniform(value):
-            content = np.ascontiguousarray(value).tobytes() + repr((value.dtype, value.shape)).encode()
+            content = (
+                np.ascontiguousarray(value).tobytes() + repr((value.dtype, value.shape)).encode()
+            )
             digest = blake2b(content, digest_size=16).digest()
             by_content.setdefault(digest, []).append(op)
             sizes[digest] = value.nbytes
@@ -72,20 +82,27 @@ def duplicate_weights(context: LintContext) -> Iterator[Finding]:
             names = context.names(ops)
             spare = format_size(sizes[digest] * (len(ops) - 1))
             yield Finding(
-                "duplicate-weights", "warning", f"{names_text(names)} have one value; {spare} of it are spare.", names
+                "duplicate-weights",
+                "warning",
+                f"{names_text(names)} have one value; {spare} of it are spare.",
+                names,
             )
 
 
 @rule("huge-constants")
 def huge_constants(context: LintContext) -> Iterator[Finding]:
-    """Constants of more than 8 MB beside variables, or of 64 MB in a frozen graph: a GraphDef can have 2 GB at most."""
+    """Constants of more than 8 MB beside variables, or of 64 MB in a frozen graph: a GraphDef can
+    have 2 GB at most.
+    """
     index = context.index
     large = _LARGE if context.of_types(HANDLES.__contains__) else _LARGE_WEIGHT
     for op in context.of_types(CONSTANTS.__contains__):
         size = index.nodes[op].ByteSize()
         if size > large:
             name = index.names[op]
-            yield Finding("huge-constants", "warning", f"Constant {name!r} has {format_size(size)}.", (name,))
+            yield Finding(
+                "huge-constants", "warning", f"Constant {name!r} has {format_size(size)}.", (name,)
+            )
 
 
 @rule("float64")
@@ -93,7 +110,9 @@ def float64(context: LintContext) -> Iterator[Finding]:
     """Ops that compute in float64 in a graph that computes in float32."""
     index = context.index
     computing = [
-        op for op in range(len(index)) if context.needed_mask[op] and index.inputs.row(op).size and index.dtypes(op)
+        op
+        for op in range(len(index))
+        if context.needed_mask[op] and index.inputs.row(op).size and index.dtypes(op)
     ]
     double = [op for op in computing if "float64" in index.dtypes(op)]
     single = sum("float32" in index.dtypes(op) for op in computing)
@@ -107,7 +126,9 @@ def float64(context: LintContext) -> Iterator[Finding]:
 
 
 def _is_uniform(value: Array) -> bool:
-    """Whether all elements are one number, as those of a bias or a batch normalization before any training."""
+    """Whether all elements are one number, as those of a bias or a batch normalization before any
+    training.
+    """
     return bool(value.flat[0] == value.flat[-1] and (value == value.flat[0]).all())
 
 

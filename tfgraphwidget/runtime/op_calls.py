@@ -1,7 +1,8 @@
-"""Op types called on tensors, as NodeDefs: what TensorFlow would make of the same calls, made without it.
+"""Op types called on tensors, as NodeDefs: what TensorFlow would make of the same calls, made
+without it.
 
-`trace_op_type` gives None for all that only TensorFlow knows: the caller then asks TensorFlow, if it is installed
-(tests/runtime/test_op_calls.py compares the two).
+`trace_op_type` gives None for all that only TensorFlow knows: the caller then asks TensorFlow, if
+it is installed (tests/runtime/test_op_calls.py compares the two).
 """
 
 from __future__ import annotations
@@ -36,7 +37,9 @@ from tfgraphwidget.tf_types import AttrValue, NodeDef, OpDef, TensorProto
 
 T = TypeVar("T")
 
-_ADAPTED_NAMES = {"Transpose": "transpose"}  # the names of ops that TensorFlow's functions of one tensor make
+_ADAPTED_NAMES = {
+    "Transpose": "transpose"
+}  # the names of ops that TensorFlow's functions of one tensor make
 
 
 class _OnlyTensorFlow(Exception):
@@ -68,7 +71,8 @@ def trace_op_type(
         options: The parameters of the op type, by name.
 
     Returns:
-        The trace; None for a Python function, and for what only TensorFlow knows, where it is installed.
+        The trace; None for a Python function, and for what only TensorFlow knows, where it is
+        installed.
 
     Raises:
         GraphEditError: There is no such op type, or it cannot be called on these tensors.
@@ -90,10 +94,14 @@ def trace_op_type(
         raise GraphEditError(
             f"{function} cannot be called here: {reason}; give an op type that takes these tensors."
         ) from None
-    outputs = [tensor for each in results for tensor in (each if isinstance(each, list) else [each])]
+    outputs = [
+        tensor for each in results for tensor in (each if isinstance(each, list) else [each])
+    ]
     if any(tensor.dtype in HANDLE_DTYPES or not tensor.dtype for tensor in ops.tensors()):
         return None if tf_protos.is_tensorflow_installed() else _refuse_state(function)
-    return TracedFunction(ops.index(), tuple(each.op for each in inputs), tuple(each.name for each in outputs))
+    return TracedFunction(
+        ops.index(), tuple(each.op for each in inputs), tuple(each.name for each in outputs)
+    )
 
 
 def _refuse_state(function: object) -> TracedFunction:
@@ -115,7 +123,9 @@ def _call_type(
     return [_call_adapted(ops, definition, inputs[0], options)]
 
 
-def _call_adapted(ops: _Ops, definition: OpDef, x: _Tensor, options: Mapping[str, Any]) -> _Tensor | list[_Tensor]:
+def _call_adapted(
+    ops: _Ops, definition: OpDef, x: _Tensor, options: Mapping[str, Any]
+) -> _Tensor | list[_Tensor]:
     """A call as TensorFlow's own function of that op type makes it."""
     kind = definition.name
     if kind == "Cast":
@@ -153,7 +163,8 @@ class _Ops:
         """A tensor that the function is called on."""
         if not dtype:
             raise GraphEditError(
-                "The dtype of a tensor that is passed to the function is unknown; choose another tensor."
+                "The dtype of a tensor that is passed to the function is unknown; choose another "
+                "tensor."
             )
         node = tf_protos.NodeDef(name=name, op="Placeholder")
         node.attr["dtype"].type = _number(dtype.removesuffix("_ref"))
@@ -182,10 +193,14 @@ class _Ops:
     ) -> _Tensor | list[_Tensor]:
         """An op of a replacement: its inputs in order, and attributes by the names of its OpDef."""
         definition = definition_of(op_type)
-        tensors = typed_operands(definition, operands, lambda tensor: tensor.dtype, self.constant_of_text)
+        tensors = typed_operands(
+            definition, operands, lambda tensor: tensor.dtype, self.constant_of_text
+        )
         return self.call(definition, input_arguments(definition, tensors, attributes))
 
-    def call(self, definition: OpDef, arguments: Mapping[str, object], name: str = "") -> _Tensor | list[_Tensor]:
+    def call(
+        self, definition: OpDef, arguments: Mapping[str, object], name: str = ""
+    ) -> _Tensor | list[_Tensor]:
         """An op of this type: its output, or a list of its outputs.
 
         Args:
@@ -205,7 +220,10 @@ class _Ops:
         dtypes = body.typing.dtypes(node)
         try:
             shapes = output_shapes(
-                node, definition, [tensor.shape for tensor in read], [self._nodes[tensor.op] for tensor in read]
+                node,
+                definition,
+                [tensor.shape for tensor in read],
+                [self._nodes[tensor.op] for tensor in read],
             )
         except ShapeMismatch as mismatch:
             raise _OnlyTensorFlow(str(mismatch)) from None
@@ -216,7 +234,9 @@ class _Ops:
         outputs = self._add(node, list(zip(dtypes, shapes, strict=True)))
         return outputs[0] if len(outputs) == 1 else outputs
 
-    def _read(self, node: NodeDef, definition: OpDef, arg: OpDef.ArgDef, value: Any, read: list[_Tensor]) -> None:
+    def _read(
+        self, node: NodeDef, definition: OpDef, arg: OpDef.ArgDef, value: Any, read: list[_Tensor]
+    ) -> None:
         """Let a node read the tensors, or constants, of one input argument."""
         is_list = _is_list(arg)
         values = list(value) if is_list else [value]
@@ -224,15 +244,21 @@ class _Ops:
         for k, each in enumerate(values):
             if not isinstance(each, _Tensor):
                 dtype = self._dtype_of(node, definition, arg, values, each)
-                each = self.constant(each, dtype, f"{node.name}/{arg.name}{f'_{k}' if is_list else ''}")  # noqa: PLW2901
-            tensors.append(each)
+                name = f"{node.name}/{arg.name}{f'_{k}' if is_list else ''}"
+                tensors.append(self.constant(each, dtype, name))
+            else:
+                tensors.append(each)
             if arg.type_attr:
                 present = node.attr[arg.type_attr].type if arg.type_attr in node.attr else 0
                 if present and present != _number(each.dtype):
-                    raise _OnlyTensorFlow(f"input {arg.name!r} cannot be {each.dtype} beside {dtype_name(present)}")
+                    raise _OnlyTensorFlow(
+                        f"input {arg.name!r} cannot be {each.dtype} beside {dtype_name(present)}"
+                    )
                 node.attr[arg.type_attr].type = _number(each.dtype)
             elif arg.type and arg.type != _number(each.dtype):
-                raise _OnlyTensorFlow(f"input {arg.name!r} is of {dtype_name(arg.type)}, and cannot be {each.dtype}")
+                raise _OnlyTensorFlow(
+                    f"input {arg.name!r} is of {dtype_name(arg.type)}, and cannot be {each.dtype}"
+                )
         if arg.number_attr:
             node.attr[arg.number_attr].i = len(tensors)
         if arg.type_list_attr:
@@ -240,7 +266,12 @@ class _Ops:
         read += tensors
 
     def _dtype_of(
-        self, node: NodeDef, definition: OpDef, arg: OpDef.ArgDef, values: Sequence[object], value: object
+        self,
+        node: NodeDef,
+        definition: OpDef,
+        arg: OpDef.ArgDef,
+        values: Sequence[object],
+        value: object,
     ) -> str:
         """The dtype of a constant that is given for an input."""
         if arg.type:
@@ -251,7 +282,11 @@ class _Ops:
         if tensor is not None and not arg.type_list_attr:
             return tensor.dtype
         attr = next((each for each in definition.attr if each.name == arg.type_attr), None)
-        default = dtype_name(attr.default_value.type) if attr is not None and attr.HasField("default_value") else ""
+        default = (
+            dtype_name(attr.default_value.type)
+            if attr is not None and attr.HasField("default_value")
+            else ""
+        )
         natural = _natural(np.asarray(value))
         if default and natural[:3] != default[:3]:
             raise _OnlyTensorFlow(f"input {arg.name!r} is of {default}")
@@ -291,10 +326,16 @@ def input_arguments(
     names = [attr.name for attr in definition.attr]
     for name in attributes:
         if name not in names:
-            raise UnknownName(f"{definition.name} has no attribute {name!r}{known_instead(name, names)}")
-    inferred = {name for each in inputs for name in (each.type_attr, each.number_attr, each.type_list_attr)}
+            raise UnknownName(
+                f"{definition.name} has no attribute {name!r}{known_instead(name, names)}"
+            )
+    inferred = {
+        name for each in inputs for name in (each.type_attr, each.number_attr, each.type_list_attr)
+    }
     options = {name: value for name, value in attributes.items() if name not in inferred}
-    return arguments | {name: list(value) if isinstance(value, tuple) else value for name, value in options.items()}
+    return arguments | {
+        name: list(value) if isinstance(value, tuple) else value for name, value in options.items()
+    }
 
 
 def typed_operands(
@@ -317,7 +358,10 @@ def typed_operands(
         if arg.type_attr and not isinstance(operand, Constant):
             dtypes.setdefault(arg.type_attr, dtype_of(operand))
     return [
-        make(each, dtype_name(arg.type) if arg.type else _holding(dtypes.get(arg.type_attr, ""), each))
+        make(
+            each,
+            dtype_name(arg.type) if arg.type else _holding(dtypes.get(arg.type_attr, ""), each),
+        )
         if isinstance(each, Constant)
         else each
         for arg, each in zip(args, operands, strict=True)
@@ -349,7 +393,8 @@ def _args_of_inputs(definition: OpDef, count: int) -> list[OpDef.ArgDef]:
     rest = count - len(args) + 1
     if rest < 0 if lists == 1 else count != len(args) or lists:
         raise GraphEditError(
-            f"{definition.name} takes {count_text(len(args), 'input')}, and the replacement gives it {count}; write "
+            f"{definition.name} takes {count_text(len(args), 'input')}, and the replacement gives "
+            f"it {count}; write "
             "one for each."
         )
     return [arg for arg in args for _ in range(rest if _is_list(arg) else 1)]
@@ -357,9 +402,14 @@ def _args_of_inputs(definition: OpDef, count: int) -> list[OpDef.ArgDef]:
 
 def _natural(array: np.ndarray) -> str:
     """The dtype that TensorFlow gives to Python's numbers."""
-    return {"i": "int32", "f": "float32", "b": "bool", "c": "complex128", "U": "string", "S": "string"}.get(
-        array.dtype.kind, ""
-    )
+    return {
+        "i": "int32",
+        "f": "float32",
+        "b": "bool",
+        "c": "complex128",
+        "U": "string",
+        "S": "string",
+    }.get(array.dtype.kind, "")
 
 
 def _shape_of(tensor: TensorProto) -> Shape:
@@ -388,7 +438,14 @@ def _attribute(attr: OpDef.AttrDef, value: Any) -> AttrValue:
         for item in value:
             each = tf_protos.AttrValue()
             _SETTERS[kind](each, item)
-            field = {"string": "s", "int": "i", "float": "f", "bool": "b", "type": "type", "shape": "shape"}[kind]
+            field = {
+                "string": "s",
+                "int": "i",
+                "float": "f",
+                "bool": "b",
+                "type": "type",
+                "shape": "shape",
+            }[kind]
             getattr(message.list, field).append(getattr(each, field))
     except (TypeError, ValueError):
         raise _OnlyTensorFlow(f"attribute {attr.name!r} cannot be {value!r}") from None
@@ -439,7 +496,13 @@ def _check_allowed(attr: OpDef.AttrDef, value: AttrValue) -> None:
         raise _OnlyTensorFlow(f"it cannot be called on {dtype_name(wrong)}, only on {names}")
     texts = [value.s] if attr.type == "string" else value.list.s
     if allowed.s and any(text not in allowed.s for text in texts):
-        raise _OnlyTensorFlow(f"attribute {attr.name!r} is one of {', '.join(text.decode() for text in allowed.s)}")
-    count = len(value.list.i or value.list.s or value.list.type) if attr.type.startswith("list(") else value.i
+        raise _OnlyTensorFlow(
+            f"attribute {attr.name!r} is one of {', '.join(text.decode() for text in allowed.s)}"
+        )
+    count = (
+        len(value.list.i or value.list.s or value.list.type)
+        if attr.type.startswith("list(")
+        else value.i
+    )
     if attr.has_minimum and count < attr.minimum:
         raise _OnlyTensorFlow(f"attribute {attr.name!r} is at least {attr.minimum}")

@@ -1,7 +1,8 @@
 """Planning: a command to a patch, with all that TensorFlow knows of the graph.
 
-`SourceContext` is the `PlanContext` of a source that is open: a live graph, a file, or a function's body. `plan` adds
-to a command's patch the static shapes that follow from it, and to a refusal the fixes that would work.
+`SourceContext` is the `PlanContext` of a source that is open: a live graph, a file, or a function's
+body. `plan` adds to a command's patch the static shapes that follow from it, and to a refusal the
+fixes that would work.
 """
 
 from __future__ import annotations
@@ -57,7 +58,9 @@ MAX_DEPTH = 32  # calls in calls that an edit of the whole graph goes into: mode
 
 
 class CurrentGraph(Protocol):
-    """The graph that an edit is planned on: what an editor knows of it now. What takes time is a method."""
+    """The graph that an edit is planned on: what an editor knows of it now. What takes time is a
+    method.
+    """
 
     @property
     def source(self) -> Source:
@@ -73,7 +76,9 @@ class CurrentGraph(Protocol):
 
     @property
     def function(self) -> str:
-        """The name of the function whose body it is; "" for a graph, and for a function that no op calls."""
+        """The name of the function whose body it is; "" for a graph, and for a function that no op
+        calls.
+        """
 
     @property
     def boundary(self) -> FunctionBoundary | None:
@@ -81,7 +86,9 @@ class CurrentGraph(Protocol):
 
     @property
     def opened_boundary(self) -> FunctionBoundary | None:
-        """The arguments and results of a function that was opened itself, which no op calls; None for all else."""
+        """The arguments and results of a function that was opened itself, which no op calls; None
+        for all else.
+        """
 
     @property
     def signatures(self) -> tuple[Signature, ...]:
@@ -89,7 +96,9 @@ class CurrentGraph(Protocol):
 
     @property
     def missing_ends(self) -> Mapping[str, tuple[str, ...]]:
-        """The tensors that the graph does not have, by the signatures of the file that name them."""
+        """The tensors that the graph does not have, by the signatures of the file that name
+        them.
+        """
 
     def external_tensors(self) -> tuple[str, ...]:
         """The tensors that signatures or callers name."""
@@ -164,7 +173,9 @@ class SourceContext:
 
     @cached_property
     def missing_ends(self) -> Mapping[str, tuple[str, ...]]:
-        """The tensors that the graph does not have, by the signatures of the file that name them."""
+        """The tensors that the graph does not have, by the signatures of the file that name
+        them.
+        """
         return self._graph.missing_ends
 
     @cached_property
@@ -179,8 +190,12 @@ class SourceContext:
 
     @property
     def hands_over_state(self) -> bool:
-        """Whether a session of the editor is given what it holds for ops under other keys, or none holds anything."""
-        return not self.function and (self._source.graph is None or self._source.session is not None)
+        """Whether a session of the editor is given what it holds for ops under other keys, or none
+        holds anything.
+        """
+        return not self.function and (
+            self._source.graph is None or self._source.session is not None
+        )
 
     def require_graph(self) -> None:
         """Import the graph of a file. Raises NotRunnable for a function's body."""
@@ -189,7 +204,9 @@ class SourceContext:
         self._graph.import_graph()
         self._index = None
 
-    def trace(self, function: object, specs: Sequence[tuple[str, Shape]], options: Options = ()) -> TracedFunction:
+    def trace(
+        self, function: object, specs: Sequence[tuple[str, Shape]], options: Options = ()
+    ) -> TracedFunction:
         """Call a Python function on placeholders; see `PlanContext.trace`.
 
         Args:
@@ -209,7 +226,8 @@ class SourceContext:
             if self._refusal:
                 first = [*(v.handle for v in traced.index.variable_defs), *traced.index.names][0]
                 raise GraphEditError(
-                    f"The function makes the variable {first!r}, and a function's body can have none of its own; let "
+                    f"The function makes the variable {first!r}, and a function's body can have "
+                    "none of its own; let "
                     "it compute with constants, or edit the graph that calls the function."
                 )
             self.require_graph()  # variables need a graph that can hold their values
@@ -237,8 +255,10 @@ class SourceContext:
         """
         if self.depth == MAX_DEPTH:
             raise GraphEditError(
-                f"Op {op!r} calls a function that lies in {MAX_DEPTH} others, one in the other, which is "
-                "deeper than an edit reaches; " + in_cell("edit that function itself: editor.view.enter(op)."),
+                f"Op {op!r} calls a function that lies in {MAX_DEPTH} others, one in the other, "
+                "which is "
+                "deeper than an edit reaches; "
+                + in_cell("edit that function itself: editor.view.enter(op)."),
                 [op],
             )
         inner = CalleeContext(self._source, self._body, self.index, op, label, shapes)
@@ -258,13 +278,19 @@ class SourceContext:
         return traced_ops.constant(value, dtype, shape)
 
     def constant_values(self, tensors: Sequence[str]) -> list[Array]:
-        """Return the values of tensors that depend on constants and variables only, computed in a sandbox."""
+        """Return the values of tensors that depend on constants and variables only, computed in a
+        sandbox.
+        """
         index = self.index
-        read = np.flatnonzero(needed_ops(index, (), tensors) & of_type(index, HANDLES.__contains__)).tolist()
+        read = np.flatnonzero(
+            needed_ops(index, (), tensors) & of_type(index, HANDLES.__contains__)
+        ).tolist()
         values = self._present(definitions(index, read).values()) if read else {}
         return edit_values.compute_constants(index, tensors, values, self._source.trust)
 
-    def compute(self, nodes: Sequence[NodeDef], tensors: Sequence[str], seconds: float) -> list[Array]:
+    def compute(
+        self, nodes: Sequence[NodeDef], tensors: Sequence[str], seconds: float
+    ) -> list[Array]:
         """Compute tensors of ops that read nothing from outside; see `PlanContext.compute`.
 
         Raises:
@@ -278,21 +304,27 @@ class SourceContext:
         """Return the values from the session, the checkpoint, or the captured variables."""
         index, values = self.index, self._present(variables)
         dtypes = {v.handle: index.nodes[index.ids[v.handle]].attr["dtype"].type for v in variables}
-        return {name: edit_values.tensor_proto(value, dtypes[name]) for name, value in values.items()}
+        return {
+            name: edit_values.tensor_proto(value, dtypes[name]) for name, value in values.items()
+        }
 
     def _present(self, variables: Iterable[VariableDef]) -> Mapping[str, Array]:
         """The values of variables as arrays, by handle op."""
         variables = tuple(variables)
         readers = self._graph.value_readers()
         if variables and all(variable.handle in readers for variable in variables):
-            return {variable.handle: np.asarray(readers[variable.handle]()) for variable in variables}
+            return {
+                variable.handle: np.asarray(readers[variable.handle]()) for variable in variables
+            }
         state = self._graph.state() if self._refusal else None
         return edit_values.read_variables(self._source, self._body, variables, state)
 
 
 @dataclass(frozen=True, eq=False)
 class _Callee:
-    """The body of a function that an op calls, as the graph that an edit of the caller is planned on."""
+    """The body of a function that an op calls, as the graph that an edit of the caller is planned
+    on.
+    """
 
     source: Source
     body: Body
@@ -336,20 +368,37 @@ class CalleeContext(SourceContext):
         caller: The index of that.
         op: The calling op.
         label: Which of its functions.
-        shapes: The static shapes of its arguments, for those of which the function does not say one.
+        shapes: The static shapes of its arguments, for those of which the function does not say
+            one.
     """
 
     def __init__(
-        self, source: Source, body: Body, caller: GraphIndex, op: str, label: str, shapes: Sequence[Shape] = ()
+        self,
+        source: Source,
+        body: Body,
+        caller: GraphIndex,
+        op: str,
+        label: str,
+        shapes: Sequence[Shape] = (),
     ) -> None:
         node = caller.nodes[caller.ids[op]]
-        name = next(door.function for door in called_functions(node, caller.functions) if door.label == label)
+        name = next(
+            door.function
+            for door in called_functions(node, caller.functions)
+            if door.label == label
+        )
         self._definition = caller.extras.function(name)
         node_body = open_function(name, body, caller, caller.ids[op])
         placeholders = {node.name: node for node in node_body.nodes()}
-        self._fixed = {name: placeholders[name] for name in node_body.constants if name in placeholders}
+        self._fixed = {
+            name: placeholders[name] for name in node_body.constants if name in placeholders
+        }
         argument_shapes = dict(
-            zip((argument.name for argument in self._definition.signature.input_arg), shapes, strict=False)
+            zip(
+                (argument.name for argument in self._definition.signature.input_arg),
+                shapes,
+                strict=False,
+            )
         )
         const_body = replace(
             node_body,
@@ -366,7 +415,9 @@ class CalleeContext(SourceContext):
             extras=const_body,
         )
         holders = {origin: name for name, origin in (body.origins or {}).items()}
-        self.caller_handles = {name: holders.get(origin, origin) for name, origin in (node_body.origins or {}).items()}
+        self.caller_handles = {
+            name: holders.get(origin, origin) for name, origin in (node_body.origins or {}).items()
+        }
         boundary = tuple(node_body.arguments), dict(node_body.returns)
         why = f"{name!r} is a function that {op!r} calls."
         super().__init__(_Callee(source, node_body, index, name, boundary, why))
@@ -375,16 +426,22 @@ class CalleeContext(SourceContext):
         """The function after the edit of a patch, under a name; see `FunctionContext.rewrite`."""
         body, after = self._body, apply_patch(self.index, patch)
         restored = tuple(
-            NodeChange(after.nodes[after.ids[op]], node) for op, node in self._fixed.items() if op in after.ids
+            NodeChange(after.nodes[after.ids[op]], node)
+            for op, node in self._fixed.items()
+            if op in after.ids
         )
         after = apply_patch(after, Patch(changed=restored))
         ends = track_boundary(body.arguments, body.returns, (patch,))
         edition = edited_function.Edition(self._definition, body, after, ends)
-        definition = edited_function.rewrite_definition(self._definition, edition, dict(patch.renamed))
+        definition = edited_function.rewrite_definition(
+            self._definition, edition, dict(patch.renamed)
+        )
         definition.signature.name = name
         before, now = _read_arguments(self._definition), _read_arguments(definition)
         fixed_arguments = {
-            k for k, argument in enumerate(definition.signature.input_arg) if argument.name in self._fixed
+            k
+            for k, argument in enumerate(definition.signature.input_arg)
+            if argument.name in self._fixed
         }
         return definition, tuple(sorted((before - now) & fixed_arguments))
 
@@ -415,7 +472,10 @@ def _as_const(node: NodeDef, constants: Mapping[str, NodeDef]) -> NodeDef:
 
 def _read_arguments(definition: FunctionDef) -> set[int]:
     """The numbers of the arguments that a function's body reads."""
-    texts = [*(text for node in definition.node_def for text in node.input), *definition.ret.values()]
+    texts = [
+        *(text for node in definition.node_def for text in node.input),
+        *definition.ret.values(),
+    ]
     read = {text.removeprefix("^").partition(":")[0] for text in texts}
     return {k for k, argument in enumerate(definition.signature.input_arg) if argument.name in read}
 
@@ -430,8 +490,8 @@ def plan(command: Command, context: PlanContext) -> Patch:
         The patch of the graph that is edited.
 
     Raises:
-        GraphEditError: The edit cannot be right. Of the fixes that the refusal or the command suggests, `fixes` holds
-            those that work, and the sentence ends with the first of them.
+        GraphEditError: The edit cannot be right. Of the fixes that the refusal or the command
+            suggests, `fixes` holds those that work, and the sentence ends with the first of them.
     """
     try:
         return _plan_with_shapes(command, context)
@@ -453,7 +513,11 @@ def _plan_with_shapes(command: Command, context: PlanContext) -> Patch:
     check_loops(context.index, patch)
     if not patch.shapes:  # a command that asks whether shapes fit has inferred them
         patch = context.infer_shapes(context.index, patch)
-    stale = () if command.keeps_values else stale_gradient_notes(context.index, patch, context.new_names)
+    stale = (
+        ()
+        if command.keeps_values
+        else stale_gradient_notes(context.index, patch, context.new_names)
+    )
     notes = (*stale, *patch.report.notes, *waiting_notes(context.index, patch))
     return replace(patch, function=context.function, report=replace(patch.report, notes=notes))
 

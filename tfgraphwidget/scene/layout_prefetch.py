@@ -1,4 +1,6 @@
-"""Prefetch: what the user may open next is laid out while the kernel is idle, so that it opens at once."""
+"""Prefetch: what the user may open next is laid out while the kernel is idle, so that it opens at
+once.
+"""
 
 from __future__ import annotations
 
@@ -13,15 +15,17 @@ from tfgraphwidget.layout import LayoutCache
 from tfgraphwidget.scene import scene as scenes
 from tfgraphwidget.visible import CLOSED, ViewSpec, build_visible_graph
 
-# Opening shows so many boxes: below, the layout takes no time that anybody sees; above, one step of it would be felt by
-# a cell that starts just then.
+# Opening shows so many boxes: below, the layout takes no time that anybody sees; above, one step of
+# it would be felt by a cell that starts just then.
 _FEWEST, _MOST = 60, 1_200
 _LARGEST = 2_500  # boxes of a drawing that may never be shown: 500 KB
 _ALL = 12_000  # and of all such drawings together
 
 
 def candidates(scene: scenes.Scene, view_spec: ViewSpec) -> tuple[str, ...]:
-    """Return the closed scopes and groups whose insides take a while to lay out, the largest first."""
+    """Return the closed scopes and groups whose insides take a while to lay out, the largest
+    first.
+    """
     if len(scene) + _FEWEST > _LARGEST:
         return ()
     names = [scene.names[item] for item in np.flatnonzero(scene.kind == CLOSED).tolist()]
@@ -39,7 +43,9 @@ def _count_boxes(index: GraphIndex, view_spec: ViewSpec, scopes: Iterable[str]) 
     return [int(own[node]) + len(outline.children[node]) for node in nodes]
 
 
-def prefetch(index: GraphIndex, view_spec: ViewSpec, after: ViewSpec, cache: LayoutCache) -> scenes.Scene | None:
+def prefetch(
+    index: GraphIndex, view_spec: ViewSpec, after: ViewSpec, cache: LayoutCache
+) -> scenes.Scene | None:
     """Build the scene as it will be with more scopes open.
 
     Args:
@@ -57,7 +63,9 @@ def prefetch(index: GraphIndex, view_spec: ViewSpec, after: ViewSpec, cache: Lay
 
 
 def _build_ahead(index: GraphIndex, view_spec: ViewSpec, cache: LayoutCache) -> scenes.Scene:
-    """A drawing that may come; what it is made of is put into the cache, and drawings to come stay the same."""
+    """A drawing that may come; what it is made of is put into the cache, and drawings to come stay
+    the same.
+    """
     fork = cache.fork()
     scene = scenes.build(index, view_spec, cache=fork)
     cache.add_results(fork)

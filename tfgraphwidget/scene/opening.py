@@ -12,11 +12,13 @@ from tfgraphwidget.layout import LayoutCache
 from tfgraphwidget.scene import scene as scenes
 from tfgraphwidget.visible import BADGE, ViewSpec
 
-# A drawing that is shown whole at this zoom can be read: most boxes have room for names in letters of 9 pixels.
+# A drawing that is shown whole at this zoom can be read: most boxes have room for names in letters
+# of 9 pixels.
 _READABLE = 0.55
 # Fewer boxes are no picture of a graph: the upper part of one with more tells more.
 _FEWEST = 6
-_MARGIN = 24  # pixels around a drawing that is shown whole, as in labextension/src/render/camera/camera.ts
+# pixels around a drawing that is shown whole, as in labextension/src/render/camera/camera.ts
+_MARGIN = 24
 
 
 def first_drawing(
@@ -24,8 +26,9 @@ def first_drawing(
 ) -> tuple[frozenset[str], scenes.Scene]:
     """The scopes and groups to open at first in a pane, and the drawing with them.
 
-    They are those of `default_open`, or of as many of its steps as give a drawing that is readable when the pane shows
-    all of it. When no step does, they are those of the first step that shows more than a few boxes.
+    They are those of `default_open`, or of as many of its steps as give a drawing that is readable
+    when the pane shows all of it. When no step does, they are those of the first step that shows
+    more than a few boxes.
 
     Args:
         view_spec: The view; which scopes are open in it does not matter.

@@ -1,8 +1,9 @@
 """Scene: everything the renderer needs, as named typed arrays.
 
-Items are boxes: item 0 is the whole graph (an open scope named ""), parents come before their children.
-Coordinates are pixels at zoom 1, x to the right, y down, absolute (not relative to the parent).
-The twin of these lists is `labextension/src/protocol/scene.ts`; `tests/golden/` holds buffers that both read.
+Items are boxes: item 0 is the whole graph (an open scope named ""), parents come before their
+children. Coordinates are pixels at zoom 1, x to the right, y down, absolute (not relative to the
+parent). The twin of these lists is `labextension/src/protocol/scene.ts`; `tests/golden/` holds
+buffers that both read.
 """
 
 from __future__ import annotations
@@ -21,7 +22,15 @@ from tfgraphwidget.hierarchy import FAMILIES, Ints
 from tfgraphwidget.layout import Layout, LayoutCache, place
 from tfgraphwidget.layout.free_form import keys, meant_key, pinned_items
 from tfgraphwidget.scene.coloring.legend import Legend
-from tfgraphwidget.visible import BADGE, CLOSED, KINDS, OPEN, ViewSpec, build_visible_graph, sum_inside
+from tfgraphwidget.visible import (
+    BADGE,
+    CLOSED,
+    KINDS,
+    OPEN,
+    ViewSpec,
+    build_visible_graph,
+    sum_inside,
+)
 
 if TYPE_CHECKING:
     from tfgraphwidget.hierarchy import Mask
@@ -38,7 +47,11 @@ ITEM_FIELDS = (
     ("kind", "u1", 0),  # KINDS
     ("family", "u1", 0),  # FAMILIES: decides the color
     ("aside", "u1", 0),  # 1: bookkeeping, drawn apart and quieter
-    ("door", "u1", 0),  # 1: an op that calls a function one can enter, 2: a closed scope that holds such ops
+    (
+        "door",
+        "u1",
+        0,
+    ),  # 1: an op that calls a function one can enter, 2: a closed scope that holds such ops
     ("count", "u4", 0),  # ops inside; 1 for an op
     ("variables", "u4", 0),  # variables inside
     ("name_start", "u4", 0),  # n + 1 offsets into name_bytes
@@ -52,13 +65,21 @@ ITEM_FIELDS = (
     ("omitted", "u4", 0),  # edges to other boxes that have no line; 0 for open scopes and badges
     ("isolated", "u1", 0),  # 1: an op or closed scope without edges to others
     ("label_start", "u4", 0),  # n + 1 offsets into label_bytes
-    ("label_bytes", "u1", 0),  # UTF-8 of what is written instead of the name's last part; empty for the usual
+    (
+        "label_bytes",
+        "u1",
+        0,
+    ),  # UTF-8 of what is written instead of the name's last part; empty for the usual
 )
 # m edges. An end that is a container of the other end (or of both) is that container's border.
 EDGE_FIELDS = (
     ("source", "i4", 0),
     ("target", "i4", 0),
-    ("source_port", "u1", 0),  # 1 more than the port of the border that it begins at; 0 for the end at a box
+    (
+        "source_port",
+        "u1",
+        0,
+    ),  # 1 more than the port of the border that it begins at; 0 for the end at a box
     ("target_port", "u1", 0),  # the same of the border that it ends at
     ("tensors", "u4", 0),  # how many tensors the line stands for; 0 when it is control inputs only
     ("route_start", "u4", 0),  # m + 1 offsets into route
@@ -66,18 +87,34 @@ EDGE_FIELDS = (
     ("back", "u1", 0),  # 1: a loop's way back
     ("bytes", "f4", 0),  # of the largest tensor; 0 when unknown
     ("edge_label_start", "u4", 0),  # m + 1 offsets into edge_label_bytes
-    ("edge_label_bytes", "u1", 0),  # UTF-8 of the shape and dtype of a line's only tensor; empty when unknown
+    (
+        "edge_label_bytes",
+        "u1",
+        0,
+    ),  # UTF-8 of the shape and dtype of a line's only tensor; empty when unknown
 )
 # n items again; may come alone, when only the selection has changed.
 PAINT_FIELDS = (
     ("coverage", "u1", 0),  # 0 not selected, 1 partly, 2 wholly
-    ("mark", "u1", 0),  # bit 0: an input is cut before it, bit 1: an output after it, bit 2: an input after it
+    (
+        "mark",
+        "u1",
+        0,
+    ),  # bit 0: an input is cut before it, bit 1: an output after it, bit 2: an input after it
     ("fresh", "u1", 0),  # 1: made by the last edit
     ("differs", "u1", 0),  # while comparing: 1 added, 2 changed; a scope is added when all in it is
     ("probed", "u1", 0),  # looked at in a run: 1 all finite, 2 with NaN or infinity
     ("unused", "u1", 0),  # 1: edits have left it without consumers
-    ("effects", "u1", 0),  # of a file that is not trusted, what its ops do beside computing: a bit for each of EFFECTS
-    ("tint", "u1", 0),  # while coloring: 1 … 12 categories, 128 … 255 a ramp from low to high; 0 none
+    (
+        "effects",
+        "u1",
+        0,
+    ),  # of a file that is not trusted, what its ops do beside computing: a bit for each of EFFECTS
+    (
+        "tint",
+        "u1",
+        0,
+    ),  # while coloring: 1 … 12 categories, 128 … 255 a ramp from low to high; 0 none
     ("note_start", "u4", 0),  # n + 1 offsets into note_bytes
     ("note_bytes", "u1", 0),  # UTF-8 of what is written below the label while coloring
     ("value_start", "u4", 0),  # n + 1 offsets into value_bytes
@@ -93,10 +130,10 @@ EFFECTS = tuple(effect for effect in Effect if effect.is_dangerous)
 class Scene:
     """One array per field of ITEM_FIELDS and EDGE_FIELDS, in little-endian; and what `paint` needs.
 
-    `item_of_op`, `home_of_op` int32 (ops of the graph): the first item that stands for an op, and the box that counts
-    it; `badge_op`, `badge_item`: the badges, of which an op may have several. `names`, `types`, `labels` and
-    `edge_labels` are the texts again.
-    `index` is the state of the graph that is drawn.
+    `item_of_op`, `home_of_op` int32 (ops of the graph): the first item that stands for an op, and
+    the box that counts it; `badge_op`, `badge_item`: the badges, of which an op may have several.
+    `names`, `types`, `labels` and `edge_labels` are the texts again. `index` is the state of the
+    graph that is drawn.
     """
 
     box: npt.NDArray[np.float32]
@@ -182,7 +219,11 @@ class Paint:
 
 
 def build(
-    index: GraphIndex, view_spec: ViewSpec, *, layout: Layout | None = None, cache: LayoutCache | None = None
+    index: GraphIndex,
+    view_spec: ViewSpec,
+    *,
+    layout: Layout | None = None,
+    cache: LayoutCache | None = None,
 ) -> Scene:
     """Build the scene of a graph.
 
@@ -208,7 +249,11 @@ def build(
         "label": visible_graph.labels,
         "edge_label": visible_graph.edge_labels,
     }
-    coded = {f"{kind}_{part}": array for kind, some in texts.items() for part, array in _encode_texts(some).items()}
+    coded = {
+        f"{kind}_{part}": array
+        for kind, some in texts.items()
+        for part, array in _encode_texts(some).items()
+    }
     same = ["parent", "kind", "family", "source", "target", "bytes"]
     same += ["item_of_op", "home_of_op", "badge_op", "badge_item"]
     counts = ("count", "variables", "members", "omitted", "tensors")
@@ -221,9 +266,9 @@ def build(
         **coded,
         source_port=(visible_graph.source_port + 1).astype(np.uint8),
         target_port=(visible_graph.target_port + 1).astype(np.uint8),
-        pinned=np.isin(np.arange(len(visible_graph)), [*pinned_items(visible_graph, view_spec.pinned)]).astype(
-            np.uint8
-        ),
+        pinned=np.isin(
+            np.arange(len(visible_graph)), [*pinned_items(visible_graph, view_spec.pinned)]
+        ).astype(np.uint8),
         route_start=positions.route_start,
         route=positions.route,
         names=visible_graph.names,
@@ -257,13 +302,17 @@ def paint(
     coverage = _coverage(scene, selected)
     mark = _bits(scene, ((inputs, INPUT_MARK), (outputs, OUTPUT_MARK), (sources, SOURCE_MARK)))
     new, idle = (
-        np.zeros(len(scene), dtype=np.uint8) if ops is None else (_coverage(scene, ops) == 2).astype(np.uint8)
+        np.zeros(len(scene), dtype=np.uint8)
+        if ops is None
+        else (_coverage(scene, ops) == 2).astype(np.uint8)
         for ops in (fresh, unused)
     )
     none = np.zeros(len(scene), dtype=np.uint8)
     note = _encode_texts([""] * len(scene))
     texts = note["start"], note["bytes"]
-    untrusted = _bits(scene, ((effects.get(effect, ()), 1 << k) for k, effect in enumerate(EFFECTS)))
+    untrusted = _bits(
+        scene, ((effects.get(effect, ()), 1 << k) for k, effect in enumerate(EFFECTS))
+    )
     return Paint(coverage, mark, new, none, none, idle, untrusted, none, *texts, *texts)
 
 
@@ -281,13 +330,21 @@ def _bits(scene: Scene, groups: Iterable[tuple[Iterable[int], int]]) -> npt.NDAr
 
 
 def box_of(scene: Scene, name: str) -> int | None:
-    """The op, else the scope or group, of that name in a scene; with a slash behind it means the scope."""
-    item_of_key = {key: item for key, item in keys(scene.names, scene.kind).items() if scene.kind[item] != BADGE}
+    """The op, else the scope or group, of that name in a scene; with a slash behind it means the
+    scope.
+    """
+    item_of_key = {
+        key: item
+        for key, item in keys(scene.names, scene.kind).items()
+        if scene.kind[item] != BADGE
+    }
     return item_of_key.get(meant_key(name, item_of_key))
 
 
 def key_of(scene: Scene, item: int) -> str:
-    """The name that an item is pinned by: a scope's has a slash behind where there is such an op, too."""
+    """The name that an item is pinned by: a scope's has a slash behind where there is such an op,
+    too.
+    """
     name = scene.names[item]
     return f"{name}/" if name in scene.index.ids and scene.kind[item] in (CLOSED, OPEN) else name
 
@@ -340,18 +397,26 @@ def with_colors(paint: Paint, tint: npt.NDArray[np.uint8], notes: Sequence[str])
 def _coverage(scene: Scene, op_mask: Mask) -> npt.NDArray[np.uint8]:
     """0, 1 or 2 per item: none, some or all of its ops are chosen.
 
-    An op is counted where it belongs: one that is a badge at its readers counts in the scope of its name.
+    An op is counted where it belongs: one that is a badge at its readers counts in the scope of its
+    name.
     """
     n = len(scene)
-    chosen_ops = sum_inside(scene.parent, np.bincount(scene.home_of_op, weights=op_mask, minlength=n))
+    chosen_ops = sum_inside(
+        scene.parent, np.bincount(scene.home_of_op, weights=op_mask, minlength=n)
+    )
     badges = np.bincount(scene.badge_item, weights=op_mask[scene.badge_op], minlength=n)
     of_badge = np.bincount(scene.badge_item, minlength=n)
-    chosen_ops, count = np.where(of_badge > 0, badges, chosen_ops), np.where(of_badge > 0, of_badge, scene.count)
+    chosen_ops, count = (
+        np.where(of_badge > 0, badges, chosen_ops),
+        np.where(of_badge > 0, of_badge, scene.count),
+    )
     return np.where(chosen_ops == 0, 0, np.where(chosen_ops == count, 2, 1)).astype(np.uint8)
 
 
 def to_bytes(arrays: Arrays) -> tuple[Layouts, bytes]:
-    """(name, dtype, shape, offset) of some arrays, and one little-endian buffer of them; offsets are multiples of 4."""
+    """(name, dtype, shape, offset) of some arrays, and one little-endian buffer of them; offsets
+    are multiples of 4.
+    """
     fields, parts, offset = [], [], 0
     for name, array in arrays.items():
         dtype = _DTYPES[name]
@@ -362,7 +427,9 @@ def to_bytes(arrays: Arrays) -> tuple[Layouts, bytes]:
     return tuple(fields), b"".join(parts)
 
 
-def from_bytes(fields: Iterable[tuple[str, str, tuple[int, ...], int]], buffer: bytes) -> dict[str, np.ndarray]:
+def from_bytes(
+    fields: Iterable[tuple[str, str, tuple[int, ...], int]], buffer: bytes
+) -> dict[str, np.ndarray]:
     """The arrays of a buffer that `to_bytes` made, by name; they are views.
 
     Args:
@@ -370,7 +437,9 @@ def from_bytes(fields: Iterable[tuple[str, str, tuple[int, ...], int]], buffer: 
         buffer: The bytes of all arrays.
     """
     return {
-        name: np.frombuffer(buffer, np.dtype(dtype).newbyteorder("<"), int(np.prod(shape)), offset).reshape(shape)
+        name: np.frombuffer(
+            buffer, np.dtype(dtype).newbyteorder("<"), int(np.prod(shape)), offset
+        ).reshape(shape)
         for name, dtype, shape, offset in fields
     }
 

@@ -1,7 +1,8 @@
-"""Graph sources: live graphs, functions, models and files; each is opened as a Source with a Body to read.
+"""Graph sources: live graphs, functions, models and files; each is opened as a Source with a Body
+to read.
 
-Other packages import these names from here. A module is loaded when one of its names is first used, because most of
-them load TensorFlow.
+Other packages import these names from here. A module is loaded when one of its names is first used,
+because most of them load TensorFlow.
 """
 
 import lazy_loader

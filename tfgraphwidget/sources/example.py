@@ -8,7 +8,8 @@ from tfgraphwidget.tensorflow_modules import tf, v1
 
 
 def network() -> tuple[tf.Graph, tf.compat.v1.Session]:
-    """A graph: x float32 [?, 4] → net/hidden/Relu [?, 8] → net/logits [?, 3] → loss [], labels int64 [?], and "train".
+    """A graph: x float32 [?, 4] → net/hidden/Relu [?, 8] → net/logits [?, 3] → loss [], labels
+    int64 [?], and "train".
 
     Variables net/hidden/w, net/hidden/b and net/w hold the same values each time.
     """

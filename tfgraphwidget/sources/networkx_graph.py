@@ -1,8 +1,9 @@
 """Convert a networkx graph that `editor.to_networkx()` returned to NodeDefs.
 
-An op is what its NodeDef says; its name is the node's, and what it reads is what the edges say: a graph that networkx
-has cut or relabelled is opened as it is now. Collections, variables and colocations name ops as the NodeDefs did; they
-follow, and of ops that are left out they let go: TensorFlow imports nothing that names an op which is not there.
+An op is what its NodeDef says; its name is the node's, and what it reads is what the edges say: a
+graph that networkx has cut or relabelled is opened as it is now. Collections, variables and
+colocations name ops as the NodeDefs did; they follow, and of ops that are left out they let go:
+TensorFlow imports nothing that names an op which is not there.
 """
 
 from __future__ import annotations
@@ -21,10 +22,14 @@ from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.sources.paths import shorten
 from tfgraphwidget.tf_types import MetaGraphDef, NodeDef
 
-_WAY_OUT = in_cell("give what editor.to_networkx() gave, with nodes and edges left out or relabelled at most")
+_WAY_OUT = in_cell(
+    "give what editor.to_networkx() gave, with nodes and edges left out or relabelled at most"
+)
 _NEEDED = ("variable_name", "initializer_name", "snapshot_name")
 _LOC = b"loc:@"
-Now = Mapping[str, str]  # names of the ops that are there: as their NodeDefs have them -> as the nodes are called
+Now = Mapping[
+    str, str
+]  # names of the ops that are there: as their NodeDefs have them -> as the nodes are called
 
 
 def is_networkx(thing: object) -> TypeGuard[NetworkxGraph]:
@@ -52,14 +57,16 @@ class NetworkxGraph(Protocol):
 
 
 def networkx_meta_graph(graph: NetworkxGraph) -> tuple[MetaGraphDef, tuple[str, ...]]:
-    """The MetaGraphDef of a networkx graph, and a sentence for each entry that was lost with removed ops.
+    """The MetaGraphDef of a networkx graph, and a sentence for each entry that was lost with
+    removed ops.
 
     Raises NotAGraph for one that does not say what its ops are.
     """
     content = graph.graph.get("meta_graph_def")
     if not (graph.is_multigraph() and graph.is_directed() and isinstance(content, bytes)):
         raise NotAGraph(
-            f"This networkx {type(graph).__name__} does not say what its ops are ('node_def' of each node "
+            f"This networkx {type(graph).__name__} does not say what its ops are ('node_def' of "
+            "each node "
             "and 'meta_graph_def' of the graph); " + _WAY_OUT + "."
         )
     meta = _proto(tf_protos.MetaGraphDef, content, "The networkx graph's 'meta_graph_def'")
@@ -67,7 +74,11 @@ def networkx_meta_graph(graph: NetworkxGraph) -> tuple[MetaGraphDef, tuple[str, 
     for node, name in _nodes(graph):
         now[node.name], node.name = name, name
         meta.graph_def.node.append(node)
-    return meta, (*_colocations(meta.graph_def.node, now), *_members(meta, now), *_variables(meta, now))
+    return meta, (
+        *_colocations(meta.graph_def.node, now),
+        *_members(meta, now),
+        *_variables(meta, now),
+    )
 
 
 def _proto(kind: Any, content: object, what: str) -> Any:
@@ -82,7 +93,9 @@ def _nodes(graph: NetworkxGraph) -> Iterator[tuple[NodeDef, str]]:
     kind = tf_protos.NodeDef
     for name, data in graph.nodes(data=True):
         if not isinstance(name, str) or not isinstance(data.get("node_def"), bytes):
-            raise NotAGraph(f"Node {shorten(name)} of the networkx graph has no 'node_def'; " + _WAY_OUT + ".")
+            raise NotAGraph(
+                f"Node {shorten(name)} of the networkx graph has no 'node_def'; " + _WAY_OUT + "."
+            )
         node = _proto(kind, data["node_def"], f"The 'node_def' of node {shorten(name)}")
         inputs = [split_input(text) for text in node.input]
         read = list(_read(graph, name, sum(port != CONTROL for _, port in inputs)))
@@ -92,7 +105,9 @@ def _nodes(graph: NetworkxGraph) -> Iterator[tuple[NodeDef, str]]:
 
 
 def _read(graph: NetworkxGraph, name: str, slots: int) -> Iterator[tuple[str, int]]:
-    """(op, port) of each tensor that an op reads, in the order of its inputs, then what it waits for."""
+    """(op, port) of each tensor that an op reads, in the order of its inputs, then what it waits
+    for.
+    """
     tensors: dict[int, tuple[str, int]] = {}
     waits: list[tuple[str, int]] = []
     for source, _, data in graph.in_edges(name, data=True):
@@ -101,7 +116,8 @@ def _read(graph: NetworkxGraph, name: str, slots: int) -> Iterator[tuple[str, in
             waits.append((source, CONTROL))
         elif port is None or not isinstance(data.get("slot"), int) or data["slot"] in tensors:
             raise NotAGraph(
-                f"The edge from {shorten(source)} to {shorten(name)} does not say which tensor it is and at "
+                f"The edge from {shorten(source)} to {shorten(name)} does not say which tensor it "
+                "is and at "
                 "which input it is read ('tensor' and 'slot'); " + _WAY_OUT + "."
             )
         else:
@@ -109,8 +125,10 @@ def _read(graph: NetworkxGraph, name: str, slots: int) -> Iterator[tuple[str, in
     if sorted(tensors) != list(range(slots)):
         lacking = next((slot for slot in range(slots) if slot not in tensors), len(tensors))
         raise NotAGraph(
-            f"Op {name!r} reads {slots} tensor{'' if slots == 1 else 's'}, and its networkx node has edges for "
-            f"{len(tensors)}: none for input {lacking}; leave out who reads along with what is read."
+            f"Op {name!r} reads {slots} tensor{'' if slots == 1 else 's'}, and its networkx node "
+            "has edges for "
+            f"{len(tensors)}: none for input {lacking}; leave out who reads along with what is "
+            "read."
         )
     yield from (tensors[slot] for slot in range(slots))
     yield from waits
@@ -136,11 +154,16 @@ def _colocations(nodes: Iterable[NodeDef], now: Now) -> Iterator[str]:
         elif present != values:
             node.attr["_class"].list.s[:] = present
     if alone:
-        yield f"{names_text(alone)} had to be on the device of ops that are left out, and can be on any now."
+        yield (
+            f"{names_text(alone)} had to be on the device of ops that are left out, and can be "
+            "on any now."
+        )
 
 
 def _beside(value: bytes, now: Now) -> bytes:
-    """A value of `_class`, which names the op to stand beside as it is called now; empty for one that was left out."""
+    """A value of `_class`, which names the op to stand beside as it is called now; empty for one
+    that was left out.
+    """
     if not value.startswith(_LOC):
         return value
     name = now.get(value.removeprefix(_LOC).decode(errors="replace"), "")
@@ -152,7 +175,10 @@ def _members(meta: MetaGraphDef, now: Now) -> Iterator[str]:
         names = list(meta.collection_def[key].node_list.value)
         present = [_now(name, now) for name in names if _now(name, now)]
         if removed := [name for name in names if not _now(name, now)]:
-            yield f"Collection {key!r} no longer holds {names_text(removed)}, which the networkx graph leaves out."
+            yield (
+                f"Collection {key!r} no longer holds {names_text(removed)}, which the networkx "
+                "graph leaves out."
+            )
         if names:
             meta.collection_def[key].node_list.value[:] = present
         if names and not present:
@@ -179,6 +205,7 @@ def _variables(meta: MetaGraphDef, now: Now) -> Iterator[str]:
             del meta.collection_def[key]
     if removed:
         yield (
-            f"The collections no longer hold {names_text(list(removed))}: the op, initializer or read of each is "
+            f"The collections no longer hold {names_text(list(removed))}: the op, initializer or "
+            "read of each is "
             "left out."
         )

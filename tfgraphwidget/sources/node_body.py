@@ -13,7 +13,14 @@ from tfgraphwidget.sources.inference.dtypes import OpTypes
 from tfgraphwidget.sources.inference.shapes import NodeTyping
 from tfgraphwidget.sources.source import Collections
 from tfgraphwidget.sources.unknown_fields import copy_unknown_fields
-from tfgraphwidget.tf_types import ContextDef, FunctionDef, GraphDef, NodeDef, QueueRunnerDef, VersionDef
+from tfgraphwidget.tf_types import (
+    ContextDef,
+    FunctionDef,
+    GraphDef,
+    NodeDef,
+    QueueRunnerDef,
+    VersionDef,
+)
 
 
 class Library(Protocol):
@@ -26,7 +33,9 @@ class Library(Protocol):
         """The FunctionDef of that name; KeyError when there is none."""
 
     def envelope(self) -> GraphDef:
-        """A GraphDef with the versions and the library of the graph that the functions came with, and no nodes."""
+        """A GraphDef with the versions and the library of the graph that the functions came with,
+        and no nodes.
+        """
 
     def versions(self) -> VersionDef:
         """The versions of that graph."""
@@ -42,7 +51,10 @@ class GraphDefLibrary:
     @classmethod
     def of(cls, graph_def: GraphDef) -> GraphDefLibrary:
         """The library of a GraphDef."""
-        return cls(graph_def, {function.signature.name: function for function in graph_def.library.function})
+        return cls(
+            graph_def,
+            {function.signature.name: function for function in graph_def.library.function},
+        )
 
     def functions(self) -> frozenset[str]:
         """The names."""
@@ -87,8 +99,12 @@ class NodeBody:
 
     @cached_property
     def typing(self) -> Typing:
-        """Dtypes from OpDefs and attributes; shapes from attributes, else as TensorFlow infers them."""
-        return NodeTyping(self.protos, OpTypes(self.function), self._all_functions, self.library.versions)
+        """Dtypes from OpDefs and attributes; shapes from attributes, else as TensorFlow infers
+        them.
+        """
+        return NodeTyping(
+            self.protos, OpTypes(self.function), self._all_functions, self.library.versions
+        )
 
     def _all_functions(self) -> dict[str, FunctionDef]:
         return {name: self.function(name) for name in sorted(self.functions())}
@@ -99,7 +115,11 @@ class NodeBody:
 
     def nodes(self, skip: int = 0) -> list[NodeDef]:
         """The NodeDefs after the first `skip` ones."""
-        return list(self.protos[skip:]) if skip or not isinstance(self.protos, NodeDefs) else self.protos
+        return (
+            list(self.protos[skip:])
+            if skip or not isinstance(self.protos, NodeDefs)
+            else self.protos
+        )
 
     def collections(self) -> Collections:
         """The collections of the file."""
@@ -132,7 +152,9 @@ class NodeBody:
         return self.saved_runners
 
     def envelope(self) -> GraphDef:
-        """A GraphDef with the versions and the function library of the graph it came with, and no nodes."""
+        """A GraphDef with the versions and the function library of the graph it came with, and no
+        nodes.
+        """
         return self.library.envelope()
 
     def versions(self) -> VersionDef:

@@ -1,7 +1,9 @@
-"""NodeDefs as a graph that can be drawn and edited, of a file that TensorFlow refuses for its names and edges.
+"""NodeDefs as a graph that can be drawn and edited, of a file that TensorFlow refuses for its names
+and edges.
 
-A graph needs a name for each op, each name once, and an op behind each input. What a file lacks is filled in here, in
-place, and noted in a private attribute of the op, which TensorFlow passes over and which lint reads:
+A graph needs a name for each op, each name once, and an op behind each input. What a file lacks is
+filled in here, in place, and noted in a private attribute of the op, which TensorFlow passes over
+and which lint reads:
 
 - An input that names nothing reads a stand-in: a Placeholder, or a NoOp where ops only wait for it.
 - Of several ops of one name the first keeps it, and all that name it read that one.
@@ -28,7 +30,9 @@ _END = tuple[str, int]
 """The name of an op and the port of its output, -1 for a control input."""
 
 
-def readable_nodes(protos: MutableSequence[NodeDef], where: str, types: OpTypes) -> tuple[NodeDefs, tuple[str, ...]]:
+def readable_nodes(
+    protos: MutableSequence[NodeDef], where: str, types: OpTypes
+) -> tuple[NodeDefs, tuple[str, ...]]:
     """Make NodeDefs a graph: fill in what names and inputs lack.
 
     Args:
@@ -43,7 +47,9 @@ def readable_nodes(protos: MutableSequence[NodeDef], where: str, types: OpTypes)
         nodes = NodeDefs(protos)
     except GraphEditError:
         nodes = None
-    if nodes is not None and not (_has_ambiguous_names(nodes) or (nodes.rows.ports >= MOST_OUTPUTS).any()):
+    if nodes is not None and not (
+        _has_ambiguous_names(nodes) or (nodes.rows.ports >= MOST_OUTPUTS).any()
+    ):
         if not nodes.rows.misplaced.size:
             return nodes, ()
         notices = list(_sort_inputs([nodes[op] for op in nodes.rows.misplaced.tolist()]))
@@ -52,14 +58,20 @@ def readable_nodes(protos: MutableSequence[NodeDef], where: str, types: OpTypes)
     sentences = [(f"{where}: " + notice) for notice in notices[:_MOST_NOTICES]]
     if len(notices) > _MOST_NOTICES:
         more = len(notices) - _MOST_NOTICES
-        sentences.append(f"{where}: {more:,} more ops are like these; " + in_cell("editor.lint() names them all."))
+        sentences.append(
+            f"{where}: {more:,} more ops are like these; "
+            + in_cell("editor.lint() names them all.")
+        )
     return NodeDefs(protos), tuple(sentences)
 
 
 def _has_ambiguous_names(nodes: NodeDefs) -> bool:
-    """Whether an op has no name, or one that an input would read as that of another op, of a tensor or of a wait."""
+    """Whether an op has no name, or one that an input would read as that of another op, of a tensor
+    or of a wait.
+    """
     names = nodes.rows.names
-    # All names at once, which is ten times as fast; a name with a line break in it may be looked at in vain.
+    # All names at once, which is ten times as fast; a name with a line break in it may be looked at
+    # in vain.
     joined = "\n".join(names)
     if not ("" in nodes.ids or ":" in joined or joined.startswith("^") or "\n^" in joined):
         return False
@@ -69,7 +81,8 @@ def _has_ambiguous_names(nodes: NodeDefs) -> bool:
 def _name_each_once(nodes: Sequence[NodeDef]) -> Iterator[str]:
     """Give ops whose name is no name for one op another one; yield a sentence for each.
 
-    Inputs go on naming the op that they named: the first one of several, by what they read as if that is an op.
+    Inputs go on naming the op that they named: the first one of several, by what they read as if
+    that is an op.
     """
     there = {node.name for node in nodes}
     used, earlier_names = {name.lower() for name in there}, set[str]()
@@ -77,7 +90,11 @@ def _name_each_once(nodes: Sequence[NodeDef]) -> Iterator[str]:
     for number, node in enumerate(nodes):
         name = node.name
         means = split_input(name)[0]  # what an input of this text is read as
-        if name not in earlier_names and name and (means == name or (name[0] != "^" and means not in there)):
+        if (
+            name not in earlier_names
+            and name
+            and (means == name or (name[0] != "^" and means not in there))
+        ):
             earlier_names.add(name)
             texts |= {name: as_input(name, 0)} if means != name else {}
             continue
@@ -87,7 +104,8 @@ def _name_each_once(nodes: Sequence[NodeDef]) -> Iterator[str]:
         opened = f"it is opened as {_short(node.name)}"
         if name in earlier_names:
             yield (
-                f"two ops are named {_short(name)}, and what reads that name reads the first; the second, of type "
+                f"two ops are named {_short(name)}, and what reads that name reads the first; the "
+                "second, of type "
                 f"{node.op!r}, is opened as {_short(node.name)}."
             )
             continue
@@ -95,9 +113,15 @@ def _name_each_once(nodes: Sequence[NodeDef]) -> Iterator[str]:
         if means not in there or means == name:
             texts |= {name: node.name, f"^{name}": f"^{node.name}"}
         if name and means in there:
-            yield f"{_short(name)} is an op, and also means op {_short(means)} where ops read it; {opened}."
+            yield (
+                f"{_short(name)} is an op, and also means op {_short(means)} where ops read it; "
+                f"{opened}."
+            )
         else:
-            yield f"op number {number}, of type {node.op!r}, is named {_short(name)}, which no input names; {opened}."
+            yield (
+                f"op number {number}, of type {node.op!r}, is named {_short(name)}, which no "
+                f"input names; {opened}."
+            )
     for node in nodes if texts else ():
         for k, text in enumerate(node.input):
             if text in texts:
@@ -105,7 +129,9 @@ def _name_each_once(nodes: Sequence[NodeDef]) -> Iterator[str]:
 
 
 def _sort_inputs(nodes: Sequence[NodeDef]) -> Iterator[str]:
-    """Put the control inputs of NodeDefs behind the tensors that they read; yield a sentence if any was before one."""
+    """Put the control inputs of NodeDefs behind the tensors that they read; yield a sentence if any
+    was before one.
+    """
     changed = []
     for node in nodes:
         texts = list(node.input)
@@ -117,7 +143,8 @@ def _sort_inputs(nodes: Sequence[NodeDef]) -> Iterator[str]:
     if changed:
         others = f" and of {len(changed) - 1:,} more" if len(changed) > 1 else ""
         yield (
-            f"control inputs of op {_short(changed[0])}{others} stood before tensors, which TensorFlow does not take; "
+            f"control inputs of op {_short(changed[0])}{others} stood before tensors, which "
+            "TensorFlow does not take; "
             "they stand behind them now."
         )
 
@@ -146,7 +173,8 @@ def _fill_in_inputs(nodes: MutableSequence[NodeDef], types: OpTypes) -> Iterator
             readers = [node.name for node, _ in slots]
             others = f" and {len(readers) - 1:,} more" if len(readers) > 1 else ""
             yield (
-                f"op {_short(readers[0])}{others} reads {_short(text)}, which is not there; the {stand_in.op} "
+                f"op {_short(readers[0])}{others} reads {_short(text)}, which is not there; the "
+                f"{stand_in.op} "
                 f"{_short(stand_in.name)} stands for it."
             )
         for node, k in slots:
@@ -154,7 +182,9 @@ def _fill_in_inputs(nodes: MutableSequence[NodeDef], types: OpTypes) -> Iterator
 
 
 def _stand_in(op: str, port: int, slots: Sequence[tuple[NodeDef, int]], types: OpTypes) -> NodeDef:
-    """An op that gives a tensor which is missing, of the dtype that its first reader takes, or that ops wait for."""
+    """An op that gives a tensor which is missing, of the dtype that its first reader takes, or that
+    ops wait for.
+    """
     stand_in: NodeDef = tf_protos.NodeDef(op="NoOp")
     stand_in.attr[MISSING_INPUT].s = as_input(op, port).encode()
     if port >= 0:

@@ -22,7 +22,12 @@ from tfgraphwidget.sources.files.opening import open_message
 from tfgraphwidget.sources.functions.call_structure import call_structure
 from tfgraphwidget.sources.functions.keras_models import is_keras_model, keras_source
 from tfgraphwidget.sources.functions.traces import CONCRETE, FUNCTION, find_trace, function_source
-from tfgraphwidget.sources.live.devices import absent_devices, function_devices, is_soft_placement, pinned_notices
+from tfgraphwidget.sources.live.devices import (
+    absent_devices,
+    function_devices,
+    is_soft_placement,
+    pinned_notices,
+)
 from tfgraphwidget.sources.live.graph_body import GraphBody
 from tfgraphwidget.sources.live.sessions import unwrap_session
 from tfgraphwidget.sources.live.shapes import dimensions
@@ -51,11 +56,13 @@ def open_source(
     """Open a graph, a session's graph, a function, a Keras model, a file, a message or its bytes.
 
     Args:
-        thing: What holds the graph; None for the session's graph, or without a session for the default graph.
+        thing: What holds the graph; None for the session's graph, or without a session for the
+            default graph.
         session: The session that runs a live graph.
-        signature: The name of one of a file's signatures; of a tf.function the number of a trace, or a list of
-            tf.TensorSpec.
-        checkpoint: The prefix of the checkpoint's files with the values of a file's variables, or their directory.
+        signature: The name of one of a file's signatures; of a tf.function the number of a trace,
+            or a list of tf.TensorSpec.
+        checkpoint: The prefix of the checkpoint's files with the values of a file's variables, or
+            their directory.
         tags: The tag set of one graph of a SavedModel.
         trusted: Whether ops of a file may run that do more than compute.
 
@@ -70,7 +77,11 @@ def open_source(
     """
     session = unwrap_session(session)
     if thing is None:
-        thing = getattr(session, "graph", session) if session is not None else tf.compat.v1.get_default_graph()
+        thing = (
+            getattr(session, "graph", session)
+            if session is not None
+            else tf.compat.v1.get_default_graph()
+        )
     if is_session(thing):
         session = session or unwrap_session(thing)
         thing = unwrap_session(thing).graph
@@ -84,7 +95,12 @@ def open_source(
         source.reopen_code = reopen_expression(
             thing,
             source.title,
-            {"signature": signature, "checkpoint": checkpoint, "tags": tags, "trusted": trusted or None},
+            {
+                "signature": signature,
+                "checkpoint": checkpoint,
+                "tags": tags,
+                "trusted": trusted or None,
+            },
         )
     return source
 
@@ -95,10 +111,14 @@ def _open(thing: object, session: Session | None, options: OpenOptions) -> Sourc
         return _live_source(thing, session)
     if session is not None:
         raise SessionRefused(
-            f"{_short(thing)} is not a graph that a session runs; " + leave_out("session") + ", or give session.graph."
+            f"{_short(thing)} is not a graph that a session runs; "
+            + leave_out("session")
+            + ", or give session.graph."
         )
     if isinstance(thing, Message) and thing.DESCRIPTOR.full_name in _PROTOS:
-        return open_message(_copy(thing), thing.DESCRIPTOR.name, f"This {thing.DESCRIPTOR.name}", options)
+        return open_message(
+            _copy(thing), thing.DESCRIPTOR.name, f"This {thing.DESCRIPTOR.name}", options
+        )
     if isinstance(thing, bytes | bytearray | memoryview):
         return open_bytes(bytes(thing), options)
     if isinstance(thing, str | os.PathLike):
@@ -125,7 +145,8 @@ def _copy(proto: Message) -> Message:
 def _live_source(graph: tf.Graph, session: Session | None) -> Source:
     if session is not None and not _is_session_like(session):
         raise SessionRefused(
-            f"{_short(session)} is not a session; " + in_cell("give a tf.compat.v1.Session(graph=graph).")
+            f"{_short(session)} is not a session; "
+            + in_cell("give a tf.compat.v1.Session(graph=graph).")
         )
     if session is None:
         default = tf.compat.v1.get_default_session()
@@ -173,7 +194,8 @@ def _alternative(thing: object) -> str:
     if callable(thing):
         return in_cell("make it a tf.function, call it once, and give that")
     return in_cell(
-        "give a tf.Graph, a tf.compat.v1.Session, a tf.function, a Keras model, a SavedModel directory, a "
+        "give a tf.Graph, a tf.compat.v1.Session, a tf.function, a Keras model, a SavedModel "
+        "directory, a "
         f"{listed_suffixes()} file, or nothing for the default graph"
     )
 
@@ -209,17 +231,25 @@ def reopen_live_expression(*, has_session: bool) -> str:
 
 
 def reopen_expression(thing: Any, title: str, choices: Mapping[str, object]) -> str:
-    """The Python expression that opens a source again, `tgw.edit(...)`; for a live graph see `reopen_live_expression`.
+    """The Python expression that opens a source again, `tgw.edit(...)`; for a live graph see
+    `reopen_live_expression`.
 
     Args:
-        title: The source's title, for a comment where the expression cannot contain what was opened.
+        title: The source's title, for a comment where the expression cannot contain what was
+            opened.
         choices: The options that were passed to `tgw.edit`; None for those that were not.
     """
-    options = [f"{name}={_source_text(value)}" for name, value in choices.items() if value is not None]
+    options = [
+        f"{name}={_source_text(value)}" for name, value in choices.items() if value is not None
+    ]
     if isinstance(thing, str | os.PathLike):
         return _call([_source_text(thing)], options)
     data = thing if isinstance(thing, bytes | bytearray | memoryview) else None
-    if data is None and hasattr(thing, "SerializeToString") and thing.ByteSize() <= _LARGEST_LITERAL:
+    if (
+        data is None
+        and hasattr(thing, "SerializeToString")
+        and thing.ByteSize() <= _LARGEST_LITERAL
+    ):
         data = thing.SerializeToString()
     if data is not None and len(data) <= _LARGEST_LITERAL:
         return _call([f'base64.b64decode("{base64.b64encode(bytes(data)).decode()}")'], options)
@@ -243,7 +273,13 @@ def _call(first: list[str], options: Sequence[str]) -> str:
     """A call on one line, or with one argument per line when arguments have comments."""
     if not any("  # " in text for text in first):
         return f"tgw.edit({', '.join([*first, *options])})"
-    return "\n".join(["tgw.edit(", *(f"    {text}" for text in [*first, *(f"{option}," for option in options)]), ")"])
+    return "\n".join(
+        [
+            "tgw.edit(",
+            *(f"    {text}" for text in [*first, *(f"{option}," for option in options)]),
+            ")",
+        ]
+    )
 
 
 def _source_text(value: object) -> str:
@@ -254,7 +290,9 @@ def _source_text(value: object) -> str:
         shape = dimensions(value.shape)
         return f"tf.TensorSpec({shape if shape is None else list(shape)}, {value.dtype!r}{name})"
     if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{key!r}: {_source_text(item)}" for key, item in value.items()) + "}"
+        return (
+            "{" + ", ".join(f"{key!r}: {_source_text(item)}" for key, item in value.items()) + "}"
+        )
     if isinstance(value, list | tuple | set | frozenset):
         return f"[{', '.join(map(_source_text, value))}]"
     text = repr(value)

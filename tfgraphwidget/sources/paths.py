@@ -23,7 +23,9 @@ def parse_path(argument: str | os.PathLike[str], what: str) -> Path:
     try:
         text = os.fspath(argument)
     except Exception as error:
-        raise GraphEditError(f"{what}={shorten(argument)} is not a path; give a string or a pathlib.Path.") from error
+        raise GraphEditError(
+            f"{what}={shorten(argument)} is not a path; give a string or a pathlib.Path."
+        ) from error
     return _home(Path(os.fsdecode(text)))
 
 

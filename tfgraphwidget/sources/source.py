@@ -10,7 +10,16 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from tfgraphwidget.errors import NotRunnable
-from tfgraphwidget.graph import TRUSTED, Asset, Member, SavedGradient, Signature, Trust, Typing, VariableDef
+from tfgraphwidget.graph import (
+    TRUSTED,
+    Asset,
+    Member,
+    SavedGradient,
+    Signature,
+    Trust,
+    Typing,
+    VariableDef,
+)
 from tfgraphwidget.tf_types import (
     ContextDef,
     FunctionDef,
@@ -33,12 +42,14 @@ Collections = tuple[dict[str, tuple[Member, ...]], tuple[VariableDef, ...]]
 class Body(Protocol):
     """A graph to read; nothing here runs an op.
 
-    `arguments` are the tensors that a caller gives, `returns` maps the name of each result to its tensor; both are
-    empty for a plain graph. `alias` maps the name that TensorFlow gave an op to the name it is shown under, for those
-    where they differ: captured variables are shown under the variables' own names. `called` maps handle ops whose
-    names do not say which variable they hold, as in TensorFlow 2's SavedModels, to the variable's name. `origins` maps
-    the ops that stand for what a call feeds to a function to the ops of the outermost graph that hold it; None for
-    the outermost graph itself. `constants` are the Const NodeDefs that a call feeds to arguments, by these.
+    `arguments` are the tensors that a caller gives, `returns` maps the name of each result to its
+    tensor; both are empty for a plain graph. `alias` maps the name that TensorFlow gave an op to
+    the name it is shown under, for those where they differ: captured variables are shown under the
+    variables' own names. `called` maps handle ops whose names do not say which variable they hold,
+    as in TensorFlow 2's SavedModels, to the variable's name. `origins` maps the ops that stand for
+    what a call feeds to a function to the ops of the outermost graph that hold it; None for the
+    outermost graph itself. `constants` are the Const NodeDefs that a call feeds to arguments, by
+    these.
     """
 
     @property
@@ -66,7 +77,9 @@ class Body(Protocol):
         """Changes whenever ops are added, or entries of collections added, removed or exchanged."""
 
     def nodes(self, skip: int = 0) -> list[NodeDef]:
-        """The NodeDefs after the first `skip` ones, in graph order, under the names they are shown by."""
+        """The NodeDefs after the first `skip` ones, in graph order, under the names they are shown
+        by.
+        """
 
     def collections(self) -> Collections:
         """Ops, tensors and variables in the graph's collections, and each variable once."""
@@ -97,8 +110,8 @@ class Body(Protocol):
 class ImportedGraph:
     """A file's graph after its import into TensorFlow, with a session.
 
-    `notices` say what the session lacks, and what was left out of the file; `repaired` are the NodeDefs that were
-    imported otherwise than the file has them, by name.
+    `notices` say what the session lacks, and what was left out of the file; `repaired` are the
+    NodeDefs that were imported otherwise than the file has them, by name.
     """
 
     body: Body
@@ -109,42 +122,59 @@ class ImportedGraph:
 
 
 class StoredData(Protocol):
-    """The data of a file beside its graph, read without importing the graph; `files.stored_data` implements it."""
+    """The data of a file beside its graph, read without importing the graph; `files.stored_data`
+    implements it.
+    """
 
     def shape(self, handle: str) -> tuple[int, ...]:
-        """The shape of the value of the variable of that handle op. Raises SessionRefused when there is none."""
+        """The shape of the value of the variable of that handle op. Raises SessionRefused when
+        there is none.
+        """
 
     @property
     def has_values(self) -> bool:
         """Whether there is a checkpoint."""
 
     def key(self, handle: str) -> str | None:
-        """The name of the value in the checkpoint of the variable of that handle op; None when there is none."""
+        """The name of the value in the checkpoint of the variable of that handle op; None when
+        there is none.
+        """
 
     def variable_name(self, handle: str) -> str:
-        """The name of the variable of that handle op: that of its object, where the file stores objects."""
+        """The name of the variable of that handle op: that of its object, where the file stores
+        objects.
+        """
 
     def twins(self, handle: str) -> tuple[str, ...]:
-        """The other handle ops of a variable that functions read by that one: Keras exports each variable twice."""
+        """The other handle ops of a variable that functions read by that one: Keras exports each
+        variable twice.
+        """
 
     def dtype(self, handle: str) -> str:
-        """The dtype of the value of the variable of that handle op. Raises SessionRefused when there is none."""
+        """The dtype of the value of the variable of that handle op. Raises SessionRefused when
+        there is none.
+        """
 
     def value(self, handle: str) -> np.ndarray:
-        """The value of the variable of that handle op, as a numpy array. Raises SessionRefused when there is none."""
+        """The value of the variable of that handle op, as a numpy array. Raises SessionRefused when
+        there is none.
+        """
 
     def meta(self) -> MetaGraphDef:
         """The MetaGraphDef that the file holds; an empty one when it holds a GraphDef alone."""
 
     def gradient(self, kind: str) -> SavedGradient | None:
-        """The gradient of a tf.custom_gradient, by what its ops name it; None for one that the file does not have.
+        """The gradient of a tf.custom_gradient, by what its ops name it; None for one that the file
+        does not have.
 
         Args:
             kind: The name by which ops name the gradient.
         """
 
     def folder(self) -> Path | None:
-        """The directory of a SavedModel with all its files; None for other files, and when one is missing."""
+        """The directory of a SavedModel with all its files; None for other files, and when one is
+        missing.
+        """
 
     def assets(self) -> Mapping[str, Asset] | None:
         """The asset files of a SavedModel by their names in "assets"; None for other files."""
@@ -153,21 +183,30 @@ class StoredData(Protocol):
         """The tags of the graph that was chosen of a SavedModel; empty for other files."""
 
     def keys(self, handle: str) -> tuple[str, ...]:
-        """The names in the checkpoint under which the value of the variable of that handle op is; empty without one."""
+        """The names in the checkpoint under which the value of the variable of that handle op is;
+        empty without one.
+        """
 
     def other_values(self) -> Mapping[str, Callable[[], object]]:
-        """Readers of the values of a SavedModel that come from another checkpoint, by their names in its own."""
+        """Readers of the values of a SavedModel that come from another checkpoint, by their names
+        in its own.
+        """
 
     def all_values(self) -> Mapping[str, Callable[[], object]]:
-        """Readers of all values that the checkpoint has, by their names in it; empty without a checkpoint."""
+        """Readers of all values that the checkpoint has, by their names in it; empty without a
+        checkpoint.
+        """
 
     def creation_lines(self, op: str, function: str = "") -> tuple[str, ...]:
-        """The lines of Python that created an op of the graph or of a function; empty if the file does not say."""
+        """The lines of Python that created an op of the graph or of a function; empty if the file
+        does not say.
+        """
 
 
 @dataclass(frozen=True)
 class SavedEditor:
-    """What an editor had when it was written beside its graph as it was opened; see `files.archive`.
+    """What an editor had when it was written beside its graph as it was opened; see
+    `files.archive`.
 
     Attributes:
         edits: The edits, as `edits.serialization` writes them.
@@ -175,12 +214,14 @@ class SavedEditor:
         path: The titles of the current graph and those around it.
         boundary: The marked inputs and outputs.
         selected: The names of the selected ops.
-        constants: A checksum of each constant that the edits have made, by its op; None in old archives.
-        renamed: The names of the ops that edits had renamed before the graph was opened, by those before: gradient ops
-            are named after these.
+        constants: A checksum of each constant that the edits have made, by its op; None in old
+            archives.
+        renamed: The names of the ops that edits had renamed before the graph was opened, by those
+            before: gradient ops are named after these.
         renamed_now: The same with those that the edits have renamed.
         values: The value of each variable, by its handle op.
-        removed: The value of each variable that the edits have removed, by the name that its handle op had.
+        removed: The value of each variable that the edits have removed, by the name that its handle
+            op had.
         tables: The keys and the values of each hash table, by its op.
         iterators: The position of each iterator in its dataset, by its op.
         current: Opens the graph as it is after the edits, without these.
@@ -204,7 +245,9 @@ class SavedEditor:
 
 
 class StoredCaptures(Protocol):
-    """What a function captured that was written to a file; `functions.stored_function` implements it."""
+    """What a function captured that was written to a file; `functions.stored_function` implements
+    it.
+    """
 
     @property
     def names(self) -> frozenset[str]:
@@ -217,8 +260,12 @@ class StoredCaptures(Protocol):
     def structure(self) -> object:
         """How the function is called, as it was written."""
 
-    def entries(self) -> Iterable[tuple[str, Mapping[str, object], Mapping[str, Callable[[], object]]]]:
-        """As they were written: the op, the kind, and what reads each value that entries of the kind name."""
+    def entries(
+        self,
+    ) -> Iterable[tuple[str, Mapping[str, object], Mapping[str, Callable[[], object]]]]:
+        """As they were written: the op, the kind, and what reads each value that entries of the
+        kind name.
+        """
 
 
 def with_trust(code: str) -> str:
@@ -232,7 +279,11 @@ def with_trust(code: str) -> str:
     """
     if "trusted=True" in code or not code.endswith(")"):
         return code
-    return f"{code[:-1]}    trusted=True,\n)" if code.endswith("\n)") else f"{code[:-1]}, trusted=True)"
+    return (
+        f"{code[:-1]}    trusted=True,\n)"
+        if code.endswith("\n)")
+        else f"{code[:-1]}, trusted=True)"
+    )
 
 
 @dataclass
@@ -242,31 +293,37 @@ class Source:
     Attributes:
         title: Its name in the graph view and in sentences.
         body: The graph as it was opened.
-        graph: The live `tf.Graph` that can be edited; None for a file until `live` is called, and for functions.
+        graph: The live `tf.Graph` that can be edited; None for a file until `live` is called, and
+            for functions.
         session: The session that runs `graph`.
         notices: Sentences about what can only be viewed.
         signatures: The signatures of a file.
-        missing_ends: The tensors that its graph does not have, by the signatures that name them: these are left out.
+        missing_ends: The tensors that its graph does not have, by the signatures that name them:
+            these are left out.
         signature: The signature that was chosen.
-        entrance: The ops to enter, outermost first, to reach the function body that does the work: a TensorFlow 2
-            SavedModel wraps it in one or two calls.
-        shared_functions: The functions on that way which compute other signatures too; an edit of one is for all.
+        entrance: The ops to enter, outermost first, to reach the function body that does the work:
+            a TensorFlow 2 SavedModel wraps it in one or two calls.
+        shared_functions: The functions on that way which compute other signatures too; an edit of
+            one is for all.
         refusal: Why there is no live graph of a function, as one sentence with a suggested fix.
         live_refusal: The sentence that `live` would have raised when the file was opened, or "".
         has_values: False for a file without a checkpoint.
         reopen_code: The Python expression that opens it again.
         opened: Gives the object that was opened, as long as others hold it; None for a path.
         revive: Imports the file into a new graph and session.
-        open_edited: Opens the file's graph as edits have made it, with the names of tables that are filled afterwards.
+        open_edited: Opens the file's graph as edits have made it, with the names of tables that are
+            filled afterwards.
         stored: What a file has besides its graph.
         model: The Keras model that was opened.
         structure: How a function is called, if that is known.
-        initial_values: Draws new initial values of a function's variables, by their names; other seeds if True.
+        initial_values: Draws new initial values of a function's variables, by their names; other
+            seeds if True.
         saved_editor: What an editor had that was written to the file.
         captures: What a function captured that was written to the file.
-        trust: Whether ops of the graph may run that do more than compute; a live graph is the user's own.
-        find_obstacles: Finds again why the graph of a file cannot run, as `notices` and `live_refusal`; trust
-            changes it.
+        trust: Whether ops of the graph may run that do more than compute; a live graph is the
+            user's own.
+        find_obstacles: Finds again why the graph of a file cannot run, as `notices` and
+            `live_refusal`; trust changes it.
         repaired: The NodeDefs that were imported otherwise than the file has them, by name.
     """
 
@@ -286,7 +343,9 @@ class Source:
     reopen_code: str = ""
     opened: Callable[[], object] | None = field(default=None, repr=False)
     revive: Callable[[], ImportedGraph] | None = field(default=None, repr=False)
-    open_edited: Callable[[MetaGraphDef, Collection[str]], Source] | None = field(default=None, repr=False)
+    open_edited: Callable[[MetaGraphDef, Collection[str]], Source] | None = field(
+        default=None, repr=False
+    )
     stored: StoredData | None = field(default=None, repr=False)
     model: KerasModel | None = field(default=None, repr=False)
     structure: CallStructure | None = field(default=None, repr=False)
@@ -294,7 +353,9 @@ class Source:
     saved_editor: SavedEditor | None = field(default=None, repr=False)
     captures: StoredCaptures | None = field(default=None, repr=False)
     trust: Trust = field(default=TRUSTED, repr=False)
-    find_obstacles: Callable[[], tuple[tuple[str, ...], str]] | None = field(default=None, repr=False)
+    find_obstacles: Callable[[], tuple[tuple[str, ...], str]] | None = field(
+        default=None, repr=False
+    )
     repaired: Mapping[str, NodeDef] = field(default_factory=dict, repr=False)
 
     def give_trust(self) -> None:
@@ -307,10 +368,12 @@ class Source:
         self.reopen_code = with_trust(self.reopen_code)
 
     def live(self) -> tf.Graph:
-        """Return the graph that can be edited and run. The first call imports a file into TensorFlow.
+        """Return the graph that can be edited and run. The first call imports a file into
+        TensorFlow.
 
         Raises:
-            NotRunnable: The file cannot be imported; the error names the op or file. The source is unchanged.
+            NotRunnable: The file cannot be imported; the error names the op or file. The source is
+                unchanged.
         """
         if self.graph is None:
             if self.revive is None:

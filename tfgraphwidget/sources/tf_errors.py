@@ -8,12 +8,23 @@ from contextlib import contextmanager
 from tfgraphwidget.errors import GraphEditError, first_sentence
 from tfgraphwidget.tensorflow_modules import OpError
 
-# How the lines begin in which TensorFlow and Python say where an error comes from, before what it is.
-_WHERE = ("File ", "in user code", "Traceback", "Graph execution error", "Detected at node", "Node:", "[[{{")
+# How the lines begin in which TensorFlow and Python say where an error comes from, before what it
+# is.
+_WHERE = (
+    "File ",
+    "in user code",
+    "Traceback",
+    "Graph execution error",
+    "Detected at node",
+    "Node:",
+    "[[{{",
+)
 
 
 def first_line(error: BaseException) -> str:
-    """The line of an error of TensorFlow or Python that says what is wrong, at most 300 characters."""
+    """The line of an error of TensorFlow or Python that says what is wrong, at most 300
+    characters.
+    """
     try:
         text = str(error.message if isinstance(error, OpError) else error)
     except Exception:
@@ -21,25 +32,32 @@ def first_line(error: BaseException) -> str:
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     in_user_code = any(line.startswith("in user code") for line in lines)
     messages = [line for line in lines if not line.startswith(_WHERE)]
-    return first_sentence(messages[-1 if in_user_code else 0] if messages else "") or type(error).__name__
+    return (
+        first_sentence(messages[-1 if in_user_code else 0] if messages else "")
+        or type(error).__name__
+    )
 
 
 @contextmanager
 def wrap_tf_errors(what: str) -> Iterator[None]:
-    """Raise GraphEditError in place of a TensorFlow error; `what` is what TensorFlow failed to do, "open a session".
+    """Raise GraphEditError in place of a TensorFlow error; `what` is what TensorFlow failed to do,
+    "open a session".
 
-    For what TensorFlow refuses as a rule there are sentences that know more. This is for the rest: no memory on a
-    device, a server that is gone, a full disk.
+    For what TensorFlow refuses as a rule there are sentences that know more. This is for the rest:
+    no memory on a device, a server that is gone, a full disk.
 
     >>> import tensorflow as tf
     >>> with wrap_tf_errors("open a session"):
     ...     raise tf.errors.ResourceExhaustedError(None, None, "no memory")
     Traceback (most recent call last):
-    tfgraphwidget.errors.GraphEditError: TensorFlow cannot open a session: no memory; fix that, and try again.
+    tfgraphwidget.errors.GraphEditError: TensorFlow cannot open a session: no memory; fix that, and
+    try again.
     """
     try:
         yield
     except Exception as error:
         if not isinstance(error, OpError):  # `except OpError` would import TensorFlow
             raise
-        raise GraphEditError(f"TensorFlow cannot {what}: {first_line(error)}; fix that, and try again.") from error
+        raise GraphEditError(
+            f"TensorFlow cannot {what}: {first_line(error)}; fix that, and try again."
+        ) from error

@@ -1,7 +1,8 @@
 """TensorFlow's protobuf messages, op definitions, dtypes and checkpoints, as data.
 
-What reads and describes files takes them from here, so that another provider of them is a change of this module.
-Importing this module does not import TensorFlow. The first use of a name does: `tf_protos.NodeDef`.
+What reads and describes files takes them from here, so that another provider of them is a change of
+this module. Importing this module does not import TensorFlow. The first use of a name does:
+`tf_protos.NodeDef`.
 """
 
 from __future__ import annotations
@@ -16,7 +17,13 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from tfgraphwidget.tensorflow_modules import installed_folder, installed_version, is_installed, is_loaded, tf
+from tfgraphwidget.tensorflow_modules import (
+    installed_folder,
+    installed_version,
+    is_installed,
+    is_loaded,
+    tf,
+)
 from tfgraphwidget.tf_types import CheckpointReader, DataType, Message, TensorProto
 
 if TYPE_CHECKING:
@@ -52,7 +59,8 @@ GLOBAL_VARIABLES = "variables"
 TRAINABLE_VARIABLES = "trainable_variables"
 LOCAL_VARIABLES = "local_variables"
 SAVEABLE_OBJECTS = "saveable_objects"
-OBJECT_GRAPH = "_CHECKPOINTABLE_OBJECT_GRAPH"  # the name in a checkpoint of TensorFlow 2 of the list of its objects
+# the name in a checkpoint of TensorFlow 2 of the list of its objects
+OBJECT_GRAPH = "_CHECKPOINTABLE_OBJECT_GRAPH"
 ASSET_FILEPATHS = "asset_filepaths"
 TABLE_INITIALIZERS = "table_initializer"
 STRING = cast("DataType.ValueType", 7)  # DT_STRING
@@ -73,15 +81,32 @@ _FILES = (
 )
 _NAMES = frozenset(
     (
-        *("AssetFileDef", "AttrValue", "BundleEntryProto", "BundleHeaderProto", "ControlFlowContextDef", "FunctionDef"),
-        *("FunctionDefLibrary", "GradientDef", "GraphDebugInfo", "GraphDef", "MetaGraphDef", "NodeDef", "OpDef"),
+        *(
+            "AssetFileDef",
+            "AttrValue",
+            "BundleEntryProto",
+            "BundleHeaderProto",
+            "ControlFlowContextDef",
+            "FunctionDef",
+        ),
+        *(
+            "FunctionDefLibrary",
+            "GradientDef",
+            "GraphDebugInfo",
+            "GraphDef",
+            "MetaGraphDef",
+            "NodeDef",
+            "OpDef",
+        ),
         *("OpList", "QueueRunnerDef", "SaverDef", "SavedModel", "SignatureDef", "TensorInfo"),
         *("TrackableObjectGraph", "VariableDef"),
     )
 )
 _RELEASE, _GRAPH_DEF_VERSION = "2.21.0", 2474  # of which this package has the definitions of ops
 _COLLECTIONS = {
-    **dict.fromkeys(("variables", "trainable_variables", "local_variables", "model_variables"), "VariableDef"),
+    **dict.fromkeys(
+        ("variables", "trainable_variables", "local_variables", "model_variables"), "VariableDef"
+    ),
     **dict.fromkeys(("metric_variables", "moving_average_variables", "global_step"), "VariableDef"),
     "while_context": "WhileContextDef",
     "cond_context": "CondContextDef",
@@ -90,16 +115,49 @@ _COLLECTIONS = {
 }
 _REFERENCE = 100  # so much more is the DataType of a reference to a tensor
 _DTYPES = (  # by number; tests/sources/test_tf_protos.py compares them with TensorFlow's
-    *("invalid", "float32", "float64", "int32", "uint8", "int16", "int8", "string", "complex64", "int64", "bool"),
-    *("qint8", "quint8", "qint32", "bfloat16", "qint16", "quint16", "uint16", "complex128", "float16", "resource"),
-    *("variant", "uint32", "uint64", "float8_e5m2", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e4m3b11fnuz"),
+    *(
+        "invalid",
+        "float32",
+        "float64",
+        "int32",
+        "uint8",
+        "int16",
+        "int8",
+        "string",
+        "complex64",
+        "int64",
+        "bool",
+    ),
+    *(
+        "qint8",
+        "quint8",
+        "qint32",
+        "bfloat16",
+        "qint16",
+        "quint16",
+        "uint16",
+        "complex128",
+        "float16",
+        "resource",
+    ),
+    *(
+        "variant",
+        "uint32",
+        "uint64",
+        "float8_e5m2",
+        "float8_e4m3fn",
+        "float8_e4m3fnuz",
+        "float8_e4m3b11fnuz",
+    ),
     *("float8_e5m2fnuz", "int4", "uint4", "int2", "uint2", "float4_e2m1fn"),
 )
 _SERIALIZED = re.compile(r"AddSerializedFile\((b(['\"]).*\2)\)$", re.MULTILINE)
 
 
 class MessageClasses(NamedTuple):
-    """The classes of the three messages that hold graphs; TensorFlow's own, or `summary_schema`'s parts of them."""
+    """The classes of the three messages that hold graphs; TensorFlow's own, or `summary_schema`'s
+    parts of them.
+    """
 
     GraphDef: type[Any]  # of one of two pools: TensorFlow's classes, or those of `summary_schema`
     MetaGraphDef: type[Any]
@@ -113,13 +171,16 @@ def message_classes() -> MessageClasses:
 
 
 def registered_op(op_type: str) -> OpDef | None:
-    """The OpDef of an op type, or None: TensorFlow's registry once it is imported, else those that this package has.
+    """The OpDef of an op type, or None: TensorFlow's registry once it is imported, else those that
+    this package has.
 
     Args:
         op_type: The op type, such as "MatMul".
     """
     if is_loaded():
-        registered: OpDef | None = import_module("tensorflow.python.framework.op_def_registry").get(op_type)
+        registered: OpDef | None = import_module("tensorflow.python.framework.op_def_registry").get(
+            op_type
+        )
         return registered
     return _op_definitions().get(op_type)
 
@@ -127,11 +188,15 @@ def registered_op(op_type: str) -> OpDef | None:
 @cache
 def _op_definitions() -> dict[str, OpDef]:
     """The OpDefs of the ops of TensorFlow."""
-    return {definition.name: definition for definition in _message("OpList").FromString(_data("op_definitions.xz")).op}
+    return {
+        definition.name: definition
+        for definition in _message("OpList").FromString(_data("op_definitions.xz")).op
+    }
 
 
 def op_docstring(op_type: str) -> str:
-    """The docstring of an op type's function in `tf.raw_ops`; "" for an op that is not TensorFlow's.
+    """The docstring of an op type's function in `tf.raw_ops`; "" for an op that is not
+    TensorFlow's.
 
     Args:
         op_type: The op type, such as "MatMul".
@@ -145,7 +210,9 @@ def op_docstring(op_type: str) -> str:
 def raw_op_names() -> Collection[str]:
     """The op types that `tf.raw_ops` has a function for."""
     if is_loaded():
-        return frozenset(name for name in dir(import_module("tensorflow").raw_ops) if not name.startswith("_"))
+        return frozenset(
+            name for name in dir(import_module("tensorflow").raw_ops) if not name.startswith("_")
+        )
     return _op_docstrings().keys()
 
 
@@ -159,8 +226,8 @@ def _op_docstrings() -> dict[str, str]:
 def dtype_names() -> dict[int, str]:
     """The number of each DataType → TensorFlow's name of it, "float32", references included.
 
-    One that this package does not know has the name that the installed release gives it: DT_FLOAT4_E2M1FN is
-    float4_e2m1fn. Others have none.
+    One that this package does not know has the name that the installed release gives it:
+    DT_FLOAT4_E2M1FN is float4_e2m1fn. Others have none.
     """
     names = dict(enumerate(_DTYPES[1:], 1))
     for value in _message("AttrValue").DESCRIPTOR.fields_by_name["type"].enum_type.values:
@@ -203,7 +270,9 @@ def to_dtype_name(dtype: object) -> str:
         name = np.dtype(dtype).name
         if name in names:
             return name
-    if is_loaded() or (isinstance(dtype, str | type | np.dtype) and installed_version() is not None):
+    if is_loaded() or (
+        isinstance(dtype, str | type | np.dtype) and installed_version() is not None
+    ):
         return str(tf.as_dtype(cast("str", dtype)).name)
     raise TypeError(f"{dtype!r} is not a dtype.")
 
@@ -216,14 +285,19 @@ def numpy_dtype(name: str) -> np.dtype:
 
 
 def array_of(tensor_proto: TensorProto) -> np.ndarray:
-    """The numpy array of a TensorProto, of any size. Raises TypeError or ValueError for a damaged one."""
+    """The numpy array of a TensorProto, of any size. Raises TypeError or ValueError for a damaged
+    one.
+    """
     from tfgraphwidget.graph import tensor_values
 
-    return tensor_values.tensor_array(tensor_proto, dtype_names().get(tensor_proto.dtype, ""), largest=None)
+    return tensor_values.tensor_array(
+        tensor_proto, dtype_names().get(tensor_proto.dtype, ""), largest=None
+    )
 
 
 def tensor_of(value: object, dtype: str) -> TensorProto | None:
-    """The TensorProto of a value, as `tf.make_tensor_proto` makes it; None for what only TensorFlow can convert.
+    """The TensorProto of a value, as `tf.make_tensor_proto` makes it; None for what only TensorFlow
+    can convert.
 
     Args:
         value: An array, or what numpy makes one of.
@@ -258,13 +332,25 @@ def string_tensor(text: str) -> TensorProto:
 
 
 def graph_def_version() -> int:
-    """The newest version of GraphDefs that TensorFlow reads; as long as it is not imported, that of `_RELEASE`."""
-    return int(import_module("tensorflow").version.GRAPH_DEF_VERSION) if is_loaded() else _GRAPH_DEF_VERSION
+    """The newest version of GraphDefs that TensorFlow reads; as long as it is not imported, that of
+    `_RELEASE`.
+    """
+    return (
+        int(import_module("tensorflow").version.GRAPH_DEF_VERSION)
+        if is_loaded()
+        else _GRAPH_DEF_VERSION
+    )
 
 
 def tensorflow_version() -> str:
-    """The release of TensorFlow that is installed, "2.21.0"; if none is, that of which this package has the ops."""
-    return str(import_module("tensorflow").__version__) if is_loaded() else installed_version() or _RELEASE
+    """The release of TensorFlow that is installed, "2.21.0"; if none is, that of which this package
+    has the ops.
+    """
+    return (
+        str(import_module("tensorflow").__version__)
+        if is_loaded()
+        else installed_version() or _RELEASE
+    )
 
 
 def is_tensorflow_installed() -> bool:
@@ -273,9 +359,13 @@ def is_tensorflow_installed() -> bool:
 
 
 def collection_message(key: str) -> type[Message] | None:
-    """The message class that the entries of a collection in a MetaGraphDef are, by the collection's key, or None."""
+    """The message class that the entries of a collection in a MetaGraphDef are, by the collection's
+    key, or None.
+    """
     if is_loaded():
-        result: type[Message] | None = import_module("tensorflow.python.framework.ops").get_collection_proto_type(key)
+        result: type[Message] | None = import_module(
+            "tensorflow.python.framework.ops"
+        ).get_collection_proto_type(key)
         return result
     return _message(_COLLECTIONS[key]) if key in _COLLECTIONS else None
 
@@ -290,12 +380,17 @@ def checkpoint_reader(prefix: str) -> CheckpointReader:
 
 
 class OldCheckpoint:
-    """A checkpoint as TensorFlow 0.x wrote it, in one file, which TensorFlow reads; else as `TensorBundle`."""
+    """A checkpoint as TensorFlow 0.x wrote it, in one file, which TensorFlow reads; else as
+    `TensorBundle`.
+    """
 
     def __init__(self, prefix: str) -> None:
         self._reader = checkpoint_reader(prefix)
         self.shapes = self._reader.get_variable_to_shape_map()
-        self.dtypes = {name: str(dtype.name) for name, dtype in self._reader.get_variable_to_dtype_map().items()}
+        self.dtypes = {
+            name: str(dtype.name)
+            for name, dtype in self._reader.get_variable_to_dtype_map().items()
+        }
         self.value = self._reader.get_tensor
 
 
@@ -308,11 +403,13 @@ def _message(name: str) -> Any:
 
 @cache
 def _pool() -> DescriptorPool:
-    """The pool of TensorFlow's messages: protobuf's own, with the files of the TensorFlow that is installed.
+    """The pool of TensorFlow's messages: protobuf's own, with the files of the TensorFlow that is
+    installed.
 
-    They are read from its modules without importing it. Once TensorFlow is imported, it finds the same files in the
-    pool, so that its classes of messages are these (tests/test_tensorflow_facts.py). Where TensorFlow is not installed,
-    it is a pool apart, with the files that this package has.
+    They are read from its modules without importing it. Once TensorFlow is imported, it finds the
+    same files in the pool, so that its classes of messages are these
+    (tests/test_tensorflow_facts.py). Where TensorFlow is not installed, it is a pool apart, with
+    the files that this package has.
     """
     from google.protobuf import descriptor_pb2, descriptor_pool
 
@@ -343,7 +440,9 @@ def _add_file(pool: DescriptorPool, root: Path, name: str, read: set[str]) -> No
     read.add(name)
     module = name.removesuffix(".proto") + "_pb2"
     # TensorFlow brings files of XLA and TSL with it, in folders of its own.
-    places = [root / folder / f"{module}.py" for folder in ("", "tensorflow", "tensorflow/compiler")]
+    places = [
+        root / folder / f"{module}.py" for folder in ("", "tensorflow", "tensorflow/compiler")
+    ]
     path = next((place for place in places if place.is_file()), None)
     if path is None or name.startswith("google/"):
         import_module(module.replace("/", "."))

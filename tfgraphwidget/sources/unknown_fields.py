@@ -1,4 +1,6 @@
-"""Fields of messages that a newer release of TensorFlow has: kept where that is possible, and named where it is not."""
+"""Fields of messages that a newer release of TensorFlow has: kept where that is possible, and named
+where it is not.
+"""
 
 from __future__ import annotations
 
@@ -15,12 +17,16 @@ _BYTES = 2
 
 
 def copy_unknown_fields(source: Message, target: Message, *parts: str) -> None:
-    """Add the fields to a message that another one of its kind has and that we do not know, unless it has such fields.
+    """Add the fields to a message that another one of its kind has and that we do not know, unless
+    it has such fields.
 
     Args:
-        parts: Fields whose messages get theirs too, at any depth, by the key in a map: "signature_def".
+        parts: Fields whose messages get theirs too, at any depth, by the key in a map:
+            "signature_def".
     """
-    fields: Any = UnknownFieldSet(source)  # types-protobuf does not know that it can be gone through
+    fields: Any = UnknownFieldSet(
+        source
+    )  # types-protobuf does not know that it can be gone through
     encoded = b"".join(map(_encode, fields))
     if encoded and not len(UnknownFieldSet(target)):
         target.MergeFromString(encoded)
@@ -32,7 +38,11 @@ def _counterparts(source: Any, target: Any, field: str) -> Iterator[tuple[Messag
     """The messages that a field holds in two messages of a kind; of a repeated field none."""
     one, other = getattr(source, field), getattr(target, field)
     if hasattr(one, "keys"):
-        yield from ((one[key], other[key]) for key in one if key in other and hasattr(one[key], "ListFields"))
+        yield from (
+            (one[key], other[key])
+            for key in one
+            if key in other and hasattr(one[key], "ListFields")
+        )
     elif hasattr(one, "ListFields") and source.HasField(field) and target.HasField(field):
         yield one, other
 
@@ -44,7 +54,13 @@ def has_unknown_fields(message: Message) -> bool:
     for field, value in message.ListFields():
         if field.message_type is None:
             continue
-        inside = value.values() if hasattr(value, "values") else value if hasattr(value, "append") else [value]
+        inside = (
+            value.values()
+            if hasattr(value, "values")
+            else value
+            if hasattr(value, "append")
+            else [value]
+        )
         if any(has_unknown_fields(each) for each in inside if hasattr(each, "ListFields")):
             return True
     return False

@@ -13,10 +13,19 @@ from tfgraphwidget.graph import Member, VariableDef
 from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.sources.source import Collections
-from tfgraphwidget.tf_types import CollectionDef, ContextDef, MetaGraphDef, QueueRunnerDef, Tensor, Variable
+from tfgraphwidget.tf_types import (
+    CollectionDef,
+    ContextDef,
+    MetaGraphDef,
+    QueueRunnerDef,
+    Tensor,
+    Variable,
+)
 
 
-def read_variable_def(proto: tf_protos.VariableDef, constraint: Callable[..., Tensor] | None = None) -> VariableDef:
+def read_variable_def(
+    proto: tf_protos.VariableDef, constraint: Callable[..., Tensor] | None = None
+) -> VariableDef:
     """Convert TensorFlow's VariableDef message to a `graph.index.VariableDef`.
 
     Args:
@@ -37,12 +46,16 @@ def read_variable_def(proto: tf_protos.VariableDef, constraint: Callable[..., Te
 
 
 def is_same_variable(one: object, other: object) -> bool:
-    """Whether two objects are one resource variable; a Keras variable is the `tf.Variable` that it holds.
+    """Whether two objects are one resource variable; a Keras variable is the `tf.Variable` that it
+    holds.
 
     Args:
         one: A variable, or any other object.
     """
-    handles = [getattr(getattr(each, "value", None), "handle", getattr(each, "handle", None)) for each in (one, other)]
+    handles = [
+        getattr(getattr(each, "value", None), "handle", getattr(each, "handle", None))
+        for each in (one, other)
+    ]
     return handles[0] is not None and handles[0] is handles[1]
 
 
@@ -56,7 +69,9 @@ def variable_collections(variables: Sequence[VariableDef]) -> Collections:
     """Variables in the collections that a TensorFlow 1 graph has for them."""
     members = {
         tf_protos.GLOBAL_VARIABLES: tuple(Member("variable", v.name) for v in variables),
-        tf_protos.TRAINABLE_VARIABLES: tuple(Member("variable", v.name) for v in variables if v.trainable),
+        tf_protos.TRAINABLE_VARIABLES: tuple(
+            Member("variable", v.name) for v in variables if v.trainable
+        ),
     }
     return {key: entries for key, entries in members.items() if entries}, tuple(variables)
 
@@ -73,18 +88,23 @@ def read_collections(meta: MetaGraphDef, ops_there: Container[str]) -> Collectio
         variables_of_key = _variables(key, collection, ops_there)
         variables.update((variable.handle, variable) for variable in variables_of_key)
         names = [name for name in collection.node_list.value if split_tensor(name)[0] in ops_there]
-        members = [Member("op" if split_tensor(name)[1] is None else "tensor", name) for name in names]
+        members = [
+            Member("op" if split_tensor(name)[1] is None else "tensor", name) for name in names
+        ]
         members += [Member("variable", variable.name) for variable in variables_of_key]
         if members:
             entries[key] = tuple(members)
     # Protos of old releases do not say which variables are trainable; the collection does.
     trainable = {member.name for member in entries.get(tf_protos.TRAINABLE_VARIABLES, ())}
-    found_variables = (replace(v, trainable=True) if v.name in trainable else v for v in variables.values())
+    found_variables = (
+        replace(v, trainable=True) if v.name in trainable else v for v in variables.values()
+    )
     return entries, tuple(found_variables)
 
 
 def read_contexts(meta: MetaGraphDef, ops_there: Container[str]) -> tuple[ContextDef, ...]:
-    """The control flow contexts of a MetaGraphDef, less those of loops and conditionals that are not in the graph.
+    """The control flow contexts of a MetaGraphDef, less those of loops and conditionals that are
+    not in the graph.
 
     Args:
         ops_there: The names of the ops of the graph.
@@ -95,11 +115,16 @@ def read_contexts(meta: MetaGraphDef, ops_there: Container[str]) -> tuple[Contex
         for data in meta.collection_def[key].bytes_list.value:
             with contextlib.suppress(DecodeError):  # the import says that it is damaged
                 contexts.append(message.FromString(data))
-    return tuple(context for context in contexts if split_tensor(context.pivot_name)[0] in ops_there)
+    return tuple(
+        context for context in contexts if split_tensor(context.pivot_name)[0] in ops_there
+    )
 
 
-def read_runners(meta: MetaGraphDef, ops_there: Container[str]) -> tuple[tuple[str, QueueRunnerDef], ...]:
-    """(collection key, QueueRunnerDef) of the queue runners of a MetaGraphDef whose queue is in the graph.
+def read_runners(
+    meta: MetaGraphDef, ops_there: Container[str]
+) -> tuple[tuple[str, QueueRunnerDef], ...]:
+    """(collection key, QueueRunnerDef) of the queue runners of a MetaGraphDef whose queue is in the
+    graph.
 
     Args:
         ops_there: The names of the ops of the graph.
@@ -111,7 +136,9 @@ def read_runners(meta: MetaGraphDef, ops_there: Container[str]) -> tuple[tuple[s
         for data in meta.collection_def[key].bytes_list.value:
             with contextlib.suppress(DecodeError):  # the import says that it is damaged
                 runners.append((key, tf_protos.QueueRunnerDef.FromString(data)))
-    return tuple((key, runner) for key, runner in runners if split_tensor(runner.queue_name)[0] in ops_there)
+    return tuple(
+        (key, runner) for key, runner in runners if split_tensor(runner.queue_name)[0] in ops_there
+    )
 
 
 def _variables(key: str, collection: CollectionDef, ops_there: Container[str]) -> list[VariableDef]:

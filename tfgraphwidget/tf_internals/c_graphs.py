@@ -21,24 +21,28 @@ _NO_INPUTS: Mapping[tuple[str, int], object] = MappingProxyType({})
 def new_c_graph() -> object:
     """Return an empty graph of the C API; its `new_operations()` lists its ops.
 
-    Private: `pywrap_tf_session.PyGraph`. A tf.Graph has a Python object for each op, most of what an import costs.
+    Private: `pywrap_tf_session.PyGraph`. A tf.Graph has a Python object for each op, most of what
+    an import costs.
     """
     return c_api.PyGraph()
 
 
-def import_serialized(graph: Any, serialized: bytes, input_map: Mapping[tuple[str, int], object] = _NO_INPUTS) -> None:
-    """Add the ops of a serialized GraphDef to a tf.Graph or a graph of the C API; Python objects are not made.
+def import_serialized(
+    graph: Any, serialized: bytes, input_map: Mapping[tuple[str, int], object] = _NO_INPUTS
+) -> None:
+    """Add the ops of a serialized GraphDef to a tf.Graph or a graph of the C API; Python objects
+    are not made.
 
     Args:
         serialized: The bytes of a GraphDef, whose nodes have all attributes.
-        input_map: (op, output) that the nodes read → the C output of the graph to read instead; (op, -1) for a control
-            input → a C op.
+        input_map: (op, output) that the nodes read → the C output of the graph to read instead;
+            (op, -1) for a control input → a C op.
 
     Raises:
         tf.errors.OpError: TensorFlow refuses; the graph has no new ops.
 
-    Private: the C API. `tf.import_graph_def` fills in attributes, cannot map control inputs to ops without outputs, and
-    overwrites devices of colocated ops.
+    Private: the C API. `tf.import_graph_def` fills in attributes, cannot map control inputs to ops
+    without outputs, and overwrites devices of colocated ops.
     """
     options = c_api_util.ScopedTFImportGraphDefOptions()
     c_api.TF_ImportGraphDefOptionsSetValidateColocationConstraints(options.options, False)
@@ -69,7 +73,9 @@ def new_c_operations(graph: Any) -> dict[str, object]:
 
     Private: `PyGraph.new_operations`, `TF_OperationName`. See `new_c_graph`.
     """
-    return {c_api.TF_OperationName(c_operation): c_operation for c_operation in graph.new_operations()}
+    return {
+        c_api.TF_OperationName(c_operation): c_operation for c_operation in graph.new_operations()
+    }
 
 
 def output_of_c_operation(c_operation: object, port: int) -> Any:
@@ -97,7 +103,8 @@ def copy_handle_data(graph: Any, output: object, other: object, copy: object) ->
         graph: The C graph, or tf.Graph, of `output`.
         other: The C graph, or tf.Graph, of `copy`.
 
-    Private: `GetHandleShapeAndType`, `SetHandleShapeAndType` of the C API. Public shapes are those of the handle only.
+    Private: `GetHandleShapeAndType`, `SetHandleShapeAndType` of the C API. Public shapes are those
+    of the handle only.
     """
     handle_data = c_api.GetHandleShapeAndType(graph, output)
     if handle_data:
@@ -107,6 +114,7 @@ def copy_handle_data(graph: Any, output: object, other: object, copy: object) ->
 def copy_tensor_handle_data(source: tf.Tensor, target: tf.Tensor) -> None:
     """Copy the dtypes and shapes of the resources that a tensor holds to a placeholder for it.
 
-    Private: `handle_data_util.copy_handle_data`, which takes the data of eager handles too. See `copy_handle_data`.
+    Private: `handle_data_util.copy_handle_data`, which takes the data of eager handles too. See
+    `copy_handle_data`.
     """
     handle_data_util.copy_handle_data(source, target)

@@ -1,4 +1,6 @@
-"""Functions: those of a graph's library, bodies of calls, gradients, tf.functions and their traces."""
+"""Functions: those of a graph's library, bodies of calls, gradients, tf.functions and their
+traces.
+"""
 
 from __future__ import annotations
 
@@ -20,10 +22,18 @@ from tfgraphwidget.tf_types import (
 trace_type = lazy_module("tensorflow.core.function.trace_type")
 function_type = lazy_module("tensorflow.core.function.polymorphism.function_type")
 c_api = lazy_module("tensorflow.python.client.pywrap_tf_session")
-polymorphic_concrete_function = lazy_module("tensorflow.python.eager.polymorphic_function.concrete_function")
-function_type_utils = lazy_module("tensorflow.python.eager.polymorphic_function.function_type_utils")
-polymorphic_function = lazy_module("tensorflow.python.eager.polymorphic_function.polymorphic_function")
-tracing_compilation = lazy_module("tensorflow.python.eager.polymorphic_function.tracing_compilation")
+polymorphic_concrete_function = lazy_module(
+    "tensorflow.python.eager.polymorphic_function.concrete_function"
+)
+function_type_utils = lazy_module(
+    "tensorflow.python.eager.polymorphic_function.function_type_utils"
+)
+polymorphic_function = lazy_module(
+    "tensorflow.python.eager.polymorphic_function.polymorphic_function"
+)
+tracing_compilation = lazy_module(
+    "tensorflow.python.eager.polymorphic_function.tracing_compilation"
+)
 c_api_util = lazy_module("tensorflow.python.framework.c_api_util")
 function = lazy_module("tensorflow.python.framework.function")
 ops = lazy_module("tensorflow.python.framework.ops")
@@ -34,7 +44,9 @@ custom_gradient = lazy_module("tensorflow.python.ops.custom_gradient")
 handle_data_util = lazy_module("tensorflow.python.ops.handle_data_util")
 while_v2 = lazy_module("tensorflow.python.ops.while_v2")
 function_deserialization = lazy_module("tensorflow.python.saved_model.function_deserialization")
-Function = lazy_class("tensorflow.python.eager.polymorphic_function.polymorphic_function", "Function")
+Function = lazy_class(
+    "tensorflow.python.eager.polymorphic_function.polymorphic_function", "Function"
+)
 if TYPE_CHECKING:
     from tfgraphwidget.tf_types import FuncGraph as FuncGraph  # noqa: PLC0414  # others import it from here
 else:
@@ -53,7 +65,8 @@ def graph_functions(graph: tf.Graph) -> Mapping[str, LibraryFunction]:
 def add_function(graph: tf.Graph, library_function: LibraryFunction) -> None:
     """Add a function of `functions_from_library` to the graph's library, and to nothing else.
 
-    Private: `Graph._add_function`. The function's own `add_to_graph` enters it into the eager runtime, and only there.
+    Private: `Graph._add_function`. The function's own `add_to_graph` enters it into the eager
+    runtime, and only there.
     """
     graph._add_function(library_function)
 
@@ -69,18 +82,25 @@ def remove_function(graph: tf.Graph, name: str) -> None:
 def functions_from_library(library: FunctionDefLibrary) -> list[LibraryFunction]:
     """Return the functions of a FunctionDefLibrary as TensorFlow's Python objects, in no graph yet.
 
-    Private: `tensorflow.python.framework.function.from_library`. The public API loads functions by importing a graph.
+    Private: `tensorflow.python.framework.function.from_library`. The public API loads functions by
+    importing a graph.
     """
     return list(function.from_library(library))
 
 
 def function_definition_bytes(library_function: LibraryFunction) -> bytes | None:
-    """Return the FunctionDef of a TensorFlow 1 function as bytes; None for other kinds of functions.
+    """Return the FunctionDef of a TensorFlow 1 function as bytes; None for other kinds of
+    functions.
 
-    Private: `function._DefinedFunction`, `_DefinedFunction._c_func`, the C API. Its public `definition` enters the
-    function into the eager runtime too, where there may be another one of its name.
+    Private: `function._DefinedFunction`, `_DefinedFunction._c_func`, the C API. Its public
+    `definition` enters the function into the eager runtime too, where there may be another one of
+    its name.
     """
-    function_handle = library_function._c_func if isinstance(library_function, function._DefinedFunction) else None
+    function_handle = (
+        library_function._c_func
+        if isinstance(library_function, function._DefinedFunction)
+        else None
+    )
     if function_handle is None:
         return None
     with c_api_util.tf_buffer() as buffer, function_handle.get() as c_function:
@@ -88,7 +108,9 @@ def function_definition_bytes(library_function: LibraryFunction) -> bytes | None
         return bytes(c_api.TF_GetBuffer(buffer))
 
 
-gradient_function: Callable[[tf.Operation], Callable[..., object] | None] = attrgetter("_gradient_function")
+gradient_function: Callable[[tf.Operation], Callable[..., object] | None] = attrgetter(
+    "_gradient_function"
+)
 """The function that computes the gradient of a call of a tf.function, or None.
 
 Private: `Operation._gradient_function`. There is no public attribute."""
@@ -114,7 +136,8 @@ _BODY_GRAPHS = {
 
 
 def _body_graph_field(label: str) -> str:
-    """Return the field of an op for the graph of a function; `label` is the attribute, or "branches[1]".
+    """Return the field of an op for the graph of a function; `label` is the attribute, or
+    "branches[1]".
 
     Private: `Operation._branch_graph_0` and the like. See `body_graph`.
     """
@@ -122,7 +145,8 @@ def _body_graph_field(label: str) -> str:
 
 
 def body_graph(operation: tf.Operation, label: str) -> FuncGraph | None:
-    """The FuncGraph of a loop's or a conditional's function that gradients are computed of; None if there is none.
+    """The FuncGraph of a loop's or a conditional's function that gradients are computed of; None if
+    there is none.
 
     Args:
         label: Which of the functions that the op calls.
@@ -138,39 +162,49 @@ def set_body_graph(operation: tf.Operation, label: str, graph: FuncGraph) -> Non
     Args:
         operation: A loop or a conditional.
         label: Which of its functions, as `called_functions` labels them.
-        graph: The FuncGraph; None lets TensorFlow make one of the library's function when it needs one.
+        graph: The FuncGraph; None lets TensorFlow make one of the library's function when it needs
+            one.
 
     Private: `Operation._body_graph` and the like, which `tf.while_loop` and `tf.cond` set.
     """
     setattr(operation, _body_graph_field(label), graph)
 
 
-def function_graph(operation: tf.Operation, shapes: Sequence[tf.TensorShape], name: str) -> FuncGraph:
+def function_graph(
+    operation: tf.Operation, shapes: Sequence[tf.TensorShape], name: str
+) -> FuncGraph:
     """Return a FuncGraph of a function that an op calls.
 
     Args:
         operation: The op. The library of its graph has the function.
         shapes: The shapes of the inputs of the FuncGraph.
 
-    Private: `control_flow_util_v2.get_func_graph`. Public functions trace Python, and read no library.
+    Private: `control_flow_util_v2.get_func_graph`. Public functions trace Python, and read no
+    library.
     """
     graph: FuncGraph = control_flow_util_v2.get_func_graph(operation, shapes, name)
     return graph
 
 
 def load_functions(library: FunctionDefLibrary) -> dict[str, ConcreteFunction]:
-    """Return a ConcreteFunction for each FunctionDef of a FunctionDefLibrary, by the FunctionDef's name.
+    """Return a ConcreteFunction for each FunctionDef of a FunctionDefLibrary, by the FunctionDef's
+    name.
 
     Raises:
         ValueError: A function calls itself, or TensorFlow cannot load one.
 
-    Private: `function_deserialization.load_function_def_library`. Public is `tf.saved_model.load`, of a folder.
+    Private: `function_deserialization.load_function_def_library`. Public is `tf.saved_model.load`,
+    of a folder.
     """
-    loaded: dict[str, ConcreteFunction] = function_deserialization.load_function_def_library(library)
+    loaded: dict[str, ConcreteFunction] = function_deserialization.load_function_def_library(
+        library
+    )
     return loaded
 
 
-def rename_called_functions(node: NodeDef, functions: Mapping[str, ConcreteFunction], suffix: str) -> None:
+def rename_called_functions(
+    node: NodeDef, functions: Mapping[str, ConcreteFunction], suffix: str
+) -> None:
     """Change a NodeDef to call functions of `load_functions`, and rename the state that it shares.
 
     Args:
@@ -191,7 +225,8 @@ def new_gradient_name() -> str:
 
 
 def registered_gradient(name: str) -> Callable[..., object] | None:
-    """Return the gradient function that is registered for an op type or under a name; None for "not differentiable".
+    """Return the gradient function that is registered for an op type or under a name; None for "not
+    differentiable".
 
     Raises:
         LookupError: There is none.
@@ -205,7 +240,8 @@ def registered_gradient(name: str) -> Callable[..., object] | None:
 def concrete_function(graph: FuncGraph, attributes: Mapping[str, object]) -> ConcreteFunction:
     """Return the ConcreteFunction of a FuncGraph, with these attributes of its FunctionDef.
 
-    Private: `ConcreteFunction.from_func_graph`, `function_type_utils.derive_from_graph`. Public functions trace Python.
+    Private: `ConcreteFunction.from_func_graph`, `function_type_utils.derive_from_graph`. Public
+    functions trace Python.
     """
     signature = function_type_utils.derive_from_graph(graph)
     function: ConcreteFunction = polymorphic_concrete_function.ConcreteFunction.from_func_graph(
@@ -215,7 +251,8 @@ def concrete_function(graph: FuncGraph, attributes: Mapping[str, object]) -> Con
 
 
 def call_gradient_function(concrete: ConcreteFunction) -> Any:
-    """Return what computes the gradient of a call of a ConcreteFunction, for `set_gradient_function`.
+    """Return what computes the gradient of a call of a ConcreteFunction, for
+    `set_gradient_function`.
 
     Private: `ConcreteFunction._get_gradient_function`. TensorFlow sets it while it makes the call.
     """
@@ -225,13 +262,14 @@ def call_gradient_function(concrete: ConcreteFunction) -> Any:
 def attach_body_graphs(operations: Iterable[tf.Operation]) -> None:
     """Let ops that run functions know these functions' graphs, as ops do that Python code made.
 
-    TensorFlow makes the graphs of a loop's or a conditional's functions again for a gradient if it does not find them
-    at the op. What their resources hold gets lost in those that are nested, and so does the gradient: a loop in a loop
-    has the gradient 0. Here each graph knows its resources before the graphs in it are made.
+    TensorFlow makes the graphs of a loop's or a conditional's functions again for a gradient if it
+    does not find them at the op. What their resources hold gets lost in those that are nested, and
+    so does the gradient: a loop in a loop has the gradient 0. Here each graph knows its resources
+    before the graphs in it are made.
 
     Private: `while_v2._get_graph`, `cond_v2.get_func_graphs` and `_copy_handle_data`,
-    `handle_data_util.copy_handle_data`, `_body_graph`, `_cond_graph`, `_true_graph`, `_false_graph`,
-    `_branch_graph_0` and so on. Public gradients take what they find there.
+    `handle_data_util.copy_handle_data`, `_body_graph`, `_cond_graph`, `_true_graph`,
+    `_false_graph`, `_branch_graph_0` and so on. Public gradients take what they find there.
     """
     for op in operations:
         if op.type in ("While", "StatelessWhile") and not hasattr(op, "_body_graph"):
@@ -252,7 +290,8 @@ def attach_body_graphs(operations: Iterable[tf.Operation]) -> None:
             called = _called_function(op)
             body = getattr(called, "graph", None)
             if body is not None:
-                # The gradient of a loop asks the loop's body from which argument a call in it has a resource.
+                # The gradient of a loop asks the loop's body from which argument a call in it has a
+                # resource.
                 add_function(op.graph, called)
                 _attach_inside(body, op.inputs)
                 _copy_handle_data(body.outputs, op.outputs)
@@ -261,7 +300,8 @@ def attach_body_graphs(operations: Iterable[tf.Operation]) -> None:
 
 
 def _called_function(op: tf.Operation) -> Any:
-    """Return the function that a call runs, which a graph around it may have; None if no graph has it.
+    """Return the function that a call runs, which a graph around it may have; None if no graph has
+    it.
 
     Private: `Graph._get_function`. See `attach_body_graphs`.
     """
@@ -275,7 +315,8 @@ def _called_function(op: tf.Operation) -> Any:
 
 
 def _branch_names(op: tf.Operation) -> tuple[tuple[str, ...], bool]:
-    """Return the attributes for the graphs of a conditional's branches, and whether the op has them.
+    """Return the attributes for the graphs of a conditional's branches, and whether the op has
+    them.
 
     Private: `_true_graph`, `_false_graph`, `_branch_graph_0` and so on. See `attach_body_graphs`.
     """
@@ -304,7 +345,9 @@ def _copy_handle_data(sources: Iterable[Tensor], targets: Iterable[Tensor]) -> N
             handle_data_util.copy_handle_data(source, target)
 
 
-def call_with_captures(concrete: ConcreteFunction, arguments: Sequence[Tensor], captured: Sequence[Tensor]) -> Any:
+def call_with_captures(
+    concrete: ConcreteFunction, arguments: Sequence[Tensor], captured: Sequence[Tensor]
+) -> Any:
     """Call a ConcreteFunction with other tensors than those that it captured.
 
     Args:
@@ -316,20 +359,24 @@ def call_with_captures(concrete: ConcreteFunction, arguments: Sequence[Tensor], 
 
 
 def traces(polymorphic: Any) -> list[ConcreteFunction]:
-    """Return the ConcreteFunctions that a tf.function has traced, or was loaded with, in their order.
+    """Return the ConcreteFunctions that a tf.function has traced, or was loaded with, in their
+    order.
 
     Private: `Function._function_cache`, `RestoredFunction.concrete_functions`. The public list
     (`_list_all_concrete_functions`) is private too.
     """
-    return list(polymorphic._function_cache.values()) or list(getattr(polymorphic, "concrete_functions", ()))
+    return list(polymorphic._function_cache.values()) or list(
+        getattr(polymorphic, "concrete_functions", ())
+    )
 
 
 @cache
 def _function_by_type() -> Any:
-    """Return a class of tf.functions whose traces are found by types alone: a signature is of positional arguments.
+    """Return a class of tf.functions whose traces are found by types alone: a signature is of
+    positional arguments.
 
-    Private: `TracingOptions`, `Function._generate_tracing_options`, `FunctionSpec._input_signature`. See
-    `typed_function`.
+    Private: `TracingOptions`, `Function._generate_tracing_options`,
+    `FunctionSpec._input_signature`. See `typed_function`.
     """
 
     class OptionsByType(tracing_compilation.TracingOptions):  # type: ignore[misc,name-defined]
@@ -351,20 +398,23 @@ def _function_by_type() -> Any:
 
         def _generate_tracing_options(self, fn: object, scope_type: object) -> object:
             options = super()._generate_tracing_options(fn, scope_type)
-            options.__class__ = OptionsByType  # each copy that TensorFlow makes of them reads the signature again
+            # each copy that TensorFlow makes of them reads the signature again
+            options.__class__ = OptionsByType
             return options
 
     return FunctionByType
 
 
-def typed_function(body: Callable[..., object], parameters: Sequence[Parameter], specs: Mapping[str, object]) -> Any:
+def typed_function(
+    body: Callable[..., object], parameters: Sequence[Parameter], specs: Mapping[str, object]
+) -> Any:
     """Return a tf.function of `body` with these parameters, which has one trace only.
 
     Args:
         specs: What each takes: a nested structure of TensorSpecs, or the one Python value.
 
-    Private: `Function._function_type`, `_default_values`, `FunctionType`. An `input_signature` takes neither Python
-    values nor keyword-only parameters without defaults.
+    Private: `Function._function_type`, `_default_values`, `FunctionType`. An `input_signature`
+    takes neither Python values nor keyword-only parameters without defaults.
     """
     types = trace_type.InternalTracingContext(is_legacy_signature=True)
     by_type = any(p.kind is p.KEYWORD_ONLY for p in parameters)
@@ -372,14 +422,20 @@ def typed_function(body: Callable[..., object], parameters: Sequence[Parameter],
         body, body.__name__, autograph=False
     )
     typed_parameters = [(p, trace_type.from_value(specs[p.name], types)) for p in parameters]
-    typed = [function_type.Parameter(p.name, p.kind, p.default is not p.empty, kind) for p, kind in typed_parameters]
+    typed = [
+        function_type.Parameter(p.name, p.kind, p.default is not p.empty, kind)
+        for p, kind in typed_parameters
+    ]
     new_function._function_type = function_type.FunctionType(typed)
-    new_function._default_values = {p.name: p.default for p in parameters if p.default is not p.empty}
+    new_function._default_values = {
+        p.name: p.default for p in parameters if p.default is not p.empty
+    }
     return new_function
 
 
 def freeze_function(concrete: ConcreteFunction) -> ConcreteFunction:
-    """Return a ConcreteFunction with constants in place of variables, and its control flow as it is.
+    """Return a ConcreteFunction with constants in place of variables, and its control flow as it
+    is.
 
     Private: `convert_variables_to_constants_v2`. Public is a converter for TensorFlow Lite only.
     """

@@ -25,8 +25,8 @@ ops = lazy_module("tensorflow.python.framework.ops")
 def operation_finder(graph: tf.Graph) -> Callable[[str], tf.Operation]:
     """Return a function that gives the op of a name, and raises KeyError for a name that no op has.
 
-    Private: `Graph._get_operation_by_name`. The public method takes locks and parses the name, and is several times
-    slower; an interrupt in it becomes a ValueError.
+    Private: `Graph._get_operation_by_name`. The public method takes locks and parses the name, and
+    is several times slower; an interrupt in it becomes a ValueError.
     """
     finder: Callable[[str], tf.Operation] = graph._get_operation_by_name
     return finder
@@ -42,7 +42,8 @@ def find_operation(graph: tf.Graph, name: str) -> tf.Operation:
 
 
 def operations_by_name(graph: tf.Graph) -> Mapping[str, tf.Operation]:
-    """Return all ops of a graph by name. TensorFlow makes the dict at each call: ask once, not in a loop.
+    """Return all ops of a graph by name. TensorFlow makes the dict at each call: ask once, not in a
+    loop.
 
     Private: `Graph._nodes_by_name`. The public API has a list of ops, or one op by its name.
     """
@@ -51,9 +52,11 @@ def operations_by_name(graph: tf.Graph) -> Mapping[str, tf.Operation]:
 
 
 def used_names(graph: tf.Graph) -> dict[str, int]:
-    """Return the graph's own dict of lower-case names in use, by ops and scopes; changes to it take effect.
+    """Return the graph's own dict of lower-case names in use, by ops and scopes; changes to it take
+    effect.
 
-    Private: `Graph._names_in_use`. `Graph.unique_name` can neither reserve one exact name nor release one.
+    Private: `Graph._names_in_use`. `Graph.unique_name` can neither reserve one exact name nor
+    release one.
     """
     names: dict[str, int] = graph._names_in_use
     return names
@@ -62,8 +65,9 @@ def used_names(graph: tf.Graph) -> dict[str, int]:
 def wrap_operations(graph: tf.Graph, c_operations: Iterable[object]) -> None:
     """Make the Python objects of ops that only the C API knows of.
 
-    Private: `Operation._from_c_op`, `Operation._colocation_code_locations`. Only `tf.import_graph_def` does this
-    publicly; what it does for scopes and devices takes most of its time.
+    Private: `Operation._from_c_op`, `Operation._colocation_code_locations`. Only
+    `tf.import_graph_def` does this publicly; what it does for scopes and devices takes most of its
+    time.
     """
     wrap = as_any(tf.Operation)._from_c_op
     for c_operation in c_operations:
@@ -84,11 +88,15 @@ def create_operation(
         op_def: The OpDef of its type; TensorFlow looks it up without.
 
     Raises:
-        ValueError, TypeError, RuntimeError, tf.errors.OpError: TensorFlow refuses the op; the graph has no new op.
+        ValueError, TypeError, RuntimeError, tf.errors.OpError: TensorFlow refuses the op; the graph
+            has no new op.
 
-    Private: `ops._create_c_op`, `Operation._from_c_op`. `Operation.from_node_def` adds surroundings and a traceback.
+    Private: `ops._create_c_op`, `Operation._from_c_op`. `Operation.from_node_def` adds surroundings
+    and a traceback.
     """
-    c_operation = ops._create_c_op(graph, node, inputs, control_inputs, op_def, extract_traceback=False)
+    c_operation = ops._create_c_op(
+        graph, node, inputs, control_inputs, op_def, extract_traceback=False
+    )
     operation: tf.Operation = as_any(tf.Operation)._from_c_op(c_operation, graph)
     return operation
 
@@ -96,15 +104,18 @@ def create_operation(
 def forget_colocation(operation: tf.Operation) -> None:
     """Clear the `colocate_with` locations of an op that `create_operation` made.
 
-    Private: `Operation._colocation_code_locations`, which TensorFlow's error messages read; nothing public sets it.
+    Private: `Operation._colocation_code_locations`, which TensorFlow's error messages read; nothing
+    public sets it.
     """
     as_any(operation)._colocation_code_locations = {}
 
 
 def can_observe_new_operations() -> bool:
-    """Whether this release of TensorFlow says which thread adds an op, see `observe_new_operations`.
+    """Whether this release of TensorFlow says which thread adds an op, see
+    `observe_new_operations`.
 
-    Private: `Graph._add_op`. There is no public hook, so that a release without it is asked for its ops instead.
+    Private: `Graph._add_op`. There is no public hook, so that a release without it is asked for its
+    ops instead.
     """
     return "_add_op" not in absent_names()
 
@@ -112,8 +123,8 @@ def can_observe_new_operations() -> bool:
 def observe_new_operations(graph: tf.Graph, observer: Callable[[tf.Operation], None]) -> None:
     """Call `observer` with each op that comes to the graph from now on, in the thread that adds it.
 
-    One observer at a time: a second call replaces the first. Observation cannot end, since of two threads neither
-    knows whether the other needs it still.
+    One observer at a time: a second call replaces the first. Observation cannot end, since of two
+    threads neither knows whether the other needs it still.
 
     Private: `Graph._add_op`. TensorFlow has no public hook for new ops.
     """
@@ -131,17 +142,20 @@ def observe_new_operations(graph: tf.Graph, observer: Callable[[tf.Operation], N
 def check_new_operations(
     graph: tf.Graph, check: Callable[[str, Sequence[tf.Tensor], Mapping[str, AttrValue], str], None]
 ) -> Iterator[None]:
-    """While this lasts, call `check` before Python code adds an op; the op is not added when it raises.
+    """While this lasts, call `check` before Python code adds an op; the op is not added when it
+    raises.
 
     Args:
-        check: Takes the op type, the input tensors, the attributes (AttrValue by name), and the name, which may
-            end with "/", or "".
+        check: Takes the op type, the input tensors, the attributes (AttrValue by name), and the
+            name, which may end with "/", or "".
 
     Private: `Graph._create_op_internal`. TensorFlow has no public hook before an op is made.
     """
     create = graph._create_op_internal
 
-    def check_and_create(op_type: str, inputs: Sequence[tf.Tensor], *arguments: object, **options: Any) -> Any:
+    def check_and_create(
+        op_type: str, inputs: Sequence[tf.Tensor], *arguments: object, **options: Any
+    ) -> Any:
         attributes = options.get("attrs", arguments[3] if len(arguments) > 3 else None) or {}
         check(op_type, inputs, attributes, str(options.get("name") or ""))
         return create(op_type, inputs, *arguments, **options)
@@ -184,9 +198,12 @@ _PYTHON_FUNCTIONS = "_py_funcs_used_in_graph"
 def share_python_functions(source: tf.Graph, target: tf.Graph) -> None:
     """Keep alive in `target` the Python functions that ops of `source` call (tf.py_function).
 
-    Private: `Graph._py_funcs_used_in_graph`. TensorFlow keeps them with the graph in which the op was made only.
+    Private: `Graph._py_funcs_used_in_graph`. TensorFlow keeps them with the graph in which the op
+    was made only.
     """
-    source_functions, target_functions = (list(getattr(graph, _PYTHON_FUNCTIONS, ())) for graph in (source, target))
+    source_functions, target_functions = (
+        list(getattr(graph, _PYTHON_FUNCTIONS, ())) for graph in (source, target)
+    )
     if source_functions:
         setattr(target, _PYTHON_FUNCTIONS, [*target_functions, *source_functions])
 
@@ -205,7 +222,8 @@ def registered_kernels(op_type: str) -> Any:
 def optimize_graph(config: ConfigProto, graph: MetaGraphDef) -> GraphDef:
     """Return the GraphDef that TensorFlow's graph optimizer makes of another one.
 
-    Private: `tf_optimizer.OptimizeGraph`; the public API optimizes only what a session runs, all passes at once.
+    Private: `tf_optimizer.OptimizeGraph`; the public API optimizes only what a session runs, all
+    passes at once.
 
     Args:
         graph: The graph, with the ops to keep in the collection "train_op".

@@ -19,10 +19,12 @@ Trackable = lazy_class("tensorflow.python.trackable.base", "Trackable")
 
 
 def functional_model(model: KerasModel) -> KerasModel | None:
-    """Return the Functional model that a Keras model is, or that a Sequential one computes; None for others.
+    """Return the Functional model that a Keras model is, or that a Sequential one computes; None
+    for others.
 
-    Private: `Sequential._functional`, `Function._nodes_by_depth`, `_inputs_struct` and `_outputs_struct`, of Keras 3. A
-    model without them, in another release too, is taken to be none.
+    Private: `Sequential._functional`, `Function._nodes_by_depth`, `_inputs_struct` and
+    `_outputs_struct`, of Keras 3. A model without them, in another release too, is taken to be
+    none.
     """
     functional = getattr(model, "_functional", None) or model
     fields = ("_nodes_by_depth", "_inputs_struct", "_outputs_struct")
@@ -41,7 +43,8 @@ def functional_nodes(model: KerasModel) -> list[Any]:
 def functional_ends(model: KerasModel) -> tuple[Any, Any]:
     """Return the nested structures of KerasTensors that a Functional model takes and returns.
 
-    Private: `Function._inputs_struct` and `_outputs_struct`, of Keras 3; `inputs` and `outputs` are flat lists.
+    Private: `Function._inputs_struct` and `_outputs_struct`, of Keras 3; `inputs` and `outputs` are
+    flat lists.
     """
     return model._inputs_struct, model._outputs_struct
 
@@ -49,7 +52,8 @@ def functional_ends(model: KerasModel) -> tuple[Any, Any]:
 def eager_mode() -> AbstractContextManager[None]:
     """Return a context in which ops run at once, whatever graph is the default one.
 
-    Private: `eager.context.eager_mode`. `tf.init_scope` leaves functions only, not TensorFlow 1 graphs.
+    Private: `eager.context.eager_mode`. `tf.init_scope` leaves functions only, not TensorFlow 1
+    graphs.
     """
     mode: AbstractContextManager[None] = context.eager_mode()
     return mode
@@ -58,7 +62,8 @@ def eager_mode() -> AbstractContextManager[None]:
 def stop_recording() -> AbstractContextManager[None]:
     """Return a context in which no gradient tape records.
 
-    Private: `eager.record.stop_recording`. `tf.GradientTape.stop_recording` stops the one tape that has it.
+    Private: `eager.record.stop_recording`. `tf.GradientTape.stop_recording` stops the one tape that
+    has it.
     """
     stopped: AbstractContextManager[None] = record.stop_recording()
     return stopped
@@ -67,7 +72,8 @@ def stop_recording() -> AbstractContextManager[None]:
 def is_eager_by_default() -> bool:
     """Whether this process runs ops at once outside of graphs (no `disable_eager_execution`).
 
-    Private: `eager.context.default_execution_mode`. `tf.executing_eagerly` is about the place where it is called.
+    Private: `eager.context.default_execution_mode`. `tf.executing_eagerly` is about the place where
+    it is called.
     """
     return bool(context.default_execution_mode == context.EAGER_MODE)
 
@@ -81,13 +87,14 @@ def flatten_with_paths(structure: object) -> list[tuple[tuple[object, ...], obje
 
 
 def trackable_variables(trackable: object) -> dict[str, tf.Variable]:
-    """Return the variables that an object tracks, by their paths in it, "layers/0/kernel", shortest paths first.
+    """Return the variables that an object tracks, by their paths in it, "layers/0/kernel", shortest
+    paths first.
 
     Args:
         trackable: A `tf.Module`, a Keras model, or another trackable object.
 
-    Private: `ObjectGraphView`. Checkpoints and SavedModels name variables by these paths; public are only the paths in
-    a checkpoint that has been written.
+    Private: `ObjectGraphView`. Checkpoints and SavedModels name variables by these paths; public
+    are only the paths in a checkpoint that has been written.
     """
     objects, paths = graph_view.ObjectGraphView(trackable).breadth_first_traversal()
     result = {}
@@ -101,7 +108,8 @@ def trackable_variables(trackable: object) -> dict[str, tf.Variable]:
 
 
 def is_keras_safe_mode() -> bool:
-    """Whether Keras loads a file without code of it: `load_model(path, safe_mode=False)` says that the user trusts it.
+    """Whether Keras loads a file without code of it: `load_model(path, safe_mode=False)` says that
+    the user trusts it.
 
     Private: `keras.src.saving.serialization_lib.in_safe_mode`. Layers have no other way to know.
     """
@@ -123,11 +131,15 @@ def is_in_keras_layer() -> bool:
 
 
 def trackable_children(trackable: object) -> dict[str, object]:
-    """Return the objects that a trackable object tracks, by the names of its attributes, as a checkpoint lists them.
+    """Return the objects that a trackable object tracks, by the names of its attributes, as a
+    checkpoint lists them.
 
     Args:
         trackable: A `tf.Module`, a Keras model, or another trackable object.
 
     Private: `ObjectGraphView`; see `trackable_variables`.
     """
-    return {child.name: child.ref for child in graph_view.ObjectGraphView(trackable).list_children(trackable)}
+    return {
+        child.name: child.ref
+        for child in graph_view.ObjectGraphView(trackable).list_children(trackable)
+    }

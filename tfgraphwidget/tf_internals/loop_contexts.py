@@ -21,17 +21,22 @@ WhileContext = lazy_class("tensorflow.python.ops.control_flow_ops", "WhileContex
 control_flow_context: Callable[[Any], Any] = methodcaller("_get_control_flow_context")
 """The innermost context of an op, or the one that new ops of a graph get; None outside.
 
-Private: `Operation._get_control_flow_context`, `Graph._get_control_flow_context`. There is no public attribute."""
+Private: `Operation._get_control_flow_context`, `Graph._get_control_flow_context`. There is no
+public attribute.
+"""
 
 
-def set_control_flow_context(owner: Graph | Operation, innermost: ControlFlowContext | None) -> None:
+def set_control_flow_context(
+    owner: Graph | Operation, innermost: ControlFlowContext | None
+) -> None:
     """Set the context of an op, or the one that new ops of a graph get; None for outside.
 
     Args:
         owner: The graph or the op.
         innermost: The innermost context; None for none.
 
-    Private: `Operation._set_control_flow_context`, `Graph._set_control_flow_context`. There is no public method.
+    Private: `Operation._set_control_flow_context`, `Graph._set_control_flow_context`. There is no
+    public method.
     """
     owner._set_control_flow_context(innermost)
 
@@ -39,14 +44,16 @@ def set_control_flow_context(owner: Graph | Operation, innermost: ControlFlowCon
 def nested_contexts(outer: ControlFlowContext) -> list[ControlFlowContext]:
     """Return a context's own list of the contexts inside; changes to it take effect.
 
-    Private: `ControlFlowContext._nested_contexts`. Public is only the proto, which leaves gradient loops out.
+    Private: `ControlFlowContext._nested_contexts`. Public is only the proto, which leaves gradient
+    loops out.
     """
     nested: list[ControlFlowContext] = outer._nested_contexts
     return nested
 
 
 def context_values(inner: ControlFlowContext) -> set[str]:
-    """Return a context's own set of the names of the tensors that it has seen; changes to it take effect.
+    """Return a context's own set of the names of the tensors that it has seen; changes to it take
+    effect.
 
     Private: `ControlFlowContext._values`. Public is only the proto.
     """
@@ -55,8 +62,8 @@ def context_values(inner: ControlFlowContext) -> set[str]:
 
 
 def context_external_values(inner: ControlFlowContext) -> dict[str, tf.Tensor]:
-    """Return a context's own dict of tensors from outside, by the name of the tensor inside that replaces it; changes
-    take effect.
+    """Return a context's own dict of tensors from outside, by the name of the tensor inside that
+    replaces it; changes take effect.
 
     Private: `ControlFlowContext._external_values`. Public is only the proto.
     """
@@ -65,7 +72,8 @@ def context_external_values(inner: ControlFlowContext) -> dict[str, tf.Tensor]:
 
 
 def is_complete(context: ControlFlowContext) -> bool:
-    """Whether TensorFlow has finished building a context, apart from those inside; an exception may have ended it.
+    """Whether TensorFlow has finished building a context, apart from those inside; an exception may
+    have ended it.
 
     Private: `WhileContext._pivot_for_pred`, `WhileContext._pivot_for_body`. Public is `pivot` only.
     """

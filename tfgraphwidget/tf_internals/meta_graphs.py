@@ -17,13 +17,15 @@ SavedModelLoader = lazy_class("tensorflow.python.saved_model.loader_impl", "Save
 def import_meta_graph(meta: MetaGraphDef) -> None:
     """Import a MetaGraphDef into the default graph, with collections.
 
-    Private: `meta_graph.import_scoped_meta_graph`. `tf.compat.v1.train.import_meta_graph` makes a Saver beside.
+    Private: `meta_graph.import_scoped_meta_graph`. `tf.compat.v1.train.import_meta_graph` makes a
+    Saver beside.
     """
     meta_graph.import_scoped_meta_graph(meta)
 
 
 def is_version(text: str) -> bool:
-    """Whether TensorFlow takes a text for the version that wrote a MetaGraphDef; it refuses to import others.
+    """Whether TensorFlow takes a text for the version that wrote a MetaGraphDef; it refuses to
+    import others.
 
     Private: `meta_graph.packaging_version`, which is the package `packaging`.
     """
@@ -37,7 +39,8 @@ def is_version(text: str) -> bool:
 def add_collection(meta: MetaGraphDef, key: str, graph: tf.Graph, items: Sequence[object]) -> None:
     """Add entries of a collection to a MetaGraphDef. Entries that have no proto are left out.
 
-    Private: `meta_graph.add_collection_def`. `tf.compat.v1.train.export_meta_graph` takes whole collections.
+    Private: `meta_graph.add_collection_def`. `tf.compat.v1.train.export_meta_graph` takes whole
+    collections.
     """
     meta_graph.add_collection_def(meta, key, graph, override_contents=items)
 
@@ -49,8 +52,8 @@ def new_meta_graph(graph_def: GraphDef, graph: tf.Graph, saver_def: object) -> M
         graph: The graph whose TensorFlow version and op list it names.
         saver_def: A SaverDef, or None.
 
-    Private: `meta_graph.create_meta_graph_def`. `tf.compat.v1.train.export_meta_graph` writes the live graph, not a
-    GraphDef.
+    Private: `meta_graph.create_meta_graph_def`. `tf.compat.v1.train.export_meta_graph` writes the
+    live graph, not a GraphDef.
     """
     result: MetaGraphDef = meta_graph.create_meta_graph_def(
         graph_def=graph_def, graph=graph, collection_list=[], saver_def=saver_def

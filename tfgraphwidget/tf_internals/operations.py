@@ -18,7 +18,9 @@ _cached_inputs: Callable[[tf.Operation], Any] = attrgetter("_inputs_val")
 operation_number: Callable[[tf.Operation], int] = attrgetter("_id")
 """The number of an op in its graph, in the order in which ops were made.
 
-Private: `Operation._id`. `Graph.get_operations` has the same order, but takes as long as the graph is large."""
+Private: `Operation._id`. `Graph.get_operations` has the same order, but takes as long as the graph
+is large.
+"""
 
 forward_operation: Callable[[tf.Operation], Operation | None] = attrgetter("_original_op")
 """The op whose gradient an op computes, or None.
@@ -26,9 +28,11 @@ forward_operation: Callable[[tf.Operation], Operation | None] = attrgetter("_ori
 Private: `Operation._original_op`. `tf.errors.OpError` shows it; there is no public attribute."""
 
 static_dimensions: Callable[[tf.Tensor], tuple[list[int | None], bool]] = attrgetter("_shape")
-"""The static shape that the C graph knows: (sizes or None for each dimension, whether the rank is unknown).
+"""The static shape that the C graph knows: (sizes or None for each dimension, whether the rank is
+unknown).
 
-Private: `Tensor._shape`. `Tensor.shape` is what Python code has set, and makes an object."""
+Private: `Tensor._shape`. `Tensor.shape` is what Python code has set, and makes an object.
+"""
 
 
 def set_forward_operation(operation: tf.Operation, forward: tf.Operation | None) -> None:
@@ -53,8 +57,8 @@ def is_reference(dtype: tf.DType) -> bool:
 def takes_reference(operation: tf.Operation, k: int) -> bool:
     """Whether input `k` of an op must be a variable itself, as for an op that assigns.
 
-    Private: `Operation._input_types`, `DType._is_ref_dtype`. The tensor that the op reads may be a reference where none
-    is asked for.
+    Private: `Operation._input_types`, `DType._is_ref_dtype`. The tensor that the op reads may be a
+    reference where none is asked for.
     """
     return bool(operation._input_types[k]._is_ref_dtype)
 
@@ -62,13 +66,15 @@ def takes_reference(operation: tf.Operation, k: int) -> bool:
 def control_outputs(operation: tf.Operation) -> list[tf.Operation]:
     """Return the ops that wait for an op, in the order in which they were made.
 
-    Private: `Operation._control_outputs`, which lists them by address. The public API has only `control_inputs`.
+    Private: `Operation._control_outputs`, which lists them by address. The public API has only
+    `control_inputs`.
     """
     return sorted(operation._control_outputs, key=operation_number)
 
 
 def control_edges(operations: Iterable[tf.Operation]) -> frozenset[tuple[int, int]]:
-    """Return the control edges that start at these ops, as pairs of `operation_number`: (first, the op that waits).
+    """Return the control edges that start at these ops, as pairs of `operation_number`: (first, the
+    op that waits).
 
     Private: `Operation._control_outputs`, `Operation._id`. See `control_outputs`.
     """
@@ -76,12 +82,17 @@ def control_edges(operations: Iterable[tf.Operation]) -> frozenset[tuple[int, in
 
 
 def input_tuples(operations: Sequence[tf.Operation]) -> list[Sequence[Tensor]]:
-    """Return the `inputs` of each op; the same object for an op as long as its inputs are not changed.
+    """Return the `inputs` of each op; the same object for an op as long as its inputs are not
+    changed.
 
-    Private: `Operation._inputs_val`, the cache behind `Operation.inputs`; reading it takes half the time.
+    Private: `Operation._inputs_val`, the cache behind `Operation.inputs`; reading it takes half the
+    time.
     """
     cached_inputs = list(map(_cached_inputs, operations))
-    return [op.inputs if cached is None else cached for op, cached in zip(operations, cached_inputs, strict=True)]
+    return [
+        op.inputs if cached is None else cached
+        for op, cached in zip(operations, cached_inputs, strict=True)
+    ]
 
 
 def update_input(operation: tf.Operation, k: int, tensor: tf.Tensor) -> None:
@@ -98,8 +109,8 @@ def update_input(operation: tf.Operation, k: int, tensor: tf.Tensor) -> None:
 def set_control_inputs(operation: tf.Operation, control_inputs: Sequence[tf.Operation]) -> None:
     """Set the control inputs of an op, in place of those that it has.
 
-    Private: `Operation._remove_all_control_inputs`, `Operation._add_control_inputs`. The public API cannot change an
-    edge.
+    Private: `Operation._remove_all_control_inputs`, `Operation._add_control_inputs`. The public API
+    cannot change an edge.
     """
     operation._remove_all_control_inputs()
     operation._add_control_inputs(control_inputs)
@@ -140,6 +151,7 @@ def clear_attribute(operation: tf.Operation, name: str) -> None:
 def replace_python_shape(tensor: tf.Tensor, shape: Sequence[int | None] | None) -> None:
     """Set the static shape of a tensor's Python object; the C graph keeps its own.
 
-    Private: `Tensor._shape_val`. `Tensor.set_shape` merges with the shape that is known, and refuses another.
+    Private: `Tensor._shape_val`. `Tensor.set_shape` merges with the shape that is known, and
+    refuses another.
     """
     as_any(tensor)._shape_val = as_any(tf.TensorShape)(shape)

@@ -26,14 +26,15 @@ _SessionInterface = lazy_class("tensorflow.python.client.session", "SessionInter
 def is_session(thing: object) -> bool:
     """Whether a thing is a session, or one of TensorFlow's objects that wrap one.
 
-    Private: `monitored_session._MonitoredSession`, `_WrappedSession`, `SessionInterface`. Public classes are some of
-    their subclasses.
+    Private: `monitored_session._MonitoredSession`, `_WrappedSession`, `SessionInterface`. Public
+    classes are some of their subclasses.
     """
     return isinstance(thing, (BaseSession, _MonitoredSession, _WrappedSession, _SessionInterface))
 
 
 def wrapped_session(thing: object) -> Any:
-    """Return the session that a MonitoredSession, a hook's session or a debugger wraps; the thing if it wraps none.
+    """Return the session that a MonitoredSession, a hook's session or a debugger wraps; the thing
+    if it wraps none.
 
     What wraps several times is unwrapped once. None for a MonitoredSession that is closed.
 
@@ -41,7 +42,11 @@ def wrapped_session(thing: object) -> Any:
     """
     if isinstance(thing, _MonitoredSession):
         return thing._tf_sess()
-    return thing._sess if isinstance(thing, (_WrappedSession, _SessionInterface)) and hasattr(thing, "_sess") else thing
+    return (
+        thing._sess
+        if isinstance(thing, (_WrappedSession, _SessionInterface)) and hasattr(thing, "_sess")
+        else thing
+    )
 
 
 def is_closed(session: Session) -> bool:
@@ -53,7 +58,8 @@ def is_closed(session: Session) -> bool:
 
 
 def session_config(session: Session | None) -> Any:
-    """Return the ConfigProto of a session, which may be one of TensorFlow's own; None of what has none.
+    """Return the ConfigProto of a session, which may be one of TensorFlow's own; None of what has
+    none.
 
     Private: `BaseSession._config`. Public is an argument of the constructor only.
     """
@@ -74,7 +80,8 @@ def extend_session(session: Session) -> None:
 
 @contextmanager
 def without_extension(session: Session) -> Iterator[None]:
-    """While this lasts, runs of a session do not add the ops that its graph has got since the last run.
+    """While this lasts, runs of a session do not add the ops that its graph has got since the last
+    run.
 
     Private: `BaseSession._extend_graph`. Public runs always add them.
     """
@@ -87,25 +94,28 @@ def without_extension(session: Session) -> Iterator[None]:
 
 
 def open_session_like(session: Session, config: ConfigProto | None) -> ClosableSession:
-    """Open a session on the target and graph of another one, with this ConfigProto, and not as a default session.
+    """Open a session on the target and graph of another one, with this ConfigProto, and not as a
+    default session.
 
     Args:
         config: The configuration, or None for TensorFlow's default.
 
-    Private: `BaseSession`, `BaseSession._target`. `tf.compat.v1.Session` has `__del__` and contexts beside.
+    Private: `BaseSession`, `BaseSession._target`. `tf.compat.v1.Session` has `__del__` and contexts
+    beside.
     """
     result: ClosableSession = BaseSession(as_any(session)._target, session.graph, config)
     return result
 
 
 def check_placement(session: Session, graph: Any) -> None:
-    """Place a graph of the C API in a new session with the target and the options of `session`, and close that.
+    """Place a graph of the C API in a new session with the target and the options of `session`, and
+    close that.
 
     Raises:
         tf.errors.OpError: An op cannot be placed.
 
-    Private: the C API, `BaseSession._target`, `BaseSession._config`. A public session needs a tf.Graph, see
-    `new_c_graph`.
+    Private: the C API, `BaseSession._target`, `BaseSession._config`. A public session needs a
+    tf.Graph, see `new_c_graph`.
     """
     unchecked = as_any(session)
     options = c_api.TF_NewSessionOptions(target=unchecked._target, config=unchecked._config)
@@ -168,9 +178,11 @@ def is_partial_run_active(session: Session, handle: str) -> bool:
 
 @cache
 def session_reference_classes() -> tuple[type, ...]:
-    """Return the classes of objects that refer to one C session: callables made by options, and tensor handles.
+    """Return the classes of objects that refer to one C session: callables made by options, and
+    tensor handles.
 
-    Private: `BaseSession._Callable`, `session_ops.TensorHandle`. Public functions return them; the classes are private.
+    Private: `BaseSession._Callable`, `session_ops.TensorHandle`. Public functions return them; the
+    classes are private.
     """
     return BaseSession._Callable, session_ops.TensorHandle
 

@@ -21,8 +21,8 @@ PartitionedVariable = lazy_class("tensorflow.python.ops.variables", "Partitioned
 def variable_from_proto(graph: tf.Graph, proto: VariableDef) -> tf.Variable:
     """Return a variable over the ops that a VariableDef names, in no collection.
 
-    Private: the classes `ResourceVariable` and `RefVariable`. `tf.Variable.from_proto` chooses between them by a global
-    switch, not by the proto.
+    Private: the classes `ResourceVariable` and `RefVariable`. `tf.Variable.from_proto` chooses
+    between them by a global switch, not by the proto.
     """
     kind = resource_variable_ops.ResourceVariable if proto.is_resource else ref_variable.RefVariable
     with graph.as_default():
@@ -43,7 +43,8 @@ def resource_variable(
     synchronization: tf.VariableSynchronization,
     aggregation: tf.VariableAggregation,
 ) -> tf.Variable:
-    """Return what `ResourceVariable.from_proto` makes of an ordinary variable, in a quarter of the time.
+    """Return what `ResourceVariable.from_proto` makes of an ordinary variable, in a quarter of the
+    time.
 
     See test_tensorflow_facts.py::test_a_variable_is_made_as_tensorflow_makes_it.
 
@@ -117,24 +118,29 @@ def reference_variable(
 def set_constraint(variable: tf.Variable, constraint: Callable[..., object] | None) -> None:
     """Set the constraint of a variable, a Python function.
 
-    Private: `Variable._constraint`. Public is an argument of the constructor only, and no VariableDef holds it.
+    Private: `Variable._constraint`. Public is an argument of the constructor only, and no
+    VariableDef holds it.
     """
     as_any(variable)._constraint = constraint
 
 
 def is_slice(variable: tf.Variable) -> bool:
-    """Whether a variable is a slice of a partitioned one, which has the key of the whole in checkpoints.
+    """Whether a variable is a slice of a partitioned one, which has the key of the whole in
+    checkpoints.
 
-    Private: `Variable._save_slice_info`. Public is only the proto, which takes most of the time to make.
+    Private: `Variable._save_slice_info`. Public is only the proto, which takes most of the time to
+    make.
     """
     return variable._save_slice_info is not None
 
 
 def deleted_variable(handle: Tensor) -> tf.Variable | None:
-    """A variable whose Python object is gone, from the handle that a function captures; None for other resources.
+    """A variable whose Python object is gone, from the handle that a function captures; None for
+    other resources.
 
-    Private: `Tensor._handle_data`, and `resource_variable_ops.BaseResourceVariable`. Public ways all make a new handle.
-    Whether the variable was trainable is gone with the object: one of floating point numbers is taken to be.
+    Private: `Tensor._handle_data`, and `resource_variable_ops.BaseResourceVariable`. Public ways
+    all make a new handle. Whether the variable was trainable is gone with the object: one of
+    floating point numbers is taken to be.
     """
     handle_data = getattr(handle, "_handle_data", None)
     if (
@@ -162,7 +168,8 @@ def deleted_variable(handle: Tensor) -> tf.Variable | None:
 
 
 def living_variables(graph: FuncGraph) -> tuple[tuple[tf.Variable, ...], bool]:
-    """The variables of a traced function whose Python objects are there; and whether that of another one is gone.
+    """The variables of a traced function whose Python objects are there; and whether that of
+    another one is gone.
 
     Private: `FuncGraph._weak_variables`. Public is `variables`, which raises where one is gone.
     """
@@ -172,7 +179,8 @@ def living_variables(graph: FuncGraph) -> tuple[tuple[tf.Variable, ...], bool]:
 
 
 def watch_variable(variable: tf.Variable) -> None:
-    """Tell gradient tapes, and the function that is being traced, that a variable is read whose handle is captured.
+    """Tell gradient tapes, and the function that is being traced, that a variable is read whose
+    handle is captured.
 
     Private: `resource_variable_ops.variable_accessed`. Public reads add a ReadVariableOp.
     """
@@ -187,7 +195,8 @@ def variable_view(variable: tf.Variable, *, trainable: bool) -> tf.Variable:
     Args:
         trainable: Whether optimizers train the new one by default, and gradient tapes watch it.
 
-    Private: `BaseResourceVariable._trainable`. Public is an argument of the constructor only, which makes a new value.
+    Private: `BaseResourceVariable._trainable`. Public is an argument of the constructor only, which
+    makes a new value.
     """
     view: tf.Variable = type(variable).__new__(type(variable))
     vars(view).update(vars(variable), _trainable=trainable)
@@ -200,8 +209,8 @@ def forget_variables(graph: tf.Graph, scope: str, is_gone: Callable[[tf.Variable
     Args:
         scope: The name scope; the variable scopes in it are removed.
 
-    Private: `variable_scope._VARSTORE_KEY`, `_VARSCOPESTORE_KEY`, `_VariableStore._vars`, `_partitioned_vars`. A
-    variable store can only grow publicly.
+    Private: `variable_scope._VARSTORE_KEY`, `_VARSCOPESTORE_KEY`, `_VariableStore._vars`,
+    `_partitioned_vars`. A variable store can only grow publicly.
     """
     for store in graph.get_collection(variable_scope._VARSTORE_KEY):
         for store_variables in (store._vars, store._partitioned_vars):

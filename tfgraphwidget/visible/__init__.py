@@ -1,4 +1,6 @@
-"""Which scopes, groups, ops, badges and bundled edges are drawn while some scopes are open and some ops hidden."""
+"""Which scopes, groups, ops, badges and bundled edges are drawn while some scopes are open and some
+ops hidden.
+"""
 
 import lazy_loader
 

@@ -1,9 +1,9 @@
 """Badges: constants, variables and their reads, drawn inside the boxes of their consumers.
 
-As edges they would hide the network; as a badge the text says what the consumer needs ("shape [-1, 8]", "weights
-7×7×3×64"). An op gets up to three badges, and one for the rest; a closed scope that is a layer gets those of up to two
-variables. What has a badge is not an item of its own. The text is the value of a constant or the shape of a variable,
-read from NodeDefs without TensorFlow.
+As edges they would hide the network; as a badge the text says what the consumer needs ("shape [-1,
+8]", "weights 7×7×3×64"). An op gets up to three badges, and one for the rest; a closed scope that
+is a layer gets those of up to two variables. What has a badge is not an item of its own. The text
+is the value of a constant or the shape of a variable, read from NodeDefs without TensorFlow.
 """
 
 from __future__ import annotations
@@ -19,21 +19,33 @@ import numpy as np
 import numpy.typing as npt
 
 from tfgraphwidget.graph import GraphIndex
-from tfgraphwidget.hierarchy import CAPTURED, CONSTANT, HANDLE, READ, Ints, Mask, OpFacts, Outline, Sums
+from tfgraphwidget.hierarchy import (
+    CAPTURED,
+    CONSTANT,
+    HANDLE,
+    READ,
+    Ints,
+    Mask,
+    OpFacts,
+    Outline,
+    Sums,
+)
 from tfgraphwidget.naming import last_part
 from tfgraphwidget.tf_types import NodeDef, TensorProto
 from tfgraphwidget.visible.items import Items
 
-# TensorFlow's numbers of the dtypes that a constant can have; where a value stands when it is not in tensor_content.
+# TensorFlow's numbers of the dtypes that a constant can have; where a value stands when it is not
+# in tensor_content.
 DTYPES = {
-    1: "float32", 2: "float64", 3: "int32", 4: "uint8", 5: "int16", 6: "int8", 7: "string", 8: "complex64",
-    9: "int64", 10: "bool", 14: "bfloat16", 17: "uint16", 18: "complex128", 19: "float16", 20: "resource",
-    22: "uint32", 23: "uint64",
+    1: "float32", 2: "float64", 3: "int32", 4: "uint8", 5: "int16", 6: "int8", 7: "string",
+    8: "complex64", 9: "int64", 10: "bool", 14: "bfloat16", 17: "uint16", 18: "complex128",
+    19: "float16", 20: "resource", 22: "uint32", 23: "uint64",
 }  # fmt: skip
 _FIELDS = {
-    "float32": "float_val", "float64": "double_val", "int32": "int_val", "uint8": "int_val", "int16": "int_val",
-    "int8": "int_val", "int64": "int64_val", "bool": "bool_val", "string": "string_val", "uint16": "int_val",
-    "float16": "half_val", "uint32": "uint32_val", "uint64": "uint64_val",
+    "float32": "float_val", "float64": "double_val", "int32": "int_val", "uint8": "int_val",
+    "int16": "int_val", "int8": "int_val", "int64": "int64_val", "bool": "bool_val",
+    "string": "string_val", "uint16": "int_val", "float16": "half_val", "uint32": "uint32_val",
+    "uint64": "uint64_val",
 }  # fmt: skip
 _MOST_VALUES, _MOST_LETTERS, _MOST_NAME = 8, 32, 24
 # Names that say nothing: the argument's, or what TensorFlow calls a constant without a name.
@@ -43,7 +55,9 @@ _texts: WeakKeyDictionary[GraphIndex, dict[int, str]] = WeakKeyDictionary()
 
 
 def badge_texts(index: GraphIndex, facts: OpFacts, ops: Iterable[int]) -> list[str]:
-    """The texts of the badges of ops: "shape [-1, 8]", "0.5". They are cached as long as the index lives."""
+    """The texts of the badges of ops: "shape [-1, 8]", "0.5". They are cached as long as the index
+    lives.
+    """
     cached = _texts.setdefault(index, {})
     return [cached.get(op) or cached.setdefault(op, _text(index, facts, op)) for op in ops]
 
@@ -56,7 +70,11 @@ def _text(index: GraphIndex, facts: OpFacts, op: int) -> str:
     kind, name = facts.constant_kind[op], last_part(index.names[op])
     if kind == CAPTURED:
         name = _ARGUMENT.sub("", name) or "variable"
-    shape = static_shape(index.nodes[op], kind) if kind in (HANDLE, CONSTANT) else _read_shape(index, op)
+    shape = (
+        static_shape(index.nodes[op], kind)
+        if kind in (HANDLE, CONSTANT)
+        else _read_shape(index, op)
+    )
     return f"{_short(name)} {shape}" if shape else _short(name)
 
 
@@ -108,7 +126,9 @@ def _constant(node: NodeDef, name: str) -> str:
 
 
 def format_constant(tensor: TensorProto) -> str:
-    """Format the value of a TensorProto if it is small, else its dtype and shape: "float32[512, 10]"."""
+    """Format the value of a TensorProto if it is small, else its dtype and shape: "float32[512,
+    10]".
+    """
     dtype = DTYPES.get(tensor.dtype, "")
     shape = [dim.size for dim in tensor.tensor_shape.dim]
     is_small = math.prod(shape) <= _MOST_VALUES and all(0 <= size <= _MOST_VALUES for size in shape)
@@ -134,7 +154,8 @@ def _values(tensor: TensorProto, dtype: str, count: int) -> list[object] | None:
     values: list[object] = list(getattr(tensor, _FIELDS[dtype])[:count])
     if dtype == "float16":
         values = np.array(values, dtype=np.uint16).view(np.float16).tolist()
-    # TensorFlow leaves out what repeats: fewer values than there are places mean the last one again and again.
+    # TensorFlow leaves out what repeats: fewer values than there are places mean the last one again
+    # and again.
     values = values or [b"" if dtype == "string" else 0]
     return values + values[-1:] * (count - len(values)) if count else []
 
@@ -168,10 +189,11 @@ _MOST_AT_OP, _MOST_AT_LAYER, _LAYER = 3, 2, 40
 
 @dataclass(frozen=True, eq=False)
 class Badges:
-    """Per badge: `reader` (the item it stands in), `op` (the first it stands for), `more` (0, or for how many).
+    """Per badge: `reader` (the item it stands in), `op` (the first it stands for), `more` (0, or
+    for how many).
 
-    `pair_op` and `pair_badge` are all pairs of an op and a badge that stands for it, ascending by op, the first badge
-    first.
+    `pair_op` and `pair_badge` are all pairs of an op and a badge that stands for it, ascending by
+    op, the first badge first.
     """
 
     reader: Ints
@@ -183,7 +205,10 @@ class Badges:
     def texts(self, index: GraphIndex, facts: OpFacts) -> list[str]:
         """The text of each badge."""
         text = badge_texts(index, facts, self.op.tolist())
-        return [f"+{more:,} more" if more else text for text, more in zip(text, self.more.tolist(), strict=True)]
+        return [
+            f"+{more:,} more" if more else text
+            for text, more in zip(text, self.more.tolist(), strict=True)
+        ]
 
 
 def no_badges() -> Badges:
@@ -192,7 +217,9 @@ def no_badges() -> Badges:
     return Badges(empty, empty, empty, empty, empty)
 
 
-def assign_badges(index: GraphIndex, facts: OpFacts, outline: Outline, sums: Sums, items: Items) -> Badges:
+def assign_badges(
+    index: GraphIndex, facts: OpFacts, outline: Outline, sums: Sums, items: Items
+) -> Badges:
     """Find the badges of the drawn items."""
     item, op = _pairs(index, facts, outline, sums, items)
     if not len(item):
@@ -210,20 +237,32 @@ def assign_badges(index: GraphIndex, facts: OpFacts, outline: Outline, sums: Sum
     return Badges(item[chief], op[chief], more, pairs[0][order], pairs[1][order])
 
 
-def _pairs(index: GraphIndex, facts: OpFacts, outline: Outline, sums: Sums, items: Items) -> tuple[Ints, Ints]:
-    """(item that reads, auxiliary op) of all badges, each once, by item and in the order of the item's inputs."""
+def _pairs(
+    index: GraphIndex, facts: OpFacts, outline: Outline, sums: Sums, items: Items
+) -> tuple[Ints, Ints]:
+    """(item that reads, auxiliary op) of all badges, each once, by item and in the order of the
+    item's inputs.
+    """
     start, producer = index.inputs.start, index.inputs.values
     reader = np.repeat(np.arange(len(index), dtype=np.int32), np.diff(start))
     edges = np.flatnonzero((facts.constant_kind[producer] > 0) & (facts.constant_kind[reader] == 0))
     op, reader = producer[edges], reader[edges]
     item = items.item[reader]
     saver = _in_saver(outline, sums)[outline.home]
-    is_visible = items.is_drawn[op] & items.is_drawn[reader] & (item != items.item[op]) & (~saver[reader] | saver[op])
+    is_visible = (
+        items.is_drawn[op]
+        & items.is_drawn[reader]
+        & (item != items.item[op])
+        & (~saver[reader] | saver[op])
+    )
     is_constant = facts.constant_kind[op] == CONSTANT
     at_op = items.op[item] >= 0
-    # A variable's own ops (its Assign, what saves it) stand beside it; a badge says what a network is made of.
+    # A variable's own ops (its Assign, what saves it) stand beside it; a badge says what a network
+    # is made of.
     is_visible &= np.where(
-        at_op, is_constant | facts.depends_on_input[reader], ~is_constant & _layers(outline, sums, items)[item]
+        at_op,
+        is_constant | facts.depends_on_input[reader],
+        ~is_constant & _layers(outline, sums, items)[item],
     )
     item, op = item[is_visible], op[is_visible]
     once = np.sort(np.unique(item.astype(np.int64) * len(index) + op, return_index=True)[1])
@@ -250,10 +289,13 @@ def _in_saver(outline: Outline, sums: Sums) -> Mask:
     return saver
 
 
-def _with_handles(index: GraphIndex, facts: OpFacts, items: Items, op: Ints, badge: Ints) -> tuple[Ints, Ints]:
+def _with_handles(
+    index: GraphIndex, facts: OpFacts, items: Items, op: Ints, badge: Ints
+) -> tuple[Ints, Ints]:
     """The pairs of an op and its badge, and those of the variables that only stand behind such ops.
 
-    A variable whose reads all have badges goes with them, unless something beside it, as its Assign, uses it.
+    A variable whose reads all have badges goes with them, unless something beside it, as its
+    Assign, uses it.
     """
     count = np.bincount(op, minlength=len(index))
     start, producer = index.inputs.start, index.inputs.values

@@ -1,4 +1,6 @@
-"""Edge bundles: the edges between ops, bundled into edges between items, with the sizes of their tensors."""
+"""Edge bundles: the edges between ops, bundled into edges between items, with the sizes of their
+tensors.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,16 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import numpy.typing as npt
 
-from tfgraphwidget.graph import BYTES, HANDLE_DTYPES, MERGE, NEXT, GraphIndex, distinct, is_among, reach
+from tfgraphwidget.graph import (
+    BYTES,
+    HANDLE_DTYPES,
+    MERGE,
+    NEXT,
+    GraphIndex,
+    distinct,
+    is_among,
+    reach,
+)
 from tfgraphwidget.hierarchy import Mask, of_types
 from tfgraphwidget.visible.badges import format_shape
 
@@ -22,8 +33,9 @@ Longs = npt.NDArray[np.int64]
 class EdgePairs:
     """EdgeBundles between ops and closed scopes, container borders not yet heeded.
 
-    One row per tensor and reader: `op` and `port` say which tensor, `back` (bool) that it goes a v1 loop's way back,
-    `edges` how many edges of the graph the row stands for: a closed scope may hold several consumers.
+    One row per tensor and reader: `op` and `port` say which tensor, `back` (bool) that it goes a v1
+    loop's way back, `edges` how many edges of the graph the row stands for: a closed scope may hold
+    several consumers.
     """
 
     source: Ints
@@ -48,9 +60,10 @@ class EdgePairs:
 
 @dataclass(frozen=True, eq=False)
 class EdgeBundles:
-    """Per line, sorted by container: `source`, `target`, `source_port`, `target_port` (the port of the border that an
-    end is at, -1 for the end at a box), `tensors` (0 for control inputs only), `back` (bool: all its tensors go a
-    loop's way back). Per line and tensor: the number of the `line`, and the tensor's `op` and `port`.
+    """Per line, sorted by container: `source`, `target`, `source_port`, `target_port` (the port of
+    the border that an end is at, -1 for the end at a box), `tensors` (0 for control inputs only),
+    `back` (bool: all its tensors go a loop's way back). Per line and tensor: the number of the
+    `line`, and the tensor's `op` and `port`.
     """
 
     source: Ints
@@ -83,15 +96,26 @@ def control_pairs(index: GraphIndex, item_of_op: Ints, is_drawn: Mask) -> EdgePa
     return _pairs(index, index.controls.start, index.controls.values, none, item_of_op, is_drawn)
 
 
-def _pairs(index: GraphIndex, start: Ints, producer: Ints, port: Ints, item_of_op: Ints, is_drawn: Mask) -> EdgePairs:
+def _pairs(
+    index: GraphIndex, start: Ints, producer: Ints, port: Ints, item_of_op: Ints, is_drawn: Mask
+) -> EdgePairs:
     reader = np.repeat(np.arange(len(item_of_op), dtype=np.int32), np.diff(start))
     source, target = item_of_op[producer], item_of_op[reader]
     apart = np.flatnonzero((source != target) & is_drawn[producer] & is_drawn[reader])
     back = of_types(index, NEXT)[producer[apart]] & of_types(index, MERGE)[reader[apart]]
     tensor = producer[apart].astype(np.int64) * (int(port.max(initial=0)) + 1) + port[apart]
-    _, once, edges = np.unique(tensor * len(item_of_op) * 2 + target[apart], return_index=True, return_counts=True)
+    _, once, edges = np.unique(
+        tensor * len(item_of_op) * 2 + target[apart], return_index=True, return_counts=True
+    )
     first = apart[once]
-    return EdgePairs(source[first], target[first], producer[first], port[first], back[once], edges.astype(np.int32))
+    return EdgePairs(
+        source[first],
+        target[first],
+        producer[first],
+        port[first],
+        back[once],
+        edges.astype(np.int32),
+    )
 
 
 def split_segments(parent: Ints, depth: Ints, source: Ints, target: Ints) -> tuple[Ints, Ints]:
@@ -105,11 +129,14 @@ def split_segments(parent: Ints, depth: Ints, source: Ints, target: Ints) -> tup
     return a[once], b[once]
 
 
-def bundle_edges(parent: Ints, depth: Ints, is_open: Mask, data: EdgePairs, control: EdgePairs) -> EdgeBundles:
-    """Bundle edges between the same boxes and ports; control edges only where there is no data edge.
+def bundle_edges(
+    parent: Ints, depth: Ints, is_open: Mask, data: EdgePairs, control: EdgePairs
+) -> EdgeBundles:
+    """Bundle edges between the same boxes and ports; control edges only where there is no data
+    edge.
 
-    Where a tensor crosses the border of an open scope it has a port. The last of `MOST_PORTS` is that of all further
-    tensors; control edges have one port after those.
+    Where a tensor crosses the border of an open scope it has a port. The last of `MOST_PORTS` is
+    that of all further tensors; control edges have one port after those.
     """
     n = len(parent)
     a, b, row = _split(parent, depth, data.source, data.target)
@@ -131,7 +158,9 @@ def bundle_edges(parent: Ints, depth: Ints, is_open: Mask, data: EdgePairs, cont
     keys = np.concatenate([lines, others[~is_among(others, lines)]])
     ends, at = keys // _PORTS**2, keys % _PORTS**2
     source, target = (ends // n).astype(np.int32), (ends % n).astype(np.int32)
-    order = np.lexsort((at, target, source, np.where(target == parent[source], target, parent[target])))
+    order = np.lexsort(
+        (at, target, source, np.where(target == parent[source], target, parent[target]))
+    )
     number = np.empty(len(order), dtype=np.int32)
     number[order] = np.arange(len(order), dtype=np.int32)
     tensors = np.bincount(line, minlength=len(keys)).astype(np.int32)
@@ -150,7 +179,8 @@ def bundle_edges(parent: Ints, depth: Ints, is_open: Mask, data: EdgePairs, cont
     )
 
 
-# So many tensors have ports of their own at one border; on a border of usual width, more could not be told apart.
+# So many tensors have ports of their own at one border; on a border of usual width, more could not
+# be told apart.
 MOST_PORTS = 8
 _PORTS = MOST_PORTS + 2  # and the port of control edges, and none
 
@@ -162,7 +192,8 @@ def _line_keys(n: int, a: Ints, b: Ints, leaves: Ints, enters: Ints) -> Longs:
 
 
 def _borders(parent: Ints, is_open: Mask, a: Ints, b: Ints) -> tuple[Ints, Ints]:
-    """The border that each segment begins at, and that it ends at: twice an open scope, 1 more where tensors leave it.
+    """The border that each segment begins at, and that it ends at: twice an open scope, 1 more
+    where tensors leave it.
 
     -1 for an end at a box.
     """
@@ -172,8 +203,12 @@ def _borders(parent: Ints, is_open: Mask, a: Ints, b: Ints) -> tuple[Ints, Ints]
     return begins, ends
 
 
-def _assign_ports(ends: tuple[Ints, Ints], row: Ints, data: EdgePairs, borders: int) -> tuple[Ints, Ints, Ints]:
-    """The ports at both ends of each segment, -1 at a box; and per border how many ports tensors have there."""
+def _assign_ports(
+    ends: tuple[Ints, Ints], row: Ints, data: EdgePairs, borders: int
+) -> tuple[Ints, Ints, Ints]:
+    """The ports at both ends of each segment, -1 at a box; and per border how many ports tensors
+    have there.
+    """
     count = max(len(data.op), 1)
     # Each row comes to a border once, and goes on from there.
     crossings = np.sort((ends[1].astype(np.int64) * count + row)[ends[1] >= 0])
@@ -185,22 +220,30 @@ def _assign_ports(ends: tuple[Ints, Ints], row: Ints, data: EdgePairs, borders: 
     for end in ends:
         at = np.full(len(end), -1, dtype=np.int32)
         here = end >= 0
-        at[here] = number[group[np.searchsorted(crossings, end[here].astype(np.int64) * count + row[here])]]
+        at[here] = number[
+            group[np.searchsorted(crossings, end[here].astype(np.int64) * count + row[here])]
+        ]
         ports.append(at)
     return ports[0], ports[1], np.minimum(np.diff(start), MOST_PORTS).astype(np.int32)
 
 
 def _group_crossings(border: Longs, data: EdgePairs, row: Longs) -> tuple[Longs, Longs]:
-    """The group of each crossing of a border by a row, and the first crossing of each group, in order.
+    """The group of each crossing of a border by a row, and the first crossing of each group, in
+    order.
 
-    The rows of one tensor are in one group; so are those of tensors that come from one box and beyond the border go to
-    the same boxes: what is drawn of them is the same. Crossings are sorted, and rows by tensor (see `data_pairs`).
+    The rows of one tensor are in one group; so are those of tensors that come from one box and
+    beyond the border go to the same boxes: what is drawn of them is the same. Crossings are sorted,
+    and rows by tensor (see `data_pairs`).
     """
     op, port = data.op[row], data.port[row]
     fresh = np.ones(len(row), dtype=bool)
     fresh[1:] = (border[1:] != border[:-1]) | (op[1:] != op[:-1]) | (port[1:] != port[:-1])
     begin = np.flatnonzero(fresh)
-    targets = np.add.reduceat(_scatter(data.target)[row], begin) if len(row) else np.zeros(0, dtype=np.uint64)
+    targets = (
+        np.add.reduceat(_scatter(data.target)[row], begin)
+        if len(row)
+        else np.zeros(0, dtype=np.uint64)
+    )
     ends = border[begin] * (int(data.source.max(initial=0)) + 1) + data.source[row[begin]]
     _, first, group = np.unique(_scatter(ends) ^ targets, return_index=True, return_inverse=True)
     order = np.argsort(first)  # of sorted crossings: by border
@@ -243,9 +286,10 @@ def _first_of_each(keys: Longs) -> npt.NDArray[np.intp]:
     return np.unique(keys, return_index=True)[1]
 
 
-# Edges between the forward pass and training: gradients read nearly every tensor of the network, and drawn, these
-# edges would hide it. What matters is where training begins: at the ends of the forward pass, one loss or several. An
-# op that leads to such an end needs no line of its own, for the lines that are drawn lead from it to training too.
+# Edges between the forward pass and training: gradients read nearly every tensor of the network,
+# and drawn, these edges would hide it. What matters is where training begins: at the ends of the
+# forward pass, one loss or several. An op that leads to such an end needs no line of its own, for
+# the lines that are drawn lead from it to training too.
 
 _MOST_ENTRIES = 16
 
@@ -258,10 +302,12 @@ def find_training_lines(
     part: npt.NDArray[np.uint8],
     depends_on_input: Mask,
 ) -> Mask:
-    """Find the edges to draw; between the forward pass and training those of the last ops before it.
+    """Find the edges to draw; between the forward pass and training those of the last ops before
+    it.
 
-    Where an edge enters training is the box beside the forward pass. Each has its own last ops: those that lead to no
-    other op with an edge into it. The last ops of the boxes beyond the sixteenth are found for all of them together.
+    Where an edge enters training is the box beside the forward pass. Each has its own last ops:
+    those that lead to no other op with an edge into it. The last ops of the boxes beyond the
+    sixteenth are found for all of them together.
 
     Args:
         pairs: The edges between ops and closed scopes.
@@ -319,12 +365,18 @@ def _precedes_some(index: GraphIndex, ops: Ints) -> Mask:
 _MOST_TENSORS = 5_000
 # Where NodeDefs do not say shapes, the first question of a file has TensorFlow infer them all.
 _MOST_INFERRED, _ASKED = 8_000, 20
-_cache: WeakKeyDictionary[GraphIndex, dict[tuple[int, int], tuple[float, str]]] = WeakKeyDictionary()
+_cache: WeakKeyDictionary[GraphIndex, dict[tuple[int, int], tuple[float, str]]] = (
+    WeakKeyDictionary()
+)
 _cheap: WeakKeyDictionary[GraphIndex, bool] = WeakKeyDictionary()
 
 
-def tensor_sizes(index: GraphIndex, lines: EdgeBundles) -> tuple[npt.NDArray[np.float32], Sequence[str]]:
-    """Return (bytes, labels) of bundles; 0 and "" where unknown, or where there are too many to ask for."""
+def tensor_sizes(
+    index: GraphIndex, lines: EdgeBundles
+) -> tuple[npt.NDArray[np.float32], Sequence[str]]:
+    """Return (bytes, labels) of bundles; 0 and "" where unknown, or where there are too many to ask
+    for.
+    """
     count = len(lines.source)
     largest, labels = np.zeros(count, dtype=np.float32), [""] * count
     single = lines.tensors[lines.line] == 1
@@ -332,7 +384,9 @@ def tensor_sizes(index: GraphIndex, lines: EdgeBundles) -> tuple[npt.NDArray[np.
     if len(bundles) > _MOST_TENSORS or not len(bundles) or not _is_cheap(index):
         return largest, labels
     sizes = _cache.setdefault(index, {})
-    rows = zip(*(a[bundles].tolist() for a in (lines.line, lines.op, lines.port, single)), strict=True)
+    rows = zip(
+        *(a[bundles].tolist() for a in (lines.line, lines.op, lines.port, single)), strict=True
+    )
     for line, op, port, only in rows:
         size, label = sizes.get((op, port)) or sizes.setdefault((op, port), _size(index, op, port))
         largest[line] = max(largest[line], size)

@@ -1,4 +1,6 @@
-"""The items that are drawn: which scopes, groups and ops are visible when some are open and some hidden."""
+"""The items that are drawn: which scopes, groups and ops are visible when some are open and some
+hidden.
+"""
 
 from __future__ import annotations
 
@@ -15,9 +17,11 @@ from tfgraphwidget.visible.view_spec import ViewSpec
 
 @dataclass(frozen=True, eq=False)
 class Items:
-    """Items breadth first. Per item: node of the outline (-1 for ops), op (-1 for nodes), parent, depth, openness.
+    """Items breadth first. Per item: node of the outline (-1 for ops), op (-1 for nodes), parent,
+    depth, openness.
 
-    Per op: `item`, what stands for it, or what is around it when it is hidden; `is_drawn` is False for what is hidden.
+    Per op: `item`, what stands for it, or what is around it when it is hidden; `is_drawn` is False
+    for what is hidden.
     """
 
     node: Ints
@@ -72,10 +76,14 @@ def select_items(index: GraphIndex, outline: Outline, view_spec: ViewSpec) -> It
     is_open_item = (node >= 0) & is_open[np.maximum(node, 0)]
     for nodes in outline.levels[1:]:
         around = outline.parent[nodes]
-        item_of_node[nodes] = np.where(item_of_node[nodes] < 0, item_of_node[around], item_of_node[nodes])
+        item_of_node[nodes] = np.where(
+            item_of_node[nodes] < 0, item_of_node[around], item_of_node[nodes]
+        )
     item = item_of_node[outline.home]
     item[op[op >= 0]] = np.flatnonzero(op >= 0)
-    return Items(node, op, outer, depth, is_open_item, item, find_shown_ops(index, outline, view_spec.hidden))
+    return Items(
+        node, op, outer, depth, is_open_item, item, find_shown_ops(index, outline, view_spec.hidden)
+    )
 
 
 def find_shown_ops(index: GraphIndex, outline: Outline, hidden: frozenset[str]) -> Mask:
@@ -94,7 +102,8 @@ def find_shown_ops(index: GraphIndex, outline: Outline, hidden: frozenset[str]) 
 
 
 def _hidden_masks(index: GraphIndex, outline: Outline, names: frozenset[str]) -> tuple[Mask, Mask]:
-    """Which nodes and which ops are hidden themselves; a slash behind says that a scope is meant, and no op.
+    """Which nodes and which ops are hidden themselves; a slash behind says that a scope is meant,
+    and no op.
 
     A group goes with the last of its members.
     """
@@ -134,7 +143,9 @@ def _level_below(
     return node[order], op[order], outer[order]
 
 
-def sum_inside(parent: Ints, values: npt.NDArray[np.float64] | npt.NDArray[np.intp]) -> npt.NDArray[np.float64]:
+def sum_inside(
+    parent: Ints, values: npt.NDArray[np.float64] | npt.NDArray[np.intp]
+) -> npt.NDArray[np.float64]:
     """Return the sum of a number per item over each item and all that is in it.
 
     Args:
@@ -168,7 +179,9 @@ def number_items(items: Items, is_kept: Mask, reader: Ints) -> tuple[Ints, Ints]
     for level in range(int(max(items.depth[-1], child_depth.max(initial=0))) + 1):
         old = np.flatnonzero((items.depth == level) & is_kept)
         new = np.flatnonzero(child_depth == level)
-        around = np.concatenate([np.where(level > 0, number[items.parent[old]], 0), number[reader[new]]])
+        around = np.concatenate(
+            [np.where(level > 0, number[items.parent[old]], 0), number[reader[new]]]
+        )
         order = np.argsort(around, kind="stable")
         numbers = np.empty(len(order), dtype=np.int32)
         numbers[order] = np.arange(count, count + len(order), dtype=np.int32)

@@ -1,9 +1,10 @@
 """The sizes of items in pixels, from estimated widths of their texts.
 
-Boxes get their widths before any font is there to measure them, and saved pictures shorten their labels by the same
-numbers. Browsers measure the letters that they draw; that is why the advances are those of a wide sans-serif font:
-DejaVu Sans, which is also matplotlib's, or Helvetica where a letter is wider in it. They are whole hundredths of the
-text's size, so that a text is equally wide in whichever order letters are added.
+Boxes get their widths before any font is there to measure them, and saved pictures shorten their
+labels by the same numbers. Browsers measure the letters that they draw; that is why the advances
+are those of a wide sans-serif font: DejaVu Sans, which is also matplotlib's, or Helvetica where a
+letter is wider in it. They are whole hundredths of the text's size, so that a text is equally wide
+in whichever order letters are added.
 """
 
 from __future__ import annotations
@@ -32,7 +33,9 @@ _MOST = 200
 
 
 class _Advances(dict[str, int]):
-    """Letter -> advance; those that are not in the table are judged by what Unicode says of them, once."""
+    """Letter -> advance; those that are not in the table are judged by what Unicode says of them,
+    once.
+    """
 
     def __missing__(self, letter: str) -> int:
         self[letter] = advance = _estimate_advance(letter)
@@ -48,7 +51,9 @@ def _estimate_advance(letter: str) -> int:
     plain = unicodedata.normalize("NFD", letter)[0]  # é is as wide as e
     if plain != letter:
         return _ADVANCES[plain]
-    return {"Lu": _CAPITAL, "Ll": _SMALL, "Nd": _SMALL}.get(kind, _SIGN if kind[0] in "SP" else _OTHER)
+    return {"Lu": _CAPITAL, "Ll": _SMALL, "Nd": _SMALL}.get(
+        kind, _SIGN if kind[0] in "SP" else _OTHER
+    )
 
 
 _ADVANCES = _Advances({chr(_FIRST + i): advance for i, advance in enumerate(_ASCII)})
@@ -66,7 +71,9 @@ def text_width(text: str) -> float:
 
 
 def text_widths(texts: Sequence[str]) -> npt.NDArray[np.float64]:
-    """The width of each text at a size of 1, float64 (n,), all at once; of very long ones that of the beginning."""
+    """The width of each text at a size of 1, float64 (n,), all at once; of very long ones that of
+    the beginning.
+    """
     beginnings = [text[:_MOST] for text in texts]
     all_text = "".join(beginnings)
     codes = np.frombuffer(all_text.encode("utf-32-le", "surrogatepass"), dtype="<u4")
@@ -89,8 +96,9 @@ _PART_END = re.compile(r"[_/.]|[A-Za-z](?=\d)")
 def shorten(text: str, room: float) -> str:
     """`text`, or its beginning and end around "…" when it is wider than `room`, at a size of 1.
 
-    Numbers tell names apart: the end begins at the last index if there is room, "block_7_*" becomes "block_7" first,
-    and "layer_0 … layer_2" becomes "layer_0 … 2"; there is never more than one ellipsis.
+    Numbers tell names apart: the end begins at the last index if there is room, "block_7_*" becomes
+    "block_7" first, and "layer_0 … layer_2" becomes "layer_0 … 2"; there is never more than one
+    ellipsis.
 
     >>> shorten("layer_0 … layer_2", 6.5)
     'layer_0 … 2'
@@ -119,7 +127,9 @@ def shorten(text: str, room: float) -> str:
 
 
 def _ranges_of(text: str) -> tuple[str, ...]:
-    """The shorter ways to write "layer_0 … layer_2": the second name without the parts that the first begins with."""
+    """The shorter ways to write "layer_0 … layer_2": the second name without the parts that the
+    first begins with.
+    """
     first, _, last = text.partition(f" {ELLIPSIS} ")
     pairs = enumerate(zip(first, last, strict=False))
     alike = next((at for at, (one, other) in pairs if one != other), min(len(first), len(last)))
@@ -154,17 +164,23 @@ LOOP_SIGN = "⟲ "  # what is written before a loop's name
 
 
 def item_sizes(visible: VisibleGraph) -> Sizes:
-    """Return width and height per item in pixels, float64 (n, 2), for its texts and badges; 0 for open scopes.
+    """Return width and height per item in pixels, float64 (n, 2), for its texts and badges; 0 for
+    open scopes.
 
     Args:
         visible: The items and edges that are drawn.
     """
-    texts = [label or name[name.rfind("/") + 1 :] for name, label in zip(visible.names, visible.labels, strict=True)]
+    texts = [
+        label or name[name.rfind("/") + 1 :]
+        for name, label in zip(visible.names, visible.labels, strict=True)
+    ]
     letters = text_widths(texts)
     wide = TEXT * (letters + text_width(LOOP_SIGN) * visible.loop)
     closed = np.flatnonzero(visible.kind == CLOSED)
     count, variables = visible.count[closed].tolist(), visible.variables[closed].tolist()
-    wide[closed] = np.maximum(wide[closed], SMALL * text_widths([*map(second_line, count, variables)]))
+    wide[closed] = np.maximum(
+        wide[closed], SMALL * text_widths([*map(second_line, count, variables)])
+    )
     result = np.empty((len(visible), 2))
     most = np.where(visible.members > 0, _MOST_OF_TWO, MOST_WIDTH)
     result[:, 0] = np.clip(wide + SIDES, LEAST_WIDTH, most)
@@ -187,7 +203,9 @@ def _equalize(visible: VisibleGraph, size: Sizes) -> None:
     boxes = np.flatnonzero((visible.kind == OP) | (visible.kind == CLOSED))
     boxes = boxes[np.lexsort((visible.alike[boxes], visible.parent[boxes]))]
     parent, alike = visible.parent[boxes], visible.alike[boxes].astype(np.int64)
-    fresh = np.flatnonzero(np.r_[True, (np.diff(parent) != 0) | (np.diff(alike) != 0)][: len(boxes)])
+    fresh = np.flatnonzero(
+        np.r_[True, (np.diff(parent) != 0) | (np.diff(alike) != 0)][: len(boxes)]
+    )
     place = np.arange(len(boxes)) - np.repeat(fresh, np.diff(np.r_[fresh, len(boxes)]))
     _, number = np.unique(alike * len(visible) + place, return_inverse=True)
     largest = np.zeros((len(boxes), 2))
@@ -196,7 +214,8 @@ def _equalize(visible: VisibleGraph, size: Sizes) -> None:
 
 
 def place_badges(visible: VisibleGraph, box: Sizes) -> None:
-    """Place badges in `box` (left, top, width, height per item): rows at the bottom of their consumer.
+    """Place badges in `box` (left, top, width, height per item): rows at the bottom of their
+    consumer.
 
     Args:
         visible: The items and edges that are drawn.

@@ -19,7 +19,8 @@ class ViewSpec:
         opened: the names of the open scopes and groups.
         hidden: the names of the ops and scopes that are left out.
         direction: where the tensors flow, "down" or "right".
-        pinned: the centers of items at fixed places, in pixels from the corner of what is around them, by name.
+        pinned: the centers of items at fixed places, in pixels from the corner of what is around
+            them, by name.
         fold: whether repeated siblings and layers are grouped.
         badges: whether constants and variables are drawn in the boxes of their consumers.
         aspect: the wanted width : height of the whole drawing.

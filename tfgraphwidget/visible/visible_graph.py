@@ -1,19 +1,22 @@
-"""The visible graph: items (open and closed scopes and groups, ops, badges) and the bundled edges between them.
+"""The visible graph: items (open and closed scopes and groups, ops, badges) and the bundled edges
+between them.
 
-An edge from one box to another is cut at the container borders on its way into segments, one per container: child to
-child in the lowest container of both ends, child to border on the way out, border to child on the way in. Each tensor
-has a port of its own at a border that it crosses, as far as they fit. Equal segments are one edge with a count. So a
-container can be laid out knowing nothing of the rest, and an edge never runs far.
+An edge from one box to another is cut at the container borders on its way into segments, one per
+container: child to child in the lowest container of both ends, child to border on the way out,
+border to child on the way in. Each tensor has a port of its own at a border that it crosses, as far
+as they fit. Equal segments are one edge with a count. So a container can be laid out knowing
+nothing of the rest, and an edge never runs far.
 
-Constants, variables and their reads are badges inside the boxes of their consumers (`badges`); repeated siblings and
-the parts of training are put together in groups (`hierarchy`). Of the edges from the forward pass into training only
-those of its ends are drawn (`edge_bundles.find_training_lines`).
+Constants, variables and their reads are badges inside the boxes of their consumers (`badges`);
+repeated siblings and the parts of training are put together in groups (`hierarchy`). Of the edges
+from the forward pass into training only those of its ends are drawn
+(`edge_bundles.find_training_lines`).
 
-Auxiliary items are drawn apart (`aside`): checkpoint scopes, summaries, NoOps, stores of several variables, and
-constants or variables without a badge that feed three or more places or none. Edges that cross the border of an
-auxiliary item are not drawn, for they would run everywhere; the inspector lists them. Each item counts its edges that
-are not drawn (`omitted`). Inside an auxiliary item nothing
-is auxiliary again.
+Auxiliary items are drawn apart (`aside`): checkpoint scopes, summaries, NoOps, stores of several
+variables, and constants or variables without a badge that feed three or more places or none. Edges
+that cross the border of an auxiliary item are not drawn, for they would run everywhere; the
+inspector lists them. Each item counts its edges that are not drawn (`omitted`). Inside an auxiliary
+item nothing is auxiliary again.
 """
 
 from __future__ import annotations
@@ -54,7 +57,16 @@ from tfgraphwidget.visible.edge_bundles import (
 from tfgraphwidget.visible.items import Items, number_items, select_items
 from tfgraphwidget.visible.view_spec import ViewSpec
 
-__all__ = ["BADGE", "CLOSED", "KINDS", "OP", "OPEN", "VisibleGraph", "build_visible_graph", "default_open"]
+__all__ = [
+    "BADGE",
+    "CLOSED",
+    "KINDS",
+    "OP",
+    "OPEN",
+    "VisibleGraph",
+    "build_visible_graph",
+    "default_open",
+]
 
 KINDS = ("op", "closed scope", "open scope", "badge")
 OP, CLOSED, OPEN, BADGE = range(4)
@@ -65,25 +77,28 @@ _CONTROL, _VARIABLE = FAMILIES.index("control"), FAMILIES.index("variable")
 
 @dataclass(frozen=True, eq=False)
 class VisibleGraph:
-    """Items breadth first: item 0 is the graph, children of one item are consecutive and in graph order.
+    """Items breadth first: item 0 is the graph, children of one item are consecutive and in graph
+    order.
 
-    Per item: `names`, `types` ("" for scopes), `parent` (int32, -1 for the root), `kind` (uint8, KINDS),
-    `family` (uint8), `aside` (bool), `door` (uint8: 1 an op that calls a function, 2 a closed scope that holds such
-    ops), `count` (ops inside), `variables` (variables inside), `depth` (root 0), `members` (siblings that a group
-    stands for; 0 for blocks and what is no group), `part` (uint8: 1 in training), `labels` (what is written instead
-    of the name's last part, or ""), `structure` (uint64: equal for ops of one type and for scopes of equal structure; 0
-    for badges), `loop` (bool: a while loop), `omitted` (edges of the graph to other boxes, with no
-    line; 0 for open scopes and badges), `isolated` (bool: its ops have no edge of the graph to others; not for open
-    scopes and badges).
-    Per op of the graph: `item_of_op`, the (first) item that stands for it, or what is around it when it is hidden, and
-    `home_of_op`, the same without badges: the box that counts it (int32).
-    Per badge: `badge_op` and `badge_item` (int32): an op may have several, and the badge "+5 more" has several ops.
-    Per edge: `source`, `target` (items; one may be the parent of the other: its border), `source_port`, `target_port`
-    (the port of the border of an open scope that the edge begins or ends at, -1 at a box: a tensor has one where it
-    enters a scope, and one where it leaves it), `tensors` (distinct
-    tensors; 0 for control inputs only), `edge_tensor_start`, `edge_tensor` (m + 1 offsets, and the tensors of the
-    edges, each as op * OUTPUTS + port), `back` (bool: a loop's way back), `bytes` (float32: of the largest tensor, 0
-    when unknown), `edge_labels` (the shape of a line's only tensor, or ""). Edges are sorted by `container`.
+    Per item: `names`, `types` ("" for scopes), `parent` (int32, -1 for the root), `kind` (uint8,
+    KINDS), `family` (uint8), `aside` (bool), `door` (uint8: 1 an op that calls a function, 2 a
+    closed scope that holds such ops), `count` (ops inside), `variables` (variables inside), `depth`
+    (root 0), `members` (siblings that a group stands for; 0 for blocks and what is no group),
+    `part` (uint8: 1 in training), `labels` (what is written instead of the name's last part, or
+    ""), `structure` (uint64: equal for ops of one type and for scopes of equal structure; 0 for
+    badges), `loop` (bool: a while loop), `omitted` (edges of the graph to other boxes, with no
+    line; 0 for open scopes and badges), `isolated` (bool: its ops have no edge of the graph to
+    others; not for open scopes and badges). Per op of the graph: `item_of_op`, the (first) item
+    that stands for it, or what is around it when it is hidden, and `home_of_op`, the same without
+    badges: the box that counts it (int32). Per badge: `badge_op` and `badge_item` (int32): an op
+    may have several, and the badge "+5 more" has several ops. Per edge: `source`, `target` (items;
+    one may be the parent of the other: its border), `source_port`, `target_port` (the port of the
+    border of an open scope that the edge begins or ends at, -1 at a box: a tensor has one where it
+    enters a scope, and one where it leaves it), `tensors` (distinct tensors; 0 for control inputs
+    only), `edge_tensor_start`, `edge_tensor` (m + 1 offsets, and the tensors of the edges, each as
+    op * OUTPUTS + port), `back` (bool: a loop's way back), `bytes` (float32: of the largest tensor,
+    0 when unknown), `edge_labels` (the shape of a line's only tensor, or ""). Edges are sorted by
+    `container`.
     """
 
     names: Sequence[str]
@@ -134,7 +149,9 @@ class VisibleGraph:
 
     @cached_property
     def alike(self) -> Ints:
-        """A number per item, equal for siblings of equal structure, and for such children of scopes that are alike."""
+        """A number per item, equal for siblings of equal structure, and for such children of scopes
+        that are alike.
+        """
         result = np.zeros(len(self), dtype=np.int32)
         start = np.searchsorted(self.depth, np.arange(int(self.depth[-1]) + 2)).tolist()
         for first, stop in pairwise(start[1:]):
@@ -147,8 +164,8 @@ class VisibleGraph:
 def build_visible_graph(index: GraphIndex, view_spec: ViewSpec) -> VisibleGraph:
     """Return the items and bundled edges of what is to be drawn.
 
-    A scope that is open inside a closed one is not visible. Unknown names are ignored: a scope may be gone after an
-    undo, and come back.
+    A scope that is open inside a closed one is not visible. Unknown names are ignored: a scope may
+    be gone after an undo, and come back.
 
     Args:
         view_spec: what is open and hidden; `opened` has names without a trailing slash.
@@ -162,21 +179,30 @@ def build_visible_graph(index: GraphIndex, view_spec: ViewSpec) -> VisibleGraph:
     has_badge = ops_with_badges(badges, len(index))
     is_drawn = boxes.is_drawn & ~has_badge
     part = boxes.per_item(outline.op_part, outline.part).astype(np.uint8)
-    data, control = data_pairs(index, boxes.item, is_drawn), control_pairs(index, boxes.item, is_drawn)
-    has_line = find_training_lines(index, data, boxes.parent, boxes.depth, part, facts.depends_on_input)
+    data, control = (
+        data_pairs(index, boxes.item, is_drawn),
+        control_pairs(index, boxes.item, is_drawn),
+    )
+    has_line = find_training_lines(
+        index, data, boxes.parent, boxes.depth, part, facts.depends_on_input
+    )
     aside = _find_auxiliary(facts, sums, boxes, data.select(has_line))
     outer = _outermost_auxiliary(aside, boxes)
     aside &= outer == np.arange(len(outer))
     has_line &= data.are_within(outer)
     is_ordered = control.are_within(outer) & control.are_within(part.astype(np.int32))
-    lines = bundle_edges(boxes.parent, boxes.depth, boxes.open, data.select(has_line), control.select(is_ordered))
+    lines = bundle_edges(
+        boxes.parent, boxes.depth, boxes.open, data.select(has_line), control.select(is_ordered)
+    )
     omitted = _count_omitted(len(boxes), data.select(~has_line), control.select(~is_ordered))
     is_kept = boxes.per_item(has_badge, np.zeros(len(outline))) == 0
     numbers = number_items(boxes, is_kept, badges.reader)
     texts = badges.texts(index, facts)
     columns = _item_columns(index, facts, outline, sums, boxes, aside)
     columns |= {"omitted": omitted, "isolated": _find_isolated(index, boxes)}
-    return _assemble(index, columns, _badge_columns(index, facts, badges, texts), boxes, badges, lines, numbers)
+    return _assemble(
+        index, columns, _badge_columns(index, facts, badges, texts), boxes, badges, lines, numbers
+    )
 
 
 def _item_columns(
@@ -191,7 +217,9 @@ def _item_columns(
         "kind": np.where(boxes.op >= 0, OP, np.where(boxes.open, OPEN, CLOSED)).astype(np.uint8),
         "family": boxes.per_item(facts.family, sums.family).astype(np.uint8) * ~boxes.open,
         "aside": aside,
-        "door": (boxes.per_item(facts.calls_function, 2 * sums.calls_function) * ~boxes.open).astype(np.uint8),
+        "door": (
+            boxes.per_item(facts.calls_function, 2 * sums.calls_function) * ~boxes.open
+        ).astype(np.uint8),
         "count": boxes.per_item(ones, sums.ops),
         "variables": boxes.per_item(facts.variable, sums.variables),
         "depth": boxes.depth,
@@ -210,7 +238,9 @@ def _labels(index: GraphIndex, outline: Outline, boxes: Items) -> npt.NDArray[np
     return labels
 
 
-def _badge_columns(index: GraphIndex, facts: OpFacts, badges: Badges, texts: Sequence[str]) -> dict[str, Any]:
+def _badge_columns(
+    index: GraphIndex, facts: OpFacts, badges: Badges, texts: Sequence[str]
+) -> dict[str, Any]:
     """The same of each badge; its depth and its part are those of its reader."""
     ops = badges.op.tolist()
     nothing = np.zeros(len(ops), dtype=np.uint8)
@@ -220,7 +250,9 @@ def _badge_columns(index: GraphIndex, facts: OpFacts, badges: Badges, texts: Seq
         "labels": texts,
         "kind": np.full(len(ops), BADGE, dtype=np.uint8),
         # The read of a variable is an Identity; what it stands for is the variable.
-        "family": np.where(facts.family[badges.op] == _CONTROL, _VARIABLE, facts.family[badges.op]).astype(np.uint8),
+        "family": np.where(
+            facts.family[badges.op] == _CONTROL, _VARIABLE, facts.family[badges.op]
+        ).astype(np.uint8),
         "aside": nothing.astype(bool),
         "door": nothing,
         "count": np.maximum(badges.more, 1),
@@ -248,7 +280,9 @@ def _assemble(
     columns["parent"], of_badges["parent"] = boxes.renumber_parents(number), number[badges.reader]
     is_kept = np.flatnonzero(number >= 0)
     order = np.argsort(np.concatenate([number[is_kept], of_badge]), kind="stable")
-    rows = _select_rows(columns, of_badges, np.concatenate([is_kept, len(boxes) + np.arange(len(of_badge))])[order])
+    rows = _select_rows(
+        columns, of_badges, np.concatenate([is_kept, len(boxes) + np.arange(len(of_badge))])[order]
+    )
     home, first = _boxes_of_ops(number, boxes, badges, of_badge)
     largest, labels = tensor_sizes(index, lines)
     return VisibleGraph(
@@ -263,7 +297,9 @@ def _assemble(
         target_port=lines.target_port,
         tensors=lines.tensors,
         edge_tensor_start=np.concatenate([[0], np.cumsum(lines.tensors)]).astype(np.int32),
-        edge_tensor=(lines.op.astype(np.int64) * OUTPUTS + lines.port)[np.argsort(lines.line, kind="stable")],
+        edge_tensor=(lines.op.astype(np.int64) * OUTPUTS + lines.port)[
+            np.argsort(lines.line, kind="stable")
+        ],
         back=lines.back,
         bytes=largest,
         edge_labels=labels,
@@ -278,7 +314,9 @@ def _boxes_of_ops(number: Ints, boxes: Items, badges: Badges, of_badge: Ints) ->
     return home, first
 
 
-def _select_rows(columns: dict[str, Any], more: dict[str, object], rows: npt.NDArray[np.intp]) -> dict[str, Any]:
+def _select_rows(
+    columns: dict[str, Any], more: dict[str, object], rows: npt.NDArray[np.intp]
+) -> dict[str, Any]:
     """Some rows of columns that stand one above the other."""
     result: dict[str, object] = {}
     for name, column in columns.items():
@@ -289,7 +327,9 @@ def _select_rows(columns: dict[str, Any], more: dict[str, object], rows: npt.NDA
 
 def _find_loops(index: GraphIndex, boxes: Items) -> Mask:
     """Which items are while loops: such an op, or the innermost box that holds a LoopCond."""
-    loop: Mask = boxes.per_item(of_types(index, DRAWN_AS_LOOPS), np.zeros(int(boxes.node.max()) + 1)) > 0
+    loop: Mask = (
+        boxes.per_item(of_types(index, DRAWN_AS_LOOPS), np.zeros(int(boxes.node.max()) + 1)) > 0
+    )
     item = boxes.item[of_types(index, LOOP_CONDITION)]
     loop[np.where(boxes.op[item] >= 0, boxes.parent[item], item)] = True
     loop[0] = False
@@ -297,7 +337,9 @@ def _find_loops(index: GraphIndex, boxes: Items) -> Mask:
 
 
 def _find_isolated(index: GraphIndex, boxes: Items) -> Mask:
-    """Which ops and closed scopes have no edges of the graph, drawn or not, to ops outside of them."""
+    """Which ops and closed scopes have no edges of the graph, drawn or not, to ops outside of
+    them.
+    """
     isolated = ~boxes.open
     for edges in (index.inputs, index.controls):
         reader = np.repeat(boxes.item, np.diff(edges.start))
@@ -317,8 +359,8 @@ def _count_omitted(items: int, *pairs: EdgePairs) -> Ints:
 def _find_auxiliary(facts: OpFacts, sums: Sums, boxes: Items, data: EdgePairs) -> Mask:
     """Which items are pulled aside; see the module's first lines.
 
-    A store of several variables is aside even when it feeds one box only, or it would jump into the flow
-    and out of it as boxes are opened.
+    A store of several variables is aside even when it feeds one box only, or it would jump into the
+    flow and out of it as boxes are opened.
     """
     source, target = split_segments(boxes.parent, boxes.depth, data.source, data.target)
     inside = source != boxes.parent[target]
@@ -329,7 +371,8 @@ def _find_auxiliary(facts: OpFacts, sums: Sums, boxes: Items, data: EdgePairs) -
     variables = boxes.per_item(nothing, sums.handles)
     feeds_none = (places == 0) & ~np.isin(np.arange(len(is_op)), target)
     aside: Mask = ~fed & ((places == 0) | (places >= _MANY_PLACES) | (variables > 1))
-    # An input that nothing reads is still an input; only what stores and what orders is bookkeeping.
+    # An input that nothing reads is still an input; only what stores and what orders is
+    # bookkeeping.
     aside |= is_op & (boxes.per_item(facts.family, sums.family) == _CONTROL) & feeds_none
     aside |= boxes.per_item(nothing, sums.is_saver) > 0
     aside |= boxes.per_item(facts.is_summary, sums.is_summary) > 0

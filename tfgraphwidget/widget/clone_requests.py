@@ -1,4 +1,6 @@
-"""Clones that the panel asks for: what one would do, before the click, and a sentence on what it did."""
+"""Clones that the panel asks for: what one would do, before the click, and a sentence on what it
+did.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,11 @@ _MOST_NAMES = 200  # what a panel can show
 _MOST_HELD = 2_000  # what a person can search in
 _LONGEST = 20_000  # characters of a line
 _FOR_ONE_STEP = "stack"
-_VALUES = {"current": "with the present values", "initial": "initialized again", "none": "not initialized"}
+_VALUES = {
+    "current": "with the present values",
+    "initial": "initialized again",
+    "none": "not initialized",
+}
 
 
 class CloneRequests:
@@ -39,7 +45,10 @@ class CloneRequests:
         """The clone that a form asks for, as the Python call makes it. Raises GraphEditError."""
         if not form.others:
             return self._command(form, form.variables)
-        return self._command(form, modes_of(form.variables, form.others, [state.name for state in self._states(form)]))
+        return self._command(
+            form,
+            modes_of(form.variables, form.others, [state.name for state in self._states(form)]),
+        )
 
     def preview(self, form: p.Form) -> p.ClonePreview:
         """Preview the clone; a refusal is an answer too."""
@@ -53,7 +62,9 @@ class CloneRequests:
         with contextlib.suppress(GraphEditError):  # it can be right to share what cannot be copied
             states = self._states(form)
         shared = {state.name for state in preview.shared}
-        outside = [("tensor", name) for name in preview.inputs if split_tensor(name)[0] not in shared]
+        outside = [
+            ("tensor", name) for name in preview.inputs if split_tensor(name)[0] not in shared
+        ]
         outside += [("control input", name) for name in preview.control_inputs]
         outside += [("placeholder", name) for name, _ in preview.placeholders]
         return p.ClonePreview(
@@ -76,9 +87,14 @@ class CloneRequests:
                 edits.Clone, editor._core.arguments, form.inputs, form.outputs, form.into
             )
         elif editor.selection is None:
-            raise NothingTo("Nothing is selected; mark inputs and outputs, draw a box, or Ctrl-click an op first.")
+            raise NothingTo(
+                "Nothing is selected; mark inputs and outputs, draw a box, or Ctrl-click an op "
+                "first."
+            )
         else:
-            plain = edits.command_of(edits.Clone, editor._core.arguments, editor.selection, None, form.into)
+            plain = edits.command_of(
+                edits.Clone, editor._core.arguments, editor.selection, None, form.into
+            )
         return dataclasses.replace(
             plain,
             variables=variables,
@@ -93,8 +109,12 @@ class CloneRequests:
         return cast("Preview", self._editor._core.executor.preview(command))  # of a clone
 
     def _states(self, form: p.Form) -> tuple[State, ...]:
-        """The state that the part holds, which is what a copy with nothing shared gets of its own."""
-        everything = self._preview(self._command(dataclasses.replace(form, variables="own", others=()), "own"))
+        """The state that the part holds, which is what a copy with nothing shared gets of its
+        own.
+        """
+        everything = self._preview(
+            self._command(dataclasses.replace(form, variables="own", others=()), "own")
+        )
         return tuple(state for state in everything.new if state.kind != _FOR_ONE_STEP)
 
     def _state(self, state: State, shared: Collection[str]) -> p.PartState:
@@ -116,13 +136,21 @@ class CloneRequests:
         if part is None or whole is None or whole == part:
             return ""
         try:
-            self._preview(edits.command_of(edits.Clone, self._editor._core.arguments, whole, None, form.into))
+            self._preview(
+                edits.command_of(edits.Clone, self._editor._core.arguments, whole, None, form.into)
+            )
         except GraphEditError:
             return ""
         around = [
-            frame for name in refusal.ops for frame in control_flow.enclosing_blocks(part.index, part.index.op(name))
+            frame
+            for name in refusal.ops
+            for frame in control_flow.enclosing_blocks(part.index, part.index.op(name))
         ]
-        return "loop" if any(isinstance(frame, control_flow.Loop) for frame in around) else "conditional"
+        return (
+            "loop"
+            if any(isinstance(frame, control_flow.Loop) for frame in around)
+            else "conditional"
+        )
 
     def _line(self, command: Clone) -> str:
         """The Python for it; a list of names too long to read is what also gives it."""
@@ -133,10 +161,11 @@ class CloneRequests:
 
 
 def modes_of(default: p.Mode, others: Collection[str], states: Iterable[str]) -> Modes:
-    """`variables` of a clone in which some handles have the other mode, with as few pairs as needed.
+    """`variables` of a clone in which some handles have the other mode, with as few pairs as
+    needed.
 
-    A pair is for a handle, or for a scope and all in it; a later one says more than an earlier one. What no pair is for
-    is "own".
+    A pair is for a handle, or for a scope and all in it; a later one says more than an earlier one.
+    What no pair is for is "own".
 
     Args:
         default: The mode of all handles but `others`.
@@ -166,7 +195,9 @@ def summary(preview: Preview, init: p.Init) -> str:
     """The sentence about a clone."""
     times = len(preview.scopes)
     into = (
-        f"{preview.scopes[0]!r}" if times == 1 else f"{times:,} scopes, {preview.scopes[0]!r} to {preview.scopes[-1]!r}"
+        f"{preview.scopes[0]!r}"
+        if times == 1
+        else f"{times:,} scopes, {preview.scopes[0]!r} to {preview.scopes[-1]!r}"
     )
     text = f"Cloned {count_text(len(preview.ops), 'op')} into {into}"
     if preview.new:
@@ -174,7 +205,9 @@ def summary(preview: Preview, init: p.Init) -> str:
         text += f", among them {_count_states(preview.new)} {whose}, {_VALUES[init]}"
     text += "."
     if preview.shared:
-        names = ", ".join(state.name for state in preview.shared[:3]) + (" …" if len(preview.shared) > 3 else "")
+        names = ", ".join(state.name for state in preview.shared[:3]) + (
+            " …" if len(preview.shared) > 3 else ""
+        )
         text += f" Still shared with the original: {names}."
     return text
 
@@ -196,4 +229,6 @@ def _groups(pairs: Iterable[tuple[str, str]]) -> tuple[p.Group, ...]:
     names_of: dict[str, list[str]] = {}
     for kind, name in pairs:
         names_of.setdefault(kind, []).append(name)
-    return tuple(p.Group(kind, tuple(names[:_MOST_NAMES]), len(names)) for kind, names in names_of.items())
+    return tuple(
+        p.Group(kind, tuple(names[:_MOST_NAMES]), len(names)) for kind, names in names_of.items()
+    )

@@ -23,7 +23,9 @@ _COLUMNS = ("parameters", "flops", "bytes", "time")
 
 
 class CostRequests:
-    """Answers to Costs. Columns are computed once for each graph, and times once for each measurement."""
+    """Answers to Costs. Columns are computed once for each graph, and times once for each
+    measurement.
+    """
 
     def __init__(self, editor: GraphEditor) -> None:
         self._editor = editor
@@ -46,7 +48,10 @@ class CostRequests:
             top_rows = [*top_rows, current]
         measured = self._editor._core.evaluator.measured
         times = "" if measured is None else measured.summary or "one run"
-        rows = tuple(p.CostRow(names[row], types[row], *_numbers(columns, row), ranks[row]) for row in top_rows)
+        rows = tuple(
+            p.CostRow(names[row], types[row], *_numbers(columns, row), ranks[row])
+            for row in top_rows
+        )
         whole = {by: np.array([_total(column)]) for by, column in self._columns().items()}
         total = p.CostRow("", "", *_numbers(whole, 0), 0)
         return p.CostTable(rows, total, len(order), times, self._editor._core.coloring.batch_notice)
@@ -55,10 +60,15 @@ class CostRequests:
         """Each column, (ops,), NaN where it is unknown."""
         core = self._editor._core
         key = (self._editor._core.index, core.evaluator.measured)
-        if self._cached_columns is None or any(a is not b for a, b in zip(self._cached_columns[0], key, strict=True)):
+        if self._cached_columns is None or any(
+            a is not b for a, b in zip(self._cached_columns[0], key, strict=True)
+        ):
             computing = _computing(self._editor._core.index)
             columns = core.coloring.cost_columns()
-            self._cached_columns = key, {by: np.where(computing, column, np.nan) for by, column in columns.items()}
+            self._cached_columns = (
+                key,
+                {by: np.where(computing, column, np.nan) for by, column in columns.items()},
+            )
         return self._cached_columns[1]
 
     def _scope_sums(self, column: Floats) -> Floats:
@@ -83,7 +93,9 @@ class CostRequests:
 
 
 def _computing(index: GraphIndex) -> Mask:
-    """The ops that results depend on: initializers, savers and summaries of constants cost nothing in a step."""
+    """The ops that results depend on: initializers, savers and summaries of constants cost nothing
+    in a step.
+    """
     fed = find_op_facts(index).depends_on_input
     return backward(index, np.flatnonzero(fed)) if fed.any() else np.ones(len(index), bool)
 

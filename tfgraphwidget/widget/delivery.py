@@ -1,8 +1,9 @@
-"""Delivery: each reply arrives once, over connections that drop and that limit the size of a message.
+"""Delivery: each reply arrives once, over connections that drop and that limit the size of a
+message.
 
-A page that has lost its connection does not know whether a request or its reply was lost: it sends the same request
-again, with the same id. The reply that was made then is sent again, and the request is not handled a second time. A
-reply that is too large for one message travels in pieces.
+A page that has lost its connection does not know whether a request or its reply was lost: it sends
+the same request again, with the same id. The reply that was made then is sent again, and the
+request is not handled a second time. A reply that is too large for one message travels in pieces.
 """
 
 from __future__ import annotations
@@ -20,10 +21,14 @@ Message = tuple[dict[str, object], list[bytes]]
 Key = tuple[int, int]
 """The id of a request, and the hash of what it asks."""
 
-MOST_BYTES = 3_000_000  # of a message; servers and proxies close a connection with more than 4 to 10 MB in one
+# of a message; servers and proxies close a connection with more than 4 to 10 MB in one
+MOST_BYTES = 3_000_000
 _MOST_KEPT = 32_000_000  # bytes of replies that may have to be sent again
 _MOST_NUMBERS = 4_000  # requests that are known to be answered
-_LOST = "The reply was lost with the connection. The request was done, and is not repeated; History lists each edit."
+_LOST = (
+    "The reply was lost with the connection. The request was done, and is not repeated; "
+    "History lists each edit."
+)
 
 
 _NO_KEY = (-1, 0)
@@ -53,11 +58,15 @@ class Delivery:
         key = _key(number, request)
         if key not in self._messages:
             return False
-        for message in self._messages[key] or [(codec.encode(number, protocol.Refusal(_LOST, ())), [])]:
+        for message in self._messages[key] or [
+            (codec.encode(number, protocol.Refusal(_LOST, ())), [])
+        ]:
             self._sender.send(*message)
         return True
 
-    def reply(self, number: int, request: object, content: dict[str, object], buffers: list[bytes]) -> None:
+    def reply(
+        self, number: int, request: object, content: dict[str, object], buffers: list[bytes]
+    ) -> None:
         """Send the reply to a request, and keep it.
 
         Args:
@@ -78,7 +87,9 @@ class Delivery:
 
 
 def _key(number: int, request: object) -> Key:
-    """What is equal for the same request only, also if a page counts its requests from the start again."""
+    """What is equal for the same request only, also if a page counts its requests from the start
+    again.
+    """
     try:
         return number, hash(json.dumps(request, sort_keys=True))
     except (RecursionError, TypeError, ValueError):  # no request, so it is refused each time
@@ -100,5 +111,10 @@ def split(content: dict[str, object], buffers: list[bytes]) -> tuple[list[Messag
         return [(content, buffers)], size
     data = b"".join([text, *buffers])
     pieces = [data[start : start + MOST_BYTES] for start in range(0, size, MOST_BYTES)]
-    described = [codec.encode(-1, protocol.Piece(nth, len(pieces), len(text))) for nth in range(len(pieces))]
-    return [({**each, "id": content["id"]}, [piece]) for each, piece in zip(described, pieces, strict=True)], size
+    described = [
+        codec.encode(-1, protocol.Piece(nth, len(pieces), len(text))) for nth in range(len(pieces))
+    ]
+    return [
+        ({**each, "id": content["id"]}, [piece])
+        for each, piece in zip(described, pieces, strict=True)
+    ], size

@@ -1,7 +1,8 @@
 """The panel's buttons for edits, and the forms that they open.
 
-A form asks for arguments of the editor's method. What a field takes, whether it may be left empty, what it holds at
-first and what it completes follow from the method and the kinds of the command's operands.
+A form asks for arguments of the editor's method. What a field takes, whether it may be left empty,
+what it holds at first and what it completes follow from the method and the kinds of the command's
+operands.
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ class FormField:
         python: Whether what is typed is a Python literal; else it is text.
         optional: Whether the field may be left empty.
         tensor: Whether it is the name of a tensor, which is completed, or clicked.
-        op_type: Whether it is an op type or a function of the notebook, whose parameters and scope are asked for too.
+        op_type: Whether it is an op type or a function of the notebook, whose parameters and scope
+            are asked for too.
         signature: Whether it is one of the graph's signatures, which are listed.
         hint: A sentence below the field.
     """
@@ -53,14 +55,15 @@ class EditButton:
     Attributes:
         name: What it says.
         title: What its tooltip says.
-        on: What it edits: "part" is an op, a scope or the selection, "named" an op or a scope, "op" an op, "graph" the
-            whole graph.
+        on: What it edits: "part" is an op, a scope or the selection, "named" an op or a scope, "op"
+            an op, "graph" the whole graph.
         order: Its place among the buttons.
         types: The op types that it is shown for; () for all.
         needs: What an op must have so that it is shown.
         output: Whether it edits the first output of an op, rather than the op.
         fields: What its form asks for; () for a button that edits at once.
-        options: Arguments that no field asks for, or that stand for an empty one: pairs of a parameter and a literal.
+        options: Arguments that no field asks for, or that stand for an empty one: pairs of a
+            parameter and a literal.
         group: The heading that it is below, among the buttons of the whole graph.
         keywords: Other names of what it does, by which it is found too.
     """
@@ -78,9 +81,29 @@ class EditButton:
     keywords: str = ""
 
 
-_INSERTED = ("Identity", "StopGradient", "Cast", "Reshape", "Transpose", "CheckNumerics", "Print", "Relu")
+_INSERTED = (
+    "Identity",
+    "StopGradient",
+    "Cast",
+    "Reshape",
+    "Transpose",
+    "CheckNumerics",
+    "Print",
+    "Relu",
+)
 _ALSO = ", ".join(sorted((HANDS_ON | WITHOUT_OUTPUTS | {"CheckNumerics"}) - {"Identity"}))
-_REPLACING = ("Relu", "Elu", "Selu", "Relu6", "LeakyRelu", "Sigmoid", "Tanh", "Softplus", "Softmax", "Identity")
+_REPLACING = (
+    "Relu",
+    "Elu",
+    "Selu",
+    "Relu6",
+    "LeakyRelu",
+    "Sigmoid",
+    "Tanh",
+    "Softplus",
+    "Softmax",
+    "Identity",
+)
 
 BUTTONS: Mapping[str, EditButton] = {
     "add_control_inputs": EditButton(
@@ -97,7 +120,9 @@ BUTTONS: Mapping[str, EditButton] = {
         order=500,
         group="Signatures",
         keywords="signature_def serving_default",
-        fields=(FormField("name", "Name", "serving_default", hint="Of the marked inputs and outputs"),),
+        fields=(
+            FormField("name", "Name", "serving_default", hint="Of the marked inputs and outputs"),
+        ),
     ),
     "remove_signature": EditButton(
         "Remove signature",
@@ -119,7 +144,8 @@ BUTTONS: Mapping[str, EditButton] = {
     ),
     "order_signature": EditButton(
         "Order signature",
-        "Change the order in which a module or function takes the inputs and gives the outputs, and their keys",
+        "Change the order in which a module or function takes the inputs and gives the outputs, "
+        "and their keys",
         on="graph",
         order=515,
         group="Signatures",
@@ -135,7 +161,10 @@ BUTTONS: Mapping[str, EditButton] = {
         options=(("gradients", "True"),),
     ),
     "detach": EditButton(
-        "Detach", "Cut all incoming and outgoing edges; placeholders replace the inputs", on="part", order=30
+        "Detach",
+        "Cut all incoming and outgoing edges; placeholders replace the inputs",
+        on="part",
+        order=30,
     ),
     "cast": EditButton(
         "Cast",
@@ -177,7 +206,8 @@ BUTTONS: Mapping[str, EditButton] = {
             FormField(
                 "limit",
                 "Largest result",
-                hint="In bytes; a larger result is stored only if it is smaller than what it is computed from.",
+                hint="In bytes; a larger result is stored only if it is smaller than what it is "
+                "computed from.",
             ),
         ),
     ),
@@ -192,18 +222,22 @@ BUTTONS: Mapping[str, EditButton] = {
             FormField(
                 "outputs",
                 "Outputs",
-                hint="A list of ops or tensors; without one those that are marked, of the signatures, or not read.",
+                hint="A list of ops or tensors; without one those that are marked, of the "
+                "signatures, or not read.",
             ),
             FormField(
                 "updates",
                 "Updates",
                 hint="Of what the outputs write: refused, kept as variables, or left out.",
             ),
-            FormField("inline", "Inline", hint="The ops of functions in place of calls: one graph."),
+            FormField(
+                "inline", "Inline", hint="The ops of functions in place of calls: one graph."
+            ),
             FormField(
                 "lower_control_flow",
                 "Lower",
-                hint="Switch and Merge of TensorFlow 1 in place of loops and conditionals of TensorFlow 2.",
+                hint="Switch and Merge of TensorFlow 1 in place of loops and conditionals of "
+                "TensorFlow 2.",
             ),
         ),
     ),
@@ -280,7 +314,10 @@ BUTTONS: Mapping[str, EditButton] = {
         order=310,
         group="Make smaller",
         keywords="round_weights compress",
-        fields=(FormField("bits", "Bits"), FormField("minimum", "Smallest weight", hint="In elements.")),
+        fields=(
+            FormField("bits", "Bits"),
+            FormField("minimum", "Smallest weight", hint="In elements."),
+        ),
     ),
     "quantize_weights": EditButton(
         "Quantize weights",
@@ -291,7 +328,9 @@ BUTTONS: Mapping[str, EditButton] = {
         keywords="quantize_weights int8",
         fields=(FormField("minimum", "Smallest weight", hint="In elements."),),
     ),
-    "remove": EditButton("Remove", "Remove these ops and the ops that only they use (Delete)", on="part", order=20),
+    "remove": EditButton(
+        "Remove", "Remove these ops and the ops that only they use (Delete)", on="part", order=20
+    ),
     "remove_devices": EditButton(
         "Remove devices",
         "Let TensorFlow place all ops",
@@ -306,7 +345,8 @@ BUTTONS: Mapping[str, EditButton] = {
         on="graph",
         order=220,
         group="Clean up",
-        keywords="remove_nodes Identity CheckNumerics StopGradient NoOp Assert dependency optimization",
+        keywords="remove_nodes Identity CheckNumerics StopGradient NoOp Assert dependency "
+        "optimization",
         fields=(
             FormField(
                 "also",
@@ -316,7 +356,11 @@ BUTTONS: Mapping[str, EditButton] = {
         ),
     ),
     "rename": EditButton(
-        "Rename", "Change the name", on="named", order=50, fields=(FormField("new", "Name", known="name"),)
+        "Rename",
+        "Change the name",
+        on="named",
+        order=50,
+        fields=(FormField("new", "Name", known="name"),),
     ),
     "rename_type": EditButton(
         "Rename type",
@@ -344,8 +388,14 @@ BUTTONS: Mapping[str, EditButton] = {
         group="Replace and rename",
         keywords="pattern rewrite find substitute",
         fields=(
-            FormField("pattern", "Pattern", hint="Such as Relu(BiasAdd(x, b=Const)), or Identity(x)."),
-            FormField("by", "By", hint="Such as LeakyRelu(x, alpha=0.2), or x; an op type is called on all."),
+            FormField(
+                "pattern", "Pattern", hint="Such as Relu(BiasAdd(x, b=Const)), or Identity(x)."
+            ),
+            FormField(
+                "by",
+                "By",
+                hint="Such as LeakyRelu(x, alpha=0.2), or x; an op type is called on all.",
+            ),
             FormField("into", "Name scope"),
         ),
     ),
@@ -370,13 +420,17 @@ BUTTONS: Mapping[str, EditButton] = {
         keywords="sort_by_execution_order topological",
     ),
 }
-"""The buttons by the verb that each asks for. Of their fields no more is said here than the method does not say."""
+"""The buttons by the verb that each asks for. Of their fields no more is said here than the method
+does not say.
+"""
 
 _NOTHING_GIVEN = (None, (), "", "same")
 
 
 def buttons() -> tuple[tuple[str, EditButton], ...]:
-    """The panel's buttons with the verb of each, in their order; the fields of their forms are complete."""
+    """The panel's buttons with the verb of each, in their order; the fields of their forms are
+    complete.
+    """
     ordered = sorted(BUTTONS.items(), key=lambda pair: pair[1].order)
     return tuple((verb, _complete_button(verb, button)) for verb, button in ordered)
 
@@ -390,22 +444,39 @@ def _complete_button(verb: str, button: EditButton) -> EditButton:
 
 
 def _complete_field(kind: type[Command], field: FormField) -> FormField:
-    """The field of a form, with what the method's parameter and the kind of the operand say of it."""
-    parameter, operand = call_signature(kind).parameters[field.key], operands_of(kind).get(field.key)
+    """The field of a form, with what the method's parameter and the kind of the operand say of
+    it.
+    """
+    parameter, operand = (
+        call_signature(kind).parameters[field.key],
+        operands_of(kind).get(field.key),
+    )
     form = operand.form if operand is not None else ""
     words = field.words or _words(parameter.annotation)
     default = parameter.default
     initial = field.initial
-    if not initial and field.known is None and words and default is inspect.Parameter.empty and form == "":
+    if (
+        not initial
+        and field.known is None
+        and words
+        and default is inspect.Parameter.empty
+        and form == ""
+    ):
         initial = words[0]
-    elif not initial and field.known is None and isinstance(default, bool | int | str) and default != "":
+    elif (
+        not initial
+        and field.known is None
+        and isinstance(default, bool | int | str)
+        and default != ""
+    ):
         initial = str(default)
     return replace(
         field,
         initial=initial,
         words=words,
         python=not form and not _is_text(parameter.annotation),
-        optional=form == "device" or (default is not inspect.Parameter.empty and default in _NOTHING_GIVEN),
+        optional=form == "device"
+        or (default is not inspect.Parameter.empty and default in _NOTHING_GIVEN),
         tensor=form == "tensor",
         op_type=form == "op_type",
         signature=form == "signature",
@@ -417,7 +488,9 @@ def _words(annotation: Any) -> tuple[str, ...]:
     if annotation in (bool, "bool"):
         return ("False", "True")
     if isinstance(annotation, str) and annotation.startswith("Literal["):
-        return tuple(text.strip(' "') for text in annotation[len("Literal[") :].partition("]")[0].split(","))
+        return tuple(
+            text.strip(' "') for text in annotation[len("Literal[") :].partition("]")[0].split(",")
+        )
     words = get_args(annotation)
     return words if words and all(isinstance(word, str) for word in words) else ()
 
@@ -427,4 +500,7 @@ def _is_text(annotation: Any) -> bool:
     if annotation is str or all(isinstance(word, str) for word in get_args(annotation) or (0,)):
         return True
     text = annotation if isinstance(annotation, str) else ""
-    return text.startswith(("str", "OpLike", "TensorLike", "DTypeLike", "Literal[")) and "Iterable" not in text
+    return (
+        text.startswith(("str", "OpLike", "TensorLike", "DTypeLike", "Literal["))
+        and "Iterable" not in text
+    )

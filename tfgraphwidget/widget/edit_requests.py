@@ -1,4 +1,6 @@
-"""Edits that the panel asks for by name, what they would be refused for, and which differences are shown."""
+"""Edits that the panel asks for by name, what they would be refused for, and which differences are
+shown.
+"""
 
 from __future__ import annotations
 
@@ -47,14 +49,18 @@ _MOST_NAMES = 200  # what a panel can show
 _LONGEST = 80  # characters on a button
 _MAKING = ("insert", "replace")  # verbs after which the user looks at what they have made
 _MOST_REASONS = 3
-_FEW = 3  # the text of an edit has no number for up to so many ops: an op, the one before it, the one after it
+# the text of an edit has no number for up to so many ops: an op, the one before it, the one after
+# it
+_FEW = 3
 _MOST_ENDS = 6  # inputs or outputs of a signature that a row names
 _MOST_LIT = 1_000  # ops of a finding that the page frames
 _REMEMBERED = 20  # offers; a view may take up that of a refusal before the last
 
 
 class EditRequests:
-    """Makes the edits that a panel asks for; keeps the fixes that refusals offered, and the difference shown."""
+    """Makes the edits that a panel asks for; keeps the fixes that refusals offered, and the
+    difference shown.
+    """
 
     def __init__(self, editor: GraphEditor, namespace: KernelNamespace) -> None:
         self._editor, self._namespace = editor, namespace
@@ -65,7 +71,8 @@ class EditRequests:
         self._of: GraphIndex | None = None
 
     def apply(self, request: p.Change) -> tuple[str, str]:
-        """Make the edit; what was done, in a sentence or more, and the op that was made. Raises GraphEditError.
+        """Make the edit; what was done, in a sentence or more, and the op that was made. Raises
+        GraphEditError.
 
         Args:
             request: The edit of a form of the panel.
@@ -86,11 +93,15 @@ class EditRequests:
         except GraphEditError as refusal:
             return p.PreviewedEdit(refusal.sentence, str(getattr(refusal, "argument", "")))
         count, notes = planned_text(report), tuple(planned_notes(report))
-        names = self._editor._core.view.with_closed_groups(planned_names(self._editor._core.index, report))
+        names = self._editor._core.view.with_closed_groups(
+            planned_names(self._editor._core.index, report)
+        )
         return p.PreviewedEdit(text=count, notes=notes, names=names)
 
     def _call(self, request: p.Call, editor: GraphEditor) -> Callable[[], Any]:
-        """The call of an editor's method that a request describes, bound to its arguments. Raises GraphEditError."""
+        """The call of an editor's method that a request describes, bound to its arguments. Raises
+        GraphEditError.
+        """
         registration = registry.registration_of(request.verb)
         assert registration is not None  # a message has the verb of a command
         method = attrgetter(registration.kind.call_name())(editor)
@@ -103,11 +114,15 @@ class EditRequests:
             call = signature.bind(*self._what(request, signature), **keys)
         except TypeError as error:
             verb = request.verb.replace("_", " ").capitalize()
-            raise GraphEditError(f"{verb} cannot be done like that: {reason_of(error)}; reload the page.") from None
+            raise GraphEditError(
+                f"{verb} cannot be done like that: {reason_of(error)}; reload the page."
+            ) from None
         return partial(method, *call.args, **call.kwargs)
 
     def _what(self, request: p.Call, signature: inspect.Signature) -> tuple[object, ...]:
-        """The first arguments; the selection where nothing is named and the call needs something."""
+        """The first arguments; the selection where nothing is named and the call needs
+        something.
+        """
         parts = request.what
         named = [
             name
@@ -129,7 +144,9 @@ class EditRequests:
     def apply_fix(self, line: str) -> str:
         """Apply a fix that a refusal offered."""
         if line not in self._offers:
-            raise NothingTo("This was offered for a graph that has changed since; try the edit again.")
+            raise NothingTo(
+                "This was offered for a graph that has changed since; try the edit again."
+            )
         before = self._editor.history.done
         return self._outcome(self._editor.apply(self._offers[line]), before)
 
@@ -139,14 +156,18 @@ class EditRequests:
         return outcome_text(steps[-1].sentence if steps else "", report)
 
     def refusal_reply(self, error: GraphEditError) -> p.Refusal:
-        """The reply for a refusal, with a button for each way out, which stands for the line of Python."""
+        """The reply for a refusal, with a button for each way out, which stands for the line of
+        Python.
+        """
         argument = str(getattr(error, "argument", ""))
         ops = self._editor._core.view.with_closed_groups(error.ops)
         trust, why = isinstance(error, NotTrusted), error.sentence
         if trust and self._editor.source.trusted:  # another file is meant, which is to be added
             trust, why = (
                 False,
-                why.replacing(HOW_TO_TRUST, "if you trust it, open it as trusted in a cell, and add that"),
+                why.replacing(
+                    HOW_TO_TRUST, "if you trust it, open it as trusted in a cell, and add that"
+                ),
             )
         return reply_on_page(p.Refusal(why, ops, self.offer(*error.fixes), argument, trust))
 
@@ -157,7 +178,8 @@ class EditRequests:
         return tuple(p.Offer(_button_text(command), line) for line, command in offers.items())
 
     def check(self, request: p.Lint | p.ListSignatures) -> p.LintReply | p.SignatureList:
-        """What rules find in the graph, with a button for each edit that fixes something; and the signatures.
+        """What rules find in the graph, with a button for each edit that fixes something; and the
+        signatures.
 
         Args:
             request: What the graph is to run on, or the request for its signatures alone.
@@ -180,7 +202,9 @@ class EditRequests:
         )
 
     def _signatures(self) -> Iterator[p.SignatureRow]:
-        """The signatures, with a button that removes each; without any the likely one, with a button that adds it."""
+        """The signatures, with a button that removes each; without any the likely one, with a
+        button that adds it.
+        """
         core = self._editor._core
         if len(core.navigator.path) > 1 or core.executor.boundary is not None:
             return
@@ -193,7 +217,9 @@ class EditRequests:
             likely = command_of(AddSignature, core.arguments, "serving_default")
         except GraphEditError:  # nothing looks like a result
             return
-        yield self._signature_row(Signature(likely.name, likely.inputs, likely.outputs), "None; likely ", likely)
+        yield self._signature_row(
+            Signature(likely.name, likely.inputs, likely.outputs), "None; likely ", likely
+        )
 
     def _signature_row(self, signature: Signature, before: str, edit: Command) -> p.SignatureRow:
         inputs, outputs = (
@@ -201,7 +227,9 @@ class EditRequests:
             + (f" and {len(side) - _MOST_ENDS:,} more" if len(side) > _MOST_ENDS else "")
             for side in (signature.inputs, signature.outputs)
         )
-        ops = dict.fromkeys(split_tensor(name)[0] for _, name in (*signature.inputs, *signature.outputs))
+        ops = dict.fromkeys(
+            split_tensor(name)[0] for _, name in (*signature.inputs, *signature.outputs)
+        )
         text = f"{before}{signature.name}: {inputs or 'nothing'} → {outputs}"
         offer = replace(self.offer(edit)[0], text="Add" if before else "Remove")
         name = "" if before else signature.name
@@ -210,14 +238,24 @@ class EditRequests:
 
     def offers(self) -> tuple[p.Offer, ...]:
         """Edits that the present graph suggests."""
-        offers = {command.code(): (command, text, on) for command, text, on in (*self._training(), *self._removal())}
+        offers = {
+            command.code(): (command, text, on)
+            for command, text, on in (*self._training(), *self._removal())
+        }
         self._offers |= {line: command for line, (command, _, _) in offers.items()}
         return tuple(p.Offer(text, line, on) for line, (_, text, on) in offers.items())
 
     def _training(self) -> Iterator[tuple[Command, str, bool]]:
         """To train only the last clone; and once that is so, to train what was trained before."""
         steps, index = self._editor._core.executor.history.done, self._editor._core.index
-        at = next((at for at in reversed(range(len(steps))) if steps[at].patch.report.preview is not None), None)
+        at = next(
+            (
+                at
+                for at in reversed(range(len(steps)))
+                if steps[at].patch.report.preview is not None
+            ),
+            None,
+        )
         if at is None:
             return
         scopes = steps[at].patch.scopes
@@ -227,8 +265,14 @@ class EditRequests:
         if own and own != trained:
             yield SetTrainable(own), text, False
             return
-        turned = next((step for step in reversed(steps[at:]) if step.patch.only_sets_trainable), None)
-        before = [split_tensor(member.name)[0] for _, member in turned.patch.remove.members] if turned else []
+        turned = next(
+            (step for step in reversed(steps[at:]) if step.patch.only_sets_trainable), None
+        )
+        before = (
+            [split_tensor(member.name)[0] for _, member in turned.patch.remove.members]
+            if turned
+            else []
+        )
         if own and before and all(op in index.ids for op in before):
             yield SetTrainable(tuple(before)), text, True
 
@@ -256,18 +300,24 @@ class EditRequests:
             reader = index.op(request.op)
             read = zip(index.input_lists[reader], _ports(index, reader), strict=True)
             slots = (
-                p.Slot(f"{index.names[op]}:{at}", why_not(index, tensor, reader, k)) for k, (op, at) in enumerate(read)
+                p.Slot(f"{index.names[op]}:{at}", why_not(index, tensor, reader, k))
+                for k, (op, at) in enumerate(read)
             )
             return p.RewireTargets(request.tensor, outputs, request.op, (), tuple(slots))
-        drawn_ops = (name for name, kind in zip(scene.names, scene.kind.tolist(), strict=True) if kind == _OP)
-        reasons_by_op = refusals(index, tensor, sorted(index.ids[name] for name in drawn_ops if name in index.ids))
+        drawn_ops = (
+            name for name, kind in zip(scene.names, scene.kind.tolist(), strict=True) if kind == _OP
+        )
+        reasons_by_op = refusals(
+            index, tensor, sorted(index.ids[name] for name in drawn_ops if name in index.ids)
+        )
         reasons = tuple((index.names[op], why) for op, why in reasons_by_op.items())
         return p.RewireTargets(f"{index.names[source]}:{tensor[1]}", outputs, "", reasons, ())
 
     # What the drawing shows of it
 
     def compare(self, *, show: bool, before: object = None, name: str = "") -> None:
-        """Show what differs from another graph, or from this one as it was opened; or no differences.
+        """Show what differs from another graph, or from this one as it was opened; or no
+        differences.
 
         Args:
             before: What the current graph is compared with.
@@ -280,13 +330,19 @@ class EditRequests:
         self._editor.view.difference = self._difference
 
     def optimize(self) -> str:
-        """Compare with what TensorFlow's graph optimizer makes of the graph; what it did, in a sentence or two."""
+        """Compare with what TensorFlow's graph optimizer makes of the graph; what it did, in a
+        sentence or two.
+        """
         result, index = self._editor.passes.grappler(), self._editor._core.index
         self.compare(show=True, before=result.editor, name="TensorFlow's optimized graph")
         counts = {
-            what: sum(len(getattr(each, what)) for each in result.passes) for what in ("folded", "fused", "removed")
+            what: sum(len(getattr(each, what)) for each in result.passes)
+            for what in ("folded", "fused", "removed")
         }
-        text = ", ".join(f"{count:,} {what}" for what, count in counts.items() if count) or "nothing folded or removed"
+        text = (
+            ", ".join(f"{count:,} {what}" for what, count in counts.items() if count)
+            or "nothing folded or removed"
+        )
         size = count_text(len(result.editor._core.index), "op")
         return f"TensorFlow's graph optimizer makes {size} of {len(index):,}: {text}."
 
@@ -300,7 +356,9 @@ class EditRequests:
             self.compare(show=True, before=self._before, name=self._comparison)
 
     def comparison(self) -> str:
-        """What the graph is compared with; "" of a difference that a cell has assigned, and while none is shown."""
+        """What the graph is compared with; "" of a difference that a cell has assigned, and while
+        none is shown.
+        """
         is_own = self._difference is not None and self._editor.view.difference is self._difference
         return self._comparison if is_own else ""
 
@@ -310,13 +368,23 @@ class EditRequests:
         if difference is None:
             return ()
         changed = dict.fromkeys(
-            [*(change.name for change in difference.changed), *(after for _, after in difference.renamed)]
+            [
+                *(change.name for change in difference.changed),
+                *(after for _, after in difference.renamed),
+            ]
         )
-        names = {"added": difference.added, "removed": difference.removed, "changed": tuple(changed)}
-        return tuple(p.Group(kind, ops[:_MOST_NAMES], len(ops)) for kind, ops in names.items() if ops)
+        names = {
+            "added": difference.added,
+            "removed": difference.removed,
+            "changed": tuple(changed),
+        }
+        return tuple(
+            p.Group(kind, ops[:_MOST_NAMES], len(ops)) for kind, ops in names.items() if ops
+        )
 
     def probe(self, name: str, feeds: dict[str, object]) -> str:
-        """Run the graph for the outputs of an op, or of the selected ones; what was found, in a sentence.
+        """Run the graph for the outputs of an op, or of the selected ones; what was found, in a
+        sentence.
 
         Args:
             name: The name of the op; None for the selected ones.
@@ -326,10 +394,18 @@ class EditRequests:
         if len(outputs) == 1:
             (stats,) = outputs
             value = range_text(stats) or describe_stats(stats).value
-            return f"{stats.name}: {stats.dtype} " + drawn_shape(stats.shape) + f", {value.removeprefix('= ')}."
+            return (
+                f"{stats.name}: {stats.dtype} "
+                + drawn_shape(stats.shape)
+                + f", {value.removeprefix('= ')}."
+            )
         bad = sum(1 for stats in outputs if stats.nans or stats.infs)
         about = f"{bad:,} of them with NaN or infinity" if bad else "all finite"
-        return f"The values of {len(outputs):,} tensors, {about}; point at a box or a line to read them."
+        return (
+            f"The values of {len(outputs):,} tensors, {about}; point at a box or a line to "
+            "read "
+            "them."
+        )
 
     def paint(self, scene: scenes.Scene) -> scenes.Arrays:
         """The fields of a Paint that differences and probes decide."""
@@ -338,29 +414,57 @@ class EditRequests:
         if difference is not None:
             differ = difference.ops(index)
             fields["differs"] = scenes.mark_differences(scene, differ["added"], differ["changed"])
-        probed = {op: stats for op, stats in self._editor._core.evaluator.probed.items() if op in index.ids}
+        probed = {
+            op: stats
+            for op, stats in self._editor._core.evaluator.probed.items()
+            if op in index.ids
+        }
         if probed:
-            non_finite = {op for op, outputs in probed.items() if any(stats.nans or stats.infs for stats in outputs)}
-            ran = {op for op, outputs in probed.items() if any(stats.value is not None for stats in outputs)}
+            non_finite = {
+                op
+                for op, outputs in probed.items()
+                if any(stats.nans or stats.infs for stats in outputs)
+            }
+            ran = {
+                op
+                for op, outputs in probed.items()
+                if any(stats.value is not None for stats in outputs)
+            }
             fine, bad = (mask_of(index, (index.ids[op] for op in ops)) for ops in (ran, non_finite))
             fields["probed"] = scenes.mark_probed(scene, fine, bad)
-            alone = {op: outputs[0] for op, outputs in probed.items() if len(index.dtypes(index.ids[op])) == 1}
-            fields |= scenes.value_texts(scene, {op: range_text(stats) for op, stats in alone.items()})
+            alone = {
+                op: outputs[0]
+                for op, outputs in probed.items()
+                if len(index.dtypes(index.ids[op])) == 1
+            }
+            fields |= scenes.value_texts(
+                scene, {op: range_text(stats) for op, stats in alone.items()}
+            )
         return fields
 
     def probe_text(self, tensor: str) -> p.TensorValue | None:
         """The result of the last probe for a tensor."""
         outputs = self._editor._core.evaluator.probed.get(split_tensor(tensor)[0], ())
         stats = next((stats for stats in outputs if stats.name == tensor), None)
-        return None if stats is None else describe_stats(stats, tuple(map(image, images.tensor_images(stats.value))))
+        return (
+            None
+            if stats is None
+            else describe_stats(stats, tuple(map(image, images.tensor_images(stats.value))))
+        )
 
 
 def tensor_type(index: GraphIndex, tensor: str) -> str:
-    """The dtype and the static shape of a tensor, as the drawing writes it; "" of an op without outputs."""
+    """The dtype and the static shape of a tensor, as the drawing writes it; "" of an op without
+    outputs.
+    """
     op, port = split_tensor(tensor)
     number, port = index.op(op), port or 0
     dtypes = index.dtypes(number)
-    return f"{dtypes[port]} ".lstrip() + drawn_shape(index.shape(number, port)) if port < len(dtypes) else ""
+    return (
+        f"{dtypes[port]} ".lstrip() + drawn_shape(index.shape(number, port))
+        if port < len(dtypes)
+        else ""
+    )
 
 
 def parsed_value(text: str) -> object:
@@ -393,12 +497,17 @@ def outcome_text(sentence: str, report: Edits) -> str:
     if report.is_nothing:
         reasons = ["Not replaced: " + each.why for each in report.skipped[:_MOST_REASONS]]
         return " ".join(map(on_page, (*report.notes, *reasons)))
-    counts, touched = counts_text(report), len(report.added) + len(report.removed) + len(report.changed)
+    counts, touched = (
+        counts_text(report),
+        len(report.added) + len(report.removed) + len(report.changed),
+    )
     if not sentence:
         sentence = counts
     elif touched > _FEW and not report.renamed:
         sentence += f" ({counts})"
-    matches, shapes = ("; ".join(map(on_page, texts)) for texts in (match_texts(report), shape_texts(report)))
+    matches, shapes = (
+        "; ".join(map(on_page, texts)) for texts in (match_texts(report), shape_texts(report))
+    )
     sentences = [sentence, matches.rstrip("."), f"Shapes: {shapes}" if shapes else ""]
     texts = [f"{each[:1].upper()}{each[1:]}." for each in sentences if each]
     # What the edit did comes before what the session has lost by it.
@@ -427,21 +536,27 @@ def planned_notes(report: Edits) -> Iterator[str]:
     if report.replaced or report.skipped:
         matches, skipped = len(report.replaced) + len(report.skipped), len(report.skipped)
         left = f", {skipped:,} not" if skipped else ""
-        yield f"{matches:,} match{'es' * (matches != 1)}, {len(report.replaced):,} replaceable{left}."
+        yield (
+            f"{matches:,} match{'es' * (matches != 1)}, {len(report.replaced):,} replaceable{left}."
+        )
     yield from ("Not replaced: " + each.why for each in report.skipped[:_MOST_REASONS])
     if len(report.skipped) > _MOST_REASONS:
         yield f"And {len(report.skipped) - _MOST_REASONS:,} more are not replaced."
     yield from report.notes
 
 
-def renamed_prefixes(renamed: Iterable[tuple[str, str]], index: GraphIndex) -> tuple[tuple[str, str], ...]:
-    """(old, new) names of renamed ops, one pair for all of a scope that got another name as a whole.
+def renamed_prefixes(
+    renamed: Iterable[tuple[str, str]], index: GraphIndex
+) -> tuple[tuple[str, str], ...]:
+    """(old, new) names of renamed ops, one pair for all of a scope that got another name as a
+    whole.
 
     Args:
         renamed: The (old, new) names of the ops.
 
     Returns:
-        The pairs; a scope's is for the scope, and for all that is in it. Of several that fit a name the first counts.
+        The pairs; a scope's is for the scope, and for all that is in it. Of several that fit a name
+        the first counts.
     """
     prefixes: dict[str, str] = {}
     for old, new in renamed:
@@ -467,7 +582,9 @@ def by_new_name(name: str, renamed: Iterable[tuple[str, str]]) -> str:
     >>> [by_new_name(name, [("net", "web")]) for name in ("net/w", "net/", "nets")]
     ['web/w', 'web/', 'nets']
     """
-    return next((new + name[len(old) :] for old, new in renamed if f"{name}/".startswith(f"{old}/")), name)
+    return next(
+        (new + name[len(old) :] for old, new in renamed if f"{name}/".startswith(f"{old}/")), name
+    )
 
 
 def _button_text(fix: Command) -> str:

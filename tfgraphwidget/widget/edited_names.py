@@ -17,13 +17,15 @@ _MOST = 500  # boxes that a drawing marks
 
 
 def edited_names(index: GraphIndex, history: History, step: int) -> tuple[str, ...]:
-    """The ops that an edit added or changed, as far as they are in the graph, by the names that they have now.
+    """The ops that an edit added or changed, as far as they are in the graph, by the names that
+    they have now.
 
     Args:
         step: The number of the edit, from 1.
 
     Returns:
-        At most 500 names of ops, and of scopes ("net/") of which the edit added or changed every op.
+        At most 500 names of ops, and of scopes ("net/") of which the edit added or changed every
+        op.
 
     Raises:
         GraphEditError: There is no such edit.
@@ -37,7 +39,9 @@ def edited_names(index: GraphIndex, history: History, step: int) -> tuple[str, .
             renamed = dict(edit.patch.renamed)
             names = [renamed.get(name, name) for name in names]
             if number == step:
-                names += [node.name for node in edit.patch.add.nodes] + [edited.name for edited in edit.patch.changed]
+                names += [node.name for node in edit.patch.add.nodes] + [
+                    edited.name for edited in edit.patch.changed
+                ]
         if number >= len(group_batches(history.done)) and number >= step:
             break
     edited = dict.fromkeys(name for name in names if name in index.ids)
@@ -45,8 +49,12 @@ def edited_names(index: GraphIndex, history: History, step: int) -> tuple[str, .
 
 
 def planned_names(index: GraphIndex, report: Edits) -> tuple[str, ...]:
-    """The ops that an edit would remove or change, as `edited_names` has those that it has changed."""
-    planned = dict.fromkeys(name for name in (*report.removed, *report.changed) if name in index.ids)
+    """The ops that an edit would remove or change, as `edited_names` has those that it has
+    changed.
+    """
+    planned = dict.fromkeys(
+        name for name in (*report.removed, *report.changed) if name in index.ids
+    )
     return tuple(_with_whole_scopes(index.names, planned))[:_MOST]
 
 
@@ -58,7 +66,10 @@ def _with_whole_scopes(names: Iterable[str], edited: Iterable[str]) -> list[str]
     """
     some = Counter(scope for name in edited for scope in _scopes(name))
     whole = Counter(scope for name in names for scope in _scopes(name) if scope in some)
-    entries = (next((scope for scope in _scopes(name) if some[scope] == whole[scope]), name) for name in edited)
+    entries = (
+        next((scope for scope in _scopes(name) if some[scope] == whole[scope]), name)
+        for name in edited
+    )
     return list(dict.fromkeys(entries))
 
 

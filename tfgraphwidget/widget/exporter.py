@@ -1,4 +1,6 @@
-"""Exporter: the current graph as a file in a folder of the kernel, or as bytes that the browser downloads."""
+"""Exporter: the current graph as a file in a folder of the kernel, or as bytes that the browser
+downloads.
+"""
 
 from __future__ import annotations
 
@@ -48,8 +50,8 @@ class SavedFile:
 
     Attributes:
         path: The file, or the folder of a SavedModel.
-        relative: Its path from the folder of the document or notebook on, with "/" at the end of a folder; absolute for
-            one outside of the exporter's folder.
+        relative: Its path from the folder of the document or notebook on, with "/" at the end of a
+            folder; absolute for one outside of the exporter's folder.
         about: A sentence with the notices.
     """
 
@@ -62,26 +64,33 @@ class Exporter:
     """Saves the current graph of an editor.
 
     Attributes:
-        path: The file that was opened as a document; None in a notebook, where names are relative to the working
-            directory of the kernel.
+        path: The file that was opened as a document; None in a notebook, where names are relative
+            to the working directory of the kernel.
     """
 
     def __init__(
-        self, editor: GraphEditor, path: Path | None = None, saved: Callable[[Path, SaveFormat], None] | None = None
+        self,
+        editor: GraphEditor,
+        path: Path | None = None,
+        saved: Callable[[Path, SaveFormat], None] | None = None,
     ) -> None:
         self.path = path
         self._editor, self._saved = editor, saved
 
     @property
     def folder(self) -> Path:
-        """The directory to save in: that of the file, or of the SavedModel's directory; else the working directory."""
+        """The directory to save in: that of the file, or of the SavedModel's directory; else the
+        working directory.
+        """
         if self.path is None:
             return Path.cwd()
         inside = not self.path.is_dir() and is_saved_model(self.path)
         return self.path.parent.parent if inside else self.path.parent
 
     def formats(self) -> list[SaveFormat]:
-        """The formats that can be chosen, each with a name that is proposed, or with the reason why it cannot be."""
+        """The formats that can be chosen, each with a name that is proposed, or with the reason why
+        it cannot be.
+        """
         return [reply_on_page(each) for each in list_save_formats(self._editor, self.path)]
 
     def save(
@@ -112,12 +121,14 @@ class Exporter:
         target = self._target(check_name(name, save_format), save_format.suffix)
         if save_format.kind == "frozen" and target == self.path:
             raise GraphEditError(
-                f"{target.name} is the graph that is edited here, and a frozen one is less of it; give another name."
+                f"{target.name} is the graph that is edited here, and a frozen one is less of it; "
+                "give another name."
             )
         if os.path.lexists(target) and not replace:
             what = "The folder" if target.is_dir() else "A file"
             raise FileExists(
-                f"{what} {target.name!r} is there already in {str(target.parent)!r}; replace it, or give another name."
+                f"{what} {target.name!r} is there already in {str(target.parent)!r}; replace it, "
+                "or give another name."
             )
         path, notices = self._write(target, save_format, colors, options, area)
         if self._saved is not None:
@@ -126,10 +137,16 @@ class Exporter:
         name = f"{_relative_name(path, self.folder)}{ending}"
         about = " ".join([f"Saved as {name}, {_size(path)}.", *notices])
         # The page knows the folder of the file that is open, which for a SavedModel is its own.
-        above = self.path is not None and self.folder != self.path.parent and not Path(name).is_absolute()
+        above = (
+            self.path is not None
+            and self.folder != self.path.parent
+            and not Path(name).is_absolute()
+        )
         return SavedFile(path, f"../{name}" if above else name, about)
 
-    def download(self, kind: object, options: Options = (), name: str = "") -> tuple[str, bytes, str]:
+    def download(
+        self, kind: object, options: Options = (), name: str = ""
+    ) -> tuple[str, bytes, str]:
         """Save the current graph in a temporary folder.
 
         Args:
@@ -137,19 +154,24 @@ class Exporter:
             name: A path whose last part is the name of the file; "" for the name that is proposed.
 
         Returns:
-            A file name, the bytes of the file (of an archive for several files), and a sentence with the notices.
+            A file name, the bytes of the file (of an archive for several files), and a sentence
+            with the notices.
 
         Raises:
             GraphEditError: If it cannot be written, or is too large for a browser.
         """
         save_format = _format_named(kind)
-        proposed = next((one.name for one in self.formats() if one.kind == save_format.kind), "graph")
+        proposed = next(
+            (one.name for one in self.formats() if one.kind == save_format.kind), "graph"
+        )
         name = self._target(check_name(name or proposed, save_format), save_format.suffix).name
         with tempfile.TemporaryDirectory(prefix="tfgraphwidget-") as folder:
             path, notices = self._write(Path(folder, name), save_format, options=options)
             files = sorted(file for file in Path(folder).rglob("*") if file.is_file())
             if sum(file.stat().st_size for file in files) > _MOST_BYTES:
-                raise GraphEditError(f"{name} is too large to be downloaded; save it in the folder of the kernel.")
+                raise GraphEditError(
+                    f"{name} is too large to be downloaded; save it in the folder of the kernel."
+                )
             if files == [path]:
                 data = path.read_bytes()
             else:
@@ -173,18 +195,29 @@ class Exporter:
                 raise unwritable(target, error) from error
             return target, []
         if unknown := {name for name, _ in options} - {option.name for option in kind.options}:
-            raise GraphEditError(f"{kind.label} has no option {min(unknown)!r}; choose one of the form.")
+            raise GraphEditError(
+                f"{kind.label} has no option {min(unknown)!r}; choose one of the form."
+            )
         frozen = kind.kind == "frozen"
         outputs = (frozen_outputs(self._editor) or None) if frozen else None
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             ending = "/" if kind.suffix == "/" else ""
-            path = self._editor.save(f"{target}{ending}", outputs=outputs, frozen=frozen, **parse_options(options))
-        return path, [_notice(warning.message) for warning in caught if warning.category is UserWarning]
+            path = self._editor.save(
+                f"{target}{ending}", outputs=outputs, frozen=frozen, **parse_options(options)
+            )
+        return path, [
+            _notice(warning.message) for warning in caught if warning.category is UserWarning
+        ]
 
     def _target(self, name: str, suffix: str) -> Path:
         bare = name.rstrip("/") if suffix == "/" else name
-        if not bare.strip() or bare.endswith("/") or Path(bare).name in ("", "..") or _NO_TEXT.search(bare):
+        if (
+            not bare.strip()
+            or bare.endswith("/")
+            or Path(bare).name in ("", "..")
+            or _NO_TEXT.search(bare)
+        ):
             raise GraphEditError("A name is needed to save under; type one.")
         path = self.folder / parse_path(bare, "name")
         if suffix == "/":
@@ -218,5 +251,7 @@ def _size(path: Path) -> str:
 
 
 def _notice(warning: Warning | str) -> str:
-    """What a warning says, in the words of the page; its text would have lost what differs there."""
+    """What a warning says, in the words of the page; its text would have lost what differs
+    there.
+    """
     return on_page(warning.args[0] if isinstance(warning, Warning) else warning)

@@ -1,7 +1,9 @@
-"""What can be fed to a placeholder: which variables of the notebook are arrays that fit, and why another does not fit.
+"""What can be fed to a placeholder: which variables of the notebook are arrays that fit, and why
+another does not fit.
 
-While variables are described no code of the user runs: classes are recognized by module and name, as graphs are, and
-only arrays, eager tensors and Keras variables are asked for their dtype and shape.
+While variables are described no code of the user runs: classes are recognized by module and name,
+as graphs are, and only arrays, eager tensors and Keras variables are asked for their dtype and
+shape.
 """
 
 from __future__ import annotations
@@ -27,10 +29,12 @@ _DEEPEST = 32  # dimensions that numpy has
 
 @dataclass(frozen=True)
 class ArraySpec:
-    """The kind of the elements, "" where any fits or it is not known; and the shape, None where it is not known.
+    """The kind of the elements, "" where any fits or it is not known; and the shape, None where it
+    is not known.
 
-    A kind is numpy's letter, "f" and "i" for TensorFlow's further floats and integers, too; the dtype's name for
-    quantized integers; "V2" for elements of two bytes whose dtype is not known, as numpy's files have them of bfloat16.
+    A kind is numpy's letter, "f" and "i" for TensorFlow's further floats and integers, too; the
+    dtype's name for quantized integers; "V2" for elements of two bytes whose dtype is not known, as
+    numpy's files have them of bfloat16.
     """
 
     kind: str = ""
@@ -38,7 +42,9 @@ class ArraySpec:
 
     def fits(self, dtype: str, static: Shape) -> bool:
         """Whether it can be fed to a placeholder."""
-        return _kind_fits(self.kind, tf_protos.numpy_dtype(dtype)) and _shape_fits(self.shape, static)
+        return _kind_fits(self.kind, tf_protos.numpy_dtype(dtype)) and _shape_fits(
+            self.shape, static
+        )
 
 
 def array_spec(value: object) -> ArraySpec | None:
@@ -47,7 +53,9 @@ def array_spec(value: object) -> ArraySpec | None:
     thing: Any = value
     if issubclass(cls, np.ndarray | np.generic):
         kind = _kind(thing.dtype)
-        is_feedable = kind in _RANKS or kind in _TEXT or kind in _QUANTIZED or kind == _void_kind(thing.dtype)
+        is_feedable = (
+            kind in _RANKS or kind in _TEXT or kind in _QUANTIZED or kind == _void_kind(thing.dtype)
+        )
         return ArraySpec(kind, thing.shape) if is_feedable else None
     if cls in _SCALARS:
         return ArraySpec(_SCALARS[cls], ())
@@ -58,7 +66,11 @@ def array_spec(value: object) -> ArraySpec | None:
         return _tensor_spec(thing) if is_eager_tensor(getattr(thing, "handle", None)) else None
     if is_eager_tensor(value):
         return _tensor_spec(thing)
-    if not has_method(cls, "__array__") or cls.__module__.startswith("tensorflow.") or cls.__name__ == "KerasTensor":
+    if (
+        not has_method(cls, "__array__")
+        or cls.__module__.startswith("tensorflow.")
+        or cls.__name__ == "KerasTensor"
+    ):
         return None  # those of graphs have `__array__`, which raises
     if cls.__module__.startswith("keras."):
         return ArraySpec(_kind(tf_protos.numpy_dtype(thing.dtype)), tuple(thing.shape))
@@ -69,7 +81,8 @@ def _tensor_spec(tensor: Any) -> ArraySpec | None:
     dtype = tensor.dtype.name
     if dtype in HANDLE_DTYPES:
         return None
-    # A variable may have another value than its static shape says: one of shape=[None] has any number of rows.
+    # A variable may have another value than its static shape says: one of shape=[None] has any
+    # number of rows.
     shape = tuple(tensor.shape) if tensor.shape.is_fully_defined() else None
     return ArraySpec(_kind(tf_protos.numpy_dtype(dtype)), shape)
 
@@ -83,7 +96,11 @@ def _list_spec(values: Any) -> ArraySpec | None:
             return ArraySpec("", tuple(sizes))
         values = values[0]
     first = array_spec(values) if type(values) not in (list, tuple) else None
-    return None if first is None else ArraySpec(first.kind, None if first.shape is None else (*sizes, *first.shape))
+    return (
+        None
+        if first is None
+        else ArraySpec(first.kind, None if first.shape is None else (*sizes, *first.shape))
+    )
 
 
 def feed_array(value: object, tensor: str, source: str, dtype: str, static: Shape) -> np.ndarray:
@@ -98,27 +115,38 @@ def feed_array(value: object, tensor: str, source: str, dtype: str, static: Shap
     """
     name = repr(source[:200])
     if array_spec(value) is None:
-        why = f"{name} is a {type(value).__name__}; choose an array, a number, a list or an eager tensor."
+        why = (
+            f"{name} is a {type(value).__name__}; choose an array, a number, a list or an eager "
+            "tensor."
+        )
         raise InvalidArgument(tensor, f"{tensor}: {why}")
     try:
         array = np.asarray(value)
     except Exception as error:  # what the `__array__` of an object of the user raises
         lists = isinstance(value, list | tuple)
         why = "its lists have different lengths" if lists else reason_of(error)
-        raise InvalidArgument(tensor, f"{tensor}: {name} is not an array ({why}); choose another.") from None
+        raise InvalidArgument(
+            tensor, f"{tensor}: {name} is not an array ({why}); choose another."
+        ) from None
     target = tf_protos.numpy_dtype(dtype)
     if array.size and not _kind_fits(_kind(array.dtype), target):
         raise InvalidArgument(
             tensor,
             f"{tensor}: {name} is {_dtype_text(array.dtype)}, which does not fit {dtype}; "
-            + ("load it in a cell, and view it as its dtype." if _void_kind(array.dtype) else "cast it in a cell."),
+            + (
+                "load it in a cell, and view it as its dtype."
+                if _void_kind(array.dtype)
+                else "cast it in a cell."
+            ),
         )
     check_shape(tensor, array.shape, static)
     if _void_kind(array.dtype):
         return array.copy().view(target)
     converted = convert(array, dtype)
     if converted is None:
-        raise InvalidArgument(tensor, f"{tensor}: {name} has numbers that {dtype} does not have; cast it in a cell.")
+        raise InvalidArgument(
+            tensor, f"{tensor}: {name} has numbers that {dtype} does not have; cast it in a cell."
+        )
     return converted
 
 
@@ -152,13 +180,17 @@ def check_shape(tensor: str, shape: tuple[int, ...], static: Shape) -> None:
     if not _shape_fits(shape, static):
         actual, expected = (drawn_shape(one) if one else "a scalar" for one in (shape, static))
         what = f"{tensor}: {'shape ' if shape else ''}"
-        raise InvalidArgument(tensor, what + actual + " does not fit " + expected + "; give one that does.")
+        raise InvalidArgument(
+            tensor, what + actual + " does not fit " + expected + "; give one that does."
+        )
 
 
 def _shape_fits(shape: tuple[int, ...] | None, static: Shape) -> bool:
     if shape is None or static is None:
         return True
-    return len(shape) == len(static) and all(b is None or a == b for a, b in zip(shape, static, strict=True))
+    return len(shape) == len(static) and all(
+        b is None or a == b for a, b in zip(shape, static, strict=True)
+    )
 
 
 def _kind(dtype: np.dtype) -> str:
@@ -167,12 +199,18 @@ def _kind(dtype: np.dtype) -> str:
         return dtype.kind
     if dtype.names is not None:
         return dtype.names[0] if len(dtype.names) == 1 else "V"
-    return _void_kind(dtype) or ("i" if dtype.name.startswith("int") else "u" if dtype.name.startswith("uint") else "f")
+    return _void_kind(dtype) or (
+        "i" if dtype.name.startswith("int") else "u" if dtype.name.startswith("uint") else "f"
+    )
 
 
 def _void_kind(dtype: np.dtype) -> str:
     """The kind of elements of which only the size is known; "" for others."""
-    return f"V{dtype.itemsize}" if dtype.type is np.void and dtype.names is None and dtype.subdtype is None else ""
+    return (
+        f"V{dtype.itemsize}"
+        if dtype.type is np.void and dtype.names is None and dtype.subdtype is None
+        else ""
+    )
 
 
 def _dtype_text(dtype: np.dtype) -> str:

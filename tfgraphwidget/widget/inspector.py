@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from tfgraphwidget.editor import GraphEditor
 
 _MOST_NAMES = 200  # of the ops at the other end of a tensor: what a panel can show
-_MOST_TENSORS = 1000  # of inputs, outputs and control inputs: what a panel can show when it is asked for all
+# of inputs, outputs and control inputs: what a panel can show when it is asked for all
+_MOST_TENSORS = 1000
 _MOST_LINES = 200  # of a signature: what a panel can show
 
 
@@ -29,7 +30,8 @@ class Inspector:
         self._editor = editor
 
     def inspect(self, name: str, value_of: Callable[[str], p.TensorValue | None]) -> p.InspectReply:
-        """The wiring of an op or a scope; `value_of` is what the last probe found of a tensor. Raises UnknownName.
+        """The wiring of an op or a scope; `value_of` is what the last probe found of a tensor.
+        Raises UnknownName.
 
         Args:
             name: The name of an op or a scope.
@@ -48,9 +50,14 @@ class Inspector:
             output_count=len(description.outputs),
             control_input_count=len(description.control_inputs),
             inputs=tuple(map(_tensor, description.inputs[:_MOST_TENSORS])),
-            outputs=tuple(_tensor(tensor, value_of(tensor.name)) for tensor in description.outputs[:_MOST_TENSORS]),
+            outputs=tuple(
+                _tensor(tensor, value_of(tensor.name))
+                for tensor in description.outputs[:_MOST_TENSORS]
+            ),
             control_inputs=description.control_inputs[:_MOST_TENSORS],
-            attributes=tuple(p.Attribute(each.name, each.text, each.settable) for each in description.attributes),
+            attributes=tuple(
+                p.Attribute(each.name, each.text, each.settable) for each in description.attributes
+            ),
             shape=first,
             value=description.constant,
             called_functions=tuple(map(self._function, description.functions)),
@@ -61,11 +68,14 @@ class Inspector:
     def _function(self, reference: FunctionRef) -> p.CalledFunction:
         definition = self._editor._core.index.extras.function(reference.function)
         return p.CalledFunction(
-            reference.label, reference.function, len(definition.signature.input_arg) + len(definition.node_def)
+            reference.label,
+            reference.function,
+            len(definition.signature.input_arg) + len(definition.node_def),
         )
 
     def examine(self, name: str) -> p.ExamineReply:
-        """The value, documentation and origin of an op; of a scope the value of its variable, and little else.
+        """The value, documentation and origin of an op; of a scope the value of its variable, and
+        little else.
 
         Raises UnknownName. Nothing in the graph or the session changes by it.
 
@@ -97,9 +107,13 @@ class Inspector:
 
 
 def _tensor(facts: TensorDescription, value: p.TensorValue | None = None) -> p.Tensor:
-    return p.Tensor(facts.name, facts.dtype, facts.shape, facts.peers[:_MOST_NAMES], len(facts.peers), value)
+    return p.Tensor(
+        facts.name, facts.dtype, facts.shape, facts.peers[:_MOST_NAMES], len(facts.peers), value
+    )
 
 
 def _context(frame: control_flow.Loop | control_flow.Conditional) -> p.ControlFlowContext:
-    kind: Literal["while loop", "conditional"] = "while loop" if isinstance(frame, control_flow.Loop) else "conditional"
+    kind: Literal["while loop", "conditional"] = (
+        "while loop" if isinstance(frame, control_flow.Loop) else "conditional"
+    )
     return p.ControlFlowContext(kind, frame.name, len(frame.ops))

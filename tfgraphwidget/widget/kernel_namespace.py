@@ -1,8 +1,8 @@
 """The variables of the notebook: graphs, functions that edits can use, and names for values.
 
-No code of the user runs while variables are listed: functions are recognized by their types, graphs by the module and
-name of their classes, read from the type itself, without a property, a proxy's `__class__` or a lazy module's
-`__getattr__`.
+No code of the user runs while variables are listed: functions are recognized by their types, graphs
+by the module and name of their classes, read from the type itself, without a property, a proxy's
+`__class__` or a lazy module's `__getattr__`.
 """
 
 from __future__ import annotations
@@ -45,9 +45,15 @@ def user_namespace() -> Namespace:
 
 
 def code_for_cell(code: str, source: Source) -> str:
-    """A script with the variables of the notebook's cells where it says what was opened, as far as they hold it."""
+    """A script with the variables of the notebook's cells where it says what was opened, as far as
+    they hold it.
+    """
     variables = [(name, value) for name, value in user_namespace().items() if isinstance(name, str)]
-    names = {id(value): name for name, value in variables if name.isidentifier() and not name.startswith("_")}
+    names = {
+        id(value): name
+        for name, value in variables
+        if name.isidentifier() and not name.startswith("_")
+    }
     opened = None if source.opened is None else source.opened()
     if opened is None or id(opened) not in names:
         return code
@@ -70,7 +76,9 @@ def is_variable(thing: object) -> bool:
 
 
 def class_names(thing: object) -> list[str]:
-    """Module and name of the class of an object, and of those that it inherits from; "" for one that has none."""
+    """Module and name of the class of an object, and of those that it inherits from; "" for one
+    that has none.
+    """
     return [_qualified_name(cls) for cls in _MRO(type(thing))]
 
 
@@ -138,10 +146,15 @@ class KernelNamespace:
             NameTaken: A variable has the name, and `overwrite` is False.
         """
         if not name.isidentifier() or keyword.iskeyword(name):
-            raise InvalidArgument("name", f"{value_text(name)!r} is not a name in Python; use letters, digits and _.")
+            raise InvalidArgument(
+                "name", f"{value_text(name)!r} is not a name in Python; use letters, digits and _."
+            )
         variables = self._read()
         if name in variables and not overwrite:
-            raise NameTaken(f"The notebook has a variable {name!r}; choose another name, or replace it.", name=name)
+            raise NameTaken(
+                f"The notebook has a variable {name!r}; choose another name, or replace it.",
+                name=name,
+            )
         variables[name] = value
 
     def variables(self) -> list[tuple[str, object]]:
@@ -177,4 +190,6 @@ def _is_function(value: object) -> bool:
 
 def _is_layer(kind: type) -> bool:
     """Whether a class of the user is one of Keras's layers or models."""
-    return any(cls.__qualname__ == "Layer" and cls.__module__.startswith("keras.") for cls in _MRO(kind))
+    return any(
+        cls.__qualname__ == "Layer" and cls.__module__.startswith("keras.") for cls in _MRO(kind)
+    )

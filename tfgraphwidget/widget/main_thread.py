@@ -1,9 +1,11 @@
-"""The main thread: what a browser asks is answered in the thread that runs the cells, between two of them.
+"""The main thread: what a browser asks is answered in the thread that runs the cells, between two
+of them.
 
-ipykernel 7 hands the messages of widgets to threads of their own ("subshells"), even while a cell runs. TensorFlow's
-default graph, sessions and signals belong to a thread, and a graph that a cell is just building must not change under
-it. So such a message waits for its turn in the main thread, and its own thread waits with it, so that the kernel says
-that it is done with the message only when it is. Where there is no ipykernel, the handler's caller answers it.
+ipykernel 7 hands the messages of widgets to threads of their own ("subshells"), even while a cell
+runs. TensorFlow's default graph, sessions and signals belong to a thread, and a graph that a cell
+is just building must not change under it. So such a message waits for its turn in the main thread,
+and its own thread waits with it, so that the kernel says that it is done with the message only when
+it is. Where there is no ipykernel, the handler's caller answers it.
 """
 
 from __future__ import annotations
@@ -18,8 +20,11 @@ _SOON = 0.7  # seconds until the waiting page is told so
 _LOOK_EVERY = 0.5  # seconds between two looks whether the kernel is still there
 
 
-def run_on_main_thread(work: Callable[[], None], waiting: Callable[[], None] = lambda: None) -> None:
-    """Do `work`, at once or when its turn comes, and return when it is done; `waiting` is called if it has to wait.
+def run_on_main_thread(
+    work: Callable[[], None], waiting: Callable[[], None] = lambda: None
+) -> None:
+    """Do `work`, at once or when its turn comes, and return when it is done; `waiting` is called if
+    it has to wait.
 
     When the kernel ends before that, it is not done.
     """

@@ -1,4 +1,6 @@
-"""Op types and functions that an op can be replaced by, or that can be inserted, and what their forms ask for."""
+"""Op types and functions that an op can be replaced by, or that can be inserted, and what their
+forms ask for.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,8 @@ class OpRequests:
     def palette(self, request: p.Palette) -> p.OpTypeList:
         """The op types and functions with a text in their names or summaries.
 
-        Functions of the notebook and types that take the tensors come first, then names that begin with the text.
+        Functions of the notebook and types that take the tensors come first, then names that begin
+        with the text.
 
         Args:
             request: The typed text and how many entries to list.
@@ -65,10 +68,17 @@ class OpRequests:
                     continue
             is_fit = not dtypes or fits(name, dtypes)
             place = common.index(name) if name in common else len(common)
-            ranked.append(((place, *_rank(name, text, is_fit=is_fit)), p.OpType(name, "op type", summary, fits=is_fit)))
+            ranked.append(
+                (
+                    (place, *_rank(name, text, is_fit=is_fit)),
+                    p.OpType(name, "op type", summary, fits=is_fit),
+                )
+            )
         ranked.sort(key=lambda pair: pair[0])
         first = [each for _, each in ranked[: min(request.limit, _MOST)]]
-        likely = self._likely(request.what, dtypes) if request.verb == "replace" and text == "" else ()
+        likely = (
+            self._likely(request.what, dtypes) if request.verb == "replace" and text == "" else ()
+        )
         return p.OpTypeList(tuple(map(_with_summary, first)), len(ranked), likely)
 
     def _likely(self, what: tuple[str, ...], dtypes: tuple[str, ...]) -> tuple[p.LikelyType, ...]:
@@ -88,7 +98,8 @@ class OpRequests:
         return tuple(likely[:_MOST_LIKELY])
 
     def describe(self, request: p.Describe) -> p.FormReply:
-        """The fields of the form of an op type or a function. Raises GraphEditError for an unknown one.
+        """The fields of the form of an op type or a function. Raises GraphEditError for an unknown
+        one.
 
         Args:
             request: An op type, or a Python function of the kernel.
@@ -97,7 +108,10 @@ class OpRequests:
         function: object = request.name
         if request.function:
             function = self._namespace.value(request.name)
-            summary, options = first_line(function), function_parameters(function, max(len(dtypes), 1))
+            summary, options = (
+                first_line(function),
+                function_parameters(function, max(len(dtypes), 1)),
+            )
         else:
             docs = documentation(request.name, definition_of(request.name))
             summary, options = docs.summary, parameters(request.name, max(len(dtypes), 1))
@@ -129,18 +143,31 @@ class OpRequests:
         else:
             tensors = ()
         ends = (split_tensor(name) for name in tensors)
-        return tuple(index.dtypes(index.ids[op])[port or 0].removesuffix("_ref") for op, port in ends)
+        return tuple(
+            index.dtypes(index.ids[op])[port or 0].removesuffix("_ref") for op, port in ends
+        )
 
 
 def _common(verb: str) -> tuple[str, ...]:
     """The op types that a form proposes before anything is typed."""
     button = BUTTONS.get(verb)
-    return next((field.words for field in button.fields if field.key in ("function", "by")), ()) if button else ()
+    return (
+        next((field.words for field in button.fields if field.key in ("function", "by")), ())
+        if button
+        else ()
+    )
 
 
 def _rank(name: str, text: str, *, is_fit: bool) -> tuple[bool | int | str, ...]:
     lower = name.lower()
-    return lower != text, text not in lower, not is_fit, not lower.startswith(text), len(name) if text else 0, lower
+    return (
+        lower != text,
+        text not in lower,
+        not is_fit,
+        not lower.startswith(text),
+        len(name) if text else 0,
+        lower,
+    )
 
 
 def _with_summary(op_type: p.OpType) -> p.OpType:
@@ -154,7 +181,9 @@ def _summary(op_type: str) -> str:
 
 
 def _taken_over(op_type: str, node: NodeDef, count: int) -> str | None:
-    """The attributes of an op that one of another type takes over, as Python; None if it needs others."""
+    """The attributes of an op that one of another type takes over, as Python; None if it needs
+    others.
+    """
     arguments = {argument: attribute for attribute, argument in argument_names(op_type).items()}
     attributes = {}
     for parameter in parameters(op_type, count):

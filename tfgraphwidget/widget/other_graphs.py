@@ -1,4 +1,6 @@
-"""Other graphs, of files and of variables of the notebook: they are added to this one, or compared with it."""
+"""Other graphs, of files and of variables of the notebook: they are added to this one, or compared
+with it.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,9 @@ _MOST_ENTRIES = 2000  # of a folder
 
 
 class OtherGraphs:
-    """Answers what a page asks about other graphs, and adds them. The last files that were dropped are in memory."""
+    """Answers what a page asks about other graphs, and adds them. The last files that were dropped
+    are in memory.
+    """
 
     def __init__(self, editor: GraphEditor, exporter: Exporter) -> None:
         self._editor, self._exporter = editor, exporter
@@ -50,10 +54,13 @@ class OtherGraphs:
                 return self.upload(request)
 
     def upload(self, request: p.Upload) -> p.UploadReply:
-        """Take a piece of a file. Raises GraphEditError for one that is too large, or pieces out of order."""
+        """Take a piece of a file. Raises GraphEditError for one that is too large, or pieces out of
+        order.
+        """
         if request.size > _MOST_BYTES:
             raise GraphEditError(
-                f"{request.name} has {format_size(request.size)}, and a page sends {format_size(_MOST_BYTES)} at most; "
+                f"{request.name} has {format_size(request.size)}, and a page sends "
+                f"{format_size(_MOST_BYTES)} at most; "
                 "upload it to the file browser, and drag it here from there."
             )
         if request.start == 0:
@@ -62,7 +69,10 @@ class OtherGraphs:
             piece = base64.b64decode(request.data, validate=True)
         except ValueError:
             piece = b""
-        if request.start != len(self._arriving) or not 0 < request.start + len(piece) <= request.size:
+        if (
+            request.start != len(self._arriving)
+            or not 0 < request.start + len(piece) <= request.size
+        ):
             self._arriving = bytearray()
             raise GraphEditError(f"{request.name} did not arrive whole; drop it again.")
         self._arriving += piece
@@ -75,21 +85,30 @@ class OtherGraphs:
         return p.UploadReply(received, request.name)
 
     def locate(self, request: p.Locate) -> p.KernelPath:
-        """The path to type for a file or folder of Jupyter. Raises UnknownName for one that the kernel cannot read."""
+        """The path to type for a file or folder of Jupyter. Raises UnknownName for one that the
+        kernel cannot read.
+        """
         folder = self._exporter.folder
         path = path_from(resolve_path(request.path, request.root, folder), folder)
         others = {*self._dropped, *(name for name, _, _ in graphs_in(user_namespace()))}
         return p.KernelPath(f"./{path}" if path in others else path)
 
     def names(self) -> p.Sources:
-        """The variables of the notebook that hold another graph than this one, and the files beside it."""
+        """The variables of the notebook that hold another graph than this one, and the files beside
+        it.
+        """
         own = (self._editor, self._editor._core.source.graph, self._editor._core.source.session)
-        sources = [p.Source(name, kind) for name, thing, kind in graphs_in(user_namespace()) if thing not in own]
+        sources = [
+            p.Source(name, kind)
+            for name, thing, kind in graphs_in(user_namespace())
+            if thing not in own
+        ]
         files = [p.Source(name, "file") for name in self._files()]
         return p.Sources((*sources[-_MOST:], *files))
 
     def inputs(self, name: str) -> p.Joints:
-        """The inputs of another graph, each with the tensor of this one that may be read in its place.
+        """The inputs of another graph, each with the tensor of this one that may be read in its
+        place.
 
         Raises UnknownName, and what opening it raises.
         """
@@ -109,10 +128,13 @@ class OtherGraphs:
             output = outputs[0] if len(outputs) == len(ends) == 1 else ""
             output = f"{output}:0" if output in own.ids else output
             joints.append(p.Joint(tensor, tensor_type(index, tensor), output or same))
-        return p.Joints(tuple(joints), self._editor._core.executor.free_scope(Path(name).stem or "model"))
+        return p.Joints(
+            tuple(joints), self._editor._core.executor.free_scope(Path(name).stem or "model")
+        )
 
     def add(self, request: p.Add) -> tuple[str, str]:
-        """Add another graph; what was done, in words, and the item to bring into view. Raises GraphEditError.
+        """Add another graph; what was done, in words, and the item to bring into view. Raises
+        GraphEditError.
 
         Args:
             request: The other graph and how it is connected.
@@ -123,16 +145,21 @@ class OtherGraphs:
         copy = self._editor.add(source, request.into or None, connect, session=session)
         report: Preview = copy.report
         suffix = f", {len(connect)} of its inputs joined" if connect else ""
-        return f"Added {count_text(len(report.ops), 'op')} as {copy.scope!r}{suffix}.", self._editor.view.reveal(
-            copy.scope
+        return (
+            f"Added {count_text(len(report.ops), 'op')} as {copy.scope!r}{suffix}.",
+            self._editor.view.reveal(copy.scope),
         )
 
     def comparable(self, name: str) -> object:
-        """The object that a file or variable name means, as `editor.diff` takes it. Raises UnknownName."""
+        """The object that a file or variable name means, as `editor.diff` takes it. Raises
+        UnknownName.
+        """
         return self._find(name)[0]
 
     def _files(self) -> list[str]:
-        """The files and SavedModels of the folder that can be opened, but for the one that is shown."""
+        """The files and SavedModels of the folder that can be opened, but for the one that is
+        shown.
+        """
         try:
             with os.scandir(self._exporter.folder) as entries:
                 names = [entry.name for entry in islice(entries, _MOST_ENTRIES) if _is_graph(entry)]
@@ -146,28 +173,44 @@ class OtherGraphs:
         """The graph, or the path of its file, and the session that runs it. Raises UnknownName."""
         if name in self._dropped:
             return self._dropped[name], None
-        variables = {graph_name: (thing, kind) for graph_name, thing, kind in graphs_in(user_namespace())}
+        variables = {
+            graph_name: (thing, kind) for graph_name, thing, kind in graphs_in(user_namespace())
+        }
         if name in variables:
             thing, kind = variables[name]
             if kind == "session":
                 return thing.graph, thing
-            sessions = (one for one, what in variables.values() if what == "session" and one.graph is thing)
+            sessions = (
+                one for one, what in variables.values() if what == "session" and one.graph is thing
+            )
             return thing, next(sessions, None) if kind == "tf.Graph" else None
         here = self._exporter.folder  # the kernel of a document does not run beside its file
-        above = (here, *here.parents)  # a path that is copied from the file browser begins at the server's root
-        for path in (here / parse_path(name, "source"), *(folder / name.lstrip("/") for folder in above)):
+        above = (
+            here,
+            *here.parents,
+        )  # a path that is copied from the file browser begins at the server's root
+        for path in (
+            here / parse_path(name, "source"),
+            *(folder / name.lstrip("/") for folder in above),
+        ):
             if name and os.path.exists(path):  # noqa: PTH110  # Path.exists raises for a name too long
                 return str(path), None
         if not name:
-            raise GraphEditError("No graph is named; choose a variable of the notebook, or type the path of a file.")
+            raise GraphEditError(
+                "No graph is named; choose a variable of the notebook, or type the path of a file."
+            )
         place = " and no graph in the notebook" if self._exporter.path is None else ""
-        way = "choose a variable, or type the path of a file" if place else "type the path of a file"
+        way = (
+            "choose a variable, or type the path of a file" if place else "type the path of a file"
+        )
         end = did_you_mean(name, [*variables, *self._files()], otherwise=way)
         raise UnknownName(f"There is no file{place} of the name {name!r}{end}")
 
 
 def _is_graph(entry: os.DirEntry[str]) -> bool:
-    """Whether it has the name of a file that can be opened, or is a folder that holds such a one."""
+    """Whether it has the name of a file that can be opened, or is a folder that holds such a
+    one.
+    """
     if not entry.is_dir():
         return entry.name.lower().endswith(file_suffixes())
     return any(Path(entry, name).is_file() for name in main_files())

@@ -1,8 +1,8 @@
 r"""Sentences as a page says them: the controls that do what Python would write.
 
-The fields of a `Sentence` are what differs. What a method or an option of clone is called on the page stands here;
-`tests/widget/test_refusals.py` reads all refusals of the package: none has Python in it outside of its fields, and all
-controls that one names are there.
+The fields of a `Sentence` are what differs. What a method or an option of clone is called on the
+page stands here; `tests/widget/test_refusals.py` reads all refusals of the package: none has Python
+in it outside of its fields, and all controls that one names are there.
 
 >>> from tfgraphwidget.sentences import clone_with, editor_call, in_cell
 >>> on_page("Variable 'w' has no value; " + clone_with("init", "initial", "none") + ".")
@@ -26,7 +26,9 @@ from tfgraphwidget.widget.edit_buttons import BUTTONS
 
 _Reply = TypeVar("_Reply")
 
-_PLAIN = frozenset({str, int, float, bool, type(None)})  # what holds no sentence; there may be 100,000 names in a reply
+_PLAIN = frozenset(
+    {str, int, float, bool, type(None)}
+)  # what holds no sentence; there may be 100,000 names in a reply
 
 CONTROLS = {
     "add": "Add a model …",
@@ -88,8 +90,11 @@ def reply_on_page(reply: _Reply) -> _Reply:
     Args:
         reply: The reply, or a part of one.
     """
-    values: dict[str, Any] = {field.name: getattr(reply, field.name) for field in dataclasses.fields(reply)}  # type: ignore[arg-type]
-    changed = {name: new for name, value in values.items() if (new := _value_on_page(value)) is not value}
+    names = [field.name for field in dataclasses.fields(reply)]  # type: ignore[arg-type]
+    values: dict[str, Any] = {name: getattr(reply, name) for name in names}
+    changed = {
+        name: new for name, value in values.items() if (new := _value_on_page(value)) is not value
+    }
     return dataclasses.replace(reply, **changed) if changed else reply  # type: ignore[type-var]
 
 

@@ -22,7 +22,9 @@ _MOST_BYTES = 32_000_000  # what reaches the browser in a few seconds
 
 
 def picture_reply(editor: GraphEditor, request: p.Picture) -> tuple[p.PictureReply, list[bytes]]:
-    """A picture with a name for its file; GraphEditError for one that is too large for a browser, and as below."""
+    """A picture with a name for its file; GraphEditError for one that is too large for a browser,
+    and as below.
+    """
     data = picture_file(editor, request)
     if len(data) > _MOST_BYTES:
         raise GraphEditError(
@@ -43,20 +45,28 @@ def picture_file(editor: GraphEditor, request: p.Picture) -> bytes:
     from tfgraphwidget.scene.rendering import picture_files
 
     if not request.whole and not _is_view(request.area):
-        raise GraphEditError("A picture of the view needs its left, top, width and height; reload the page.")
+        raise GraphEditError(
+            "A picture of the view needs its left, top, width and height; reload the page."
+        )
     left, top, width, height = request.area if not request.whole else (0.0, 0.0, 0.0, 0.0)
     area = None if request.whole else (left, top, width, height)
     try:
         theme = theme_on(*request.colors) if request.colors else None
     except (TypeError, ValueError) as error:
-        raise GraphEditError("A picture needs the colors of its background and of text; reload the page.") from error
+        raise GraphEditError(
+            "A picture needs the colors of its background and of text; reload the page."
+        ) from error
     scene, file = editor._core.view.scene(), io.BytesIO()
-    picture_files.write(scene, file, request.suffix, paint=editor._core.paint(scene), area=area, theme=theme)
+    picture_files.write(
+        scene, file, request.suffix, paint=editor._core.paint(scene), area=area, theme=theme
+    )
     return file.getvalue()
 
 
 def _is_view(area: tuple[float, ...]) -> bool:
-    """Whether a screen can show this area: there is no screen of one by a million pixels, nor of none."""
+    """Whether a screen can show this area: there is no screen of one by a million pixels, nor of
+    none.
+    """
     if len(area) != 4 or max(map(abs, area)) > _FARTHEST:
         return False
     return min(area[2:]) >= _LEAST and max(area[2:]) / min(area[2:]) < _SLIMMEST

@@ -23,7 +23,12 @@ from tfgraphwidget.widget.op_requests import OpRequests
 from tfgraphwidget.widget.other_graphs import OtherGraphs
 from tfgraphwidget.widget.page_text import reply_on_page
 from tfgraphwidget.widget.pictures import picture_reply
-from tfgraphwidget.widget.selection_requests import SelectionRequests, count_hits, search, select_matching
+from tfgraphwidget.widget.selection_requests import (
+    SelectionRequests,
+    count_hits,
+    search,
+    select_matching,
+)
 from tfgraphwidget.widget.untrusted_ops import TRUSTED, untrusted_sentences
 from tfgraphwidget.widget.value_forms import ValueForms
 
@@ -48,20 +53,25 @@ class _Drawing(NamedTuple):
 
 
 class RequestHandler:
-    """Answers the requests of a widget; keeps the scene that was drawn last, which a new selection only repaints.
+    """Answers the requests of a widget; keeps the scene that was drawn last, which a new selection
+    only repaints.
 
     Views in panes of another shape have a scene of their own.
     """
 
     def __init__(
-        self, editor: GraphEditor, exporter: Exporter | None = None, namespace: KernelNamespace | None = None
+        self,
+        editor: GraphEditor,
+        exporter: Exporter | None = None,
+        namespace: KernelNamespace | None = None,
     ) -> None:
         self._editor, self._core = editor, editor._core
         self._exporter = exporter or Exporter(editor)
         namespace = namespace or KernelNamespace()
         self._drawings: dict[float, _Drawing] = {}  # by the shape of the pane
         self._likely: tuple[str, ...] = ()
-        self._pane: tuple[float, float] | None = None  # the width and height that the drawing of the view wraps to
+        # the width and height that the drawing of the view wraps to
+        self._pane: tuple[float, float] | None = None
         self._clones = CloneRequests(editor)
         self._edits = EditRequests(editor, namespace)
         self._ops = OpRequests(editor, namespace)
@@ -78,10 +88,12 @@ class RequestHandler:
         return EditorSnapshot(self._core, self._edits, self._selections)
 
     def handle(self, request: p.Request, pane: tuple[float, float] | None = None) -> Answer:
-        """The reply, in the words of the page, and its buffers; raises GraphEditError for a refusal.
+        """The reply, in the words of the page, and its buffers; raises GraphEditError for a
+        refusal.
 
         Args:
-            pane: The width and height that the drawing of the view wraps to; None for a view without a size.
+            pane: The width and height that the drawing of the view wraps to; None for a view
+                without a size.
         """
         self._pane = pane
         self._shape()
@@ -98,11 +110,18 @@ class RequestHandler:
 
     @property
     def _current_drawing(self) -> _Drawing | None:
-        """What was drawn last for panes of this shape; None if that is not the graph or the view any more."""
+        """What was drawn last for panes of this shape; None if that is not the graph or the view
+        any more.
+        """
         view = self._core.view
         drawing = self._drawings.get(view.aspect)
-        # Other cells have added ops since, or another view has opened a scope, hidden or moved something.
-        is_current = drawing and drawing.scene.index is self._editor._core.index and drawing.view_spec == view.view_spec
+        # Other cells have added ops since, or another view has opened a scope, hidden or moved
+        # something.
+        is_current = (
+            drawing
+            and drawing.scene.index is self._editor._core.index
+            and drawing.view_spec == view.view_spec
+        )
         return drawing if is_current else None
 
     def _answer(self, request: p.Request) -> Answer:
@@ -134,7 +153,9 @@ class RequestHandler:
                 return self._selections.crossings(side, name)
             case p.Targets():
                 drawing = self._current_drawing
-                return self._edits.targets(request, drawing.scene if drawing else self._core.view.scene())
+                return self._edits.targets(
+                    request, drawing.scene if drawing else self._core.view.scene()
+                )
             case p.Preview():
                 return self._clones.preview(request)
             case p.PreviewEdit():
@@ -171,7 +192,9 @@ class RequestHandler:
         match request:
             case p.Export(kind, path, replace, colors, options, area):
                 try:
-                    saved = exporter.save(kind, path, replace=replace, colors=colors, options=options, area=area)
+                    saved = exporter.save(
+                        kind, path, replace=replace, colors=colors, options=options, area=area
+                    )
                 except FileExists as existing:
                     return p.ExportReply(exists=existing.sentence), []
                 return p.ExportReply(str(saved.path), saved.relative, saved.about), []
@@ -217,9 +240,11 @@ class RequestHandler:
         match request:
             case p.Toggle(scope, deep, stamp):
                 # A user who sees it closed means to open it, also when another view was quicker.
-                (editor.view.collapse if scope in editor.view.expanded and not stamp else editor.view.expand)(
-                    scope, deep=deep
-                )
+                (
+                    editor.view.collapse
+                    if scope in editor.view.expanded and not stamp
+                    else editor.view.expand
+                )(scope, deep=deep)
                 return self._drawing(stamp=stamp)
             case p.Reveal(name):
                 return self._drawing(focus=editor.view.reveal(name))
@@ -261,10 +286,14 @@ class RequestHandler:
         else:
             if not names and editor.selection is None:
                 raise NothingTo("Nothing is selected; draw a box, or Ctrl-click an op first.")
-            (editor.view.hide if verb == "hide" else editor.view.show_only)(*(names or (editor.selection,)))
+            (editor.view.hide if verb == "hide" else editor.view.show_only)(
+                *(names or (editor.selection,))
+            )
 
     def _apply_edit(self, request: p.Edit) -> Answer:
-        """The reply to an edit, with what the panels show of it: one message, and one revision for other views."""
+        """The reply to an edit, with what the panels show of it: one message, and one revision for
+        other views.
+        """
         focus = new_op = ""
         was_drawn, history = self._is_drawn(request.inspected), self._core.executor.history
         with self._core.listeners.collect():
@@ -274,7 +303,11 @@ class RequestHandler:
                 text, focus = self._edit(request)
             self._edits.update_difference()
             is_nothing = self._core.executor.history is history
-            renamed = () if is_nothing else renamed_prefixes(self._core.executor.renamed, self._editor._core.index)
+            renamed = (
+                ()
+                if is_nothing
+                else renamed_prefixes(self._core.executor.renamed, self._editor._core.index)
+            )
             if new_op and request.inspected:  # the inspector goes on with it
                 renamed = ((request.inspected, new_op), *renamed)
             name, inspected = by_new_name(request.inspected, renamed), None
@@ -318,12 +351,21 @@ class RequestHandler:
     def _clone(self, request: p.Clone) -> tuple[str, str]:
         copies = self._core.executor.clone(self._clones.command(request))
         first = copies[0] if isinstance(copies, list) else copies
-        assert hasattr(first, "report")  # the page clones into no other function: what that gives has none
+        assert hasattr(
+            first, "report"
+        )  # the page clones into no other function: what that gives has none
         text = summary(first.report, request.init)
         if isinstance(first, Copy):
             return text, self._editor.view.reveal(first.scope)
-        # The clone of a function's body stands in no graph. The line of the history would make it a second time.
-        return f"{text} It is a module, which is not drawn; a cell has it by that name in the editor's copies.", ""
+        # The clone of a function's body stands in no graph. The line of the history would make it a
+        # second time.
+        return (
+            (
+                f"{text} It is a module, which is not drawn; a cell has it by that name in the "
+                "editor's copies."
+            ),
+            "",
+        )
 
     def _foreseen(self, scope: str) -> Answer:
         scene = self._core.view.prefetch(scope)
@@ -332,7 +374,9 @@ class RequestHandler:
         fields, data = scenes.to_bytes({**scene.arrays(), **self._paint(scene)})
         return p.NextScene(_stamp(fields, data), _fields(fields)), [data]
 
-    def _drawing(self, focus: str = "", stamp: str = "", edited: p.EditReport | None = None) -> Answer:
+    def _drawing(
+        self, focus: str = "", stamp: str = "", edited: p.EditReport | None = None
+    ) -> Answer:
         view = self._core.view
         if edited is None:  # else the edit has done so
             self._edits.update_difference()
@@ -341,7 +385,11 @@ class RequestHandler:
         scene = first or view.scene()
         fields, data = scenes.to_bytes({**scene.arrays(), **self._paint(scene)})
         drawing = _Drawing(scene, view.view_spec, _stamp(fields, data))
-        of_this_graph = {aspect: other for aspect, other in self._drawings.items() if other.scene.index is scene.index}
+        of_this_graph = {
+            aspect: other
+            for aspect, other in self._drawings.items()
+            if other.scene.index is scene.index
+        }
         self._drawings = {**of_this_graph, view.aspect: drawing}
         self._likely = view.prefetch_candidates(scene)
         if stamp == drawing.stamp:
@@ -397,7 +445,8 @@ class RequestHandler:
 
 
 def _stamp(fields: scenes.Layouts, data: bytes) -> str:
-    """The same for two scenes when everything stands at the same place in both, however it is painted.
+    """The same for two scenes when everything stands at the same place in both, however it is
+    painted.
 
     Args:
         fields: The layouts of the arrays, those of the paint last.
@@ -409,10 +458,14 @@ def _stamp(fields: scenes.Layouts, data: bytes) -> str:
 
 
 def _fields(layouts: scenes.Layouts) -> tuple[p.Field, ...]:
-    return tuple(p.Field(name, cast("Any", dtype), shape, offset) for name, dtype, shape, offset in layouts)
+    return tuple(
+        p.Field(name, cast("Any", dtype), shape, offset) for name, dtype, shape, offset in layouts
+    )
 
 
 def _selection_text(selection: Selection | None) -> str:
-    """The Python that gives a selection; of a list of names too long to read, what also gives it."""
+    """The Python that gives a selection; of a list of names too long to read, what also gives
+    it.
+    """
     text = selection.expression if selection else ""
     return text if len(text) <= _LONGEST else "editor.selection"

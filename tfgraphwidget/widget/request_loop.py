@@ -1,8 +1,8 @@
 """The loop of requests: one comes in from a page, one reply goes out, whatever happens between.
 
-The widget's comm and that of JupyterLab's panels and documents are answered here: in the thread that runs the cells, in
-turn, once however often a page sends the same request, with progress in between, and with the reason where something
-fails or is interrupted.
+The widget's comm and that of JupyterLab's panels and documents are answered here: in the thread
+that runs the cells, in turn, once however often a page sends the same request, with progress in
+between, and with the reason where something fails or is interrupted.
 """
 
 from __future__ import annotations
@@ -20,15 +20,21 @@ _SECONDS_OF_SILENCE = 0.1  # between two words of progress, and before the first
 
 
 class Responder(Protocol):
-    """Makes the reply to each request; all that it returns is ready to be sent, with the id of the request."""
+    """Makes the reply to each request; all that it returns is ready to be sent, with the id of the
+    request.
+    """
 
     def answer(self, number: int, request: object) -> Message:
         """Handle a request; the reply to it. It may raise anything, KeyboardInterrupt too."""
 
     def refuse(self, number: int, request: object, error: BaseException) -> Message:
-        """The reply to a request that could not be handled, with the reason; nothing of it is left half done."""
+        """The reply to a request that could not be handled, with the reason; nothing of it is left
+        half done.
+        """
 
-    def working(self, number: int, request: object, what: str, done: int, total: int) -> dict[str, object] | None:
+    def working(
+        self, number: int, request: object, what: str, done: int, total: int
+    ) -> dict[str, object] | None:
         """What tells the page how far a request is; None for a page that does not listen.
 
         Args:
@@ -49,7 +55,9 @@ class RequestLoop:
         Args:
             number: The id of the request; -1 if it has none.
         """
-        run_on_main_thread(lambda: self._answer(number, request), lambda: self._tell(number, request, "", 0, 0))
+        run_on_main_thread(
+            lambda: self._answer(number, request), lambda: self._tell(number, request, "", 0, 0)
+        )
 
     def _answer(self, number: int, request: object) -> None:
         is_answered = False
@@ -58,7 +66,9 @@ class RequestLoop:
                 if not self._delivery.repeat(number, request):
                     self._send(number, request, self._reply(cancelling, number, request))
                 is_answered = True
-        except KeyboardInterrupt as interrupt:  # in the moment before Cancelling is there, or after it
+        except (
+            KeyboardInterrupt
+        ) as interrupt:  # in the moment before Cancelling is there, or after it
             if not is_answered:
                 self._send(number, request, self._responder.refuse(number, request, interrupt))
 
@@ -70,7 +80,9 @@ class RequestLoop:
             return self._responder.refuse(number, request, error)
 
     def _send(self, number: int, request: object, reply: Message) -> None:
-        """Send a reply, or why it cannot be sent: the comm would drop the exception, and the page wait for ever."""
+        """Send a reply, or why it cannot be sent: the comm would drop the exception, and the page
+        wait for ever.
+        """
         try:
             self._delivery.reply(number, request, *reply)
         except Exception as error:

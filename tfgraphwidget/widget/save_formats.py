@@ -8,7 +8,13 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.export import CONVERSIONS, FROZEN_OPTIONS, SAVED_MODEL_OPTIONS, SaveOption, missing_packages
+from tfgraphwidget.export import (
+    CONVERSIONS,
+    FROZEN_OPTIONS,
+    SAVED_MODEL_OPTIONS,
+    SaveOption,
+    missing_packages,
+)
 from tfgraphwidget.graph import handles
 from tfgraphwidget.optional_packages import missing_package
 
@@ -63,7 +69,12 @@ _ALL = (
         options=FROZEN_OPTIONS,
     ),
     SaveFormat(
-        "graph", "GraphDef", ".pb", "Every op, in binary; the values of variables are not in it.", "Model", True
+        "graph",
+        "GraphDef",
+        ".pb",
+        "Every op, in binary; the values of variables are not in it.",
+        "Model",
+        True,
     ),
     SaveFormat(
         "text",
@@ -74,7 +85,12 @@ _ALL = (
         True,
     ),
     SaveFormat(
-        "meta", "MetaGraph", ".meta", "Every op and collection, and a checkpoint of the values beside.", "Model", True
+        "meta",
+        "MetaGraph",
+        ".meta",
+        "Every op and collection, and a checkpoint of the values beside.",
+        "Model",
+        True,
     ),
     *(
         SaveFormat(
@@ -96,15 +112,43 @@ _ALL = (
         True,
     ),
     SaveFormat(
-        "script", "Python script", ".py", "The code that opens the graph and makes the same edits.", "Edits", True
+        "script",
+        "Python script",
+        ".py",
+        "The code that opens the graph and makes the same edits.",
+        "Edits",
+        True,
     ),
-    SaveFormat("edits", "Edits", ".json", "The edits alone, to be made again on this graph or another.", "Edits", True),
-    SaveFormat("page", "Web page", ".html", "One page to look around in, without Python and network.", "View"),
-    SaveFormat("svg", "Picture, SVG", ".svg", "The drawing as it is now, sharp at any size.", "View"),
-    SaveFormat("png", "Picture, PNG", ".png", "The drawing as it is now, at twice its resolution.", "View"),
+    SaveFormat(
+        "edits",
+        "Edits",
+        ".json",
+        "The edits alone, to be made again on this graph or another.",
+        "Edits",
+        True,
+    ),
+    SaveFormat(
+        "page",
+        "Web page",
+        ".html",
+        "One page to look around in, without Python and network.",
+        "View",
+    ),
+    SaveFormat(
+        "svg", "Picture, SVG", ".svg", "The drawing as it is now, sharp at any size.", "View"
+    ),
+    SaveFormat(
+        "png", "Picture, PNG", ".png", "The drawing as it is now, at twice its resolution.", "View"
+    ),
     SaveFormat("pdf", "Picture, PDF", ".pdf", "The drawing as it is now, to be printed.", "View"),
     SaveFormat("dot", "Graphviz", ".dot", "The ops and edges for Graphviz.", "Other tools"),
-    SaveFormat("graphml", "GraphML", ".graphml", "The ops and edges for yEd, Gephi and networkx.", "Other tools"),
+    SaveFormat(
+        "graphml",
+        "GraphML",
+        ".graphml",
+        "The ops and edges for yEd, Gephi and networkx.",
+        "Other tools",
+    ),
 )
 _BY_NAME = {kind.kind: kind for kind in _ALL}
 _OWN = {kind.suffix: kind.kind for kind in _ALL if kind.kind in ("graph", "text", "meta")}
@@ -112,7 +156,11 @@ _EDITOR = _BY_NAME["editor"]
 _CONVERTED = frozenset(suffix[1:] for suffix in CONVERSIONS)
 _PACKAGES = {".png": "matplotlib", ".pdf": "matplotlib", ".graphml": "networkx"}
 _RUNNABLE = frozenset({"saved_model", "frozen", "meta"}) | _CONVERTED
-_BARE = "Every op and collection; without a checkpoint, as the file came without the values of its variables."
+_BARE = (
+    "Every op and collection; without a checkpoint, as the file came without the values of "
+    "its "
+    "variables."
+)
 
 
 def find_save_format(name: object) -> SaveFormat | None:
@@ -134,7 +182,8 @@ def check_name(name: str, kind: SaveFormat) -> str:
 
 
 def list_save_formats(editor: GraphEditor, path: Path | None = None) -> list[SaveFormat]:
-    """The formats by their groups: in each the file's own first, and last those that cannot be written now.
+    """The formats by their groups: in each the file's own first, and last those that cannot be
+    written now.
 
     Args:
         path: The file that was opened; None for what was opened in a notebook.
@@ -143,25 +192,44 @@ def list_save_formats(editor: GraphEditor, path: Path | None = None) -> list[Sav
         The formats with a proposed name each, or with the reason why it cannot be written.
     """
     stem, ending = (_notebook_stem(editor), "") if path is None else (output_stem(path), "_edited")
-    own = "saved_model" if path is None or is_saved_model(path) else _OWN.get(path.suffix.lower(), "graph")
+    own = (
+        "saved_model"
+        if path is None or is_saved_model(path)
+        else _OWN.get(path.suffix.lower(), "graph")
+    )
     # A file with its edits: saved under its own name again it loses nothing.
     editor_name = path.name if path is not None and path.suffix.lower() == _EDITOR.suffix else ""
     formats = []
     for kind in _ALL:
-        about = kind.about.format(outputs=_outputs_text(editor)) if kind.kind == "frozen" else kind.about
+        about = (
+            kind.about.format(outputs=_outputs_text(editor))
+            if kind.kind == "frozen"
+            else kind.about
+        )
         if kind.kind == "meta" and editor._core.target.came_without_values():
             about = _BARE
         name = f"{stem}{'_frozen' if kind.kind == 'frozen' else ending}{kind.suffix}"
         if editor_name and kind is _EDITOR:
             name = editor_name
         formats.append(replace(kind, name=name, refused=_refusal(editor, kind), about=about))
-    groups = sorted({kind.group: None for kind in _ALL}, key=lambda group: editor_name != "" and group != _EDITOR.group)
-    return sorted(formats, key=lambda one: (groups.index(one.group), one.refused != "", one.kind != own))
+    groups = sorted(
+        {kind.group: None for kind in _ALL},
+        key=lambda group: editor_name != "" and group != _EDITOR.group,
+    )
+    return sorted(
+        formats, key=lambda one: (groups.index(one.group), one.refused != "", one.kind != own)
+    )
 
 
 def frozen_outputs(editor: GraphEditor) -> tuple[str, ...] | None:
-    """The outputs that a frozen graph keeps where none are marked: those without consumers. None where some are."""
-    if editor._core.executor.boundary is not None or editor._core.view.boundary[1] or editor.signatures:
+    """The outputs that a frozen graph keeps where none are marked: those without consumers. None
+    where some are.
+    """
+    if (
+        editor._core.executor.boundary is not None
+        or editor._core.view.boundary[1]
+        or editor.signatures
+    ):
         return None
     try:
         return editor._core.arguments.outputs(None)
@@ -181,7 +249,9 @@ def _outputs_text(editor: GraphEditor) -> str:
 def _notebook_stem(editor: GraphEditor) -> str:
     """The beginning of proposed names for what is shown: "graph" for a graph without a name."""
     title = PurePath(editor.view.breadcrumb[-1]).name
-    stem = next((title.removesuffix(kind.suffix) for kind in _ALL if title.endswith(kind.suffix)), title)
+    stem = next(
+        (title.removesuffix(kind.suffix) for kind in _ALL if title.endswith(kind.suffix)), title
+    )
     return re.sub(r"\W+", "_", stem).strip("_").lower() or "graph"
 
 
@@ -193,7 +263,11 @@ def _refusal(editor: GraphEditor, kind: SaveFormat) -> str:
     if kind.group == "Model" and not editor._core.index.names:
         return "the graph has no ops"
     valueless = handles(editor._core.index) and executor.default_init() != "current"
-    if kind.kind in _RUNNABLE and valueless and (kind.kind != "meta" or executor.boundary is not None):
+    if (
+        kind.kind in _RUNNABLE
+        and valueless
+        and (kind.kind != "meta" or executor.boundary is not None)
+    ):
         if editor._core.source.graph is None:
             return "there is no checkpoint beside the file with the values of its variables"
         return "it was opened without the session that has the values of its variables"
@@ -215,7 +289,9 @@ def _refusal(editor: GraphEditor, kind: SaveFormat) -> str:
 
 
 def is_saved_model(path: Path) -> bool:
-    """Whether a path is a SavedModel's directory, or the saved_model.pb in it with variables beside it."""
+    """Whether a path is a SavedModel's directory, or the saved_model.pb in it with variables beside
+    it.
+    """
     return path.is_dir() or (path.stem == "saved_model" and (path.parent / "variables").is_dir())
 
 

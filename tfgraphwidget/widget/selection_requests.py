@@ -1,4 +1,6 @@
-"""The selection as a panel asks for it: clicks, boxes, what follows from what is selected, and the search box."""
+"""The selection as a panel asks for it: clicks, boxes, what follows from what is selected, and the
+search box.
+"""
 
 from __future__ import annotations
 
@@ -36,10 +38,14 @@ class SelectionRequests:
         """
         self._editor.selection = self._combine(verb, ops, scopes)
 
-    def _combine(self, verb: str, ops: tuple[str, ...], scopes: tuple[str, ...]) -> Selection | None:
+    def _combine(
+        self, verb: str, ops: tuple[str, ...], scopes: tuple[str, ...]
+    ) -> Selection | None:
         """The selection with these ops and scopes set, added, removed or toggled."""
         editor, old = self._editor, self._editor.selection
-        members = [editor._core.view.members_of(scope) for scope in scopes]  # of a group: what it stands for
+        members = [
+            editor._core.view.members_of(scope) for scope in scopes
+        ]  # of a group: what it stands for
         ops = (*ops, *(op for some, _ in members for op in some))
         scopes = tuple(scope for _, some in members for scope in some)
         parts = ([editor.ops(*ops)] if ops else []) + ([editor.ops(scope=scopes)] if scopes else [])
@@ -53,10 +59,12 @@ class SelectionRequests:
         return new if old is None or verb == "set" else old | new
 
     def like(self, names: tuple[str, ...]) -> p.Likeness:
-        """The pattern of some items, or of the selection. Raises GraphEditError where they make none.
+        """The pattern of some items, or of the selection. Raises GraphEditError where they make
+        none.
 
         Args:
-            names: The names of ops, and with a slash at the end of scopes and groups; () for the selection.
+            names: The names of ops, and with a slash at the end of scopes and groups; () for the
+                selection.
         """
         ops = tuple(name for name in names if not name.endswith("/"))
         scopes = tuple(name for name in names if name.endswith("/"))
@@ -68,7 +76,8 @@ class SelectionRequests:
     def crossings(self, side: p.Side, name: str) -> p.BoundaryTensors:
         """The tensors by which values enter or leave an item. Raises UnknownName.
 
-        Those are proposed that the forward computation reads, not only gradients and summaries; they come first.
+        Those are proposed that the forward computation reads, not only gradients and summaries;
+        they come first.
 
         Args:
             side: The inputs or the outputs of the selection.
@@ -80,13 +89,19 @@ class SelectionRequests:
         proposed = set(names)
         if side == "outputs":
             forward = _forward_ops(index, view.outline.op_part > 0) & ~self._select_item(name).mask
-            readers = {tensor: traversal.readers_of(index, pairs(index, [tensor])) for tensor in names}
+            readers = {
+                tensor: traversal.readers_of(index, pairs(index, [tensor])) for tensor in names
+            }
             read = {tensor for tensor, ops in readers.items() if forward[ops].any()}
-            proposed = read or {tensor for tensor, ops in readers.items() if len(ops) == 0} or proposed
+            proposed = (
+                read or {tensor for tensor, ops in readers.items() if len(ops) == 0} or proposed
+            )
         ordered = sorted(names, key=lambda each: each not in proposed)
         return p.BoundaryTensors(
             tuple(
-                p.BoundaryTensor(each, tensor_type(index, each), each in boundary_tensors, each in proposed)
+                p.BoundaryTensor(
+                    each, tensor_type(index, each), each in boundary_tensors, each in proposed
+                )
                 for each in ordered
             )
         )
@@ -109,7 +124,9 @@ class SelectionRequests:
         own = {tensor for tensor in old if split_tensor(tensor)[0] == name}
         # An input that is drawn at one of its consumers gives way: the part begins further up.
         further = (
-            side == "inputs" and own and editor._core.index.ids.get(name) not in view.entrances(editor._core.index)[1]
+            side == "inputs"
+            and own
+            and editor._core.index.ids.get(name) not in view.entrances(editor._core.index)[1]
         )
         rest = tuple(tensor for tensor in old if tensor not in own and tensor not in names)
         new = rest if len(rest) < len(old) and not further else (*rest, *names)
@@ -138,7 +155,8 @@ class SelectionRequests:
         """Make a new selection from the present one.
 
         Args:
-            verb: "clear", "boundary", "path", "shortest", "invert", "scope", or the name of a method of `Selection`.
+            verb: "clear", "boundary", "path", "shortest", "invert", "scope", or the name of a
+                method of `Selection`.
         """
         editor, old = self._editor, self._editor.selection
         if verb == "clear":
@@ -153,7 +171,8 @@ class SelectionRequests:
                 inputs, outputs = old.ends
                 if not outputs:
                     raise NoPath(
-                        "No tensor comes in, goes through the selected ops and out again; select more of them."
+                        "No tensor comes in, goes through the selected ops and out again; select "
+                        "more of them."
                     )
                 editor._core.view.mark(inputs, outputs, within=old.ops)
                 editor._core.listeners.notify()
@@ -169,7 +188,9 @@ class SelectionRequests:
     def _select_path(self, ends: Selection, *, every: bool) -> Selection:
         """The ops on paths from one selected op to the other, whichever comes first."""
         if len(ends) != 2:
-            raise NothingTo(f"A path needs two selected ops, and {len(ends):,} are; Ctrl-click its two ends.")
+            raise NothingTo(
+                f"A path needs two selected ops, and {len(ends):,} are; Ctrl-click its two ends."
+            )
         a, b = ends.ops
         try:
             return self._editor.path(a, b, all=every)
@@ -184,7 +205,9 @@ _MOST_REASONS = 5
 
 
 def search(editor: GraphEditor, request: p.Search) -> p.SearchReply:
-    """The first ops that fit a query, the nearest first, and how many there are in how many scopes; and name scopes."""
+    """The first ops that fit a query, the nearest first, and how many there are in how many scopes;
+    and name scopes.
+    """
     pattern = query.pattern_in(request.text)
     if pattern:
         return _search_pattern(editor, pattern, request.limit)
@@ -193,7 +216,9 @@ def search(editor: GraphEditor, request: p.Search) -> p.SearchReply:
     some = ops[: max(0, min(request.limit, MOST_HITS))]
     scopes = {name[: -len(last_part(name))] for name in map(index.names.__getitem__, ops)}
     hits = tuple(p.Hit(index.names[i], index.types[i]) for i in some)
-    return p.SearchReply(hits, len(ops), why, len(scopes), name_scopes=_scope_hits(index, request.text, ops))
+    return p.SearchReply(
+        hits, len(ops), why, len(scopes), name_scopes=_scope_hits(index, request.text, ops)
+    )
 
 
 def _scope_hits(index: GraphIndex, text: str, ops: list[int]) -> tuple[p.ScopeHit, ...]:
@@ -230,7 +255,11 @@ def _search_pattern(editor: GraphEditor, pattern: str, limit: int) -> p.SearchRe
         ops=tuple(match.ops for match in listed),
         replaceable=len(matches) - len(reasons),
         reasons=tuple(reasons[:_MOST_REASONS]),
-        near=tuple(p.NearMatch(near.ops[0], near.difference) for near in matches.near[:_MOST_REASONS] if near.ops),
+        near=tuple(
+            p.NearMatch(near.ops[0], near.difference)
+            for near in matches.near[:_MOST_REASONS]
+            if near.ops
+        ),
     )
     hits = tuple(p.Hit(index.names[op], index.types[op]) for op in first_ops[: len(listed)])
     why = (
@@ -242,7 +271,8 @@ def _search_pattern(editor: GraphEditor, pattern: str, limit: int) -> p.SearchRe
 
 
 def select_matching(editor: GraphEditor, request: p.SelectMatching) -> bool:
-    """Select, hide or show only what a query finds; whether the drawing is another now. Raises GraphEditError.
+    """Select, hide or show only what a query finds; whether the drawing is another now. Raises
+    GraphEditError.
 
     Args:
         request: The query and what to do with its matches.

@@ -1,7 +1,8 @@
 """Paths of Jupyter's server, which begin at its root, and the files of this machine that they mean.
 
-The kernel runs in another folder: that of its notebook, or, for a document, one without importable files. The page
-sends a path with the server's root; the kernel answers with the path from its own folder, which the form then shows.
+The kernel runs in another folder: that of its notebook, or, for a document, one without importable
+files. The page sends a path with the server's root; the kernel answers with the path from its own
+folder, which the form then shows.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ from pathlib import Path
 
 from tfgraphwidget.errors import UnknownName
 
-_SESSION = "JPY_SESSION_NAME"  # set by jupyter_server: the file, by its absolute path, that the kernel was started for
+# set by jupyter_server: the file, by its absolute path, that the kernel was started for
+_SESSION = "JPY_SESSION_NAME"
 
 
 def resolve_path(path: str, root: str = "", folder: Path | None = None) -> Path:
@@ -27,16 +29,20 @@ def resolve_path(path: str, root: str = "", folder: Path | None = None) -> Path:
         The absolute path.
 
     Raises:
-        UnknownName: If this machine does not have the file, or the path is the root and `root` is "".
+        UnknownName: If this machine does not have the file, or the path is the root and `root` is
+            "".
     """
     if not (root or path.strip("/")):
-        raise UnknownName("Jupyter does not tell where its first folder is on the disk; type the path.")
+        raise UnknownName(
+            "Jupyter does not tell where its first folder is on the disk; type the path."
+        )
     here = Path.cwd() if folder is None else folder
     for candidate in _candidates(path, root, here):
         if _is_there(candidate):
             return candidate
     raise UnknownName(
-        f"{_short(path)} is not on a disk that this kernel can read; start JupyterLab on the machine that has the "
+        f"{_short(path)} is not on a disk that this kernel can read; start JupyterLab on the "
+        "machine that has the "
         "file, or copy it there."
     )
 
@@ -79,8 +85,9 @@ def path_from(path: Path, folder: Path) -> str:
         path: The path of a file or folder.
 
     Returns:
-        The path in the folder, "" for the folder itself; from the folder upwards ("../data/x.npy") for one beside it;
-        the absolute path for one that has nothing but the root of the disk in common with it.
+        The path in the folder, "" for the folder itself; from the folder upwards ("../data/x.npy")
+        for one beside it; the absolute path for one that has nothing but the root of the disk in
+        common with it.
     """
     there, here = path.parent.resolve() / path.name, folder.resolve()
     if path.resolve() == here:

@@ -1,4 +1,6 @@
-"""What a page says of a file that is not trusted: what its ops do beside computing, and that they do not run."""
+"""What a page says of a file that is not trusted: what its ops do beside computing, and that they
+do not run.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ _DEEDS = {
 
 
 def untrusted_sentences(editor: GraphEditor) -> str:
-    """What ops of the file may do beside computing, and when to trust it; "" if none does, or if it is trusted."""
+    """What ops of the file may do beside computing, and when to trust it; "" if none does, or if it
+    is trusted.
+    """
     if editor.source.trusted:
         return ""
     trust, index = editor._core.source.trust, editor._core.navigator.outermost.index
@@ -32,17 +36,22 @@ def untrusted_sentences(editor: GraphEditor) -> str:
     effects, total = list(untrusted.effects), untrusted.total
     if not total:  # they are in functions that no op calls
         uncalled = list(effects_of(index, trust).of_library())
-        effects, total = [effect for effect in Effect if any(op.effect is effect for op in uncalled)], len(uncalled)
+        effects, total = (
+            [effect for effect in Effect if any(op.effect is effect for op in uncalled)],
+            len(uncalled),
+        )
     deeds = _join([_DEEDS[effect] for effect in effects]) or "do more than compute"
     ops = f" ({count_text(total, 'op')})" if total else ""
     return (
-        f"Ops of this file may {deeds}{ops}, so they do not run. Turn this on only if you know where the file comes "
+        f"Ops of this file may {deeds}{ops}, so they do not run. Turn this on only if you know "
+        "where the file comes "
         "from; it stays on."
     )
 
 
 def effect_sentences(editor: GraphEditor, name: str) -> tuple[str, ...]:
-    """What an op, or the ops of a scope, do beside computing, unless the file is trusted: the first few sentences.
+    """What an op, or the ops of a scope, do beside computing, unless the file is trusted: the first
+    few sentences.
 
     Args:
         name: The name of an op or a scope.

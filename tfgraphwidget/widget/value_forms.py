@@ -1,4 +1,6 @@
-"""Values for placeholders as a form describes them, and values of tensors as variables of the notebook."""
+"""Values for placeholders as a form describes them, and values of tensors as variables of the
+notebook.
+"""
 
 from __future__ import annotations
 
@@ -14,20 +16,30 @@ from tfgraphwidget.graph import Shape, shape_text
 from tfgraphwidget.naming import identifier, last_part, split_tensor
 from tfgraphwidget.sources import parse_path
 from tfgraphwidget.widget import protocol as p
-from tfgraphwidget.widget.feed_values import ArraySpec, array_spec, check_shape, convert, feed_array, number_kind
+from tfgraphwidget.widget.feed_values import (
+    ArraySpec,
+    array_spec,
+    check_shape,
+    convert,
+    feed_array,
+    number_kind,
+)
 from tfgraphwidget.widget.kernel_namespace import KernelNamespace
 
 if TYPE_CHECKING:
     from tfgraphwidget.editor import GraphEditor
     from tfgraphwidget.widget.exporter import Exporter
 
-_SEED = 0  # random numbers are the same each time, so that values before and after an edit can be compared
+# random numbers are the same each time, so that values before and after an edit can be compared
+_SEED = 0
 _MOST_ELEMENTS = 1 << 28
 _LARGEST = np.iinfo(np.int64).max
 
 
 class ValueForms:
-    """Which placeholders need values, the values of a form, what was fed last; and values as variables."""
+    """Which placeholders need values, the values of a form, what was fed last; and values as
+    variables.
+    """
 
     def __init__(self, editor: GraphEditor, namespace: KernelNamespace, exporter: Exporter) -> None:
         self._editor, self._namespace, self._exporter = editor, namespace, exporter
@@ -37,8 +49,12 @@ class ValueForms:
         """The placeholders that must be fed, each with what was fed last or a proposal."""
         tensors = None if request.measure else self._tensors(request.name)
         names = self._editor._core.evaluator.placeholders(tensors)
-        leading = (shape[0] for _, shape in map(self._spec, names) if shape and shape[0] is not None)
-        batch = next(leading, 1)  # what is fed beside a batch of a fixed size is most often of as many
+        leading = (
+            shape[0] for _, shape in map(self._spec, names) if shape and shape[0] is not None
+        )
+        batch = next(
+            leading, 1
+        )  # what is fed beside a batch of a fixed size is most often of as many
         specs = ((variable, array_spec(value)) for variable, value in self._namespace.variables())
         arrays = [(variable, spec) for variable, spec in specs if spec is not None] if names else []
         is_known = all(name in self._last for name in names)
@@ -60,7 +76,9 @@ class ValueForms:
         Raises:
             InvalidArgument: A value does not fit.
         """
-        placeholders = self._editor._core.evaluator.placeholders(None if name is None else self._tensors(name))
+        placeholders = self._editor._core.evaluator.placeholders(
+            None if name is None else self._tensors(name)
+        )
         last = {tensor: self._last[tensor] for tensor in placeholders if tensor in self._last}
         feeds_by_tensor = {**last, **{feed.tensor: feed for feed in feeds}}
         values = {tensor: self._value(feed) for tensor, feed in feeds_by_tensor.items()}
@@ -68,7 +86,9 @@ class ValueForms:
         return values
 
     def assign(self, request: p.Assign) -> p.VariableReply:
-        """Make a value a variable, or propose a name; say so if a variable has the name and shall not be replaced."""
+        """Make a value a variable, or propose a name; say so if a variable has the name and shall
+        not be replaced.
+        """
         if not request.variable:
             name = identifier(last_part(split_tensor(request.name.rstrip("/"))[0])) or "value"
             return p.VariableReply(self._namespace.free_name(name))
@@ -83,12 +103,19 @@ class ValueForms:
         """The value of a tensor of the last run, else the current one of a variable or constant."""
         op, port = split_tensor(name)
         stats = next(
-            (each for each in self._editor._core.evaluator.probed.get(op, ()) if each.name == f"{op}:{port or 0}"), None
+            (
+                each
+                for each in self._editor._core.evaluator.probed.get(op, ())
+                if each.name == f"{op}:{port or 0}"
+            ),
+            None,
         )
         if stats is not None and stats.value is not None:
             return np.array(stats.value)
         if stats is not None and stats.note:
-            raise GraphEditError(f"{name!r} has no value: {stats.note}; probe it on other feeds.", [op])
+            raise GraphEditError(
+                f"{name!r} has no value: {stats.note}; probe it on other feeds.", [op]
+            )
         return np.array(self._editor.inspect(op).array())
 
     def _tensors(self, name: str) -> Any:
@@ -105,7 +132,10 @@ class ValueForms:
 
     def _proposal(self, tensor: str, batch: int) -> p.Feed:
         dtype, shape = self._spec(tensor)
-        sizes = [size if size is not None else 1 if axis else batch for axis, size in enumerate(shape or ())]
+        sizes = [
+            size if size is not None else 1 if axis else batch
+            for axis, size in enumerate(shape or ())
+        ]
         is_random = dtype.startswith(("float", "bfloat", "half", "double"))
         return p.Feed(tensor, "random" if is_random else "zeros", str(sizes), 0.0, 1.0, "")
 
@@ -134,10 +164,16 @@ def _shape(feed: p.Feed, static: Shape) -> tuple[int, ...]:
     except (ValueError, SyntaxError, MemoryError, RecursionError):
         literal = None
     sizes = (literal,) if isinstance(literal, int) else literal
-    if not isinstance(sizes, list | tuple) or not all(type(size) is int and size >= 0 for size in sizes):
-        raise InvalidArgument(feed.tensor, f"{feed.tensor}: {feed.shape[:80]!r} is not a shape; write it as [1, 4].")
+    if not isinstance(sizes, list | tuple) or not all(
+        type(size) is int and size >= 0 for size in sizes
+    ):
+        raise InvalidArgument(
+            feed.tensor, f"{feed.tensor}: {feed.shape[:80]!r} is not a shape; write it as [1, 4]."
+        )
     if np.prod([float(size) for size in sizes]) > _MOST_ELEMENTS:
-        raise InvalidArgument(feed.tensor, f"{feed.tensor}: {feed.shape[:80]} is too large to feed; take less.")
+        raise InvalidArgument(
+            feed.tensor, f"{feed.tensor}: {feed.shape[:80]} is too large to feed; take less."
+        )
     check_shape(feed.tensor, tuple(sizes), static)
     return tuple(sizes)
 
@@ -146,13 +182,19 @@ def _generate_value(feed: p.Feed, dtype: str, shape: tuple[int, ...]) -> np.ndar
     """Zeros, ones or random numbers."""
     if dtype == "string":
         if feed.kind == "random":
-            raise InvalidArgument(feed.tensor, f"{feed.tensor} takes strings; feed zeros, a variable or a file.")
+            raise InvalidArgument(
+                feed.tensor, f"{feed.tensor} takes strings; feed zeros, a variable or a file."
+            )
         return np.full(shape, "" if feed.kind == "zeros" else "1", object)
     if feed.kind == "random" and not feed.low <= feed.high:
-        raise InvalidArgument(feed.tensor, f"{feed.tensor}: {feed.low:g} is more than {feed.high:g}; swap the two.")
+        raise InvalidArgument(
+            feed.tensor, f"{feed.tensor}: {feed.low:g} is more than {feed.high:g}; swap the two."
+        )
     value = convert(_numbers(feed, number_kind(dtype), shape), dtype)
     if value is None:
-        why = f"{feed.low:g} to {feed.high:g} has numbers that {dtype} does not have; choose others."
+        why = (
+            f"{feed.low:g} to {feed.high:g} has numbers that {dtype} does not have; choose others."
+        )
         raise InvalidArgument(feed.tensor, f"{feed.tensor}: {why}")
     return value
 
@@ -174,5 +216,8 @@ def _from_file(feed: p.Feed, folder: Path) -> Any:
         with (folder / parse_path(feed.source, "file")).open("rb") as file:
             return np.load(file, allow_pickle=False)
     except (OSError, ValueError, EOFError, MemoryError, zipfile.BadZipFile) as error:
-        why = f"{feed.tensor}: {feed.source[:200]!r} cannot be read as .npy ({str(error)[:120]}); choose another file."
+        why = (
+            f"{feed.tensor}: {feed.source[:200]!r} cannot be read as .npy ({str(error)[:120]}); "
+            "choose another file."
+        )
         raise InvalidArgument(feed.tensor, why) from None

@@ -31,10 +31,11 @@ _BUNDLE = Path(__file__).parents[1] / "static" / "widget.js"
 
 
 class GraphWidget(anywidget.AnyWidget):
-    """An ordinary ipywidgets widget. The graph itself never travels in a trait: a view asks for what it draws.
+    """An ordinary ipywidgets widget. The graph itself never travels in a trait: a view asks for
+    what it draws.
 
-    `inputs` and `outputs` are the names of the boundary, `selection` those of the ops between, in graph order;
-    all three can be observed. `height` is in pixels.
+    `inputs` and `outputs` are the names of the boundary, `selection` those of the ops between, in
+    graph order; all three can be observed. `height` is in pixels.
     """
 
     _esm = traitlets.Unicode().tag(sync=True)
@@ -45,7 +46,9 @@ class GraphWidget(anywidget.AnyWidget):
     outputs = traitlets.Tuple(())
     selection = traitlets.Tuple(())
 
-    def __init__(self, editor: GraphEditor, exporter: Exporter | None = None, **traits: object) -> None:
+    def __init__(
+        self, editor: GraphEditor, exporter: Exporter | None = None, **traits: object
+    ) -> None:
         if not _BUNDLE.is_file():
             raise GraphEditError(
                 "The widget's bundle has not been built; "
@@ -65,21 +68,27 @@ class GraphWidget(anywidget.AnyWidget):
             self._watching = asyncio.get_running_loop().create_task(_watch(weakref.ref(self)))
 
     def close(self) -> None:
-        """Show nothing any more, and follow no editor; the editor makes another widget when it is to be shown."""
+        """Show nothing any more, and follow no editor; the editor makes another widget when it is
+        to be shown.
+        """
         super().close()
         editor = getattr(self, "_editor", None)  # Python ends one that could not be made, too
         if editor is not None and self._follow in editor._core.listeners:
             editor._core.listeners.remove(self._follow)
 
     def catch_up(self) -> None:
-        """Take in what others have added to the graph or written to its file; views then ask for the new drawing."""
+        """Take in what others have added to the graph or written to its file; views then ask for
+        the new drawing.
+        """
         if self._editor._core.file_watch is not None:
             self._editor._core.file_watch.look()
         if self._editor._core.target.is_behind():
             self._follow()
 
     def _follow(self) -> None:
-        """Take over what the editor says; views ask again when they see a revision that no reply of theirs named."""
+        """Take over what the editor says; views ask again when they see a revision that no reply of
+        theirs named.
+        """
         editor = self._editor
         self.inputs, self.outputs = editor._core.view.boundary
         self.selection = editor.selection.ops if editor.selection is not None else ()
@@ -114,30 +123,39 @@ class GraphWidget(anywidget.AnyWidget):
             reply = self._failure(further)
         return codec.encode(number, reply), []
 
-    def working(self, number: int, _: object, what: str, done: int, total: int) -> dict[str, object]:
+    def working(
+        self, number: int, _: object, what: str, done: int, total: int
+    ) -> dict[str, object]:
         """Return the message that says how far a request is; see `Responder.working`."""
         return codec.encode(number, protocol.Working(what, done, total))
 
     def _take_back(self, before: EditorSnapshot | None) -> protocol.Refusal:
-        """The user has canceled a request: restore the view and the selection, unless an edit was made already."""
+        """The user has canceled a request: restore the view and the selection, unless an edit was
+        made already.
+        """
         unchanged = before is None or before.restore()
         self._editor._core.listeners.notify()  # they may have heard of what was put back
         return protocol.Refusal(_CANCELLED if unchanged else _DONE, ())
 
     def _failure(self, error: BaseException) -> protocol.Refusal:
-        """The person sees what went wrong; the traceback goes to the kernel's log, not into the panel."""
+        """The person sees what went wrong; the traceback goes to the kernel's log, not into the
+        panel.
+        """
         self.log.error("tfgraphwidget: a request failed", exc_info=error)
         text = str(error)[:300].encode("utf-8", "backslashreplace").decode()
         return protocol.Refusal(
-            f"{type(error).__name__} in the kernel: {text}; History says what was done before it.", ()
+            f"{type(error).__name__} in the kernel: {text}; History says what was done before it.",
+            (),
         )
 
 
 async def _watch(widget_ref: weakref.ref[GraphWidget]) -> None:
-    """Look twice a second, while the kernel is idle, whether the graph has grown; as long as the widget lives.
+    """Look twice a second, while the kernel is idle, whether the graph has grown; as long as the
+    widget lives.
 
-    In the kernel and not in the page: messages from a page make the kernel look busy, and keep it from being culled.
-    What cannot be read is looked at less and less often, and the same error is logged once.
+    In the kernel and not in the page: messages from a page make the kernel look busy, and keep it
+    from being culled. What cannot be read is looked at less and less often, and the same error is
+    logged once.
     """
     seconds, logged = _SECONDS_BETWEEN_LOOKS, ""
     while True:

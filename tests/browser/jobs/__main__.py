@@ -1,4 +1,5 @@
-"""Do the jobs of a user with a real mouse, and print a table of the clicks and keys that each has taken.
+"""Do the jobs of a user with a real mouse, and print a table of the clicks and keys that each has
+taken.
 
 python -m tests.browser.jobs
 """
@@ -21,9 +22,18 @@ def table() -> str:
     now = {}
     for line in COUNTS.read_text().splitlines() if COUNTS.exists() else ():
         name, clicks, keys = json.loads(line)
-        parts = (f"{count} {what}{'s' * (count != 1)}" for count, what in ((clicks, "click"), (keys, "key")) if count)
+        parts = (
+            f"{count} {what}{'s' * (count != 1)}"
+            for count, what in ((clicks, "click"), (keys, "key"))
+            if count
+        )
         now[name] = ", ".join(parts)
-    return "\n".join([*HEAD, *(f"| {job.name} | {job.before} | {now.get(job.name, 'not done')} |" for job in JOBS)])
+    return "\n".join(
+        [
+            *HEAD,
+            *(f"| {job.name} | {job.before} | {now.get(job.name, 'not done')} |" for job in JOBS),
+        ]
+    )
 
 
 COUNTS.unlink(missing_ok=True)

@@ -1,4 +1,6 @@
-"""A hand whose clicks are counted, and the jobs that issue 21 counts: `python -m tests.browser.jobs` prints them."""
+"""A hand whose clicks are counted, and the jobs that issue 21 counts: `python -m
+tests.browser.jobs` prints them.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,9 @@ JOBS = (CLONE, REPLACE, INSERT, BYPASS, SAVE, COSTS, WEIGHTS, COMPARE, JOIN, CLO
 
 
 class Hand:
-    """A mouse on a widget. `clicks` counts its clicks, `keys` the keys that are pressed, text that is typed as one."""
+    """A mouse on a widget. `clicks` counts its clicks, `keys` the keys that are pressed, text that
+    is typed as one.
+    """
 
     def __init__(self, widget: Widget) -> None:
         self.widget, self.page, self.root = widget, widget.page, widget.root
@@ -67,7 +71,9 @@ class Hand:
         self.clicks += 1
 
     def right_click(self, name: str) -> None:
-        """Click an item with the right button, and wait for its menu, with what the kernel knows of the item."""
+        """Click an item with the right button, and wait for its menu, with what the kernel knows of
+        the item.
+        """
         self.click_at(*self.widget.place(name), button="right")
         expect(self.menu).to_be_visible()
         expect(self.menu).to_have_attribute("aria-busy", "false")

@@ -1,7 +1,9 @@
-"""The places in which a graph is worked on, in the sizes of their pictures: a cell, a portrait panel, a document.
+"""The places in which a graph is worked on, in the sizes of their pictures: a cell, a portrait
+panel, a document.
 
-`check_pictures` takes a picture of a state in both themes, and asserts what can be told without eyes: nothing that is
-to be read or clicked is cut off, covers another control, is too small or too pale.
+`check_pictures` takes a picture of a state in both themes, and asserts what can be told without
+eyes: nothing that is to be read or clicked is cut off, covers another control, is too small or too
+pale.
 """
 
 from __future__ import annotations
@@ -19,7 +21,11 @@ from tests.browser.test_panel import open_panel
 
 Place = Literal["cell", "panel", "document"]
 PLACES: tuple[Place, ...] = ("cell", "panel", "document")
-SIZES: dict[Place, tuple[int, int]] = {"cell": (1000, 600), "panel": (520, 780), "document": (1440, 900)}
+SIZES: dict[Place, tuple[int, int]] = {
+    "cell": (1000, 600),
+    "panel": (520, 780),
+    "document": (1440, 900),
+}
 WAIT = 120_000  # ms; a kernel that loads TensorFlow
 ROUNDING = 3  # pixels
 
@@ -128,8 +134,8 @@ def open_in(page: Page, server: JupyterServer, place: Place, name: str, code: st
         server: Its server.
         place: A cell's output, the panel beside a notebook, or a document.
         name: What the files that are made are called.
-        code: A cell that makes `editor`, and for the document `file`, the path of what it has saved in the
-            server's folder.
+        code: A cell that makes `editor`, and for the document `file`, the path of what it has saved
+            in the server's folder.
     """
     page.set_viewport_size({"width": 1460, "height": 900})  # all of the cell is in view
     cells = [code, "editor.view.widget.height = 600\neditor"]
@@ -167,7 +173,10 @@ def in_panel(notebook: OpenNotebook) -> Hand:
             break
         wider, higher = 2 * (width - box["width"]), height - box["height"]
         page.set_viewport_size(
-            {"width": round(viewport["width"] + wider), "height": round(viewport["height"] + higher)}
+            {
+                "width": round(viewport["width"] + wider),
+                "height": round(viewport["height"] + higher),
+            }
         )
         page.wait_for_timeout(300)
     widget.settled()
@@ -198,7 +207,8 @@ def check_pictures(
     """
     found = {}
     for theme in ("light", "dark"):
-        # While JupyterLab loads a theme its splash may take the focus, at which menus and forms would close.
+        # While JupyterLab loads a theme its splash may take the focus, at which menus and forms
+        # would close.
         hand.page.evaluate(HOLD_FOCUS)
         set_theme(hand.page, dark=theme == "dark")
         hand.page.evaluate("window.releaseFocus()")

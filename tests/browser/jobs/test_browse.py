@@ -1,4 +1,6 @@
-"""Browse …: JupyterLab's own dialog of files in every form that asks for a file or folder of the kernel's machine."""
+"""Browse …: JupyterLab's own dialog of files in every form that asks for a file or folder of the
+kernel's machine.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,9 @@ def write_model(path: Path, name: str) -> None:
 
 @pytest.fixture
 def folder(jupyter_server: JupyterServer) -> Path:
-    """The folder of a notebook below the server's root; models beside it, and others of the same names elsewhere."""
+    """The folder of a notebook below the server's root; models beside it, and others of the same
+    names elsewhere.
+    """
     folder = jupyter_server.root / "browse" / "work"
     (folder / "data").mkdir(parents=True, exist_ok=True)
     models = folder.parent / "models"
@@ -49,7 +53,10 @@ def folder(jupyter_server: JupyterServer) -> Path:
     write_model(folder / "head.pb", "other")
     np.save(folder / "data" / "x.npy", np.ones((2, 4), np.float32))
     cells = [nbformat.v4.new_code_cell(code) for code in (GRAPH, "editor")]
-    nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": KERNEL_SPEC}), folder / "browse.ipynb")
+    nbformat.write(
+        nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": KERNEL_SPEC}),
+        folder / "browse.ipynb",
+    )
     return folder
 
 
@@ -140,7 +147,9 @@ def test_a_graph_is_saved_in_a_folder_that_is_browsed_for(
     expect(page.locator(".lm-TabBar-tab", has_text="graph.pb")).to_have_count(1)
 
 
-def test_a_cancelled_dialog_leaves_the_form_as_it_was(page: Page, jupyter_server: JupyterServer, folder: Path) -> None:
+def test_a_cancelled_dialog_leaves_the_form_as_it_was(
+    page: Page, jupyter_server: JupyterServer, folder: Path
+) -> None:
     hand = opened(page, jupyter_server)
     hand.click_at(*corner(hand), button="right")
     hand.choose("Compare with …")
@@ -156,7 +165,9 @@ def test_a_cancelled_dialog_leaves_the_form_as_it_was(page: Page, jupyter_server
     expect(hand.menu).to_be_hidden()
 
 
-def test_values_of_a_file_are_browsed_for_and_fed(page: Page, jupyter_server: JupyterServer, folder: Path) -> None:
+def test_values_of_a_file_are_browsed_for_and_fed(
+    page: Page, jupyter_server: JupyterServer, folder: Path
+) -> None:
     hand = opened(page, jupyter_server)
     set_theme(page, dark=True)
     hand.widget.settled()
@@ -169,7 +180,10 @@ def test_values_of_a_file_are_browsed_for_and_fed(page: Page, jupyter_server: Ju
     shoot(page, "browse_feeds_dark")
     hand.menu.get_by_role("button", name="Run").click()
     expect(hand.menu).to_be_hidden()
-    assert hand.widget.notebook.kernel_eval("editor._core.evaluator.probed['act'][0].shape") == [2, 4]
+    assert hand.widget.notebook.kernel_eval("editor._core.evaluator.probed['act'][0].shape") == [
+        2,
+        4,
+    ]
 
 
 def test_a_document_is_saved_in_a_folder_that_is_browsed_for(

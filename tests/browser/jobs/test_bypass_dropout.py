@@ -48,15 +48,21 @@ penalized.view.widget.height = 560
 """
 
 
-def test_a_dropout_that_trains_is_bypassed_with_one_click(page: Page, jupyter_server: JupyterServer) -> None:
-    notebook = open_notebook(page, jupyter_server, write_notebook(jupyter_server, "dropout.ipynb", [GRAPH, "editor"]))
+def test_a_dropout_that_trains_is_bypassed_with_one_click(
+    page: Page, jupyter_server: JupyterServer
+) -> None:
+    notebook = open_notebook(
+        page, jupyter_server, write_notebook(jupyter_server, "dropout.ipynb", [GRAPH, "editor"])
+    )
     notebook.run_cell(0)
     root = notebook.run_cell(1).locator(".tfgraphwidget")
     root.scroll_into_view_if_needed()
     hand = Hand(Widget(notebook, root))
     hand.click_at(*hand.widget.place("dropout"))
     hand.begin()  # it is in the inspector: one more does it
-    hand.click(root.get_by_role("group", name="Edit this scope").get_by_role("button", name="Bypass"))
+    hand.click(
+        root.get_by_role("group", name="Edit this scope").get_by_role("button", name="Bypass")
+    )
     assert hand.lines(1) == ['editor.bypass(what="dropout/", gradients=True)']
     expect(hand.widget.status).to_contain_text("Its gradients are bypassed")
     hand.done(BYPASS)
@@ -69,7 +75,9 @@ def test_a_gradient_of_a_gradient_is_refused_with_the_button_that_helps(
     page: Page, jupyter_server: JupyterServer, theme: str
 ) -> None:
     cells = [GRAPH, "penalized"]
-    notebook = open_notebook(page, jupyter_server, write_notebook(jupyter_server, "penalty.ipynb", cells))
+    notebook = open_notebook(
+        page, jupyter_server, write_notebook(jupyter_server, "penalty.ipynb", cells)
+    )
     notebook.run_cell(0)
     root = notebook.run_cell(1).locator(".tfgraphwidget")
     root.scroll_into_view_if_needed()
@@ -95,5 +103,7 @@ def test_a_gradient_of_a_gradient_is_refused_with_the_button_that_helps(
     hand.click(bypass)
     expect(root.locator(".tgw-step")).to_have_count(3)
     hand.widget.settled()
-    assert notebook.kernel_eval("list(penalized.history.lines)")[1].startswith('editor.bypass(what="dropout/"')
+    assert notebook.kernel_eval("list(penalized.history.lines)")[1].startswith(
+        'editor.bypass(what="dropout/"'
+    )
     shoot(page, f"bypass_then_done_{theme}")

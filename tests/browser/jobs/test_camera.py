@@ -65,9 +65,13 @@ def covered(widget: Widget, name: str, control: Locator) -> bool:
 
 
 @pytest.mark.slow
-def test_what_is_cloned_opened_and_laid_out_is_in_view(page: Page, jupyter_server: JupyterServer) -> None:
+def test_what_is_cloned_opened_and_laid_out_is_in_view(
+    page: Page, jupyter_server: JupyterServer
+) -> None:
     page.set_viewport_size({"width": 1280, "height": 860})
-    notebook = open_notebook(page, jupyter_server, write_notebook(jupyter_server, "camera.ipynb", [GRAPH, "editor"]))
+    notebook = open_notebook(
+        page, jupyter_server, write_notebook(jupyter_server, "camera.ipynb", [GRAPH, "editor"])
+    )
     notebook.run_cell(0)
     root = notebook.run_cell(1).locator(".tfgraphwidget")
     root.scroll_into_view_if_needed()
@@ -101,7 +105,8 @@ def test_what_is_cloned_opened_and_laid_out_is_in_view(page: Page, jupyter_serve
     for inside in ("layer_8/product", "layer_8/act"):
         assert is_in_frame(hand.widget, inside)
 
-    # Nothing lies over what was clicked last, also when the drawing is moved so that it is in a corner.
+    # Nothing lies over what was clicked last, also when the drawing is moved so that it is in a
+    # corner.
     legend, minimap = root.locator(".tgw-legend"), root.locator(".tgw-minimap")
     canvas = root.locator(".tgw-stage canvas").first.bounding_box()
     assert canvas
@@ -148,9 +153,13 @@ BELOW = """(root, [control, names]) => {
 }"""
 
 
-def test_minimap_and_legend_are_in_corners_where_they_cover_no_box(page: Page, jupyter_server: JupyterServer) -> None:
+def test_minimap_and_legend_are_in_corners_where_they_cover_no_box(
+    page: Page, jupyter_server: JupyterServer
+) -> None:
     page.set_viewport_size({"width": 1800, "height": 860})
-    notebook = open_notebook(page, jupyter_server, write_notebook(jupyter_server, "corners.ipynb", [COLUMN, "editor"]))
+    notebook = open_notebook(
+        page, jupyter_server, write_notebook(jupyter_server, "corners.ipynb", [COLUMN, "editor"])
+    )
     notebook.run_cell(0)
     root = notebook.run_cell(1).locator(".tfgraphwidget")
     root.scroll_into_view_if_needed()
@@ -167,7 +176,10 @@ def test_minimap_and_legend_are_in_corners_where_they_cover_no_box(page: Page, j
         places = [widget.place(name) for name in names]
         across = to - ((min if side == "left" else max)(x for x, _ in places) - canvas["x"])
         down = canvas["height"] / 2 - (sum(y for _, y in places) / len(places) - canvas["y"])
-        grip = canvas["x"] + canvas["width"] - 90, canvas["y"] + canvas["height"] / 2  # there is no box
+        grip = (
+            canvas["x"] + canvas["width"] - 90,
+            canvas["y"] + canvas["height"] / 2,
+        )  # there is no box
         page.mouse.move(*grip)
         page.mouse.down()
         page.mouse.move(grip[0] + across, grip[1] + down, steps=4)
@@ -214,14 +226,18 @@ def wait_until(page: Page, holds: Callable[[], bool]) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("width", [840, 1440])
-def test_the_first_drawing_has_the_shape_of_the_pane(page: Page, jupyter_server: JupyterServer, width: int) -> None:
+def test_the_first_drawing_has_the_shape_of_the_pane(
+    page: Page, jupyter_server: JupyterServer, width: int
+) -> None:
     page.set_viewport_size({"width": width, "height": 900 if width == 1440 else 1200})
     graph = tf.Graph()
     with graph.as_default():
         x = tf.compat.v1.placeholder(tf.float32, [None, 4], name="x")
         for branch in BRANCHES:
             tf.nn.relu(tf.negative(x, name=f"{branch}/negative"), name=f"{branch}/act")
-    (jupyter_server.root / f"shape_{width}.pb").write_bytes(graph.as_graph_def().SerializeToString())
+    (jupyter_server.root / f"shape_{width}.pb").write_bytes(
+        graph.as_graph_def().SerializeToString()
+    )
     page.goto(jupyter_server.page_url(f"shape_{width}.pb"))
     root = page.locator(".tfgraphwidget")
     expect(root).to_have_attribute("data-status", "ready", timeout=120_000)
@@ -229,7 +245,8 @@ def test_the_first_drawing_has_the_shape_of_the_pane(page: Page, jupyter_server:
     shoot(page, f"camera_pane_{width}")
     assert is_wide(root) == (width == 1440)
     if width == 1440:
-        # The drawing wraps in a view that becomes narrow or is opened again in a narrow pane, unless it was moved.
+        # The drawing wraps in a view that becomes narrow or is opened again in a narrow pane,
+        # unless it was moved.
         page.set_viewport_size({"width": 840, "height": 1200})
         wait_until(page, lambda: not is_wide(root))
         assert is_all_in_frame(root)
@@ -247,12 +264,14 @@ def test_the_first_drawing_has_the_shape_of_the_pane(page: Page, jupyter_server:
         page.wait_for_timeout(600)  # longer than a view needs to follow its size
         assert not is_wide(root)
     if width == 840:
-        # In a view that is too small for both, the panel is above the drawing, and a menu above that.
+        # In a view that is too small for both, the panel is above the drawing, and a menu above
+        # that.
         expect(root).to_have_attribute("data-panel", "below")
         page.set_viewport_size({"width": width, "height": 600})
         expect(root).to_have_attribute("data-panel", "over")
         page.get_by_role("button", name="Show or hide the side panel").click()
-        # Nor does a tooltip lie below it, of what is beside the panel once the drawing is moved there.
+        # Nor does a tooltip lie below it, of what is beside the panel once the drawing is moved
+        # there.
         canvas = root.locator(".tgw-stage canvas").first.bounding_box()
         assert canvas
         root.evaluate(AT_REST, "x")
@@ -274,6 +293,8 @@ def test_the_first_drawing_has_the_shape_of_the_pane(page: Page, jupyter_server:
         menu = root.locator(".tgw-context")
         expect(menu).to_be_visible()
         front = "menu => { const {x, y, width, height} = menu.getBoundingClientRect();"
-        front += " return menu.contains(document.elementFromPoint(x + width / 2, y + height / 2)); }"
+        front += (
+            " return menu.contains(document.elementFromPoint(x + width / 2, y + height / 2)); }"
+        )
         assert menu.evaluate(front)
         shoot(page, "camera_menu_above_panel")

@@ -1,4 +1,6 @@
-"""The context menu: right-click an op, a scope, an edge, the selection or the canvas, and choose what applies to it."""
+"""The context menu: right-click an op, a scope, an edge, the selection or the canvas, and choose
+what applies to it.
+"""
 
 from __future__ import annotations
 
@@ -69,7 +71,9 @@ editor.view.widget.height = 600
 def hand(page: Page, jupyter_server: JupyterServer) -> Hand:
     """Two layers in the widget of a notebook's cell, the first of them open."""
     page.set_viewport_size({"width": 1280, "height": 860})
-    notebook = open_notebook(page, jupyter_server, write_notebook(jupyter_server, "menu.ipynb", [GRAPH, "editor"]))
+    notebook = open_notebook(
+        page, jupyter_server, write_notebook(jupyter_server, "menu.ipynb", [GRAPH, "editor"])
+    )
     notebook.run_cell(0)
     root = notebook.run_cell(1).locator(".tfgraphwidget")
     root.scroll_into_view_if_needed()
@@ -85,15 +89,20 @@ def entries(hand: Hand) -> list[str]:
 def test_an_activation_is_replaced_in_three_clicks(hand: Hand) -> None:
     hand.right_click("one/act")
     assert entries(hand) == [
-        "Clone …", "Mark as input", "Mark as output", "Bypass", "Replace …", "Insert after …", "Rename …",
-        "Move to scope …", "Remove", "Upstream", "Downstream", "Hide", "Copy name", "Copy tensor name", "Values",
+        "Clone …", "Mark as input", "Mark as output", "Bypass", "Replace …", "Insert after …",
+        "Rename …",
+        "Move to scope …", "Remove", "Upstream", "Downstream", "Hide", "Copy name", ("Copy tensor "
+                                                                                    "name"),
+                                                                                    "Values",
         "Find more like this",
     ]  # fmt: skip
     shoot(hand.page, "menu_op_light")
     hand.choose("Replace …")
     field = hand.menu.get_by_role("combobox", name="Op type")
     expect(field).to_be_focused()
-    likely = hand.menu.get_by_role("group", name="Likely").get_by_role("button", name="Elu", exact=True)
+    likely = hand.menu.get_by_role("group", name="Likely").get_by_role(
+        "button", name="Elu", exact=True
+    )
     expect(likely).to_be_visible()
     shoot(hand.page, "menu_form_light")
     hand.click(likely)
@@ -165,7 +174,10 @@ def test_ops_are_bypassed_marked_and_renamed(hand: Hand) -> None:
     hand.right_click("one/relu")
     hand.choose("Mark as output")
     hand.widget.settled()
-    assert hand.widget.notebook.kernel_eval("[editor.inputs, editor.outputs]") == [["x"], ["one/relu"]]
+    assert hand.widget.notebook.kernel_eval("[editor.inputs, editor.outputs]") == [
+        ["x"],
+        ["one/relu"],
+    ]
     hand.right_click("one/product")
     assert entries(hand)[:2] == ["Clone the selection …", "Clone …"]
 
@@ -199,7 +211,9 @@ def test_names_are_copied_and_values_are_shown(hand: Hand) -> None:
     # A badge is the op that it stands for.
     hand.right_click("one/product/ReadVariableOp")
     expect(hand.menu.locator(".tgw-label")).to_have_text("w 3×3 · ReadVariableOp of product")
-    assert {"Clone …", "Rename …", "Upstream", "Downstream", "Copy name", "Values"} <= set(entries(hand))
+    assert {"Clone …", "Rename …", "Upstream", "Downstream", "Copy name", "Values"} <= set(
+        entries(hand)
+    )
     hand.page.keyboard.press("Escape")
     hand.right_click("one/act")
     hand.choose("Upstream")
@@ -210,12 +224,16 @@ def test_names_are_copied_and_values_are_shown(hand: Hand) -> None:
 @pytest.mark.slow
 def test_an_edge_has_a_menu_with_its_tensor(hand: Hand) -> None:
     place = hand.root.evaluate(AT_REST, "one/act")
-    edge, tooltip = (place["x"], place["y"] - place["height"] / 2 - 9), hand.root.locator(".tgw-tooltip")
+    edge, tooltip = (
+        (place["x"], place["y"] - place["height"] / 2 - 9),
+        hand.root.locator(".tgw-tooltip"),
+    )
     hand.page.mouse.move(*edge)
     expect(tooltip).to_be_visible()
     hand.click_at(*edge, button="right")
     expect(hand.menu).to_be_visible()
-    # The menu is what the user looks at: no tooltip is below it, nor is there one for what the pointer passes.
+    # The menu is what the user looks at: no tooltip is below it, nor is there one for what the
+    # pointer passes.
     expect(tooltip).to_be_hidden()
     hand.page.mouse.move(place["x"] - place["width"] / 2 + 4, place["y"])
     hand.page.mouse.move(place["x"] - place["width"] / 2 + 6, place["y"])
@@ -243,7 +261,9 @@ def test_an_edge_has_a_menu_with_its_tensor(hand: Hand) -> None:
 
 
 @pytest.mark.slow
-def test_a_right_click_on_the_port_means_the_line_below_it_and_one_entry_is_the_current_one(hand: Hand) -> None:
+def test_a_right_click_on_the_port_means_the_line_below_it_and_one_entry_is_the_current_one(
+    hand: Hand,
+) -> None:
     # The port is where the line begins.
     hand.page.mouse.move(*hand.widget.place("one/product"))
     port = hand.root.locator(".tgw-port")
@@ -271,17 +291,27 @@ def test_the_selection_and_the_canvas_have_menus(hand: Hand) -> None:
     hand.widget.settled()
     hand.right_click("y")
     expect(hand.menu.locator(".tgw-label")).to_have_text("2 selected ops")
-    assert {"Clone …", "Remove", "Values", "Clear the selection", "Path between the two"} <= set(entries(hand))
+    assert {"Clone …", "Remove", "Values", "Clear the selection", "Path between the two"} <= set(
+        entries(hand)
+    )
     hand.choose("Remove")
     assert len(hand.lines(1)) == 1
-    assert hand.widget.notebook.kernel_eval("{'y', 'z'} & set(editor._core.index.names) == set()") is True
+    assert (
+        hand.widget.notebook.kernel_eval("{'y', 'z'} & set(editor._core.index.names) == set()")
+        is True
+    )
 
     box = hand.root.locator("canvas").first.bounding_box()
     assert box
     corner = box["x"] + 6, box["y"] + box["height"] / 2
     hand.click_at(*corner, button="right")
     expect(hand.menu).to_be_visible()
-    assert entries(hand)[:4] == ["Undo", "Show the whole graph", "Expand all scopes", "Collapse all scopes"]
+    assert entries(hand)[:4] == [
+        "Undo",
+        "Show the whole graph",
+        "Expand all scopes",
+        "Collapse all scopes",
+    ]
     hand.choose("Undo")
     expect(hand.root.locator(".tgw-step:not(.tgw-ahead)")).to_have_count(1)
     hand.widget.settled()
@@ -312,8 +342,12 @@ def test_all_parts_of_the_widget_have_its_menu_and_text_has_that_of_the_browser(
     page.set_viewport_size({"width": 1440, "height": 860})  # there is room for the minimap
     theirs = page.locator(".lm-Menu")
     # What the page's own menu would be is seen by what has become of the event.
-    page.evaluate("addEventListener('contextmenu', (event) => { window.rightClick = event; }, true)")
-    page.evaluate("document.body.addEventListener('contextmenu', () => { window.reachedJupyter = true; })")
+    page.evaluate(
+        "addEventListener('contextmenu', (event) => { window.rightClick = event; }, true)"
+    )
+    page.evaluate(
+        "document.body.addEventListener('contextmenu', () => { window.reachedJupyter = true; })"
+    )
 
     def right_click(what: Locator, ours: bool = True) -> None:
         page.evaluate("window.reachedJupyter = false")
@@ -445,7 +479,9 @@ def test_the_event_of_the_menu_key_opens_the_menu_that_the_key_opens(hand: Hand)
         " addEventListener('keydown', window.ignoreKey, true); }"
     )
     hand.page.keyboard.press("Shift+F10")
-    hand.page.evaluate("removeEventListener('keydown', window.ignoreKey, true)")  # other tests use the page
+    hand.page.evaluate(
+        "removeEventListener('keydown', window.ignoreKey, true)"
+    )  # other tests use the page
     expect(hand.menu).to_be_visible()
     expect(hand.menu.locator(".tgw-label")).to_contain_text("act")
     assert "Replace …" in entries(hand)
@@ -469,7 +505,9 @@ def test_vs_code_has_its_own_menu_for_text_and_none_elsewhere(hand: Hand) -> Non
     expect(hand.menu).to_be_hidden()
     hand.right_click("y")
     assert page.evaluate("window.hosts") == 1
-    page.evaluate("document.body.removeAttribute('data-vscode-theme-kind')")  # other tests use the page
+    page.evaluate(
+        "document.body.removeAttribute('data-vscode-theme-kind')"
+    )  # other tests use the page
     page.evaluate("document.body.removeEventListener('contextmenu', window.count)")
 
 
@@ -478,7 +516,9 @@ def test_keys_open_the_menu_of_scopes_that_are_drawn_as_one(
     page: Page, jupyter_server: JupyterServer, key: str
 ) -> None:
     page.set_viewport_size({"width": 1280, "height": 860})
-    notebook = open_notebook(page, jupyter_server, write_notebook(jupyter_server, "fold.ipynb", [ALIKE, "editor"]))
+    notebook = open_notebook(
+        page, jupyter_server, write_notebook(jupyter_server, "fold.ipynb", [ALIKE, "editor"])
+    )
     notebook.run_cell(0)
     root = notebook.run_cell(1).locator(".tfgraphwidget")
     root.scroll_into_view_if_needed()

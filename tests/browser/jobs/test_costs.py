@@ -1,4 +1,6 @@
-"""The most expensive layer is one click away, with its number; the table and the drawing show each other's items."""
+"""The most expensive layer is one click away, with its number; the table and the drawing show each
+other's items.
+"""
 
 from __future__ import annotations
 
@@ -35,9 +37,13 @@ editor.view.widget.height = 600
 """
 
 
-def test_the_most_expensive_layer_is_one_click_away(page: Page, jupyter_server: JupyterServer) -> None:
+def test_the_most_expensive_layer_is_one_click_away(
+    page: Page, jupyter_server: JupyterServer
+) -> None:
     page.set_viewport_size({"width": 1280, "height": 860})
-    notebook = open_notebook(page, jupyter_server, write_notebook(jupyter_server, "costs.ipynb", [GRAPH, "editor"]))
+    notebook = open_notebook(
+        page, jupyter_server, write_notebook(jupyter_server, "costs.ipynb", [GRAPH, "editor"])
+    )
     notebook.run_cell(0)
     root = notebook.run_cell(1).locator(".tfgraphwidget")
     root.scroll_into_view_if_needed()

@@ -1,4 +1,6 @@
-"""From a graph to what runs elsewhere: check it, fix it, give it a signature, export it with options."""
+"""From a graph to what runs elsewhere: check it, fix it, give it a signature, export it with
+options.
+"""
 
 from __future__ import annotations
 
@@ -42,11 +44,15 @@ editor.view.widget.height = 600
 
 @pytest.fixture
 def hand(page: Page, jupyter_server: JupyterServer) -> Hand:
-    """A small network that trains, with an op that converters do not know, in the widget of a notebook's cell."""
+    """A small network that trains, with an op that converters do not know, in the widget of a
+    notebook's cell.
+    """
     for file in jupyter_server.root.glob("graph*"):
         file.unlink()
     page.set_viewport_size({"width": 1360, "height": 860})
-    notebook = open_notebook(page, jupyter_server, write_notebook(jupyter_server, "deploy.ipynb", [GRAPH, "editor"]))
+    notebook = open_notebook(
+        page, jupyter_server, write_notebook(jupyter_server, "deploy.ipynb", [GRAPH, "editor"])
+    )
     notebook.run_cell(0)
     root = notebook.run_cell(1).locator(".tfgraphwidget")
     root.scroll_into_view_if_needed()
@@ -113,7 +119,10 @@ def test_a_graph_is_checked_fixed_and_given_a_signature_whose_ends_are_ordered(h
         shoot(root, f"deploy_signature_{'dark' if dark else 'light'}")
     hand.click(whole.get_by_role("button", name="Apply"))
     assert hand.clicks - clicks == 3
-    assert hand.lines(3)[2] == f'editor.signatures.reorder(name="serving_default", inputs=["{order[1]}", "{order[0]}"])'
+    assert (
+        hand.lines(3)[2]
+        == f'editor.signatures.reorder(name="serving_default", inputs=["{order[1]}", "{order[0]}"])'
+    )
 
     # Keys are edited at the same place; two alike are refused in the form.
     hand.click(whole.get_by_role("button", name="Order signature …"))
@@ -132,7 +141,9 @@ def test_a_graph_is_checked_fixed_and_given_a_signature_whose_ends_are_ordered(h
     chosen = whole.get_by_role("combobox", name="Signature")
     expect(chosen).to_have_value("serving_default")
     expect(whole.get_by_role("textbox", name="New name")).to_be_focused()
-    expect(whole.get_by_role("textbox", name="New name")).to_have_value("serving_default")  # selected: it is replaced
+    expect(whole.get_by_role("textbox", name="New name")).to_have_value(
+        "serving_default"
+    )  # selected: it is replaced
     hand.type("scores")
     hand.press("Enter")
     assert hand.lines(5)[4] == 'editor.signatures.rename(name="serving_default", new="scores")'
@@ -164,7 +175,9 @@ def test_what_a_converter_refuses_is_lit_and_its_options_are_in_the_form(
     shoot(root, "deploy_refused_light")
     assert hand.widget.notebook.kernel_eval("editor.history.lines") == []
     assert not (jupyter_server.root / "graph.tflite").exists()
-    expect(form.get_by_role("alert")).to_contain_text("choose a boundary without it, or put another op in its place")
+    expect(form.get_by_role("alert")).to_contain_text(
+        "choose a boundary without it, or put another op in its place"
+    )
     hand.press("Escape")
     assert canvas(hand, "refused") != before
     for dark in (True, False):
@@ -182,7 +195,9 @@ def test_what_a_converter_refuses_is_lit_and_its_options_are_in_the_form(
         shoot(root, "deploy_options_light")
         form.get_by_role("textbox", name="Path").fill(f"graph_{choice}.tflite")
         hand.press("Enter")
-        expect(hand.widget.status).to_contain_text(f"Saved as graph_{choice}.tflite", timeout=120_000)
+        expect(hand.widget.status).to_contain_text(
+            f"Saved as graph_{choice}.tflite", timeout=120_000
+        )
         expect(hand.widget.status).to_contain_text("largest")
         sizes.append((jupyter_server.root / f"graph_{choice}.tflite").read_bytes())
     assert sizes[0] != sizes[1]
@@ -239,18 +254,25 @@ def test_save_as_of_a_document_has_the_options_of_the_format(
         form = root.get_by_role("form", name=f"Save {kind_of_file}")
         form.get_by_role("textbox", name="Path").fill(f"exported.{suffix}")
         page.keyboard.press("Enter")
-        expect(root.locator(".tgw-status")).to_contain_text(f"Saved as exported.{suffix}", timeout=120_000)
+        expect(root.locator(".tgw-status")).to_contain_text(
+            f"Saved as exported.{suffix}", timeout=120_000
+        )
         shoot(page, f"deploy_document_{suffix}_light")
     assert (jupyter_server.root / "exported.tflite").read_bytes() == plain.read_bytes()
     fed = {"x": np.ones([2, 3], np.float32)}
     (y,) = onnxruntime.InferenceSession(jupyter_server.root / "exported.onnx").run(None, fed)
     np.testing.assert_allclose(y, [[0.9, 1.2]] * 2, rtol=1e-5)
 
-    # The file has other ops now, and what the converter does not take of them is lit in a document too.
+    # The file has other ops now, and what the converter does not take of them is lit in a document
+    # too.
     with graph.as_default():
-        tf.math.igamma(tf.nn.dropout(graph.get_tensor_by_name("y:0"), 0.5, name="dropout"), 2.0, name="gamma")
+        tf.math.igamma(
+            tf.nn.dropout(graph.get_tensor_by_name("y:0"), 0.5, name="dropout"), 2.0, name="gamma"
+        )
     (jupyter_server.root / "options.pb").write_bytes(graph.as_graph_def().SerializeToString())
-    expect(root.locator(".tgw-status")).to_contain_text(f"{len(graph.get_operations())} ops", timeout=60_000)
+    expect(root.locator(".tgw-status")).to_contain_text(
+        f"{len(graph.get_operations())} ops", timeout=60_000
+    )
     before = root.locator("canvas").first.screenshot()
     root.click(position={"x": 200, "y": 300})
     page.keyboard.press("Control+s")
@@ -266,7 +288,9 @@ def test_save_as_of_a_document_has_the_options_of_the_format(
     root.get_by_role("button", name="Export").click()
     root.get_by_role("menuitem", name="TFLite").click()
     page.keyboard.press("Enter")
-    expect(root.locator(".tgw-status")).to_contain_text("(Igamma): TFLite has no builtin op", timeout=120_000)
+    expect(root.locator(".tgw-status")).to_contain_text(
+        "(Igamma): TFLite has no builtin op", timeout=120_000
+    )
     page.keyboard.press("Escape")
     page.mouse.move(0, 0)
     assert root.locator("canvas").first.screenshot() != before

@@ -1,4 +1,6 @@
-"""The lines tell who feeds whom: towers into training, and the pointer follows a tensor across all borders."""
+"""The lines tell who feeds whom: towers into training, and the pointer follows a tensor across all
+borders.
+"""
 
 from __future__ import annotations
 
@@ -93,17 +95,23 @@ class Lines:
         for place in found:
             self.hand.page.mouse.move(0, 0)
             expect(tooltip).to_be_hidden()
-            self.hand.page.mouse.move(x + (place[0] - at[0]) * zoom, y + (place[1] - at[1]) * zoom, steps=2)
+            self.hand.page.mouse.move(
+                x + (place[0] - at[0]) * zoom, y + (place[1] - at[1]) * zoom, steps=2
+            )
             expect(tooltip).to_be_visible()
             texts.append(tooltip.inner_text())
         return texts
 
 
 @pytest.mark.slow
-def test_the_pointer_on_a_line_says_who_feeds_whom(page: Page, jupyter_server: JupyterServer) -> None:
+def test_the_pointer_on_a_line_says_who_feeds_whom(
+    page: Page, jupyter_server: JupyterServer
+) -> None:
     page.set_viewport_size({"width": 1360, "height": 860})
     cells = [GRAPH, "towers", "borders"]
-    notebook = open_notebook(page, jupyter_server, write_notebook(jupyter_server, "edges.ipynb", cells))
+    notebook = open_notebook(
+        page, jupyter_server, write_notebook(jupyter_server, "edges.ipynb", cells)
+    )
     notebook.run_cell(0)
 
     # Each of four towers has a line into training.
@@ -123,7 +131,8 @@ def test_the_pointer_on_a_line_says_who_feeds_whom(page: Page, jupyter_server: J
     assert drawn
     assert said["y"] + said["height"] <= drawn["y"] or said["y"] >= drawn["y"] + drawn["height"]
 
-    # Of two tensors that enter a scope the pointer follows one through all borders, from its producer and back to it.
+    # Of two tensors that enter a scope the pointer follows one through all borders, from its
+    # producer and back to it.
     lines = Lines(shown(notebook, 2), "borders", "images")
     for source, target, text in (
         ("images", "net", "images → net/dense/hidden"),

@@ -14,7 +14,9 @@ from tests.browser.server import JupyterServer
 pytestmark = pytest.mark.one_page
 
 
-def test_a_file_with_edits_is_opened_edited_and_saved(page: Page, jupyter_server: JupyterServer) -> None:
+def test_a_file_with_edits_is_opened_edited_and_saved(
+    page: Page, jupyter_server: JupyterServer
+) -> None:
     page.set_viewport_size({"width": 1440, "height": 900})
     graph = tf.Graph()
     with graph.as_default():
@@ -80,7 +82,9 @@ def test_a_file_that_leads_to_a_notebook_has_no_kernel_and_nothing_to_save(
     expect(toolbar).not_to_contain_text("No Kernel")
     shoot(page, "keras_light")
     page.get_by_role("menuitem", name="Kernel", exact=True).click()
-    expect(page.locator(".lm-Menu-item.lm-mod-disabled", has_text="Change Kernel…")).to_have_count(1)
+    expect(page.locator(".lm-Menu-item.lm-mod-disabled", has_text="Change Kernel…")).to_have_count(
+        1
+    )
     page.keyboard.press("Escape")
     document.click()
     page.keyboard.press("Control+s")

@@ -1,4 +1,6 @@
-"""Export from a notebook and a document: save a frozen graph, download, replace, open what was saved."""
+"""Export from a notebook and a document: save a frozen graph, download, replace, open what was
+saved.
+"""
 
 from __future__ import annotations
 
@@ -77,14 +79,18 @@ def hand(page: Page, jupyter_server: JupyterServer) -> Hand:
     for file in jupyter_server.root.glob("graph*"):
         shutil.rmtree(file) if file.is_dir() else file.unlink()
     page.set_viewport_size({"width": 1360, "height": 860})
-    notebook = open_notebook(page, jupyter_server, write_notebook(jupyter_server, "export.ipynb", [GRAPH, "editor"]))
+    notebook = open_notebook(
+        page, jupyter_server, write_notebook(jupyter_server, "export.ipynb", [GRAPH, "editor"])
+    )
     notebook.run_cell(0)
     root = notebook.run_cell(1).locator(".tfgraphwidget")
     root.scroll_into_view_if_needed()
     return Hand(Widget(notebook, root))
 
 
-def test_a_graph_is_saved_frozen_without_training_in_three_clicks(hand: Hand, jupyter_server: JupyterServer) -> None:
+def test_a_graph_is_saved_frozen_without_training_in_three_clicks(
+    hand: Hand, jupyter_server: JupyterServer
+) -> None:
     root, page = hand.root, hand.page
     # What is saved frozen is what the outputs need, so training is left out.
     export = root.get_by_role("button", name="Export")
@@ -120,11 +126,15 @@ def test_a_graph_is_saved_frozen_without_training_in_three_clicks(hand: Hand, ju
     # What it says can be clicked: the file opens in a tab of its own.
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     hand.click(hand.widget.status.get_by_role("button", name="Copy path"))
-    assert page.evaluate("navigator.clipboard.readText()") == str(jupyter_server.root / "graph_frozen.pb")
+    assert page.evaluate("navigator.clipboard.readText()") == str(
+        jupyter_server.root / "graph_frozen.pb"
+    )
 
 
 @pytest.mark.slow
-def test_edits_and_pictures_are_downloaded_and_opened(hand: Hand, jupyter_server: JupyterServer) -> None:
+def test_edits_and_pictures_are_downloaded_and_opened(
+    hand: Hand, jupyter_server: JupyterServer
+) -> None:
     root, page = hand.root, hand.page
     export = root.get_by_role("button", name="Export")
     menu = root.get_by_role("menu")
@@ -159,11 +169,15 @@ def test_edits_and_pictures_are_downloaded_and_opened(hand: Hand, jupyter_server
     hand.press("Enter")
     expect(hand.widget.status).to_contain_text("graph.py")  # not the picture's button
     hand.click(hand.widget.status.get_by_role("button", name="Open"))
-    expect(page.locator(".lm-TabBar-tab.lm-mod-current").filter(has_text="graph.py")).to_be_visible()
+    expect(
+        page.locator(".lm-TabBar-tab.lm-mod-current").filter(has_text="graph.py")
+    ).to_be_visible()
 
 
 def saved_pictures_are_the_screen(hand: Hand, server: JupyterServer) -> None:
-    """Save the drawing as SVG and PNG, and compare texts, colors and size with those on the canvas."""
+    """Save the drawing as SVG and PNG, and compare texts, colors and size with those on the
+    canvas.
+    """
     root, page = hand.root, hand.page
     set_theme(page, dark=False)
     expect(page.locator("body")).to_have_attribute("data-jp-theme-light", "true")
@@ -182,9 +196,13 @@ def saved_pictures_are_the_screen(hand: Hand, server: JupyterServer) -> None:
         hand.click(root.get_by_role("button", name="Export"))
         hand.click(root.get_by_role("menuitem", name=f"Picture, {name}"))
         hand.press("Enter")
-        expect(hand.widget.status).to_contain_text(f"Saved as graph.{name.lower()}", timeout=120_000)
+        expect(hand.widget.status).to_contain_text(
+            f"Saved as graph.{name.lower()}", timeout=120_000
+        )
     picture = ET.parse(server.root / "graph.svg").getroot()
-    texts = {(text.text, text.get("fill")) for text in picture.iter("{http://www.w3.org/2000/svg}text")}
+    texts = {
+        (text.text, text.get("fill")) for text in picture.iter("{http://www.w3.org/2000/svg}text")
+    }
     # A line has its label where there is room, which the letters of the page decide.
     plain = {pair for pair in texts if not EDGE_LABEL.match(pair[0] or "")}
     assert plain == {pair for pair in drawn if not EDGE_LABEL.match(pair[0])}
@@ -194,13 +212,16 @@ def saved_pictures_are_the_screen(hand: Hand, server: JupyterServer) -> None:
     assert fills <= painted
     assert painted - fills <= {"#0b63ce"}  # the view in the minimap
     size = struct.unpack(">II", (server.root / "graph.png").read_bytes()[16:24])
-    assert size == pytest.approx([2 * float(picture.get(side) or 0) for side in ("width", "height")], abs=1)
+    assert size == pytest.approx(
+        [2 * float(picture.get(side) or 0) for side in ("width", "height")], abs=1
+    )
     shoot(root, "export_screen_light")
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("label", "name"), [("SavedModel", "graph"), ("MetaGraph", "graph.meta"), ("Web page", "graph.html")]
+    ("label", "name"),
+    [("SavedModel", "graph"), ("MetaGraph", "graph.meta"), ("Web page", "graph.html")],
 )
 def test_a_model_or_page_is_saved_and_opened_from_what_is_said(
     hand: Hand, jupyter_server: JupyterServer, label: str, name: str
@@ -215,7 +236,9 @@ def test_a_model_or_page_is_saved_and_opened_from_what_is_said(
     hand.click(root.get_by_role("button", name="Export"))
     hand.click(root.get_by_role("menuitem", name=label))
     form = root.get_by_role("form", name=f"Save {label}")
-    expect(form.get_by_role("textbox", name="Path")).to_have_value(re.compile(f"^{re.escape(name)}/?$"))
+    expect(form.get_by_role("textbox", name="Path")).to_have_value(
+        re.compile(f"^{re.escape(name)}/?$")
+    )
     shoot(root, f"export_{label.replace(' ', '_')}_light")
     hand.click(form.get_by_role("button", name="Save"))
     expect(hand.widget.status).to_contain_text(f"Saved as {name}", timeout=120_000)
@@ -240,20 +263,28 @@ def test_a_model_or_page_is_saved_and_opened_from_what_is_said(
     elif label == "MetaGraph":
         hand.click(opened)
         expect(tab).to_be_visible()
-        expect(page.locator(".tfgraphwidget:visible")).to_have_attribute("data-status", "ready", timeout=120_000)
+        expect(page.locator(".tfgraphwidget:visible")).to_have_attribute(
+            "data-status", "ready", timeout=120_000
+        )
     else:  # JupyterLab runs no script of a page until its button is pressed
         with expecting("Blocked script execution in 'blob:", "blob:"):
             hand.click(opened)
             expect(tab).to_be_visible()
             frame = page.frame_locator(".jp-HTMLViewer iframe")
-            assert "press Trust HTML above" in frame.locator("noscript").evaluate("part => part.textContent")
+            assert "press Trust HTML above" in frame.locator("noscript").evaluate(
+                "part => part.textContent"
+            )
             shoot(page, "export_Web_page_untrusted")
-            page.get_by_role("button", name="Trust HTML").or_(page.get_by_text("Trust HTML", exact=True)).first.click()
+            page.get_by_role("button", name="Trust HTML").or_(
+                page.get_by_text("Trust HTML", exact=True)
+            ).first.click()
             expect(frame.locator("canvas").first).to_be_visible()
     shoot(page, f"export_{label.replace(' ', '_')}_opened")
 
 
-def test_a_document_has_the_same_list_and_saves_beside_its_file(page: Page, jupyter_server: JupyterServer) -> None:
+def test_a_document_has_the_same_list_and_saves_beside_its_file(
+    page: Page, jupyter_server: JupyterServer
+) -> None:
     page.set_viewport_size({"width": 1440, "height": 900})
     folder = jupyter_server.root / "exported"
     folder.mkdir()
@@ -277,7 +308,9 @@ def test_a_document_has_the_same_list_and_saves_beside_its_file(page: Page, jupy
     expect(root.locator(".tgw-status")).to_contain_text("Saved as small_frozen.pb", timeout=120_000)
     assert (folder / "small_frozen.pb").is_file()
     root.locator(".tgw-status").get_by_role("button", name="Open").click()
-    expect(page.locator(".lm-TabBar-tab.lm-mod-current").filter(has_text="small_frozen.pb")).to_be_visible()
+    expect(
+        page.locator(".lm-TabBar-tab.lm-mod-current").filter(has_text="small_frozen.pb")
+    ).to_be_visible()
     page.locator(".lm-TabBar-tab").filter(has_text="small.pb").click()
     page.keyboard.press("Control+s")
     expect(page.locator(".tgw-save select")).to_be_visible()

@@ -1,4 +1,6 @@
-"""The first picture of a graph can be read in a small pane, too, and stays as it is when the pane grows."""
+"""The first picture of a graph can be read in a small pane, too, and stays as it is when the pane
+grows.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ ACTS = tf.nn.relu, tf.tanh, tf.sqrt, tf.negative, tf.abs, tf.exp
 
 
 @pytest.mark.slow
-def test_what_is_open_at_first_can_be_read_in_its_pane(page: Page, jupyter_server: JupyterServer) -> None:
+def test_what_is_open_at_first_can_be_read_in_its_pane(
+    page: Page, jupyter_server: JupyterServer
+) -> None:
     with tf.Graph().as_default() as graph:
         x = tf.compat.v1.placeholder(tf.float32, [None, 4], name="x")
         for tower in range(4):
@@ -36,7 +40,9 @@ def test_what_is_open_at_first_can_be_read_in_its_pane(page: Page, jupyter_serve
     page.set_viewport_size({"width": 1360, "height": 860})
     show = f"editor = tgw.edit({str(path)!r})\neditor.view.widget.height = 340\neditor"
     cells = ["import tfgraphwidget as tgw", show]
-    notebook = open_notebook(page, jupyter_server, write_notebook(jupyter_server, "first.ipynb", cells))
+    notebook = open_notebook(
+        page, jupyter_server, write_notebook(jupyter_server, "first.ipynb", cells)
+    )
     notebook.run_cell(0)
     root = notebook.run_cell(1).locator(".tfgraphwidget")
     root.scroll_into_view_if_needed()
@@ -65,7 +71,10 @@ def test_what_is_open_at_first_can_be_read_in_its_pane(page: Page, jupyter_serve
     assert int(document.get_attribute("data-items") or 0) > int(items or 0) + 20
     shoot(page, "first_picture_document_light")
     # There the wheel zooms, though nothing was clicked.
-    canvas, zoom = document.locator("canvas").first.bounding_box(), document.get_attribute("data-zoom") or ""
+    canvas, zoom = (
+        document.locator("canvas").first.bounding_box(),
+        document.get_attribute("data-zoom") or "",
+    )
     assert canvas
     page.mouse.move(canvas["x"] + canvas["width"] / 2, canvas["y"] + canvas["height"] / 2)
     page.mouse.wheel(0, -100)

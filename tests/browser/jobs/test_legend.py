@@ -1,4 +1,6 @@
-"""The legend explains every mark in the drawing, and so does pointing at it; a part is cloned with ten keys."""
+"""The legend explains every mark in the drawing, and so does pointing at it; a part is cloned with
+ten keys.
+"""
 
 from __future__ import annotations
 
@@ -57,7 +59,9 @@ def test_a_legend_that_is_opened_moves_off_the_box_that_it_would_cover(
     page: Page, jupyter_server: JupyterServer
 ) -> None:
     page.set_viewport_size({"width": 1360, "height": 860})
-    notebook = open_notebook(page, jupyter_server, write_notebook(jupyter_server, "way.ipynb", [GRAPH, SMALL]))
+    notebook = open_notebook(
+        page, jupyter_server, write_notebook(jupyter_server, "way.ipynb", [GRAPH, SMALL])
+    )
     notebook.run_cell(0)
     root = notebook.run_cell(1).locator(".tfgraphwidget")
     root.scroll_into_view_if_needed()
@@ -79,15 +83,20 @@ def test_a_legend_that_is_opened_moves_off_the_box_that_it_would_cover(
     expect(legend).not_to_have_class(re.compile("tgw-(up|left)"))
 
 
-def test_a_part_is_cloned_with_ten_keys_and_each_mark_is_explained(page: Page, jupyter_server: JupyterServer) -> None:
+def test_a_part_is_cloned_with_ten_keys_and_each_mark_is_explained(
+    page: Page, jupyter_server: JupyterServer
+) -> None:
     page.set_viewport_size({"width": 1360, "height": 860})
-    notebook = open_notebook(page, jupyter_server, write_notebook(jupyter_server, "legend.ipynb", [GRAPH, "editor"]))
+    notebook = open_notebook(
+        page, jupyter_server, write_notebook(jupyter_server, "legend.ipynb", [GRAPH, "editor"])
+    )
     notebook.run_cell(0)
     root = notebook.run_cell(1).locator(".tfgraphwidget")
     root.scroll_into_view_if_needed()
     hand = Hand(Widget(notebook, root))
 
-    # Ten keys: a name that is typed in full is found, and the keys of the drawing are for it at once.
+    # Ten keys: a name that is typed in full is found, and the keys of the drawing are for it at
+    # once.
     root.focus()
     for name, key, marked in (("x", "i", "inputs"), ("out", "o", "outputs")):
         hand.press("/")

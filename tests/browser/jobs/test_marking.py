@@ -1,4 +1,6 @@
-"""A part is marked by its first and last op, or by a scope, and cloned; then the pointer is a pointer again."""
+"""A part is marked by its first and last op, or by a scope, and cloned; then the pointer is a
+pointer again.
+"""
 
 from __future__ import annotations
 
@@ -38,8 +40,12 @@ editor.view.widget.height = 600
 
 
 def test_a_part_is_marked_and_cloned(page: Page, jupyter_server: JupyterServer) -> None:
-    page.set_viewport_size({"width": 1440, "height": 860})  # the drawing is as wide, and all of it in view
-    notebook = open_notebook(page, jupyter_server, write_notebook(jupyter_server, "marks.ipynb", [GRAPH, "editor"]))
+    page.set_viewport_size(
+        {"width": 1440, "height": 860}
+    )  # the drawing is as wide, and all of it in view
+    notebook = open_notebook(
+        page, jupyter_server, write_notebook(jupyter_server, "marks.ipynb", [GRAPH, "editor"])
+    )
     notebook.run_cell(0)
     root = notebook.run_cell(1).locator(".tfgraphwidget")
     root.scroll_into_view_if_needed()
@@ -52,12 +58,17 @@ def test_a_part_is_marked_and_cloned(page: Page, jupyter_server: JupyterServer) 
     hand.click(toolbar.get_by_role("button", name="Output", exact=True))
     hand.click_at(*hand.widget.place("conv3"))
     expect(root).to_have_attribute("data-mode", "look")
-    expect(root.locator(".tgw-expression")).to_have_text("editor.between(['conv1/Relu:0'], ['conv3/Relu:0'])")
+    expect(root.locator(".tgw-expression")).to_have_text(
+        "editor.between(['conv1/Relu:0'], ['conv3/Relu:0'])"
+    )
     hand.widget.settled()
     shoot(page, "marking_light")
     hand.click(root.get_by_role("button", name="Clone", exact=True))
     (line,) = hand.lines(1)
-    assert line == 'copy = editor.clone(inputs=["conv1/Relu:0"], outputs=["conv3/Relu:0"], into="copy")'
+    assert (
+        line
+        == 'copy = editor.clone(inputs=["conv1/Relu:0"], outputs=["conv3/Relu:0"], into="copy")'
+    )
     names = set(notebook.kernel_eval("list(editor._core.index.names)"))
     assert {"copy/conv2/Conv2D", "copy/conv2/w", "copy/conv3/Relu"} <= names
     assert "copy/conv1/Relu" not in names
@@ -70,8 +81,12 @@ def test_a_part_is_marked_and_cloned(page: Page, jupyter_server: JupyterServer) 
 
 
 @pytest.mark.slow
-def test_of_several_tensors_of_a_scope_some_are_ticked(page: Page, jupyter_server: JupyterServer) -> None:
-    notebook = open_notebook(page, jupyter_server, write_notebook(jupyter_server, "ticks.ipynb", [GRAPH, "editor"]))
+def test_of_several_tensors_of_a_scope_some_are_ticked(
+    page: Page, jupyter_server: JupyterServer
+) -> None:
+    notebook = open_notebook(
+        page, jupyter_server, write_notebook(jupyter_server, "ticks.ipynb", [GRAPH, "editor"])
+    )
     notebook.run_cell(0)
     root = notebook.run_cell(1).locator(".tfgraphwidget")
     root.scroll_into_view_if_needed()
@@ -96,4 +111,7 @@ def test_of_several_tensors_of_a_scope_some_are_ticked(page: Page, jupyter_serve
     hand.choose("Mark as input")
     hand.widget.settled()
     shoot(page, "marking_source_dark")
-    assert notebook.kernel_eval("[list(editor.inputs), len(editor.selection.variables)]") == [["image"], 3]
+    assert notebook.kernel_eval("[list(editor.inputs), len(editor.selection.variables)]") == [
+        ["image"],
+        3,
+    ]

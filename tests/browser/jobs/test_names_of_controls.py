@@ -1,4 +1,6 @@
-"""No two controls of a toolbar, a tab or a menu have the same name, by which a screen reader tells them apart."""
+"""No two controls of a toolbar, a tab or a menu have the same name, by which a screen reader tells
+them apart.
+"""
 
 from __future__ import annotations
 
@@ -33,8 +35,9 @@ with graph.as_default():
 editor = tgw.edit(graph, session=sess)
 editor.view.widget.height = 600
 """
-# The names that several visible controls have, each with its place and the roles of the controls. Links to one op do
-# the same everywhere, and items of the tree of ops and scopes have different places in it: both are left out.
+# The names that several visible controls have, each with its place and the roles of the controls.
+# Links to one op do the same everywhere, and items of the tree of ops and scopes have different
+# places in it: both are left out.
 SHARED = """root => {
     const CONTROLS = "button, input, select, textarea, summary, a[href], [tabindex], [role=option]";
     const PLACES = "[role=toolbar], [role=tabpanel], [role=menu], [role=dialog], [role=listbox] [role=group]";
@@ -62,7 +65,9 @@ SHARED = """root => {
 def hand(page: Page, jupyter_server: JupyterServer) -> Hand:
     """Two layers and a called function in the widget of a notebook's cell."""
     page.set_viewport_size({"width": 1360, "height": 860})
-    notebook = open_notebook(page, jupyter_server, write_notebook(jupyter_server, "names.ipynb", [GRAPH, "editor"]))
+    notebook = open_notebook(
+        page, jupyter_server, write_notebook(jupyter_server, "names.ipynb", [GRAPH, "editor"])
+    )
     notebook.run_cell(0)
     root = notebook.run_cell(1).locator(".tfgraphwidget")
     root.scroll_into_view_if_needed()
@@ -82,7 +87,9 @@ def test_no_two_controls_of_a_place_have_the_same_name(hand: Hand) -> None:
         look(f"{name}, nothing done")
     widget.click("both")
     look("an op")
-    expect(root.get_by_role("button", name="Whole graph: edits, checks and signatures")).to_have_text("Whole graph")
+    expect(
+        root.get_by_role("button", name="Whole graph: edits, checks and signatures")
+    ).to_have_text("Whole graph")
     root.get_by_role("tabpanel", name="Op").get_by_role("button", name="Insert after").click()
     look("an op and a form")
     widget.click("one")
@@ -90,7 +97,9 @@ def test_no_two_controls_of_a_place_have_the_same_name(hand: Hand) -> None:
     widget.click("x", "Shift")
     widget.click("y", "Alt")
     look("a boundary")
-    widget.notebook.kernel_eval("0", before="editor.clone(); editor.rename('y', 'end'); editor.undo()")
+    widget.notebook.kernel_eval(
+        "0", before="editor.clone(); editor.rename('y', 'end'); editor.undo()"
+    )
     for name in ("History", "Costs", "Op", "Clone"):
         widget.tab(name)
         look(f"{name}, with edits")

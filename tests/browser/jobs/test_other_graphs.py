@@ -1,4 +1,6 @@
-"""Two models are compared, and joined, with four clicks each at most; a copy is trained alone with one more."""
+"""Two models are compared, and joined, with four clicks each at most; a copy is trained alone with
+one more.
+"""
 
 from __future__ import annotations
 
@@ -47,9 +49,13 @@ def test_models_are_compared_joined_and_trained(page: Page, jupyter_server: Jupy
     page.set_viewport_size({"width": 1280, "height": 860})
     graph = tf.Graph()
     with graph.as_default():
-        tf.nn.softmax(tf.compat.v1.placeholder(tf.float32, [None, 4], name="scores"), name="classes")
+        tf.nn.softmax(
+            tf.compat.v1.placeholder(tf.float32, [None, 4], name="scores"), name="classes"
+        )
     (jupyter_server.root / "head.pb").write_bytes(graph.as_graph_def().SerializeToString())
-    notebook = open_notebook(page, jupyter_server, write_notebook(jupyter_server, "join.ipynb", [GRAPH, "editor"]))
+    notebook = open_notebook(
+        page, jupyter_server, write_notebook(jupyter_server, "join.ipynb", [GRAPH, "editor"])
+    )
     notebook.run_cell(0)
     root = notebook.run_cell(1).locator(".tfgraphwidget")
     root.scroll_into_view_if_needed()
@@ -78,8 +84,9 @@ def test_models_are_compared_joined_and_trained(page: Page, jupyter_server: Jupy
     hand.click_at(*corner, button="right")
     hand.choose("Add a model …")
     hand.fill(hand.menu.get_by_role("combobox", name="Graph"), "head.pb")
-    # The press on Next takes the focus from the field, as in a browser where it does: both ask for the inputs at once.
-    # By hand the second one may come when they are there, and the button has moved and says Add.
+    # The press on Next takes the focus from the field, as in a browser where it does: both ask for
+    # the inputs at once. By hand the second one may come when they are there, and the button has
+    # moved and says Add.
     both = "(button) => { document.activeElement.blur(); button.click(); }"
     hand.menu.get_by_role("button", name="Next").evaluate(both)
     hand.clicks += 1
@@ -116,7 +123,11 @@ def test_models_are_compared_joined_and_trained(page: Page, jupyter_server: Jupy
     expect(switch).to_have_attribute("aria-checked", "false")
     hand.widget.click("net")
     hand.widget.settled()
-    hand.click(root.get_by_role("group", name="Edit this scope").get_by_role("button", name="Train only this"))
+    hand.click(
+        root.get_by_role("group", name="Edit this scope").get_by_role(
+            "button", name="Train only this"
+        )
+    )
     hand.lines(5)
     assert notebook.kernel_eval("list(editor.find('is:trainable').ops)") == ["net/w"]
 
@@ -135,7 +146,8 @@ def test_models_are_compared_joined_and_trained(page: Page, jupyter_server: Jupy
     expect(hand.menu.get_by_role("combobox", name="Graph")).to_have_value("head.pb")
     expect(hand.menu.get_by_role("combobox", name="scores:0")).to_be_visible()
 
-    # A file of the desktop: the browser gives its bytes, which the page sends to the kernel; no file is written.
+    # A file of the desktop: the browser gives its bytes, which the page sends to the kernel; no
+    # file is written.
     page.keyboard.press("Escape")
     page.keyboard.press("Escape")
     expect(hand.menu).to_be_hidden()

@@ -1,4 +1,6 @@
-"""Edits of the whole graph: found by their names, previewed with counts, applied, shown in the drawing, undone."""
+"""Edits of the whole graph: found by their names, previewed with counts, applied, shown in the
+drawing, undone.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,9 @@ editor.view.widget.height = 600
 def hand(page: Page, jupyter_server: JupyterServer) -> Hand:
     """Two layers with Identity ops, in the widget of a notebook's cell; the Op tab is in front."""
     page.set_viewport_size({"width": 1360, "height": 860})
-    notebook = open_notebook(page, jupyter_server, write_notebook(jupyter_server, "passes.ipynb", [GRAPH, "editor"]))
+    notebook = open_notebook(
+        page, jupyter_server, write_notebook(jupyter_server, "passes.ipynb", [GRAPH, "editor"])
+    )
     notebook.run_cell(0)
     root = notebook.run_cell(1).locator(".tfgraphwidget")
     root.scroll_into_view_if_needed()
@@ -61,7 +65,10 @@ def test_an_edit_of_the_whole_graph_is_previewed_applied_and_undone(hand: Hand) 
         "Check",
     ]
     expect(whole.locator(".tgw-subtitle")).to_have_text(headings)
-    names = [name.removesuffix(" …") for name in whole.locator(".tgw-derive .tgw-button").all_inner_texts()]
+    names = [
+        name.removesuffix(" …")
+        for name in whole.locator(".tgw-derive .tgw-button").all_inner_texts()
+    ]
     assert len(set(names)) == len(names) >= 19
     shoot(root, "passes_groups_light")
 
@@ -96,7 +103,10 @@ def test_an_edit_of_the_whole_graph_is_previewed_applied_and_undone(hand: Hand) 
 @pytest.mark.slow
 def test_a_model_is_added_where_edits_are_found(hand: Hand) -> None:
     root, whole = hand.root, commands(hand)
-    head = "with tf.Graph().as_default() as head: tf.nn.softmax(v1.placeholder(tf.float32, [None, 4], name='scores'))"
+    head = (
+        "with tf.Graph().as_default() as head: tf.nn.softmax(v1.placeholder(tf.float32, [None, "
+        "4], name='scores'))"
+    )
     hand.widget.notebook.kernel_eval("0", before=head)
     hand.click(whole.get_by_role("searchbox"))
     hand.type("add a model")
@@ -140,5 +150,7 @@ def test_a_refusal_a_form_and_escape_leave_the_graph_as_it_was(hand: Hand) -> No
     hand.widget.settled()
     shoot(root, "passes_optimized_light")
     hand.click(hand.widget.status.get_by_role("button", name="Open in a cell"))
-    expect(hand.page.locator(".jp-Cell .cm-content").filter(has_text="editor.passes.grappler()")).to_be_visible()
+    expect(
+        hand.page.locator(".jp-Cell .cm-content").filter(has_text="editor.passes.grappler()")
+    ).to_be_visible()
     assert hand.widget.notebook.kernel_eval("editor.history.lines") == []

@@ -1,4 +1,6 @@
-"""A structure is found everywhere from one selection, stepped through, and replaced everywhere, with counts before."""
+"""A structure is found everywhere from one selection, stepped through, and replaced everywhere,
+with counts before.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,9 @@ PATTERN = "pattern:Relu(BiasAdd(x, Const))"
 def hand(page: Page, jupyter_server: JupyterServer) -> Hand:
     """Four layers, one of them closed and one read inside, in the widget of a notebook's cell."""
     page.set_viewport_size({"width": 1360, "height": 860})
-    notebook = open_notebook(page, jupyter_server, write_notebook(jupyter_server, "patterns.ipynb", [GRAPH, "editor"]))
+    notebook = open_notebook(
+        page, jupyter_server, write_notebook(jupyter_server, "patterns.ipynb", [GRAPH, "editor"])
+    )
     notebook.run_cell(0)
     root = notebook.run_cell(1).locator(".tfgraphwidget")
     root.scroll_into_view_if_needed()
@@ -56,7 +60,9 @@ def found_like_two_ops(hand: Hand) -> None:
     hand.right_click("dense1/act")
     hand.choose("Find more like this")
     expect(hand.root.get_by_role("combobox", name="Find ops")).to_have_value(PATTERN)
-    expect(hand.root.locator(".tgw-hits-total")).to_have_text("4 matches in 4 scopes, 3 of them replaceable")
+    expect(hand.root.locator(".tgw-hits-total")).to_have_text(
+        "4 matches in 4 scopes, 3 of them replaceable"
+    )
 
 
 @pytest.mark.slow

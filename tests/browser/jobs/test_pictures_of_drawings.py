@@ -1,4 +1,6 @@
-"""What drawings and their menus look like in a cell, a portrait panel and a document, light and dark."""
+"""What drawings and their menus look like in a cell, a portrait panel and a document, light and
+dark.
+"""
 
 from __future__ import annotations
 
@@ -109,7 +111,11 @@ editor = tgw.edit(graph)
 def model(name: str) -> str:
     """A cell that edits a model of the notebooks, and saves it for the document."""
     path = NOTEBOOK_MODELS / f"{name}.meta"
-    return f"import shutil, tfgraphwidget as tgw\nfile = shutil.copy({str(path)!r}, '.')\neditor = tgw.edit(file)"
+    return (
+        f"import shutil, tfgraphwidget as tgw\nfile = shutil.copy({str(path)!r}, '.')\neditor "
+        "= "
+        "tgw.edit(file)"
+    )
 
 
 def whole(hand: Hand) -> None:
@@ -167,7 +173,9 @@ def test_borders(page: Page, jupyter_server: JupyterServer, place: Place) -> Non
     hand.widget.settled()
     whole(hand)
     check_pictures(hand, f"21_02_borders_expanded_{place}")
-    check_pictures(hand, f"21_02_borders_line_{place}", state=lambda: point_above(hand, "predictions"))
+    check_pictures(
+        hand, f"21_02_borders_line_{place}", state=lambda: point_above(hand, "predictions")
+    )
 
 
 def test_insert(page: Page, jupyter_server: JupyterServer, place: Place) -> None:
@@ -206,7 +214,10 @@ def test_unused(page: Page, jupyter_server: JupyterServer, place: Place) -> None
     title = hand.root.locator(".tgw-title").bounding_box()
     assert title
     labels = hand.root.evaluate(AT_REST, "labels")
-    assert labels["y"] - labels["height"] / 2 >= title["y"] + title["height"] or labels["y"] == top["y"]
+    assert (
+        labels["y"] - labels["height"] / 2 >= title["y"] + title["height"]
+        or labels["y"] == top["y"]
+    )
     canvas = hand.root.locator("canvas").first.bounding_box()
     assert canvas
     hand.click_at(canvas["x"] + 8, canvas["y"] + canvas["height"] / 2)
@@ -275,7 +286,9 @@ def test_saved_pictures(page: Page, jupyter_server: JupyterServer, place: Place)
             hand.press("Enter")
             expect(hand.widget.status).to_contain_text(f".{kind.lower()}")
             hand.widget.settled()
-            saved = max(jupyter_server.root.glob(f"*.{kind.lower()}"), key=lambda path: path.stat().st_mtime)
+            saved = max(
+                jupyter_server.root.glob(f"*.{kind.lower()}"), key=lambda path: path.stat().st_mtime
+            )
             shutil.copy(saved, ARTIFACTS / f"21_07_saved_{place}_{theme}.{kind.lower()}")
             saved.unlink()
         drawn = page.context.new_page()

@@ -1,4 +1,6 @@
-"""Pictures of views, forms and messages in a cell, a portrait panel and a document, and their faults."""
+"""Pictures of views, forms and messages in a cell, a portrait panel and a document, and their
+faults.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,14 @@ from tests.browser.jobs.counted import Hand
 from tests.browser.jobs.places import PLACES, Place, check_pictures, open_in
 from tests.browser.jobs.test_camera import GRAPH as LAYERS
 from tests.browser.jobs.test_other_graphs import DROPPED, GRAPH
-from tests.browser.lab import OpenNotebook, copy_notebook, open_notebook, set_theme, shoot, write_notebook
+from tests.browser.lab import (
+    OpenNotebook,
+    copy_notebook,
+    open_notebook,
+    set_theme,
+    shoot,
+    write_notebook,
+)
 from tests.browser.server import JupyterServer
 from tests.browser.test_panel import open_panel
 from tests.models import written
@@ -68,7 +77,9 @@ def test_a_model_is_added_its_copy_trained_alone_and_another_one_compared(
 ) -> None:
     graph = tf.Graph()
     with graph.as_default():
-        tf.nn.softmax(tf.compat.v1.placeholder(tf.float32, [None, 4], name="scores"), name="classes")
+        tf.nn.softmax(
+            tf.compat.v1.placeholder(tf.float32, [None, 4], name="scores"), name="classes"
+        )
     data = graph.as_graph_def().SerializeToString()
     (jupyter_server.root / "head.pb").write_bytes(data)
     hand = opened(page, jupyter_server, place, "two_models", GRAPH)
@@ -187,7 +198,10 @@ def test_the_hint_of_the_wheel_and_the_settings(page: Page, jupyter_server: Jupy
     hand = opened(page, jupyter_server, "cell", "wheel", LAYERS)
     hand.widget.notebook.cell(0).locator(".cm-content").click()
     hand.root.scroll_into_view_if_needed()
-    for theme in ("light", "dark"):  # the hint is shown once in a view, for as long as it takes to read it
+    for theme in (
+        "light",
+        "dark",
+    ):  # the hint is shown once in a view, for as long as it takes to read it
         set_theme(page, dark=theme == "dark")
         if theme == "dark":
             hand.widget.notebook.run_cell(1)
@@ -206,7 +220,9 @@ def test_the_hint_of_the_wheel_and_the_settings(page: Page, jupyter_server: Jupy
 def test_draw_shows_a_picture(page: Page, jupyter_server: JupyterServer) -> None:
     page.set_viewport_size({"width": 1360, "height": 1000})
     cells = [LAYERS, "editor.draw();", "tgw.example().draw()"]
-    notebook = open_notebook(page, jupyter_server, write_notebook(jupyter_server, "draw.ipynb", cells))
+    notebook = open_notebook(
+        page, jupyter_server, write_notebook(jupyter_server, "draw.ipynb", cells)
+    )
     for cell in range(3):
         notebook.run_cell(cell)
     for cell in (1, 2):
@@ -217,9 +233,13 @@ def test_draw_shows_a_picture(page: Page, jupyter_server: JupyterServer) -> None
 
 
 @pytest.mark.parametrize("name", ["00_index", "04_join_two_models", "17_expensive_layers"])
-def test_a_notebook_of_the_guide_after_run_all(page: Page, jupyter_server: JupyterServer, name: str) -> None:
+def test_a_notebook_of_the_guide_after_run_all(
+    page: Page, jupyter_server: JupyterServer, name: str
+) -> None:
     page.set_viewport_size({"width": 900, "height": 1200})
-    notebook = open_notebook(page, jupyter_server, copy_notebook(jupyter_server, NOTEBOOKS / f"{name}.ipynb"))
+    notebook = open_notebook(
+        page, jupyter_server, copy_notebook(jupyter_server, NOTEBOOKS / f"{name}.ipynb")
+    )
     notebook.run_all(600_000)
     for width, height in ((900, 1200), (1440, 900)):
         page.set_viewport_size({"width": width, "height": height})
@@ -228,7 +248,9 @@ def test_a_notebook_of_the_guide_after_run_all(page: Page, jupyter_server: Jupyt
 
 
 def look_through(notebook: OpenNotebook, name: str) -> None:
-    """Pictures of all editors of a notebook, of which it has at least one, every second one dark."""
+    """Pictures of all editors of a notebook, of which it has at least one, every second one
+    dark.
+    """
     expect(notebook.panel.locator(".tfgraphwidget")).not_to_have_count(0)
     for number, shown in enumerate(notebook.panel.locator(".tfgraphwidget").all()):
         shown.scroll_into_view_if_needed()
@@ -240,7 +262,10 @@ def look_through(notebook: OpenNotebook, name: str) -> None:
 
 @in_each_place
 def test_an_editor_as_it_opens(page: Page, jupyter_server: JupyterServer, place: Place) -> None:
-    code = 'import tfgraphwidget as tgw\neditor = tgw.example()\nfile = "example.meta"\neditor.save(file)'
+    code = (
+        "import tfgraphwidget as tgw\neditor = tgw.example()\nfile = "
+        '"example.meta"\neditor.save(file)'
+    )
     check_pictures(open_in(page, jupyter_server, place, "opened", code), f"21_00_opened_{place}")
 
 
@@ -260,7 +285,9 @@ def test_messages(page: Page, jupyter_server: JupyterServer, place: Place) -> No
     expect(root.get_by_role("alert")).not_to_be_empty()
     check_pictures(hand, f"21_22_c_refused_{place}")
     if place == "panel":
-        hand.widget.notebook.cell(0).locator(".cm-content").click()  # the kernel of what is in front is restarted
+        hand.widget.notebook.cell(0).locator(
+            ".cm-content"
+        ).click()  # the kernel of what is in front is restarted
     page.evaluate(RESTART)
     page.get_by_role("button", name="Confirm Kernel Restart").click()
     says = page.get_by_text("The kernel was restarted or shut down")

@@ -1,7 +1,8 @@
-"""The work with the hand, in pictures: toolbar, panel, marks, forms, values and costs, in each place and theme.
+"""The work with the hand, in pictures: toolbar, panel, marks, forms, values and costs, in each
+place and theme.
 
-Each test does a job with a real mouse on a convolutional network that trains, and takes a picture of each state on the
-way; `check_pictures` checks them for texts that are cut off, pale or covered.
+Each test does a job with a real mouse on a convolutional network that trains, and takes a picture
+of each state on the way; `check_pictures` checks them for texts that are cut off, pale or covered.
 """
 
 from __future__ import annotations
@@ -132,7 +133,9 @@ def test_toolbar_and_export(page: Page, jupyter_server: JupyterServer, place: Pl
     form = root.get_by_role("form", name="Save Frozen graph")
     expect(form.get_by_role("textbox", name="Path")).to_be_focused()
     check_pictures(hand, f"21_09_form_{place}")
-    form.get_by_role("textbox", name="Path").fill("a_folder/with_a_long_name/graph_frozen_for_the_serving_machine.pb")
+    form.get_by_role("textbox", name="Path").fill(
+        "a_folder/with_a_long_name/graph_frozen_for_the_serving_machine.pb"
+    )
     form.get_by_role("button", name="Save").click()
     expect(form).to_contain_text("does not exist")
     check_pictures(hand, f"21_09_refused_{place}")
@@ -185,10 +188,14 @@ def test_panel_and_history(page: Page, jupyter_server: JupyterServer, place: Pla
     check_pictures(hand, f"21_10_history_{place}")
     panel.get_by_role("switch", name="Python").check()
     # A document has no cells to insert into.
-    expect(panel.get_by_role("button", name="Insert as cell")).to_be_visible(visible=place != "document")
+    expect(panel.get_by_role("button", name="Insert as cell")).to_be_visible(
+        visible=place != "document"
+    )
     check_pictures(hand, f"21_10_python_{place}")
     root.locator(".tgw-step").nth(1).hover()
-    hand.page.wait_for_function("root => root.tfgraphwidget.edited().includes('tower')", arg=root.element_handle())
+    hand.page.wait_for_function(
+        "root => root.tfgraphwidget.edited().includes('tower')", arg=root.element_handle()
+    )
     hand.widget.settled()
     check_pictures(hand, f"21_10_hover_{place}")
     root.locator(".tgw-step").nth(1).click()
@@ -309,7 +316,9 @@ def click_dropout(hand: Hand) -> Hand:
 def test_bypass_dropout(page: Page, jupyter_server: JupyterServer, place: Place) -> None:
     hand = click_dropout(open_in(page, jupyter_server, place, "dropout", NETWORK))
     check_pictures(hand, f"21_13_dropout_{place}")
-    hand.root.get_by_role("group", name="Edit this scope").get_by_role("button", name="Bypass").click()
+    hand.root.get_by_role("group", name="Edit this scope").get_by_role(
+        "button", name="Bypass"
+    ).click()
     expect(hand.widget.status).to_contain_text("gradients are bypassed", timeout=WAIT)
     hand.widget.settled()
     check_pictures(hand, f"21_13_done_{place}")
@@ -319,10 +328,14 @@ def test_bypass_dropout(page: Page, jupyter_server: JupyterServer, place: Place)
 
 def test_refusal_of_a_bypass(page: Page, jupyter_server: JupyterServer, place: Place) -> None:
     hand = click_dropout(open_in(page, jupyter_server, place, "penalty", PENALTY))
-    hand.root.get_by_role("group", name="Edit this scope").get_by_role("button", name="Bypass").click()
+    hand.root.get_by_role("group", name="Edit this scope").get_by_role(
+        "button", name="Bypass"
+    ).click()
     expect(hand.widget.status).to_contain_text("is a gradient of a gradient", timeout=WAIT)
     check_pictures(hand, f"21_13_refused_{place}")
-    hand.widget.status.get_by_role("group", name="Suggested fixes").get_by_role("button").first.click()
+    hand.widget.status.get_by_role("group", name="Suggested fixes").get_by_role(
+        "button"
+    ).first.click()
     expect(hand.widget.status).to_contain_text("Stripped training", timeout=WAIT)
     hand.widget.settled()
     check_pictures(hand, f"21_13_stripped_{place}")

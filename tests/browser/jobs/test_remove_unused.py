@@ -45,7 +45,9 @@ editor.view.widget.height = 600
 @pytest.mark.slow
 def test_unused_ops_are_removed_with_one_click(page: Page, jupyter_server: JupyterServer) -> None:
     page.set_viewport_size({"width": 1280, "height": 860})
-    notebook = open_notebook(page, jupyter_server, write_notebook(jupyter_server, "unused.ipynb", [GRAPH, "editor"]))
+    notebook = open_notebook(
+        page, jupyter_server, write_notebook(jupyter_server, "unused.ipynb", [GRAPH, "editor"])
+    )
     notebook.run_cell(0)
     root = notebook.run_cell(1).locator(".tfgraphwidget")
     root.scroll_into_view_if_needed()
@@ -74,10 +76,14 @@ def test_unused_ops_are_removed_with_one_click(page: Page, jupyter_server: Jupyt
     assert notebook.kernel_eval("list(editor._core.index.names)") == ["x", "relu", "y", "alone"]
 
 
-def test_two_edits_that_are_suggested_have_room_for_their_words(page: Page, jupyter_server: JupyterServer) -> None:
+def test_two_edits_that_are_suggested_have_room_for_their_words(
+    page: Page, jupyter_server: JupyterServer
+) -> None:
     page.set_viewport_size({"width": 1280, "height": 860})
     cells = [TWO_OFFERS, "editor"]
-    notebook = open_notebook(page, jupyter_server, write_notebook(jupyter_server, "offers.ipynb", cells))
+    notebook = open_notebook(
+        page, jupyter_server, write_notebook(jupyter_server, "offers.ipynb", cells)
+    )
     notebook.run_cell(0)
     root = notebook.run_cell(1).locator(".tfgraphwidget")
     root.scroll_into_view_if_needed()

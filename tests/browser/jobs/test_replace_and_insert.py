@@ -1,4 +1,6 @@
-"""An activation is replaced by any op type or a function of the notebook, and ops are inserted, in three clicks."""
+"""An activation is replaced by any op type or a function of the notebook, and ops are inserted, in
+three clicks.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,9 @@ editor.view.widget.height = 600
 @pytest.mark.slow
 def test_an_op_is_replaced_and_ops_are_inserted(page: Page, jupyter_server: JupyterServer) -> None:
     page.set_viewport_size({"width": 1280, "height": 860})
-    notebook = open_notebook(page, jupyter_server, write_notebook(jupyter_server, "replace.ipynb", [GRAPH, "editor"]))
+    notebook = open_notebook(
+        page, jupyter_server, write_notebook(jupyter_server, "replace.ipynb", [GRAPH, "editor"])
+    )
     notebook.run_cell(0)
     root = notebook.run_cell(1).locator(".tfgraphwidget")
     root.scroll_into_view_if_needed()
@@ -47,7 +51,9 @@ def test_an_op_is_replaced_and_ops_are_inserted(page: Page, jupyter_server: Jupy
     hand.choose("Replace …")
     field = hand.menu.get_by_role("combobox", name="Op type")
     options = hand.menu.get_by_role("option")
-    expect(options.first).to_contain_text("soft_sign")  # functions of the notebook first, then the usual activations
+    expect(options.first).to_contain_text(
+        "soft_sign"
+    )  # functions of the notebook first, then the usual activations
     expect(options.nth(1)).to_contain_text("Relu")
     hand.type("rectified")
     expect(options.filter(has_text="LeakyRelu").first).to_be_visible()  # found by its documentation
@@ -64,7 +70,8 @@ def test_an_op_is_replaced_and_ops_are_inserted(page: Page, jupyter_server: Jupy
     hand.click(hand.menu.get_by_role("button", name="Apply"))
     (line,) = hand.lines(1)
     assert line.endswith(
-        'editor.replace(what="net/act", by="LeakyRelu", remove=True, attributes={"alpha": 0.1}, name="net/LeakyRelu")'
+        'editor.replace(what="net/act", by="LeakyRelu", remove=True, attributes={"alpha": 0.1}, '
+        'name="net/LeakyRelu")'
     )
     assert hand.clicks == 3
 
@@ -81,7 +88,9 @@ def test_an_op_is_replaced_and_ops_are_inserted(page: Page, jupyter_server: Jupy
     lines = hand.lines(2)
     assert "by=soft_sign" in lines[1]
     assert hand.clicks + hand.keys == 4  # two texts, a click and Enter
-    assert notebook.kernel_eval("sess.run('y:0', {'x:0': [[-1.0, 0.0, 1.0]]}).tolist()") == [[1.0, 0.0, 1.0]]
+    assert notebook.kernel_eval("sess.run('y:0', {'x:0': [[-1.0, 0.0, 1.0]]}).tolist()") == [
+        [1.0, 0.0, 1.0]
+    ]
 
     # Inserted on a line, with a name and a scope; what was clicked stays where it was.
     before = hand.widget.place("y")
@@ -99,9 +108,13 @@ def test_an_op_is_replaced_and_ops_are_inserted(page: Page, jupyter_server: Jupy
 
 
 @pytest.mark.slow
-def test_an_op_type_is_dragged_from_the_palette_onto_a_line(page: Page, jupyter_server: JupyterServer) -> None:
+def test_an_op_type_is_dragged_from_the_palette_onto_a_line(
+    page: Page, jupyter_server: JupyterServer
+) -> None:
     page.set_viewport_size({"width": 1280, "height": 860})
-    notebook = open_notebook(page, jupyter_server, write_notebook(jupyter_server, "palette.ipynb", [GRAPH, "editor"]))
+    notebook = open_notebook(
+        page, jupyter_server, write_notebook(jupyter_server, "palette.ipynb", [GRAPH, "editor"])
+    )
     notebook.run_cell(0)
     root = notebook.run_cell(1).locator(".tfgraphwidget")
     root.scroll_into_view_if_needed()
@@ -126,7 +139,9 @@ def test_an_op_type_is_dragged_from_the_palette_onto_a_line(page: Page, jupyter_
     shoot(page, "palette_drag_dark")
     page.mouse.up()
     (line,) = hand.lines(1)
-    assert line.endswith('editor.insert(at="net/negative:0", function="Tanh", only=["net/act"], name="net/Tanh")')
+    assert line.endswith(
+        'editor.insert(at="net/negative:0", function="Tanh", only=["net/act"], name="net/Tanh")'
+    )
     # What needs more than the tensor shows its form, and says at the field what is missing.
     palette.get_by_role("combobox").fill("Cast")
     option = palette.get_by_role("option").filter(has_text="Cast x of type").first
@@ -142,7 +157,10 @@ def test_an_op_type_is_dragged_from_the_palette_onto_a_line(page: Page, jupyter_
     expect(dtype).to_be_visible()
     shoot(page, "palette_form_dark")
     # The tooltip of the line that is below the pointer again is not cut off.
-    tooltip, canvas = root.locator(".tgw-tooltip").bounding_box(), root.locator("canvas").first.bounding_box()
+    tooltip, canvas = (
+        root.locator(".tgw-tooltip").bounding_box(),
+        root.locator("canvas").first.bounding_box(),
+    )
     assert tooltip
     assert canvas
     assert tooltip["x"] + tooltip["width"] <= canvas["x"] + canvas["width"]

@@ -1,4 +1,6 @@
-"""What the page says is right: sizes are the same everywhere, a preview lists what is shared, and names are names."""
+"""What the page says is right: sizes are the same everywhere, a preview lists what is shared, and
+names are names.
+"""
 
 from __future__ import annotations
 
@@ -60,9 +62,13 @@ def shown(notebook: OpenNotebook, cell: int) -> Hand:
     return Hand(Widget(notebook, root))
 
 
-def test_a_graph_has_one_size_and_a_dropout_shares_no_variables(page: Page, jupyter_server: JupyterServer) -> None:
+def test_a_graph_has_one_size_and_a_dropout_shares_no_variables(
+    page: Page, jupyter_server: JupyterServer
+) -> None:
     page.set_viewport_size(WINDOW)
-    notebook = open_notebook(page, jupyter_server, write_notebook(jupyter_server, "words.ipynb", [DEEP, "editor"]))
+    notebook = open_notebook(
+        page, jupyter_server, write_notebook(jupyter_server, "words.ipynb", [DEEP, "editor"])
+    )
     notebook.run_cell(0)
     hand = shown(notebook, 1)
     size = f"{notebook.kernel_eval('size'):,} ops"
@@ -89,9 +95,13 @@ def test_a_graph_has_one_size_and_a_dropout_shares_no_variables(page: Page, jupy
     expect(panel.widget().root.locator(".tgw-size")).to_contain_text(size)
 
 
-def test_functions_have_their_names_wherever_they_are_shown(page: Page, jupyter_server: JupyterServer) -> None:
+def test_functions_have_their_names_wherever_they_are_shown(
+    page: Page, jupyter_server: JupyterServer
+) -> None:
     page.set_viewport_size(WINDOW)
-    notebook = open_notebook(page, jupyter_server, write_notebook(jupyter_server, "calls.ipynb", [CALLS, "editor"]))
+    notebook = open_notebook(
+        page, jupyter_server, write_notebook(jupyter_server, "calls.ipynb", [CALLS, "editor"])
+    )
     notebook.run_cell(0)
     hand = shown(notebook, 1)
     root, seen = hand.root, []
@@ -104,7 +114,9 @@ def test_functions_have_their_names_wherever_they_are_shown(page: Page, jupyter_
         hand.widget.settled()
         panel = root.get_by_role("tabpanel", name="Op")
         expect(panel).to_contain_text("PartitionedCall")
-        root.evaluate("root => { for (const part of root.querySelectorAll('details')) part.open = true; }")
+        root.evaluate(
+            "root => { for (const part of root.querySelectorAll('details')) part.open = true; }"
+        )
         seen.append(root.inner_text())
         shoot(page, f"right_words_calls_{len(seen)}_light")
         hand.right_click(call)
@@ -118,8 +130,11 @@ def test_functions_have_their_names_wherever_they_are_shown(page: Page, jupyter_
     set_theme(page, dark=True)
     hand.widget.settled()
     shoot(page, "right_words_calls_dark")
-    titles = root.evaluate("root => [...root.querySelectorAll('[title]')].map((part) => part.title)")
-    # Bytes that are no text, as a serialized config_proto, are as Python writes them, so that they can be set.
+    titles = root.evaluate(
+        "root => [...root.querySelectorAll('[title]')].map((part) => part.title)"
+    )
+    # Bytes that are no text, as a serialized config_proto, are as Python writes them, so that they
+    # can be set.
     found = [re.findall(r".*\bb['\"]\w.*", text) for text in (*seen, *titles)]
     assert found == [[]] * len(found)
     assert "layer" in "".join(seen)

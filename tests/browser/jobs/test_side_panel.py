@@ -1,4 +1,6 @@
-"""The side panel: tabs that follow what is clicked, a border that is dragged, and a clone by keys alone."""
+"""The side panel: tabs that follow what is clicked, a border that is dragged, and a clone by keys
+alone.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,9 @@ editor.view.widget.height = 600
 def hand(page: Page, jupyter_server: JupyterServer) -> Hand:
     """Two layers in the widget of a notebook's cell."""
     page.set_viewport_size({"width": 1360, "height": 860})
-    notebook = open_notebook(page, jupyter_server, write_notebook(jupyter_server, "panel.ipynb", [GRAPH, "editor"]))
+    notebook = open_notebook(
+        page, jupyter_server, write_notebook(jupyter_server, "panel.ipynb", [GRAPH, "editor"])
+    )
     notebook.run_cell(0)
     root = notebook.run_cell(1).locator(".tfgraphwidget")
     root.scroll_into_view_if_needed()
@@ -69,7 +73,9 @@ def test_the_tab_in_front_follows_what_is_clicked(hand: Hand) -> None:
     expect(tab(hand, "Costs")).to_have_attribute("aria-selected", "true")
     shoot(hand.root, "panel_costs_light")
     # No tab is a long column, and none offers anything twice.
-    expect(hand.root.get_by_role("tablist").first.get_by_role("tab")).to_have_text(["Clone", "Op", "History", "Costs"])
+    expect(hand.root.get_by_role("tablist").first.get_by_role("tab")).to_have_text(
+        ["Clone", "Op", "History", "Costs"]
+    )
     for name in ("Costs", "History", "Op", "Clone"):
         hand.click(tab(hand, name))
         hand.widget.settled()
@@ -77,7 +83,8 @@ def test_the_tab_in_front_follows_what_is_clicked(hand: Hand) -> None:
         assert page.evaluate("page => page.scrollHeight <= 3 * page.clientHeight"), name
         buttons = [each for each in page.get_by_role("button").all() if each.is_visible()]
         offers = [
-            (each.get_attribute("title"), each.get_attribute("aria-label"), each.inner_text()) for each in buttons
+            (each.get_attribute("title"), each.get_attribute("aria-label"), each.inner_text())
+            for each in buttons
         ]
         assert len(set(offers)) == len(offers), name
 
@@ -105,7 +112,9 @@ def test_the_border_is_dragged_and_remembered(hand: Hand) -> None:
     assert again["width"] == after["width"]
 
 
-def test_in_a_narrow_and_tall_view_the_panel_is_below_the_drawing_and_nothing_is_cut_off(hand: Hand) -> None:
+def test_in_a_narrow_and_tall_view_the_panel_is_below_the_drawing_and_nothing_is_cut_off(
+    hand: Hand,
+) -> None:
     root, page = hand.root, hand.page
     set_theme(page, dark=True)
     root.evaluate("root => Object.assign(root.style, { width: '520px', height: '780px' })")
@@ -139,7 +148,9 @@ def test_in_a_narrow_and_tall_view_the_panel_is_below_the_drawing_and_nothing_is
     hand.right_click("one/product")
     hand.choose("Rename …")
     field = hand.menu.get_by_role("textbox", name="Name")
-    assert field.evaluate("field => field.scrollWidth <= field.clientWidth && field.clientWidth > 100")
+    assert field.evaluate(
+        "field => field.scrollWidth <= field.clientWidth && field.clientWidth > 100"
+    )
     shoot(root, "panel_below_rename_dark")
     page.keyboard.press("Escape")
     # Its upper border is dragged.
@@ -189,25 +200,35 @@ def test_a_part_is_cloned_by_ten_keys_and_the_button_is_five_tabs_away(hand: Han
 def test_the_history_is_sentences_and_shows_what_each_changed(hand: Hand) -> None:
     hand.widget.notebook.kernel_eval(
         "0",
-        before="editor.clone('x', 'two/act', into='tower'); editor.bypass('one/act'); editor.rename('one', 'first')",
+        before="editor.clone('x', 'two/act', into='tower'); editor.bypass('one/act'); "
+        "editor.rename('one', 'first')",
     )
     hand.widget.settled()
     hand.click(tab(hand, "History"))
     steps = hand.root.locator(".tgw-step")
     texts = hand.root.locator(".tgw-step-text")
     expect(texts).to_have_text(
-        ["Original graph", "Cloned x … two/act as tower", "Bypassed one/act", "Renamed one to first"]
+        [
+            "Original graph",
+            "Cloned x … two/act as tower",
+            "Bypassed one/act",
+            "Renamed one to first",
+        ]
     )
     assert "editor." not in hand.root.get_by_role("tabpanel", name="History").inner_text()
     canvas = hand.root.locator("canvas").first
     before = canvas.screenshot()
     steps.nth(1).hover()
-    hand.page.wait_for_function("root => root.tfgraphwidget.edited().includes('tower')", arg=hand.root.element_handle())
+    hand.page.wait_for_function(
+        "root => root.tfgraphwidget.edited().includes('tower')", arg=hand.root.element_handle()
+    )
     hand.widget.settled()
     assert canvas.screenshot() != before
     shoot(hand.root, "panel_history_light")
     hand.click(hand.root.get_by_role("switch", name="Python"))
-    expect(steps.nth(1)).to_contain_text('tower = editor.clone(inputs=["x"], outputs=["two/act"], into="tower")')
+    expect(steps.nth(1)).to_contain_text(
+        'tower = editor.clone(inputs=["x"], outputs=["two/act"], into="tower")'
+    )
     set_theme(hand.page, dark=True)
     hand.widget.settled()
     shoot(hand.root, "panel_history_dark")
@@ -227,12 +248,16 @@ def test_the_history_is_sentences_and_shows_what_each_changed(hand: Hand) -> Non
 @pytest.mark.slow
 def test_over_the_drawing_the_history_names_what_a_step_changed(hand: Hand) -> None:
     root, page = hand.root, hand.page
-    hand.widget.notebook.kernel_eval("0", before="editor.clone('x', 'two/act', into='tower'); editor.bypass('one/act')")
+    hand.widget.notebook.kernel_eval(
+        "0", before="editor.clone('x', 'two/act', into='tower'); editor.bypass('one/act')"
+    )
     hand.widget.settled()
     changed, steps = root.locator(".tgw-changed-names"), root.locator(".tgw-step")
     hand.click(tab(hand, "History"))
     steps.nth(1).hover()
-    page.wait_for_function("root => root.tfgraphwidget.edited().includes('tower')", arg=root.element_handle())
+    page.wait_for_function(
+        "root => root.tfgraphwidget.edited().includes('tower')", arg=root.element_handle()
+    )
     expect(changed).to_be_hidden()  # the frames are in view
     root.evaluate("root => Object.assign(root.style, { width: '420px', height: '420px' })")
     expect(root).to_have_attribute("data-panel", "over")
@@ -247,7 +272,9 @@ def test_over_the_drawing_the_history_names_what_a_step_changed(hand: Hand) -> N
     # What is suggested is whole, of several words, too.
     suggested = root.get_by_role("group", name="Suggested edits").get_by_role("button")
     for each in suggested.all():
-        assert each.evaluate("button => button.scrollHeight <= button.clientHeight"), each.inner_text()
+        assert each.evaluate("button => button.scrollHeight <= button.clientHeight"), (
+            each.inner_text()
+        )
 
 
 LONG = """
@@ -272,7 +299,9 @@ def test_long_lists_are_shown_whole_and_training_is_offered_where_there_is_a_var
     page: Page, jupyter_server: JupyterServer
 ) -> None:
     page.set_viewport_size({"width": 1360, "height": 860})
-    notebook = open_notebook(page, jupyter_server, write_notebook(jupyter_server, "long.ipynb", [LONG, "editor"]))
+    notebook = open_notebook(
+        page, jupyter_server, write_notebook(jupyter_server, "long.ipynb", [LONG, "editor"])
+    )
     notebook.run_cell(0)
     root = notebook.run_cell(1).locator(".tfgraphwidget")
     root.scroll_into_view_if_needed()
@@ -301,10 +330,14 @@ def test_long_lists_are_shown_whole_and_training_is_offered_where_there_is_a_var
         hand.widget.settled()
 
 
-def test_an_edit_in_code_does_not_scroll_the_notebook_to_the_history(page: Page, jupyter_server: JupyterServer) -> None:
+def test_an_edit_in_code_does_not_scroll_the_notebook_to_the_history(
+    page: Page, jupyter_server: JupyterServer
+) -> None:
     page.set_viewport_size({"width": 1360, "height": 700})
     cells = [GRAPH, "editor", *["\n" * 24] * 3]
-    notebook = open_notebook(page, jupyter_server, write_notebook(jupyter_server, "far.ipynb", cells))
+    notebook = open_notebook(
+        page, jupyter_server, write_notebook(jupyter_server, "far.ipynb", cells)
+    )
     notebook.run_cell(0)
     root = notebook.run_cell(1).locator(".tfgraphwidget")
     hand = Hand(Widget(notebook, root))
@@ -313,8 +346,12 @@ def test_an_edit_in_code_does_not_scroll_the_notebook_to_the_history(page: Page,
     seen = root.bounding_box()
     assert seen
     page.mouse.move(400, 500)
-    page.mouse.wheel(0, seen["y"] + 450)  # the upper part of the widget, with its history, is out of view
-    page.wait_for_function("root => root.getBoundingClientRect().top < -200", arg=root.element_handle())
+    page.mouse.wheel(
+        0, seen["y"] + 450
+    )  # the upper part of the widget, with its history, is out of view
+    page.wait_for_function(
+        "root => root.getBoundingClientRect().top < -200", arg=root.element_handle()
+    )
     page.wait_for_timeout(300)
     before = root.bounding_box()
     notebook.kernel_eval("0", before="editor.rename('y', 'result')")

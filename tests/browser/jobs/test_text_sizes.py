@@ -1,4 +1,6 @@
-"""At every zoom the letters of a rank have one size, none is under 9 pixels, and no line strikes through its label."""
+"""At every zoom the letters of a rank have one size, none is under 9 pixels, and no line strikes
+through its label.
+"""
 
 from __future__ import annotations
 
@@ -56,10 +58,14 @@ def zoom_to(widget: Widget, wanted: float) -> None:
     widget.settled()
 
 
-def test_letters_have_one_size_per_rank_at_every_zoom(page: Page, jupyter_server: JupyterServer) -> None:
+def test_letters_have_one_size_per_rank_at_every_zoom(
+    page: Page, jupyter_server: JupyterServer
+) -> None:
     page.set_viewport_size({"width": 1600, "height": 900})
     page.emulate_media(reduced_motion="reduce")  # one step of the zoom is one drawing
-    notebook = open_notebook(page, jupyter_server, write_notebook(jupyter_server, "sizes.ipynb", [GRAPH, "editor"]))
+    notebook = open_notebook(
+        page, jupyter_server, write_notebook(jupyter_server, "sizes.ipynb", [GRAPH, "editor"])
+    )
     notebook.run_cell(0)
     root = notebook.run_cell(1).locator(".tfgraphwidget")
     root.scroll_into_view_if_needed()

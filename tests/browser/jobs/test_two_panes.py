@@ -1,4 +1,6 @@
-"""Views of one editor in panes of different shape: each wraps to its own; scopes and selection are those of both."""
+"""Views of one editor in panes of different shape: each wraps to its own; scopes and selection are
+those of both.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,9 @@ def places(root: Locator) -> dict[str, tuple[float, float]]:
     canvas = root.locator(".tgw-stage canvas").first.bounding_box()
     assert canvas
     spots = {name: root.evaluate(AT_REST, name) for name in BRANCHES}
-    return {name: (spot["x"] - canvas["x"], spot["y"] - canvas["y"]) for name, spot in spots.items()}
+    return {
+        name: (spot["x"] - canvas["x"], spot["y"] - canvas["y"]) for name, spot in spots.items()
+    }
 
 
 def is_wide(root: Locator) -> bool:
@@ -57,11 +61,15 @@ def test_each_view_wraps_to_its_own_pane(page: Page, jupyter_server: JupyterServ
     assert places(first.root) == before
 
     # What is opened in one is open in both, where it was and in the shape of each.
-    expect(second.root).to_have_attribute("data-items", first.root.get_attribute("data-items") or "")
+    expect(second.root).to_have_attribute(
+        "data-items", first.root.get_attribute("data-items") or ""
+    )
     items = first.number("items")
     second.click("branch_a", double=True)
     expect(second.root).not_to_have_attribute("data-items", str(int(items)))
-    expect(first.root).to_have_attribute("data-items", second.root.get_attribute("data-items") or "")
+    expect(first.root).to_have_attribute(
+        "data-items", second.root.get_attribute("data-items") or ""
+    )
     assert is_wide(first.root)
     assert not is_wide(second.root)
     # So is what is selected, in the drawing of each.

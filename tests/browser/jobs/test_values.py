@@ -1,4 +1,6 @@
-"""Values are fed by a form, shown on the lines and in the inspector, and become variables of the notebook."""
+"""Values are fed by a form, shown on the lines and in the inspector, and become variables of the
+notebook.
+"""
 
 from __future__ import annotations
 
@@ -108,7 +110,9 @@ def shown(page: Page, server: JupyterServer, name: str) -> Hand:
     return Hand(Widget(notebook, root))
 
 
-def test_zeros_and_random_values_are_chosen_and_stay_over_a_reload(page: Page, jupyter_server: JupyterServer) -> None:
+def test_zeros_and_random_values_are_chosen_and_stay_over_a_reload(
+    page: Page, jupyter_server: JupyterServer
+) -> None:
     hand = shown(page, jupyter_server, "chosen.ipynb")
     root, notebook = hand.root, hand.widget.notebook
 
@@ -125,7 +129,12 @@ def test_zeros_and_random_values_are_chosen_and_stay_over_a_reload(page: Page, j
     panel = root.get_by_role("tabpanel", name="Op")
     seen = panel.get_by_role("group", name="Value in the last run")
     expect(hand.widget.status).to_contain_text("product:0: float32 2×3, ")
-    assert notebook.kernel_eval("float(np.abs(editor._core.evaluator.probed['product'][0].value).max())") == 0
+    assert (
+        notebook.kernel_eval(
+            "float(np.abs(editor._core.evaluator.probed['product'][0].value).max())"
+        )
+        == 0
+    )
     shoot(page, "feeds_zeros_light")
 
     # Random values in a range that is typed: first one that cannot be.
@@ -167,7 +176,9 @@ def test_zeros_and_random_values_are_chosen_and_stay_over_a_reload(page: Page, j
 
     # The page is loaded again: the kernel has what was chosen last.
     page.keyboard.press("Control+s")
-    expect(page.locator(".jp-NotebookPanel .jp-mod-dirty, .lm-TabBar-tab.jp-mod-dirty")).to_have_count(0)
+    expect(
+        page.locator(".jp-NotebookPanel .jp-mod-dirty, .lm-TabBar-tab.jp-mod-dirty")
+    ).to_have_count(0)
     page.reload()
     root = notebook.output(1).locator(".tfgraphwidget")
     expect(root).to_have_attribute("data-status", "ready", timeout=120_000)
@@ -189,7 +200,9 @@ def test_zeros_and_random_values_are_chosen_and_stay_over_a_reload(page: Page, j
     hand.right_click("act")
     hand.choose("Values")
     expect(hand.menu).to_be_hidden()
-    expect(hand.widget.status).to_contain_text("act:0: float32 2×3, ")  # asked what to feed first, then run
+    expect(hand.widget.status).to_contain_text(
+        "act:0: float32 2×3, "
+    )  # asked what to feed first, then run
     assert notebook.kernel_eval("editor._core.evaluator.probed['act'][0].shape") == [2, 3]
 
     # The cell is run again: another widget of the same editor.
@@ -199,7 +212,9 @@ def test_zeros_and_random_values_are_chosen_and_stay_over_a_reload(page: Page, j
     hand.right_click("y")
     hand.choose("Values")
     expect(hand.menu).to_be_hidden()
-    expect(hand.widget.status).to_contain_text("y:0: float32 2×3, ")  # asked what to feed first, then run
+    expect(hand.widget.status).to_contain_text(
+        "y:0: float32 2×3, "
+    )  # asked what to feed first, then run
     assert notebook.kernel_eval("editor._core.evaluator.probed['y'][0].shape") == [2, 3]
 
 
@@ -246,7 +261,11 @@ def test_values_are_fed_shown_and_taken(page: Page, jupyter_server: JupyterServe
     row.get_by_role("combobox", name="Variable of the notebook, or path of the file").fill("batch")
     panel.get_by_role("button", name="Run").click()
     expect(seen).to_contain_text("3024")
-    assert notebook.kernel_eval("editor._core.evaluator.probed['act'][0].value.tolist()[0]") == [3024.0, 3056.0, 3088.0]
+    assert notebook.kernel_eval("editor._core.evaluator.probed['act'][0].value.tolist()[0]") == [
+        3024.0,
+        3056.0,
+        3088.0,
+    ]
     shoot(page, "values_light")
     panel.get_by_role("button", name="Feeds …").click()
     row.get_by_role("combobox", name="Value of x:0").select_option("file")
@@ -260,7 +279,12 @@ def test_values_are_fed_shown_and_taken(page: Page, jupyter_server: JupyterServe
     expect(panel.get_by_role("textbox", name="Variable")).to_have_value("act")
     page.keyboard.press("Enter")
     expect(hand.widget.status).to_contain_text("act is a numpy array float32 3×3 in the notebook.")
-    assert notebook.kernel_eval("act.tolist() == editor._core.evaluator.probed['act'][0].value.tolist()") is True
+    assert (
+        notebook.kernel_eval(
+            "act.tolist() == editor._core.evaluator.probed['act'][0].value.tolist()"
+        )
+        is True
+    )
 
     # Weights, whole: two clicks. A name that is taken is not overwritten silently.
     set_theme(page, dark=True)
@@ -278,5 +302,8 @@ def test_values_are_fed_shown_and_taken(page: Page, jupyter_server: JupyterServe
     name.fill("weights")
     hand.click(panel.get_by_role("button", name="Assign"))
     expect(hand.widget.status).to_contain_text("weights is a numpy array float32 64×3")
-    assert notebook.kernel_eval("[type(weights).__name__, float(weights.sum())]") == ["ndarray", 18336.0]
+    assert notebook.kernel_eval("[type(weights).__name__, float(weights.sum())]") == [
+        "ndarray",
+        18336.0,
+    ]
     hand.done(WEIGHTS)

@@ -1,4 +1,6 @@
-"""What a run has found is in view in the panel; only variables that can be fed are offered, others get a sentence."""
+"""What a run has found is in view in the panel; only variables that can be fed are offered, others
+get a sentence.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,9 @@ IN_VIEW = """element => {
 }"""
 
 
-def test_a_result_comes_into_view_and_only_what_fits_is_offered(page: Page, jupyter_server: JupyterServer) -> None:
+def test_a_result_comes_into_view_and_only_what_fits_is_offered(
+    page: Page, jupyter_server: JupyterServer
+) -> None:
     page.set_viewport_size({"width": 1280, "height": 860})
     path = write_notebook(jupyter_server, "in_view.ipynb", [GRAPH, "editor"])
     notebook = open_notebook(page, jupyter_server, path)
@@ -58,7 +62,10 @@ def test_a_result_comes_into_view_and_only_what_fits_is_offered(page: Page, jupy
     assert row.evaluate(OPTIONS) == ["eager", "batch"]
     source = row.get_by_role("combobox", name="Variable of the notebook, or path of the file")
     for name, why in (
-        ("weights", "'weights' is a ResourceVariable; choose an array, a number, a list or an eager tensor."),
+        (
+            "weights",
+            "'weights' is a ResourceVariable; choose an array, a number, a list or an eager tensor.",
+        ),
         ("narrow", "shape 5×8 does not fit ?×64"),
         ("text", "'text' is string, which does not fit float32; cast it in a cell."),
         ("number", "x:0: a scalar does not fit ?×64"),
@@ -77,12 +84,15 @@ def test_a_result_comes_into_view_and_only_what_fits_is_offered(page: Page, jupy
     result = panel.get_by_role("group", name="Value in the last run")
     expect(result).to_contain_text("5×3000")
     page.wait_for_function(IN_VIEW, arg=result.element_handle())
-    assert panel.locator(".tgw-outputs").get_by_role("button", name="As variable …").evaluate(IN_VIEW)
+    assert (
+        panel.locator(".tgw-outputs").get_by_role("button", name="As variable …").evaluate(IN_VIEW)
+    )
     assert root.bounding_box() == place
     set_theme(page)
     shoot(page, "values_in_view_dark")
 
-    # The next run, too, which finds the same values: by the menu, after the panel was scrolled away.
+    # The next run, too, which finds the same values: by the menu, after the panel was scrolled
+    # away.
     panel.evaluate("page => { page.scrollTop = 0; }")
     assert not result.evaluate(IN_VIEW)
     hand.right_click("product")

@@ -1,4 +1,6 @@
-"""The wheel scrolls the notebook until the drawing is clicked; regular expressions are a switch; help is `?`."""
+"""The wheel scrolls the notebook until the drawing is clicked; regular expressions are a switch;
+help is `?`.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,9 @@ def hand(page: Page, jupyter_server: JupyterServer) -> Hand:
     """A small graph in a cell of a notebook that is longer than the window."""
     page.set_viewport_size({"width": 1360, "height": 860})
     cells = [GRAPH, "editor", *["\n" * 12] * 4]
-    notebook = open_notebook(page, jupyter_server, write_notebook(jupyter_server, "wheel.ipynb", cells))
+    notebook = open_notebook(
+        page, jupyter_server, write_notebook(jupyter_server, "wheel.ipynb", cells)
+    )
     notebook.run_cell(0)
     root = notebook.run_cell(1).locator(".tfgraphwidget")
     notebook.cell(2).locator(".cm-content").click()
@@ -99,7 +103,13 @@ def test_regular_expressions_are_a_switch_and_help_is_a_question_mark(hand: Hand
     expect(root.get_by_role("button", name="How to search")).to_have_text("?")
     hand.press("?")
     sheet = root.get_by_role("dialog", name="Keys and gestures")
-    for words in ("Expand all scopes", "Toggle minimap", "Reset layout", "Clone the selection", "Refresh"):
+    for words in (
+        "Expand all scopes",
+        "Toggle minimap",
+        "Reset layout",
+        "Clone the selection",
+        "Refresh",
+    ):
         expect(sheet).to_contain_text(words)
     set_theme(page, dark=True)
     shoot(root, "help_dark")

@@ -1,4 +1,6 @@
-"""Small networks whose results passes must keep: with loops, conditionals, functions, control inputs, state, texts."""
+"""Small networks whose results passes must keep: with loops, conditionals, functions, control
+inputs, state, texts.
+"""
 
 from __future__ import annotations
 
@@ -75,7 +77,9 @@ def duplicates(x: Any) -> Any:
 def variables(x: Any) -> Any:
     """Variables of both kinds, which an op updates between two reads."""
     for resource in (False, True):
-        w = v1.get_variable(f"w{resource}", [4, 4], initializer=v1.ones_initializer(), use_resource=resource)
+        w = v1.get_variable(
+            f"w{resource}", [4, 4], initializer=v1.ones_initializer(), use_resource=resource
+        )
         before = tf.identity(w, "before")
         with tf.control_dependencies([before]):
             update = v1.assign(w, w * 1.0)
@@ -90,7 +94,9 @@ def constants(x: Any) -> Any:
     scale = tf.exp(tf.constant([0.1, 0.2, 0.3, 0.4])) / tf.sqrt(tf.constant(2.0))
     width = tf.shape(x * 2.0)[1]
     parts = tf.split(tf.cast(table, tf.float32), 3)
-    tf.math.floordiv(tf.constant(1), tf.constant(0), name="fails") + tf.cast(tf.reduce_sum(x), tf.int32)
+    tf.math.floordiv(tf.constant(1), tf.constant(0), name="fails") + tf.cast(
+        tf.reduce_sum(x), tf.int32
+    )
     fixed = tf.shape(tf.reshape(x, [3, 4]), name="fixed")
     return [x * scale + parts[1], tf.reshape(x, tf.stack([-1, width])), tf.zeros(fixed) + x]
 
@@ -110,7 +116,11 @@ def conditional(x: Any) -> Any:
     """A conditional in a conditional, with constants and identities in its branches."""
 
     def deep() -> Any:
-        return v1.cond(tf.reduce_sum(x) > 1e6, lambda: tf.identity(x) * (tf.constant(2.0) + 1.0), lambda: x + 1.0)
+        return v1.cond(
+            tf.reduce_sum(x) > 1e6,
+            lambda: tf.identity(x) * (tf.constant(2.0) + 1.0),
+            lambda: x + 1.0,
+        )
 
     return [
         v1.cond(tf.reduce_max(x) > 0.0, deep, lambda: tf.identity(x)),
@@ -135,7 +145,9 @@ def functions(x: Any) -> Any:
 def texts(x: Any) -> Any:
     """Texts, a table, and an op that prints."""
     keys = tf.constant(["a", "b"])
-    table = tf.lookup.StaticHashTable(tf.lookup.KeyValueTensorInitializer(keys, tf.constant([1.0, 2.0])), 0.0)
+    table = tf.lookup.StaticHashTable(
+        tf.lookup.KeyValueTensorInitializer(keys, tf.constant([1.0, 2.0])), 0.0
+    )
     joined = tf.strings.join([tf.constant(["a", "b"]), tf.constant("")])
     found = table.lookup(tf.identity(joined)) + table.lookup(tf.constant(["b", "c"]))
     return [tf.reduce_sum(x) + found, tf.strings.length(tf.strings.upper(joined)), joined]
@@ -146,14 +158,26 @@ def mixed(x: Any) -> Any:
     with tf.device("/cpu:0"):
         default = v1.placeholder_with_default(tf.constant(3.0) * 2.0, [], "default")
         image = tf.reshape(x, [-1, 2, 2, 1])
-        kernel = v1.get_variable("kernel", [2, 2, 1, 3], initializer=v1.initializers.random_uniform(seed=2))
+        kernel = v1.get_variable(
+            "kernel", [2, 2, 1, 3], initializer=v1.initializers.random_uniform(seed=2)
+        )
         y = tf.nn.conv2d(image, kernel, 1, "SAME") * default
     return tf.nn.softmax(tf.reshape(y, [-1, 12]))
 
 
 NETWORKS: dict[str, Callable[[], Network]] = {
     build.__name__: (lambda build=build: network(build))
-    for build in (identities, duplicates, variables, constants, loop, conditional, functions, texts, mixed)
+    for build in (
+        identities,
+        duplicates,
+        variables,
+        constants,
+        loop,
+        conditional,
+        functions,
+        texts,
+        mixed,
+    )
 }
 NETWORKS |= {
     "functional loop": lambda: network(loop, control_flow_v2=True),

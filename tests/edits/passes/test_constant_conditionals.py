@@ -1,4 +1,6 @@
-"""Conditionals with a constant predicate: the branch that is taken stays, and computes what it did."""
+"""Conditionals with a constant predicate: the branch that is taken stays, and computes what it
+did.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,11 @@ def graph_of(build: Build, chosen: object) -> tf.Graph:
     """x → `build`, given a constant predicate → y."""
     with tf.Graph().as_default() as graph:
         x = v1.placeholder(tf.float32, [3], name="x")
-        predicate = tf.logical_not(tf.constant(not chosen)) if isinstance(chosen, bool) else tf.constant(chosen)
+        predicate = (
+            tf.logical_not(tf.constant(not chosen))
+            if isinstance(chosen, bool)
+            else tf.constant(chosen)
+        )
         tf.identity(build(x, predicate), name="y")
     return graph
 
@@ -113,7 +119,9 @@ def test_the_branch_that_switches_take_stays(build: Build, chosen: bool) -> None
     written = v1.GraphDef(node=editor._core.index.nodes, versions=graph_def.versions)
     merges = [node.op for node in written.node].count("Merge")
     loops = [node.op for node in written.node].count("LoopCond")
-    on_feeds = {"nested_on_a_feed": int(chosen), "inside_a_conditional_on_a_feed": 1}.get(build.__name__, 0)
+    on_feeds = {"nested_on_a_feed": int(chosen), "inside_a_conditional_on_a_feed": 1}.get(
+        build.__name__, 0
+    )
     assert merges == on_feeds + 2 * loops < before
     np.testing.assert_array_equal(run(written), expected)
     editor.undo()
@@ -131,7 +139,9 @@ def test_a_live_graph_runs_differentiates_and_is_saved_without_the_other_branch(
     graph = graph_of(build, chosen)
     session = v1.Session(graph=graph)
     with graph.as_default():
-        slope = tf.identity(v1.gradients(graph.get_tensor_by_name("y:0"), graph.get_tensor_by_name("x:0"))[0])
+        slope = tf.identity(
+            v1.gradients(graph.get_tensor_by_name("y:0"), graph.get_tensor_by_name("x:0"))[0]
+        )
     values = session.run(["y:0", slope], {"x:0": FEED})
     graph = graph_of(build, chosen)
     editor = tgw.edit(graph, session=v1.Session(graph=graph))
@@ -139,8 +149,12 @@ def test_a_live_graph_runs_differentiates_and_is_saved_without_the_other_branch(
     assert "Exp" not in editor._core.index.types or not chosen
     assert len(editor._core.index) < len(tgw.edit(graph_of(build, chosen))._core.index)
     with graph.as_default():
-        slope = tf.identity(v1.gradients(graph.get_tensor_by_name("y:0"), graph.get_tensor_by_name("x:0"))[0])
-    for value, expected in zip(editor.session.run(["y:0", slope], {"x:0": FEED}), values, strict=True):
+        slope = tf.identity(
+            v1.gradients(graph.get_tensor_by_name("y:0"), graph.get_tensor_by_name("x:0"))[0]
+        )
+    for value, expected in zip(
+        editor.session.run(["y:0", slope], {"x:0": FEED}), values, strict=True
+    ):
         np.testing.assert_array_equal(value, expected)
     editor.save(tmp_path / "model.meta")
     again = tgw.edit(tmp_path / "model.meta")
@@ -188,7 +202,9 @@ def with_state(x: Any, predicate: Any) -> Any:
         *((branches, number) for number in (-1, 0, 1, 2, 7)),
     ],
 )
-def test_a_functional_conditional_becomes_a_call_of_the_branch_that_is_taken(build: Build, chosen: Any) -> None:
+def test_a_functional_conditional_becomes_a_call_of_the_branch_that_is_taken(
+    build: Build, chosen: Any
+) -> None:
     graph = graph_of(build, chosen)
     graph_def = graph.as_graph_def()
     expected = run(graph_def)
@@ -204,8 +220,12 @@ def test_a_functional_conditional_becomes_a_call_of_the_branch_that_is_taken(bui
     np.testing.assert_array_equal(live.session.run("y:0", {"x:0": FEED}), expected)
 
 
-@pytest.mark.parametrize(("predicate", "taken"), [(2.0, True), (0, False), ("", False), ("a", True)])
-def test_a_predicate_that_is_no_bool_is_taken_as_tensorflow_takes_it(predicate: object, taken: bool) -> None:
+@pytest.mark.parametrize(
+    ("predicate", "taken"), [(2.0, True), (0, False), ("", False), ("a", True)]
+)
+def test_a_predicate_that_is_no_bool_is_taken_as_tensorflow_takes_it(
+    predicate: object, taken: bool
+) -> None:
     graph_def = graph_of(functional, True).as_graph_def()
     (node,) = (node for node in graph_def.node if node.op in ("If", "StatelessIf"))
     given = v1.NodeDef(name="given", op="Const")

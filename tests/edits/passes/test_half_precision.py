@@ -1,4 +1,6 @@
-"""Casts to half precision, rounded and quantized weights: fewer bytes, and nearly the same numbers."""
+"""Casts to half precision, rounded and quantized weights: fewer bytes, and nearly the same
+numbers.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ v1 = tf.compat.v1
 
 
 def weight(name: str, *shape: int) -> Any:
-    return v1.get_variable(name, shape, initializer=v1.initializers.random_normal(stddev=0.1, seed=len(name)))
+    return v1.get_variable(
+        name, shape, initializer=v1.initializers.random_normal(stddev=0.1, seed=len(name))
+    )
 
 
 def residual(x: Any) -> Any:
@@ -35,7 +39,9 @@ def residual(x: Any) -> Any:
 
 
 def encoder(x: Any) -> Any:
-    """Two blocks of a BERT-like encoder: attention with a mask of -1e9, layer normalization, gelu."""
+    """Two blocks of a BERT-like encoder: attention with a mask of -1e9, layer normalization,
+    gelu.
+    """
     y = tf.tensordot(x[:, :, None], weight("embedding", 1, 64), 1)
     mask = (1.0 - tf.ones([1, 1, 4])) * -1e9
 
@@ -44,7 +50,10 @@ def encoder(x: Any) -> Any:
         return tf.nn.batch_normalization(value, mean, variance, None, None, 1e-12)
 
     for block in range(2):
-        q, k, v = (tf.tensordot(y, weight(f"{name}{block}", 64, 64), 1) for name in ("query", "key", "value"))
+        q, k, v = (
+            tf.tensordot(y, weight(f"{name}{block}", 64, 64), 1)
+            for name in ("query", "key", "value")
+        )
         scores = tf.matmul(q, k, transpose_b=True) * 0.125 + mask
         y = normalize(y + tf.matmul(tf.nn.softmax(scores), v))
         wide = tf.tensordot(y, weight(f"wide{block}", 64, 256), 1)
@@ -86,7 +95,9 @@ def test_a_cast_halves_the_file_and_says_by_how_much_outputs_differ(
 
 
 def rounded(graph_def: Any, half: set[str]) -> Any:
-    """The graph in float32, but each tensor that an op of `half` reads or gives is rounded to float16."""
+    """The graph in float32, but each tensor that an op of `half` reads or gives is rounded to
+    float16.
+    """
     result, floats = v1.GraphDef(), tgw.edit(graph_def)._core.index
     result.CopyFrom(graph_def)
     names = set[str]()
@@ -97,7 +108,10 @@ def rounded(graph_def: Any, half: set[str]) -> Any:
                 names.add(name)
                 node.input[k] = f"{name}/rounded"
     for name in names:
-        for new, source, before, after in ((f"{name}/half", name, 1, 19), (f"{name}/rounded", f"{name}/half", 19, 1)):
+        for new, source, before, after in (
+            (f"{name}/half", name, 1, 19),
+            (f"{name}/rounded", f"{name}/half", 19, 1),
+        ):
             cast = result.node.add(name=new, op="Cast", input=[source])
             cast.attr["SrcT"].type, cast.attr["DstT"].type = before, after
     return result
@@ -109,7 +123,11 @@ def test_a_cast_computes_what_float32_does_on_rounded_tensors(model: tuple[Any, 
     editor = tgw.edit(graph_def)
     editor.passes.cast("float16")
     index = editor._core.index
-    half = {name for op, name in enumerate(index.names) if "float16" in index.dtypes(op) and index.types[op] != "Cast"}
+    half = {
+        name
+        for op, name in enumerate(index.names)
+        if "float16" in index.dtypes(op) and index.types[op] != "Cast"
+    }
     difference = editor.compare(net.feeds, "y:0").largest
     from_rounded = editor.compare(net.feeds, "y:0", other=rounded(graph_def, half)).largest
     assert difference is not None
@@ -120,7 +138,9 @@ def test_a_cast_computes_what_float32_does_on_rounded_tensors(model: tuple[Any, 
 def test_ends_are_cast_on_demand(model: tuple[Any, Network]) -> None:
     editor = tgw.edit(model[0])
     editor.passes.cast("float16", ends="cast")
-    dtypes = {name: editor._core.index.dtypes(editor._core.index.op(name))[0] for name in ("x", "y")}
+    dtypes = {
+        name: editor._core.index.dtypes(editor._core.index.op(name))[0] for name in ("x", "y")
+    }
     assert dtypes == {"x": "float16", "y": "float16"}
 
 
@@ -129,9 +149,12 @@ def test_what_is_kept_stays_float32(model: tuple[Any, Network]) -> None:
     editor.passes.cast("float16", keep=["MatMul", "x"])
     products = editor.ops(type="MatMul").ops
     assert products
-    assert {editor._core.index.dtypes(editor._core.index.op(op))[0] for op in products} == {"float32"}
+    assert {editor._core.index.dtypes(editor._core.index.op(op))[0] for op in products} == {
+        "float32"
+    }
     assert all(
-        editor._core.index.dtypes(editor._core.index.op(op))[0] == "float32" for op in editor.ops(type="Softmax").ops
+        editor._core.index.dtypes(editor._core.index.op(op))[0] == "float32"
+        for op in editor.ops(type="Softmax").ops
     )
 
 
@@ -169,7 +192,9 @@ def test_a_loop_of_tensorflow_2_that_reads_a_large_number_stays_float32_and_says
     net = network(lambda x: tf.nn.relu(masked(tf.nn.relu(x))[0]) * 2.0, control_flow_v2=True)
     editor = tgw.edit(net.graph.as_graph_def())
     report = editor.passes.cast("float16")
-    assert any("stay float32: they read numbers outside of float16" in note for note in report.notes)
+    assert any(
+        "stay float32: they read numbers outside of float16" in note for note in report.notes
+    )
     after = editor.compare(net.feeds, list(net.outputs))
     assert all(np.isfinite(each.largest) and each.largest < 0.02 for each in after.outputs)
     net = network(lambda x: tf.nn.softmax(tf.nn.relu(x) - masked(x)[1]), control_flow_v2=True)
@@ -196,14 +221,24 @@ def test_ops_without_a_kernel_for_half_precision_stay_float32() -> None:
     editor = tgw.edit(graph.as_graph_def())
     editor.passes.cast("float16")
     dtypes = {
-        node.op: node.attr["T"].type for node in editor._core.index.nodes if node.op in ("Relu", "NonMaxSuppressionV3")
+        node.op: node.attr["T"].type
+        for node in editor._core.index.nodes
+        if node.op in ("Relu", "NonMaxSuppressionV3")
     }
-    assert dtypes == {"Relu": tf.float16.as_datatype_enum, "NonMaxSuppressionV3": tf.float32.as_datatype_enum}
-    feeds = {"boxes:0": [[k, k, k + 1, k + 1] for k in range(5)], "scores:0": [0.1, 0.9, 0.2, 0.8, 0.3]}
+    assert dtypes == {
+        "Relu": tf.float16.as_datatype_enum,
+        "NonMaxSuppressionV3": tf.float32.as_datatype_enum,
+    }
+    feeds = {
+        "boxes:0": [[k, k, k + 1, k + 1] for k in range(5)],
+        "scores:0": [0.1, 0.9, 0.2, 0.8, 0.3],
+    }
     assert editor.compare(feeds, "y:0")["y:0"].largest == 0
 
 
-def test_quantized_weights_take_a_quarter_and_rounded_ones_compress(model: tuple[Any, Network], tmp_path: Path) -> None:
+def test_quantized_weights_take_a_quarter_and_rounded_ones_compress(
+    model: tuple[Any, Network], tmp_path: Path
+) -> None:
     graph_def, net = model
     editor = tgw.edit(graph_def)
     before = size(editor, tmp_path)
@@ -216,7 +251,9 @@ def test_quantized_weights_take_a_quarter_and_rounded_ones_compress(model: tuple
     editor.undo()
     compressed = [len(gzip.compress(editor.save(tmp_path / "saved.pb", verify=False).read_bytes()))]
     editor.passes.round_weights(4, feeds=net.feeds)
-    compressed.append(len(gzip.compress(editor.save(tmp_path / "saved.pb", verify=False).read_bytes())))
+    compressed.append(
+        len(gzip.compress(editor.save(tmp_path / "saved.pb", verify=False).read_bytes()))
+    )
     assert compressed[1] < 0.5 * compressed[0]
     says_nothing(editor.passes.round_weights(4), "that 4 bits do not hold")
 
@@ -227,7 +264,10 @@ def test_quantized_weights_take_a_quarter_and_rounded_ones_compress(model: tuple
         (lambda editor: editor.passes.cast("float64"), "the dtype must be 'float16' or 'bfloat16'"),
         (lambda editor: editor.passes.cast("float16", ends="maybe"), "give 'keep' or 'cast'"),
         (lambda editor: editor.passes.round_weights(0), "give 1 to 16 bits"),
-        (lambda editor: editor.passes.quantize_weights(minimum=0), "give a number of elements from 1 on"),
+        (
+            lambda editor: editor.passes.quantize_weights(minimum=0),
+            "give a number of elements from 1 on",
+        ),
     ],
 )
 def test_what_cannot_be_is_refused_in_a_sentence(call: Callable[[Any], Any], why: str) -> None:

@@ -1,4 +1,6 @@
-"""ResNet50 and VGG16 through all passes that change no result: as a live graph, a frozen file and a SavedModel."""
+"""ResNet50 and VGG16 through all passes that change no result: as a live graph, a frozen file and a
+SavedModel.
+"""
 
 from __future__ import annotations
 
@@ -18,8 +20,8 @@ from tfgraphwidget.errors import GraphEditError
 
 pytestmark = pytest.mark.slow
 EXACT = (
-    "fold_constants", "merge_duplicates", "remove_identities", "fold_batch_norm", "remove_devices", "sort",
-    "obfuscate_names",
+    "fold_constants", "merge_duplicates", "remove_identities", "fold_batch_norm", "remove_devices",
+    "sort", "obfuscate_names",
 )  # fmt: skip
 IMAGES = np.random.default_rng(0).normal(size=(2, 32, 32, 3)).astype(np.float32)
 
@@ -28,11 +30,15 @@ IMAGES = np.random.default_rng(0).normal(size=(2, 32, 32, 3)).astype(np.float32)
 def model(name: str) -> Any:
     """The model, with statistics of batch normalizations as a trained one has."""
     tf.keras.utils.set_random_seed(1)
-    network = getattr(tf.keras.applications, name)(weights=None, input_shape=(32, 32, 3), classes=10)
+    network = getattr(tf.keras.applications, name)(
+        weights=None, input_shape=(32, 32, 3), classes=10
+    )
     rng = np.random.default_rng(2)
     for layer in network.layers:
         if isinstance(layer, tf.keras.layers.BatchNormalization):
-            layer.set_weights([rng.uniform(0.5, 1.5, weight.shape) for weight in layer.get_weights()])
+            layer.set_weights(
+                [rng.uniform(0.5, 1.5, weight.shape) for weight in layer.get_weights()]
+            )
     return network
 
 
@@ -41,7 +47,9 @@ def frozen(name: str) -> Any:
     """The model as a GraphDef, which lists its ops backward, some with a device."""
     network = model(name)
     function = tf.function(lambda x: tf.identity(network(x, training=False), "y"), autograph=False)
-    graph = convert_variables_to_constants_v2(function.get_concrete_function(tf.TensorSpec([None, 32, 32, 3])))
+    graph = convert_variables_to_constants_v2(
+        function.get_concrete_function(tf.TensorSpec([None, 32, 32, 3]))
+    )
     nodes = list(graph.graph.as_graph_def().node)
     for node in nodes[::3]:
         node.device = "/device:CPU:0"
@@ -81,7 +89,9 @@ def applied(editor: tgw.GraphEditor, after_each: Callable[[str], object] = str) 
 
 @pytest.mark.parametrize("source", ["live", "pb"])
 @pytest.mark.parametrize("name", ["ResNet50", "VGG16"])
-def test_exact_passes_keep_the_outputs_and_undo_gives_the_ops_back(name: str, source: str, tmp_path: Path) -> None:
+def test_exact_passes_keep_the_outputs_and_undo_gives_the_ops_back(
+    name: str, source: str, tmp_path: Path
+) -> None:
     expected = model(name)(IMAGES, training=False).numpy()
     editor = opened(source, name, tmp_path)
     before = serialized(editor)
@@ -99,7 +109,9 @@ def test_exact_passes_keep_the_outputs_and_undo_gives_the_ops_back(name: str, so
     while editor.history.done:
         editor.undo()
     assert sorted(serialized(editor)) == sorted(before)
-    if source == "pb":  # without a run, which imports the graph in the order of TensorFlow, the order comes back too
+    if (
+        source == "pb"
+    ):  # without a run, which imports the graph in the order of TensorFlow, the order comes back too
         editor = tgw.edit(tmp_path / "frozen.pb")
         applied(editor)
         while editor.history.done:

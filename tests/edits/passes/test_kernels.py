@@ -1,4 +1,6 @@
-"""Constants folded by numpy are those that TensorFlow computes, bit for bit: also subnormals, overflows, texts."""
+"""Constants folded by numpy are those that TensorFlow computes, bit for bit: also subnormals,
+overflows, texts.
+"""
 
 from __future__ import annotations
 
@@ -33,11 +35,26 @@ OF_INTEGERS: Sequence[Function] = (
 )  # fmt: skip
 TEXTS = ["a", "b\x00c", "ü"]
 OF_TEXTS: Sequence[Function] = (
-    *(lambda a: a + a[::-1], lambda a: tf.concat([a, a], 0), lambda a: tf.equal(a, a[::-1]), tf.zeros_like),
-    *(lambda a: tf.where([True, False, True], a, a[::-1]), lambda _: tf.fill([2], "q"), tf.strings.length),
+    *(
+        lambda a: a + a[::-1],
+        lambda a: tf.concat([a, a], 0),
+        lambda a: tf.equal(a, a[::-1]),
+        tf.zeros_like,
+    ),
+    *(
+        lambda a: tf.where([True, False, True], a, a[::-1]),
+        lambda _: tf.fill([2], "q"),
+        tf.strings.length,
+    ),
 )
 COMPLEX = [1 + 2j, 3e-5 - 1e5j, 1e20 + 1e20j, 0.1 + 0.3j]
-OF_COMPLEX: Sequence[Function] = (lambda a: a * a[::-1], lambda a: a / a[::-1], tf.abs, tf.square, lambda a: a + a)
+OF_COMPLEX: Sequence[Function] = (
+    lambda a: a * a[::-1],
+    lambda a: a / a[::-1],
+    tf.abs,
+    tf.square,
+    lambda a: a + a,
+)
 OF_BYTES: Sequence[Function] = (lambda a: a + a, lambda a: a * a, tf.negative)
 
 
@@ -53,7 +70,9 @@ def test_what_is_folded_is_what_tensorflow_computes() -> None:
             for (dtype, values), group in zip(constants, functions, strict=True)
             for function in group
         ]
-        names = [tf.raw_ops.Merge(inputs=[result]).output.op.inputs[0].name for result in results]  # no end is folded
+        names = [
+            tf.raw_ops.Merge(inputs=[result]).output.op.inputs[0].name for result in results
+        ]  # no end is folded
         with v1.Session() as session:
             expected = session.run(results)
     editor = tgw.edit(graph.as_graph_def())
@@ -63,4 +82,8 @@ def test_what_is_folded_is_what_tensorflow_computes() -> None:
         assert editor._core.index.types[op] == "Const", name
         value = tf.make_ndarray(editor._core.index.nodes[op].attr["value"].tensor)
         assert (value.dtype, value.shape) == (array.dtype, array.shape), name
-        assert value.tolist() == array.tolist() if value.dtype == object else value.tobytes() == array.tobytes(), name
+        assert (
+            value.tolist() == array.tolist()
+            if value.dtype == object
+            else value.tobytes() == array.tobytes()
+        ), name

@@ -1,4 +1,6 @@
-"""Passes on what is odd: unknown ops, functions that call themselves, no ops; and what each of them leaves."""
+"""Passes on what is odd: unknown ops, functions that call themselves, no ops; and what each of them
+leaves.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +50,9 @@ node { name: "mine2" op: "MyOp" input: "same" device: "/gpu:0" }
 
 
 def recursive(*, mutual: bool = False) -> Any:
-    """A function that calls itself, or one that calls it, with an Identity and a constant sum in it."""
+    """A function that calls itself, or one that calls it, with an Identity and a constant sum in
+    it.
+    """
     with tf.Graph().as_default() as graph:
 
         @tf.function(input_signature=[tf.TensorSpec([2], tf.float32)])
@@ -64,7 +68,9 @@ def recursive(*, mutual: bool = False) -> Any:
         result.library.function[1].signature.name = "other"
         names = ["other", first.signature.name]
     for function, name in zip(result.library.function, names, strict=True):
-        call = function.node_def.add(name="again", op="PartitionedCall", input=[function.signature.input_arg[0].name])
+        call = function.node_def.add(
+            name="again", op="PartitionedCall", input=[function.signature.input_arg[0].name]
+        )
         call.attr["Tin"].list.type.append(1)
         call.attr["Tout"].list.type.append(1)
         call.attr["f"].func.name = name
@@ -101,14 +107,20 @@ EVERY = {
     "strip_training": lambda editor: editor.passes.strip_training(),
     "set_input": lambda editor: editor.passes.set_input("x:0", [3], fix=True),
     "replace_all": lambda editor: editor.replace_all("Relu(x)", "Relu6(x)", functions=True),
-    "replace_all by a function": lambda editor: editor.replace_all("Relu(x)", tf.nn.relu6, functions=True),
-    "replace_all until fixed": lambda editor: editor.replace_all("Identity(x)", "x", until="fixed", functions=True),
+    "replace_all by a function": lambda editor: editor.replace_all(
+        "Relu(x)", tf.nn.relu6, functions=True
+    ),
+    "replace_all until fixed": lambda editor: editor.replace_all(
+        "Identity(x)", "x", until="fixed", functions=True
+    ),
 }
 
 
 @pytest.mark.parametrize("graph", ODD)
 @pytest.mark.parametrize("name", EVERY)
-def test_each_pass_and_pattern_on_an_odd_graph_works_or_says_why_and_leaves_it(name: str, graph: str) -> None:
+def test_each_pass_and_pattern_on_an_odd_graph_works_or_says_why_and_leaves_it(
+    name: str, graph: str
+) -> None:
     editor = tgw.edit(ODD[graph]())
     before = [node.SerializeToString(deterministic=True) for node in editor._core.index.nodes]
     functions = editor._core.index.functions
@@ -127,14 +139,18 @@ def test_each_pass_and_pattern_on_an_odd_graph_works_or_says_why_and_leaves_it(n
     while editor.history.done:
         editor.undo()
     assert not editor.diff()
-    assert [node.SerializeToString(deterministic=True) for node in editor._core.index.nodes] == before
+    assert [
+        node.SerializeToString(deterministic=True) for node in editor._core.index.nodes
+    ] == before
     assert editor._core.index.functions >= functions
 
 
 def test_a_pass_after_a_refusal_and_in_a_function_body_works() -> None:
     net = NETWORKS["functions"]()
     editor = tgw.edit(net.graph.as_graph_def())
-    with pytest.raises(GraphEditError, match="neither the graph nor TensorFlow has an op type 'Rellu'"):
+    with pytest.raises(
+        GraphEditError, match="neither the graph nor TensorFlow has an op type 'Rellu'"
+    ):
         editor.passes.rename_type("Rellu", "Relu6")
     op = next(name for name in editor._core.index.names if editor.view.called_functions(name))
     editor.view.enter(op)
@@ -144,7 +160,9 @@ def test_a_pass_after_a_refusal_and_in_a_function_body_works() -> None:
     before = net.run()
     editor.passes.rename_type("Relu", "Relu6")
     assert not any(kind == "Relu" for kind in editor._core.index.types)
-    np.testing.assert_allclose(editor.session.run("y:0", {"x:0": np.abs(X) * 0}), before[0] * 0 + 8.0, atol=20.0)
+    np.testing.assert_allclose(
+        editor.session.run("y:0", {"x:0": np.abs(X) * 0}), before[0] * 0 + 8.0, atol=20.0
+    )
 
 
 def test_an_op_that_signatures_collections_or_the_marks_name_stays() -> None:
@@ -198,9 +216,14 @@ def test_folding_leaves_what_fails_what_is_large_and_what_is_random() -> None:
         tf.identity(x + fails + large[0] + drawn + stateless + default + fine[:2], "y")
     editor = tgw.edit(graph.as_graph_def())
     report = editor.passes.fold_constants()
-    types = {name: editor._core.index.types[editor._core.index.op(name)] for name in ("fails", "large", "default")}
+    types = {
+        name: editor._core.index.types[editor._core.index.op(name)]
+        for name in ("fails", "large", "default")
+    }
     assert types == {"fails": "FloorDiv", "large": "Range", "default": "PlaceholderWithDefault"}
-    assert any("failed and stayed: 'fails' (FloorDiv): division by zero" in note for note in report.notes)
+    assert any(
+        "failed and stayed: 'fails' (FloorDiv): division by zero" in note for note in report.notes
+    )
     assert any("larger than 102,400 bytes" in note for note in report.notes)
     assert {"RandomUniformInt", "StatelessRandomUniformIntV2"} <= set(editor._core.index.types)
     assert "fine" not in editor._core.index.ids, "its slice is constant"
@@ -209,8 +232,12 @@ def test_folding_leaves_what_fails_what_is_large_and_what_is_random() -> None:
     assert "Range" not in editor._core.index.types
 
 
-@pytest.mark.parametrize(("scales", "layer"), [(True, "conv"), (False, "conv"), (True, "depthwise")])
-def test_the_old_batch_normalization_is_folded_behind_both_convolutions(*, scales: bool, layer: str) -> None:
+@pytest.mark.parametrize(
+    ("scales", "layer"), [(True, "conv"), (False, "conv"), (True, "depthwise")]
+)
+def test_the_old_batch_normalization_is_folded_behind_both_convolutions(
+    *, scales: bool, layer: str
+) -> None:
     rng = np.random.default_rng(1)
     with tf.Graph().as_default() as graph:
         x = v1.placeholder(tf.float32, [None, 4, 4, 2], "x")
@@ -287,11 +314,15 @@ def test_graphs_whose_functions_have_the_same_names_are_edited_undone_and_edited
 
 
 def frozen_with_waits(layer: Callable[[Any, Any, Any], Any]) -> Any:
-    """A frozen graph as TensorFlow makes it of a function: an op waits for the reads of variables, now Identity ops."""
+    """A frozen graph as TensorFlow makes it of a function: an op waits for the reads of variables,
+    now Identity ops.
+    """
     with tf.Graph().as_default() as graph:
         x = v1.placeholder(tf.float32, [None, 4, 4, 64], "x")
         scale = tf.identity(tf.constant(np.linspace(0.5, 2, 64), tf.float32), "scale")
-        kernel = tf.identity(tf.constant(np.random.default_rng(0).normal(size=[1, 1, 64, 64]), tf.float32), "kernel")
+        kernel = tf.identity(
+            tf.constant(np.random.default_rng(0).normal(size=[1, 1, 64, 64]), tf.float32), "kernel"
+        )
         y = layer(x, kernel, scale)
         with tf.control_dependencies([tf.group(scale, kernel, name="reads")]):
             tf.identity(y, "y")
@@ -311,7 +342,9 @@ def normalized(x: Any, kernel: Any, scale: Any) -> Any:
     ],
     ids=["fold_batch_norm", "fold_constants"],
 )
-def test_what_was_folded_goes_although_an_op_waits_for_it(layer: Any, edit: Callable[[Any], Any]) -> None:
+def test_what_was_folded_goes_although_an_op_waits_for_it(
+    layer: Any, edit: Callable[[Any], Any]
+) -> None:
     definition = frozen_with_waits(layer)
     editor = tgw.edit(definition)
     edit(editor)

@@ -1,4 +1,6 @@
-"""Passes: the graph computes what it did before, on a live graph and as a file; undo gives the old graph."""
+"""Passes: the graph computes what it did before, on a live graph and as a file; undo gives the old
+graph.
+"""
 
 from __future__ import annotations
 
@@ -50,15 +52,22 @@ def same(a: list[Any], b: list[Any]) -> None:
         np.testing.assert_array_equal(one, other)
 
 
-@pytest.mark.parametrize("name", [name for name in PASSES if name not in ("sort", "obfuscate_names")])
+@pytest.mark.parametrize(
+    "name", [name for name in PASSES if name not in ("sort", "obfuscate_names")]
+)
 @pytest.mark.sample(12)
-def test_a_pass_on_a_live_graph_keeps_what_its_session_computes_and_is_undone(network: Network, name: str) -> None:
+def test_a_pass_on_a_live_graph_keeps_what_its_session_computes_and_is_undone(
+    network: Network, name: str
+) -> None:
     before, editor = network.run(), network.edit()
     names, nodes = list(editor._core.index.names), list(editor._core.index.nodes)
     if not apply(editor, name):
         return
     renamed = dict(editor.history.done[-1].patch.output_renames)
-    fetches = [renamed.get(output.partition(":")[0], output.partition(":")[0]) + ":0" for output in network.outputs]
+    fetches = [
+        renamed.get(output.partition(":")[0], output.partition(":")[0]) + ":0"
+        for output in network.outputs
+    ]
     assert set(fetches) <= {f"{op}:0" for op in editor._core.index.names}
     same(network.session.run(fetches, dict(network.feeds)), before)
     same(network.run(), before)
@@ -70,7 +79,9 @@ def test_a_pass_on_a_live_graph_keeps_what_its_session_computes_and_is_undone(ne
 
 @pytest.mark.parametrize("name", PASSES)
 @pytest.mark.sample(14)
-def test_a_pass_on_a_file_keeps_what_the_file_computes(network: Network, name: str, tmp_path: Path) -> None:
+def test_a_pass_on_a_file_keeps_what_the_file_computes(
+    network: Network, name: str, tmp_path: Path
+) -> None:
     path, passed = tmp_path / "graph.pb", tmp_path / "passed.pb"
     path.write_bytes(network.graph.as_graph_def().SerializeToString(deterministic=True))
     if name == "sort":  # there is something to sort
@@ -87,10 +98,14 @@ def test_a_pass_on_a_file_keeps_what_the_file_computes(network: Network, name: s
     names = dict(editor.history.done[0].patch.renamed)
     with tf.Graph().as_default() as graph:
         tf.import_graph_def(v1.GraphDef.FromString(passed.read_bytes()), name="")
-        feeds = {names.get(key[:-2], key[:-2]) + ":0": value for key, value in network.feeds.items()}
+        feeds = {
+            names.get(key[:-2], key[:-2]) + ":0": value for key, value in network.feeds.items()
+        }
         fetches = [names.get(output[:-2], output[:-2]) + ":0" for output in network.outputs]
         with v1.Session(graph=graph) as session:
-            starters = [name for name in ("init", "init_all_tables") if name in network.graph._nodes_by_name]
+            starters = [
+                name for name in ("init", "init_all_tables") if name in network.graph._nodes_by_name
+            ]
             session.run([names.get(starter, starter) for starter in starters])
             same(session.run(fetches, feeds), network.run())
     edits = editor.history.records()
@@ -104,7 +119,9 @@ def test_a_pass_on_a_file_keeps_what_the_file_computes(network: Network, name: s
 @pytest.mark.parametrize("name", ["merge_duplicates", "remove_identities", "fold_constants"])
 @pytest.mark.parametrize("build", ["loop", "conditional"])
 @pytest.mark.sample(3)
-def test_a_meta_graph_of_loops_and_conditionals_is_imported_after_a_pass(build: str, name: str, tmp_path: Path) -> None:
+def test_a_meta_graph_of_loops_and_conditionals_is_imported_after_a_pass(
+    build: str, name: str, tmp_path: Path
+) -> None:
     """Its control flow contexts name no op that the pass has removed."""
     network = NETWORKS[build]()
     file = network.edit().save(tmp_path / "graph.meta", verify=False)
@@ -145,7 +162,9 @@ def test_functions_of_tensorflow_1_that_call_each_other_by_type_are_rewritten(na
         assert session.run("y:0", {"x:0": [1, 2]}).tolist() == [4, 7]
 
 
-def test_what_can_be_fetched_in_an_imported_conditional_can_be_after_renames_and_their_undo(tmp_path: Path) -> None:
+def test_what_can_be_fetched_in_an_imported_conditional_can_be_after_renames_and_their_undo(
+    tmp_path: Path,
+) -> None:
     file = NETWORKS["conditional"]().edit().save(tmp_path / "graph.meta", verify=False)
     with tf.Graph().as_default() as graph:
         v1.train.import_meta_graph(str(file))
@@ -189,7 +208,9 @@ def test_undo_of_obfuscated_names_keeps_what_the_session_was_given_since(resourc
         variable = v1.get_variable("w", [2], use_resource=resource)
         tf.identity(variable.read_value() if resource else variable, name="y")
         table = tf.lookup.experimental.MutableHashTable(tf.string, tf.int64, -1, name="table")
-        table.insert(v1.placeholder(tf.string, [], name="word"), tf.constant(7, tf.int64), name="insert")
+        table.insert(
+            v1.placeholder(tf.string, [], name="word"), tf.constant(7, tf.int64), name="insert"
+        )
         tf.identity(table.lookup(tf.constant("new")), name="number")
     editor = tgw.edit(graph.as_graph_def())
     names = dict(editor.passes.obfuscate_names().renamed)
@@ -207,7 +228,9 @@ def test_undo_of_obfuscated_names_keeps_what_the_session_was_given_since(resourc
     same(editor.session.run([f"{names['y']}:0", f"{names['number']}:0"]), [changed, 7])
 
 
-def test_state_that_a_function_shares_with_the_graph_keeps_its_key_while_names_are_obfuscated() -> None:
+def test_state_that_a_function_shares_with_the_graph_keeps_its_key_while_names_are_obfuscated() -> (
+    None
+):
     """Functions stay as they are, and find it by that key."""
     with tf.Graph().as_default() as graph:
         variable = v1.get_variable("w", initializer=[1.0, 2.0], use_resource=True)
@@ -222,7 +245,10 @@ def test_state_that_a_function_shares_with_the_graph_keeps_its_key_while_names_a
             tf.identity(read(), name="y")
     editor = tgw.edit(graph.as_graph_def())
     names = dict(editor.passes.obfuscate_names().renamed)
-    keys = [editor._core.index.nodes[editor._core.index.op(names[name])].attr["shared_name"].s for name in ("w", "v")]
+    keys = [
+        editor._core.index.nodes[editor._core.index.op(names[name])].attr["shared_name"].s
+        for name in ("w", "v")
+    ]
     assert keys[0] == b"w"
     assert keys[1].startswith(b"key_")
     assert editor.session.run(f"{names['y']}:0").tolist() == [1, 2]

@@ -1,4 +1,6 @@
-"""Weights that functions pass on to functions: each is stored once, and what was frozen before runs and is saved."""
+"""Weights that functions pass on to functions: each is stored once, and what was frozen before runs
+and is saved.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ SPEC = [tf.TensorSpec([None, 64], tf.float32, name="x")]
 X = np.linspace(-1, 1, 64, dtype=np.float32)[None]
 KERNEL = np.random.default_rng(0).normal(size=(64, 64)).astype(np.float32)
 STEP = np.ptp(KERNEL, axis=0).max() / 255.0  # of the channel with the largest range
-TOLERANCE = 4 * STEP * float(np.abs(X).sum())  # four products with the kernel at most, each value by half a step
+TOLERANCE = (
+    4 * STEP * float(np.abs(X).sum())
+)  # four products with the kernel at most, each value by half a step
 
 
 def alone() -> Any:
@@ -73,13 +77,22 @@ def constant() -> Any:
 def large_constants(path: Path) -> list[int]:
     """The dtypes of the constants of the kernel's size in a file, those in functions included."""
     written = v1.GraphDef.FromString(path.read_bytes())
-    nodes = [*written.node, *(node for function in written.library.function for node in function.node_def)]
+    nodes = [
+        *written.node,
+        *(node for function in written.library.function for node in function.node_def),
+    ]
     tensors = [node.attr["value"].tensor for node in nodes if node.op == "Const"]
-    return [tensor.dtype for tensor in tensors if np.prod([dim.size for dim in tensor.tensor_shape.dim]) == KERNEL.size]
+    return [
+        tensor.dtype
+        for tensor in tensors
+        if np.prod([dim.size for dim in tensor.tensor_shape.dim]) == KERNEL.size
+    ]
 
 
 @pytest.mark.parametrize("make", [alone, nested, in_loop, constant])
-def test_a_frozen_function_is_quantized_runs_and_is_saved(make: Callable[[], Any], tmp_path: Path) -> None:
+def test_a_frozen_function_is_quantized_runs_and_is_saved(
+    make: Callable[[], Any], tmp_path: Path
+) -> None:
     function = make()
     wanted = function(tf.constant(X))
     editor = tgw.edit(function)
@@ -93,7 +106,9 @@ def test_a_frozen_function_is_quantized_runs_and_is_saved(make: Callable[[], Any
     assert editor.measure(feeds={"x:0": X})
     editor.save(tmp_path / "model")
     loaded = tf.saved_model.load(str(tmp_path / "model")).signatures["serving_default"]
-    np.testing.assert_allclose(next(iter(loaded(x=tf.constant(X)).values())), wanted, atol=TOLERANCE)
+    np.testing.assert_allclose(
+        next(iter(loaded(x=tf.constant(X)).values())), wanted, atol=TOLERANCE
+    )
     editor.save(tmp_path / "f.pb", frozen=True)
     assert large_constants(tmp_path / "f.pb") == [tf.int8.as_datatype_enum]
     editor.undo()
@@ -134,7 +149,10 @@ def test_results_that_are_left_are_compared_and_measured() -> None:
 
     editor = tgw.edit(function)
     editor.remove("Identity_1")
-    assert [row.name for row in editor.compare({"x:0": X}).outputs] == ["Identity:0", "Identity_2:0"]
+    assert [row.name for row in editor.compare({"x:0": X}).outputs] == [
+        "Identity:0",
+        "Identity_2:0",
+    ]
     assert "Abs" in editor.measure(feeds={"x:0": X})
     editor.freeze("Identity_2:0")
     assert [row.name for row in editor.compare({"x:0": X}).outputs] == ["Identity_2:0"]

@@ -21,7 +21,9 @@ FLOAT = 1
 
 
 def file() -> Any:
-    """A convolution, its batch normalization with constants, a Relu behind an Identity, and two equal constants."""
+    """A convolution, its batch normalization with constants, a Relu behind an Identity, and two
+    equal constants.
+    """
     graph_def = tf_protos.GraphDef()
     random = np.random.default_rng(3)
 
@@ -44,14 +46,30 @@ def file() -> Any:
     add("x", "Placeholder", dtype=FLOAT)
     for size in (-1, 8, 8, 16):
         graph_def.node[0].attr["shape"].shape.dim.add(size=size)
-    add("weights", "Const", value=random.normal(size=(3, 3, 16, 16)).astype(np.float32), dtype=FLOAT)
+    add(
+        "weights", "Const", value=random.normal(size=(3, 3, 16, 16)).astype(np.float32), dtype=FLOAT
+    )
     for name in ("scale", "offset", "mean", "variance", "twin"):
         seed = 5 if name in ("scale", "twin") else len(name)
         value = np.random.default_rng(seed).uniform(0.5, 1.5, 16).astype(np.float32)
         add(name, "Const", value=value, dtype=FLOAT)
-    add("conv", "Conv2D", ("x", "weights"), T=FLOAT, strides=[1, 1, 1, 1], padding=b"SAME", data_format=b"NHWC")
+    add(
+        "conv",
+        "Conv2D",
+        ("x", "weights"),
+        T=FLOAT,
+        strides=[1, 1, 1, 1],
+        padding=b"SAME",
+        data_format=b"NHWC",
+    )
     parameters = ("scale", "offset", "mean", "variance")
-    options = {"T": FLOAT, "U": FLOAT, "epsilon": 0.001, "is_training": False, "data_format": b"NHWC"}
+    options = {
+        "T": FLOAT,
+        "U": FLOAT,
+        "epsilon": 0.001,
+        "is_training": False,
+        "data_format": b"NHWC",
+    }
     add("norm", "FusedBatchNormV3", ("conv", *parameters), **options)
     add("passed", "Identity", ("norm",), T=FLOAT)
     add("relu", "Relu", ("passed",), T=FLOAT)
@@ -59,7 +77,9 @@ def file() -> Any:
     add("sums", "Add", ("twin", "scale"), T=FLOAT)
     add("y", "Mul", ("scaled", "sums"), T=FLOAT)
     graph_def.node[-1].device = "/device:CPU:0"
-    relu = next(node for node in graph_def.node if node.name == "relu")  # behind what reads it, for `sort`
+    relu = next(
+        node for node in graph_def.node if node.name == "relu"
+    )  # behind what reads it, for `sort`
     moved = type(relu)()
     moved.CopyFrom(relu)
     graph_def.node.remove(relu)
@@ -80,7 +100,9 @@ PASSES: dict[str, Callable[[tgw.GraphEditor], object]] = {
     "fold_batch_norm": lambda editor: editor.passes.fold_batch_norm(),
     "replace_all": lambda editor: editor.replace_all("Relu(x)", "Relu6(x)"),
     "replace_all by a tensor": lambda editor: editor.replace_all("Identity(x)", "x"),
-    "replace_all until fixed": lambda editor: editor.replace_all("Mul(Relu(x), y)", "Relu(Mul(y, x))", until="fixed"),
+    "replace_all until fixed": lambda editor: editor.replace_all(
+        "Mul(Relu(x), y)", "Relu(Mul(y, x))", until="fixed"
+    ),
     "remove_devices": lambda editor: editor.passes.remove_devices(),
     "remove_attr": lambda editor: editor.passes.remove_attr("data_format"),
     "sort": lambda editor: editor.passes.sort(),
@@ -96,9 +118,13 @@ def test_a_pass_is_done_undone_and_done_again(name: str) -> None:
     after = [node.SerializeToString(deterministic=True) for node in editor._core.index.nodes]
     assert after != before
     editor.undo()
-    assert [node.SerializeToString(deterministic=True) for node in editor._core.index.nodes] == before
+    assert [
+        node.SerializeToString(deterministic=True) for node in editor._core.index.nodes
+    ] == before
     editor.redo()
-    assert [node.SerializeToString(deterministic=True) for node in editor._core.index.nodes] == after
+    assert [
+        node.SerializeToString(deterministic=True) for node in editor._core.index.nodes
+    ] == after
     assert ("tensorflow" in sys.modules) == was_imported
 
 
@@ -132,14 +158,20 @@ print(json.dumps(results))
 """
 
 
-def test_edits_are_the_same_in_another_process_as_json_and_as_code_and_again_after_undo(tmp_path: Path) -> None:
+def test_edits_are_the_same_in_another_process_as_json_and_as_code_and_again_after_undo(
+    tmp_path: Path,
+) -> None:
     (tmp_path / "graph.pb").write_bytes(file().SerializeToString(deterministic=True))
     expected: dict[str, list[list[str]]] = {}
     for name, apply in PASSES.items():
         editor = tgw.edit(tmp_path / "graph.pb")
-        before = [node.SerializeToString(deterministic=True).hex() for node in editor._core.index.nodes]
+        before = [
+            node.SerializeToString(deterministic=True).hex() for node in editor._core.index.nodes
+        ]
         apply(editor)
-        after = [node.SerializeToString(deterministic=True).hex() for node in editor._core.index.nodes]
+        after = [
+            node.SerializeToString(deterministic=True).hex() for node in editor._core.index.nodes
+        ]
         assert after != before, name
         expected[name] = [after, after, before, after, before]
         editor.save(tmp_path / f"{name}.json")
@@ -159,8 +191,12 @@ def test_folded_weights_are_those_of_the_batch_normalization() -> None:
     assert "FusedBatchNormV3" not in editor._core.index.types
     factor = values["scale"] / np.sqrt(values["variance"] + 0.001)
     conv = editor._core.index.nodes[editor._core.index.op("conv")]
-    weights = tf_protos.array_of(editor._core.index.nodes[editor._core.index.op(conv.input[1])].attr["value"].tensor)
+    weights = tf_protos.array_of(
+        editor._core.index.nodes[editor._core.index.op(conv.input[1])].attr["value"].tensor
+    )
     np.testing.assert_allclose(weights, values["weights"] * factor, rtol=1e-6)
     (bias,) = (node for node in editor._core.index.nodes if node.op == "BiasAdd")
-    offset = tf_protos.array_of(editor._core.index.nodes[editor._core.index.op(bias.input[1])].attr["value"].tensor)
+    offset = tf_protos.array_of(
+        editor._core.index.nodes[editor._core.index.op(bias.input[1])].attr["value"].tensor
+    )
     np.testing.assert_allclose(offset, values["offset"] - values["mean"] * factor, rtol=1e-5)

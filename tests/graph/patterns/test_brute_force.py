@@ -1,4 +1,5 @@
-"""The matcher finds what a search through all assignments finds: random patterns in small random graphs.
+"""The matcher finds what a search through all assignments finds: random patterns in small random
+graphs.
 
 Where it finds matches as arrays, they are those that its search finds.
 """
@@ -29,7 +30,9 @@ Tensor = tuple[int, int]
 
 
 def random_graph(rng: random.Random) -> Any:
-    """A graph of some twenty ops: several inputs and outputs, commutative ops, Identity ops, variables, constants."""
+    """A graph of some twenty ops: several inputs and outputs, commutative ops, Identity ops,
+    variables, constants.
+    """
     graph = tf_protos.GraphDef()
     floats: list[str] = []
     handles: list[str] = []
@@ -52,7 +55,21 @@ def random_graph(rng: random.Random) -> Any:
     handles.append(add("VarHandleOp", []))
     floats.remove(handles[0])
     for _ in range(rng.randint(6, 16)):
-        kind = rng.choice(["Relu", "Relu", "Tanh", "Sub", "Mul", "Mul", "AddV2", "AddN", "Identity", "Read", "Split"])
+        kind = rng.choice(
+            [
+                "Relu",
+                "Relu",
+                "Tanh",
+                "Sub",
+                "Mul",
+                "Mul",
+                "AddV2",
+                "AddN",
+                "Identity",
+                "Read",
+                "Split",
+            ]
+        )
         recent = floats[-6:]
         if kind == "Read":
             add("ReadVariableOp", [rng.choice(handles)])
@@ -63,7 +80,10 @@ def random_graph(rng: random.Random) -> Any:
             name = add(kind, [floats[2], rng.choice(recent)], num_split=2)
             floats.append(f"{name}:1")
         else:
-            add(kind, [rng.choice(recent) for _ in range(2 if kind in ("Sub", "Mul", "AddV2") else 1)])
+            add(
+                kind,
+                [rng.choice(recent) for _ in range(2 if kind in ("Sub", "Mul", "AddV2") else 1)],
+            )
         if rng.random() < 0.2:
             graph.node[-1].input.append(f"^{rng.choice(graph.node[:-1]).name}")
     return graph
@@ -93,7 +113,9 @@ class RandomPattern:
         if kind in choices:
             return rng.choice(choices[kind])
         if kind == "Placeholder" or depth == 0 or rng.random() < 0.15:
-            return "_" if rng.random() < 0.3 else self.names.setdefault(tensor, f"t{len(self.names)}")
+            return (
+                "_" if rng.random() < 0.3 else self.names.setdefault(tensor, f"t{len(self.names)}")
+            )
         return self.node(op, port, depth)
 
     def node(self, op: int, port: int, depth: int) -> str:
@@ -108,7 +130,11 @@ class RandomPattern:
         waits = self.index.control_lists[op]
         if waits and rng.random() < 0.5:
             parts.append(f"^{rng.choice(['_', self.index.types[waits[0]]])}")
-        types = rng.choice([kind, kind, kind, f"{kind}|Sub", f"Tanh|{kind}", "*"]) if kind != "Split" else kind
+        types = (
+            rng.choice([kind, kind, kind, f"{kind}|Sub", f"Tanh|{kind}", "*"])
+            if kind != "Split"
+            else kind
+        )
         text = f"{types}({', '.join(parts)})" + (f":{port}" if port else "")
         if rng.random() < 0.15:
             text = f"({text} | {rng.choice(['Relu(_)', 'Tanh(_)', 'Mul(_, _)', '0.5'])})"
@@ -116,7 +142,9 @@ class RandomPattern:
 
 
 def pattern_of(text: str) -> Pattern | None:
-    """The pattern of a random text; None if it is not connected, or has lost an op that it refers to."""
+    """The pattern of a random text; None if it is not connected, or has lost an op that it refers
+    to.
+    """
     try:
         return parse(text)
     except InvalidArgument:
@@ -183,10 +211,14 @@ class BruteForce:
         """The tensors with one more, where its name does not stand for another one."""
         if not name:
             yield tensors
-        elif name not in tensors or source_of(self.index, tensors[name]) == source_of(self.index, tensor):
+        elif name not in tensors or source_of(self.index, tensors[name]) == source_of(
+            self.index, tensor
+        ):
             yield {name: tensor} | tensors
 
-    def _op(self, node: Any, op: int, tensor: Tensor, ops: Any, tensors: Any, *, output: bool = False) -> Iterator[Any]:
+    def _op(
+        self, node: Any, op: int, tensor: Tensor, ops: Any, tensors: Any, *, output: bool = False
+    ) -> Iterator[Any]:
         if id(node) in ops:
             if ops[id(node)] == op:
                 yield ops, tensors
@@ -205,10 +237,14 @@ class BruteForce:
         # Two nodes are two ops, but for constants and variables.
         if (not node.is_source or output) and list(ops.values()).count(op) > 1:
             return
-        for after in self._controls(list(node.controls), list(self.index.control_lists[op]), ops, tensors):
+        for after in self._controls(
+            list(node.controls), list(self.index.control_lists[op]), ops, tensors
+        ):
             yield from self._inputs(node, op, *after)
 
-    def _controls(self, controls: list[Value], waits: list[int], ops: Any, tensors: Any) -> Iterator[Any]:
+    def _controls(
+        self, controls: list[Value], waits: list[int], ops: Any, tensors: Any
+    ) -> Iterator[Any]:
         if not controls:
             yield ops, tensors
             return
@@ -231,14 +267,18 @@ class BruteForce:
         slots = [*read[:rest], *read[len(read) - (len(values) - rest) :]]
         yield from self._in_order(values, slots, ops, tensors)
 
-    def _in_order(self, values: list[Value], read: list[Tensor], ops: Any, tensors: Any) -> Iterator[Any]:
+    def _in_order(
+        self, values: list[Value], read: list[Tensor], ops: Any, tensors: Any
+    ) -> Iterator[Any]:
         if not values:
             yield ops, tensors
             return
         for more in self._value(values[0], read[0], ops, tensors):
             yield from self._in_order(values[1:], read[1:], *more)
 
-    def _any_order(self, values: list[Value], read: list[Tensor], ops: Any, tensors: Any) -> Iterator[Any]:
+    def _any_order(
+        self, values: list[Value], read: list[Tensor], ops: Any, tensors: Any
+    ) -> Iterator[Any]:
         if not values:
             yield ops, tensors
             return
@@ -250,8 +290,16 @@ class BruteForce:
 def ops_of_match(pattern: Pattern, ops: dict[int, int]) -> tuple[int, ...]:
     """The ops of an assignment that a match has: constants and variables are its inputs."""
     resolved = map(pattern.resolve, pattern.outputs)
-    outputs = {id(pattern.resolve(choice)) for each in resolved for choice in getattr(each, "choices", (each,))}
-    inputs = {id(each) for each in pattern.bottom_up if isinstance(each, Constant) or getattr(each, "is_source", False)}
+    outputs = {
+        id(pattern.resolve(choice))
+        for each in resolved
+        for choice in getattr(each, "choices", (each,))
+    }
+    inputs = {
+        id(each)
+        for each in pattern.bottom_up
+        if isinstance(each, Constant) or getattr(each, "is_source", False)
+    }
     return tuple(sorted({op for node, op in ops.items() if node not in inputs - outputs}))
 
 
@@ -277,19 +325,30 @@ def test_the_matcher_finds_what_a_search_through_all_assignments_finds(seed: int
         else:
             assert {match.numbers for match in matches} == expected, text
 
-        def inputs(tensors: dict[str, Tensor], names: tuple[str, ...] = pattern.names) -> dict[str, Tensor]:
+        def inputs(
+            tensors: dict[str, Tensor], names: tuple[str, ...] = pattern.names
+        ) -> dict[str, Tensor]:
             return {name: source_of(index, tensors[name]) for name in names if name in tensors}
 
         assignments = [(ops_of_match(pattern, ops), inputs(tensors)) for ops, tensors in every]
-        assert all((match.numbers, inputs(dict(match.tensors))) in assignments for match in matches), text
+        assert all(
+            (match.numbers, inputs(dict(match.tensors))) in assignments for match in matches
+        ), text
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_matches_found_as_arrays_are_those_that_the_search_finds(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_matches_found_as_arrays_are_those_that_the_search_finds(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     rng = random.Random(1000 + seed)
     index = tgw.edit(random_graph(rng))._core.index
     texts = [f"{RandomPattern(rng, index).text()}" for _ in range(6)]
-    texts += ["Mul(a=x, Relu(y))", "Split(num_split=$n, ...):1", "AddV2(Mul(x, x), y: float32)", "Relu(n=Sub(_, _))"]
+    texts += [
+        "Mul(a=x, Relu(y))",
+        "Split(num_split=$n, ...):1",
+        "AddV2(Mul(x, x), y: float32)",
+        "Relu(n=Sub(_, _))",
+    ]
     patterns = [pattern for text in texts if (pattern := pattern_of(text))]
 
     def facts(pattern: Pattern, limit: int | None) -> Any:

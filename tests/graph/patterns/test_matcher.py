@@ -38,7 +38,9 @@ def outputs(hits: Matches) -> list[str]:
 
 @pytest.fixture(scope="module")
 def net() -> tgw.GraphEditor:
-    """Two dense layers, of which one has a resource variable and one a v1 variable; a swish; a constant bias."""
+    """Two dense layers, of which one has a resource variable and one a v1 variable; a swish; a
+    constant bias.
+    """
 
     def build() -> None:
         h = x_of()
@@ -65,7 +67,11 @@ def test_a_variable_that_is_written_twice_is_one_tensor(net: tgw.GraphEditor) ->
 # semantics 1
 def test_a_name_of_an_op_joins_the_branches_of_a_dag(net: tgw.GraphEditor) -> None:
     hit = net.match("Mul(h=Relu(x), Sigmoid(h))")[0]
-    assert (hit.h, hit.x, hit.ops) == ("two/out:0", "two/BiasAdd:0", ("two/out", "swish/Sigmoid", "swish/out"))
+    assert (hit.h, hit.x, hit.ops) == (
+        "two/out:0",
+        "two/BiasAdd:0",
+        ("two/out", "swish/Sigmoid", "swish/out"),
+    )
     twice = editor_of(lambda: tf.multiply(tf.nn.relu(x_of("a")), tf.sigmoid(tf.nn.relu(x_of("b")))))
     assert not twice.match("Mul(h=Relu(x), Sigmoid(h))")
 
@@ -111,7 +117,9 @@ def test_control_inputs_count_only_if_they_are_written() -> None:
 def test_commutative_ops_match_in_any_order_and_other_ops_in_theirs(net: tgw.GraphEditor) -> None:
     assert len(net.match("Mul(Sigmoid(x), x)")) == len(net.match("Mul(x, Sigmoid(x))")) == 1
     assert len(net.match("AddV2(x, 0.5)")) == len(net.match("AddV2(0.5, x)")) == 1
-    editor = editor_of(lambda: tf.add_n([tf.tanh(x_of("a")), tf.nn.relu(x_of("b")), tf.exp(x_of("c"))]))
+    editor = editor_of(
+        lambda: tf.add_n([tf.tanh(x_of("a")), tf.nn.relu(x_of("b")), tf.exp(x_of("c"))])
+    )
     hit = editor.match("AddN(Exp(p), x, Relu(q))")[0]
     assert (hit.p, hit.q, hit.x) == ("c:0", "b:0", "Tanh:0")
     assert len(editor.match("AddN(Exp(p), ...)")) == 1
@@ -127,7 +135,8 @@ def test_commutative_ops_match_in_any_order_and_other_ops_in_theirs(net: tgw.Gra
 def test_an_order_that_fits_at_first_is_taken_back_when_the_rest_does_not() -> None:
     def build() -> None:
         x, y = x_of("a"), x_of("b")
-        # Both inputs of the sum are products; only in the second order is the one of x and itself the first.
+        # Both inputs of the sum are products; only in the second order is the one of x and itself
+        # the first.
         tf.add(tf.multiply(x, y), tf.multiply(x, x), "sum")
 
     hit = editor_of(build).match("AddV2(Mul(p, p), Mul(p, q))")[0]
@@ -191,7 +200,9 @@ def test_constants_match_by_value_as_scalars_and_as_arrays_of_one_number() -> No
 
 
 # semantics 7
-def test_attributes_that_are_not_mentioned_are_any_and_others_a_value_a_set_or_a_condition() -> None:
+def test_attributes_that_are_not_mentioned_are_any_and_others_a_value_a_set_or_a_condition() -> (
+    None
+):
     def build() -> None:
         x = x_of(shape=(1, 8, 8, 3))
         for name, padding, stride in (("a", "SAME", 1), ("b", "VALID", 2)):
@@ -204,13 +215,18 @@ def test_attributes_that_are_not_mentioned_are_any_and_others_a_value_a_set_or_a
     assert outputs(editor.match("Conv2D(x, w, padding={'SAME', 'VALID'})")) == ["a:0", "b:0"]
     assert outputs(editor.match("Conv2D(x, w, padding=/^V/)")) == ["b:0"]
     assert outputs(editor.match("Conv2D(x, w, strides=[1, 2, 2, 1])")) == ["b:0"]
-    assert outputs(editor.match("Conv2D(x, w, data_format='NHWC', dilations=[1, 1, 1, 1])")) == ["a:0", "b:0"]
+    assert outputs(editor.match("Conv2D(x, w, data_format='NHWC', dilations=[1, 1, 1, 1])")) == [
+        "a:0",
+        "b:0",
+    ]
     assert outputs(editor.match("LeakyRelu(x, alpha>0.2)")) == ["leaky:0"]
     assert outputs(editor.match("LeakyRelu(x, alpha>=0.31)")) == []
     assert editor.match("Conv2D(x, w, padding=$p, strides=$s)")[1].p == "VALID"
     by_function = tgw.pattern(lambda op, x, w: op.Conv2D(x, w, strides=lambda s: max(s) == 2))
     assert outputs(editor.match(by_function)) == ["b:0"]
-    with pytest.raises(InvalidArgument, match=r"Conv2D has no attribute 'pading'; did you mean 'padding'"):
+    with pytest.raises(
+        InvalidArgument, match=r"Conv2D has no attribute 'pading'; did you mean 'padding'"
+    ):
         editor.match("Conv2D(x, w, pading='SAME')")
 
 
@@ -314,7 +330,9 @@ def test_a_match_does_not_reach_into_a_loop_or_out_of_it() -> None:
         v1.disable_control_flow_v2()
         try:
             x = x_of(shape=[])
-            y = tf.nn.relu(v1.while_loop(lambda v: v < 9.0, lambda v: tf.tanh(tf.exp(v)), [tf.exp(x)]), "after")
+            y = tf.nn.relu(
+                v1.while_loop(lambda v: v < 9.0, lambda v: tf.tanh(tf.exp(v)), [tf.exp(x)]), "after"
+            )
             tf.tanh(tf.exp(y), "plain")
         finally:
             v1.enable_control_flow_v2()
@@ -383,7 +401,9 @@ def test_matches_are_numbered_in_topological_order_whatever_the_order_of_the_fil
 
 def test_matches_are_searched_in_a_part(net: tgw.GraphEditor) -> None:
     assert outputs(net.match("Relu(BiasAdd(x, b))", within="two/")) == ["two/out:0"]
-    assert outputs(net.match("MatMul(x, Variable)", within=net.ops("one/MatMul"))) == ["one/MatMul:0"]
+    assert outputs(net.match("MatMul(x, Variable)", within=net.ops("one/MatMul"))) == [
+        "one/MatMul:0"
+    ]
     assert not net.match("Relu(BiasAdd(x, b))", within=net.ops("one/out"))
 
 
@@ -397,7 +417,10 @@ def test_what_almost_fits_says_in_what_it_differs() -> None:
             ("d", "SAME", 1.0, tf.nn.relu6),
         ):
             with v1.name_scope(name):
-                last(tf.add(tf.nn.conv2d(x, tf.ones([2, 2, 3, 4]), 1, padding, name="conv"), bias), name="out")
+                last(
+                    tf.add(tf.nn.conv2d(x, tf.ones([2, 2, 3, 4]), 1, padding, name="conv"), bias),
+                    name="out",
+                )
 
     hits = editor_of(build).match("Relu(AddV2(Conv2D(x, w, padding='SAME'), 1.0))")
     assert outputs(hits) == ["a/out:0"]
@@ -409,7 +432,9 @@ def test_what_almost_fits_says_in_what_it_differs() -> None:
 
 
 def test_an_op_type_that_does_not_exist_is_refused_with_the_nearest(net: tgw.GraphEditor) -> None:
-    with pytest.raises(InvalidArgument, match=r"There is no op type 'Conv2d'; did you mean 'Conv2D'"):
+    with pytest.raises(
+        InvalidArgument, match=r"There is no op type 'Conv2d'; did you mean 'Conv2D'"
+    ):
         net.match("Conv2d(x, w)")
     assert not net.match("Conv3D(x, w)"), "an op type that the graph has none of"
 
@@ -422,17 +447,25 @@ def test_a_search_that_would_take_for_ever_is_refused(monkeypatch: pytest.Monkey
 
     def tree(names: list[str]) -> str:
         middle = len(names) // 2
-        return names[0] if len(names) == 1 else f"AddV2({tree(names[:middle])}, {tree(names[middle:])})"
+        return (
+            names[0]
+            if len(names) == 1
+            else f"AddV2({tree(names[:middle])}, {tree(names[middle:])})"
+        )
 
     editor = editor_of(build)
     assert len(editor.match(tree([f"x{k}" for k in range(16)]))) == 1
     # Each name stands twice, so no order of the tree fits, and there are 2 to the 15 of them.
     monkeypatch.setattr(matcher, "MAX_STEPS", 5_000)
-    with pytest.raises(GraphEditError, match="takes more than 5,000 steps on this graph; name types"):
+    with pytest.raises(
+        GraphEditError, match="takes more than 5,000 steps on this graph; name types"
+    ):
         editor.match(tree([f"x{k % 8}" for k in range(16)]))
 
 
-def test_a_pattern_of_a_selection_finds_the_selection_and_what_is_like_it(net: tgw.GraphEditor) -> None:
+def test_a_pattern_of_a_selection_finds_the_selection_and_what_is_like_it(
+    net: tgw.GraphEditor,
+) -> None:
     editor = editor_of(lambda: [tf.nn.gelu(x_of(f"x{k}"), name=f"gelu{k}") for k in range(3)])
     like = tgw.pattern(editor.ops(scope="gelu1"))
     hits = editor.match(like)
@@ -441,7 +474,10 @@ def test_a_pattern_of_a_selection_finds_the_selection_and_what_is_like_it(net: t
     layer = tgw.pattern(net.ops("one/MatMul", "one/BiasAdd", "one/out"))
     assert str(layer) == "Relu(BiasAdd(MatMul(x, Const|Variable), Const))"
     assert outputs(net.match(layer)) == ["one/out:0", "two/out:0"]
-    assert str(tgw.pattern(net.ops("two/out", "swish/Sigmoid", "swish/out"))) == "Mul(h=Relu(x), Sigmoid(h))"
+    assert (
+        str(tgw.pattern(net.ops("two/out", "swish/Sigmoid", "swish/out")))
+        == "Mul(h=Relu(x), Sigmoid(h))"
+    )
     net.selection = net.ops("swish/out")
     assert str(tgw.pattern(net.selection)) == "Mul(x, y)"
     net.selection = None
@@ -451,7 +487,11 @@ def test_a_long_chain_has_a_pattern_whose_text_can_be_read_and_found() -> None:
     graph = v1.GraphDef()
     graph.node.add(name="x", op="Placeholder").attr["dtype"].type = 1
     for k in range(300):  # deeper than Python calls itself, and than parentheses may be
-        kind, inputs = ("AddV2", [f"n{k - 1}", f"n{k - 2}"]) if k % 3 == 2 else ("Relu", [f"n{k - 1}" if k else "x"])
+        kind, inputs = (
+            ("AddV2", [f"n{k - 1}", f"n{k - 2}"])
+            if k % 3 == 2
+            else ("Relu", [f"n{k - 1}" if k else "x"])
+        )
         graph.node.add(name=f"n{k}", op=kind, input=inputs).attr["T"].type = 1
     editor = tgw.edit(graph)
     like = tgw.pattern(editor.ops(*(f"n{k}" for k in range(300))))
@@ -467,9 +507,15 @@ def parse_again(pattern: Any) -> Any:
 
 @pytest.mark.parametrize(
     ("what", "why"),
-    [(["one/w"], "no op that computes"), (["one/MatMul", "swish/out"], "not connected"), ([], "no op")],
+    [
+        (["one/w"], "no op that computes"),
+        (["one/MatMul", "swish/out"], "not connected"),
+        ([], "no op"),
+    ],
 )
-def test_ops_that_make_no_pattern_are_refused(net: tgw.GraphEditor, what: list[str], why: str) -> None:
+def test_ops_that_make_no_pattern_are_refused(
+    net: tgw.GraphEditor, what: list[str], why: str
+) -> None:
     with pytest.raises(GraphEditError, match=why):
         tgw.pattern(net.ops(*what))
 
@@ -511,7 +557,9 @@ def test_matches_without_a_choice_are_found_without_a_search_and_made_on_demand(
     made: list[int] = []
     make_match = array_matcher.ArrayMatches.make_match
     monkeypatch.setattr(
-        array_matcher.ArrayMatches, "make_match", lambda self, row: made.append(row) or make_match(self, row)
+        array_matcher.ArrayMatches,
+        "make_match",
+        lambda self, row: made.append(row) or make_match(self, row),
     )
     hits = find_matches(index, parse("Relu(Mul(x, w=Const))"))
     assert (len(hits), made) == (50, [])

@@ -154,19 +154,25 @@ def test_what_a_builder_uses_twice_gets_a_name() -> None:
 
 
 def test_a_builder_writes_all_that_text_can() -> None:
-    assert built(lambda op, x: op.Conv2D(x, w=op.const(), padding={"SAME", "VALID"}, strides=(1, 1, 1, 1))) == (
-        "Conv2D(x, w=Const, padding={'SAME', 'VALID'}, strides=[1, 1, 1, 1])"
-    )
+    assert built(
+        lambda op, x: op.Conv2D(x, w=op.const(), padding={"SAME", "VALID"}, strides=(1, 1, 1, 1))
+    ) == ("Conv2D(x, w=Const, padding={'SAME', 'VALID'}, strides=[1, 1, 1, 1])")
     assert built(lambda op, x: op.either(op.Relu(x), op.Tanh(x))) == "(Relu(x) | Tanh(x))"
     assert built(lambda op, x: op.AddN(x, ..., np.float32(2.0))) == "AddN(x, ..., 2.0)"
-    assert built(lambda op, x: op.Relu(x.constrain("float32", "?x4"), control_inputs=[op.NoOp()])) == (
-        "Relu(x: float32[?x4], ^NoOp())"
+    assert built(
+        lambda op, x: op.Relu(x.constrain("float32", "?x4"), control_inputs=[op.NoOp()])
+    ) == ("Relu(x: float32[?x4], ^NoOp())")
+    assert (
+        built(lambda op, x: op.Cast(x, DstT="$t", SrcT=np.float32))
+        == "Cast(x, DstT=$t, SrcT='float32')"
     )
-    assert built(lambda op, x: op.Cast(x, DstT="$t", SrcT=np.float32)) == "Cast(x, DstT=$t, SrcT='float32')"
     assert built(lambda op, x: op.Mul(x, op.const(0.5, tolerance=0.1, name="c"))) == (
         "Mul(x, c=Const(0.5, tolerance=0.1))"
     )
-    assert built(lambda op, x: op.MatMul(x, op.any("Const|Variable", ..., name="w"))) == "MatMul(x, w=Const|Variable)"
+    assert (
+        built(lambda op, x: op.MatMul(x, op.any("Const|Variable", ..., name="w")))
+        == "MatMul(x, w=Const|Variable)"
+    )
 
 
 def test_the_parameters_of_a_builder_are_the_order_of_a_replacements_arguments() -> None:

@@ -17,8 +17,12 @@ def test_a_live_op_and_the_same_in_a_file_read_alike(mlp: tf.Graph) -> None:
     for index in map(index_of, (open_source(mlp).body, open_source(mlp.as_graph_def()).body)):
         told = describe_op(index, index.op("net/one/out"))
         assert told.device == ""
-        assert told.inputs == (TensorDescription("net/one/add:0", "float32", "(None, 4)", ("net/one/add",)),)
-        assert told.outputs == (TensorDescription("net/one/out:0", "float32", "(None, 4)", ("net/two/MatMul",)),)
+        assert told.inputs == (
+            TensorDescription("net/one/add:0", "float32", "(None, 4)", ("net/one/add",)),
+        )
+        assert told.outputs == (
+            TensorDescription("net/one/out:0", "float32", "(None, 4)", ("net/two/MatMul",)),
+        )
         assert told.attributes == (AttributeDescription("T", "float32", settable=True),)
 
 
@@ -35,8 +39,12 @@ def test_readers_are_told_for_each_output_and_control_inputs_apart() -> None:
 
 
 def test_an_unknown_op_is_told_as_far_as_its_file_goes() -> None:
-    index = index_of(open_source(v1.GraphDef(node=[node("n", "MyOp"), node("r", "MyOp", "n:1")])).body)
-    assert [(t.dtype, t.shape) for t in describe_op(index, 0).outputs] == [("unknown", "unknown")] * 2
+    index = index_of(
+        open_source(v1.GraphDef(node=[node("n", "MyOp"), node("r", "MyOp", "n:1")])).body
+    )
+    assert [(t.dtype, t.shape) for t in describe_op(index, 0).outputs] == [
+        ("unknown", "unknown")
+    ] * 2
 
 
 def tensor(value: object, **changes: object) -> v1.AttrValue:
@@ -69,11 +77,19 @@ def tensor(value: object, **changes: object) -> v1.AttrValue:
         (tensor([1.0, 2.0], tensor_content=b"abc"), "float32 (2,) unreadable"),
         (tensor([1.0, 2.0], dtype=999), "unknown dtype 999 (2,) unreadable"),
         (v1.AttrValue(tensor={"dtype": 1, "tensor_shape": {"dim": [{"size": 1 << 62}] * 9}}), None),
-        (v1.AttrValue(tensor={"dtype": 1, "tensor_shape": {"dim": [{"size": -1}]}}), "float32 (None,)"),
-        (v1.AttrValue(tensor={"dtype": 1, "tensor_shape": {"unknown_rank": True}}), "float32 unknown"),
+        (
+            v1.AttrValue(tensor={"dtype": 1, "tensor_shape": {"dim": [{"size": -1}]}}),
+            "float32 (None,)",
+        ),
+        (
+            v1.AttrValue(tensor={"dtype": 1, "tensor_shape": {"unknown_rank": True}}),
+            "float32 unknown",
+        ),
     ],
 )
-def test_an_attribute_is_written_as_a_person_would_even_when_damaged(value: v1.AttrValue, text: str | None) -> None:
+def test_an_attribute_is_written_as_a_person_would_even_when_damaged(
+    value: v1.AttrValue, text: str | None
+) -> None:
     nodes = [node("n", "MyOp", held=value)]
     index = index_of(open_source(v1.GraphDef(node=nodes)).body)
     (attribute,) = describe_op(index, 0).attributes
@@ -85,7 +101,9 @@ def test_an_attribute_is_written_as_a_person_would_even_when_damaged(value: v1.A
 
 def test_many_elements_of_a_list_are_cut_short() -> None:
     index = index_of(
-        open_source(v1.GraphDef(node=[node("n", "MyOp", held=v1.AttrValue(list={"i": [7] * 100_000}))])).body
+        open_source(
+            v1.GraphDef(node=[node("n", "MyOp", held=v1.AttrValue(list={"i": [7] * 100_000}))])
+        ).body
     )
     assert len(describe_op(index, 0).attributes[0].text) == 200
 
@@ -128,7 +146,8 @@ def test_a_small_constant_s_value_is_python(value: v1.AttrValue, text: str) -> N
 
 
 @pytest.mark.parametrize(
-    "held", [b"plain", "ключ".encode(), b"\xff\x01x", b"\\xff", b'it\'s "quoted"\n', b"", b"a" * 150]
+    "held",
+    [b"plain", "ключ".encode(), b"\xff\x01x", b"\\xff", b'it\'s "quoted"\n', b"", b"a" * 150],
 )
 def test_a_string_attribute_that_is_applied_as_it_is_shown_stays_the_same(held: bytes) -> None:
     shown = attribute_text(v1.AttrValue(s=held))
@@ -136,7 +155,9 @@ def test_a_string_attribute_that_is_applied_as_it_is_shown_stays_the_same(held: 
     assert (meant.encode() if isinstance(meant, str) else meant) == held
 
 
-@pytest.mark.parametrize("held", [b"a" * 5000, "é".encode() * 5000, "👍".encode() * 300, b"\xff" * 500])
+@pytest.mark.parametrize(
+    "held", [b"a" * 5000, "é".encode() * 5000, "👍".encode() * 300, b"\xff" * 500]
+)
 def test_what_is_cut_ends_in_an_ellipsis(held: bytes) -> None:
     shown = attribute_text(v1.AttrValue(s=held))
     assert len(shown) == 200

@@ -1,4 +1,6 @@
-"""Vocabulary files of SavedModels: found where the model lies now, by copies of tables and by other graphs too."""
+"""Vocabulary files of SavedModels: found where the model lies now, by copies of tables and by other
+graphs too.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ TEXTS = np.array([b"b", b"?"], object)
 def lookup(words: Path) -> tf.lookup.StaticHashTable:
     """A table that is filled from a file."""
     line = tf.lookup.TextFileIndex
-    initial = tf.lookup.TextFileInitializer(str(words), tf.string, line.WHOLE_LINE, tf.int64, line.LINE_NUMBER)
+    initial = tf.lookup.TextFileInitializer(
+        str(words), tf.string, line.WHOLE_LINE, tf.int64, line.LINE_NUMBER
+    )
     return tf.lookup.StaticHashTable(initial, -1)
 
 
@@ -50,13 +54,18 @@ def moved(request: pytest.FixtureRequest, tmp_path: Path) -> GraphEditor:
         with graph.as_default():
             x = v1.placeholder(tf.string, [None], name="serving_default_x")
             scale = v1.get_variable("scale", initializer=np.int64(10), use_resource=True)
-            ends = {"x": x}, {"y": tf.multiply(lookup(tmp_path / "words").lookup(x), scale, name="y")}
+            ends = (
+                {"x": x},
+                {"y": tf.multiply(lookup(tmp_path / "words").lookup(x), scale, name="y")},
+            )
             assets = graph.get_collection(v1.GraphKeys.ASSET_FILEPATHS)
         with initialised(graph) as session, graph.as_default():
             builder = v1.saved_model.Builder(str(tmp_path / "made"))
             signature = {"serving_default": v1.saved_model.predict_signature_def(*ends)}
             fill = tf.group(graph.get_collection(v1.GraphKeys.TABLE_INITIALIZERS))
-            builder.add_meta_graph_and_variables(session, ["serve"], signature, assets_collection=assets, main_op=fill)
+            builder.add_meta_graph_and_variables(
+                session, ["serve"], signature, assets_collection=assets, main_op=fill
+            )
             builder.save()
     (tmp_path / "words").unlink()
     (tmp_path / "made").rename(tmp_path / "moved")
@@ -89,28 +98,42 @@ def test_a_model_with_a_vocabulary_is_added_to_another_graph(
 
 
 @pytest.mark.parametrize("name", ["out.meta", "out.pb", "out.pbtxt"])
-def test_a_file_that_names_a_vocabulary_where_it_lies_says_so(moved: GraphEditor, tmp_path: Path, name: str) -> None:
+def test_a_file_that_names_a_vocabulary_where_it_lies_says_so(
+    moved: GraphEditor, tmp_path: Path, name: str
+) -> None:
     words = str(tmp_path / "moved" / "assets" / "words")
-    said = f"names '{words}', from which tables are filled; leave it there, or save a SavedModel, which takes it along."
+    said = (
+        f"names '{words}', from which tables are filled; leave it there, or save a SavedModel, "
+        "which takes it along."
+    )
     with pytest.warns(UserWarning, match=f"'{name}' {said}"):
         moved.save(tmp_path / name, verify=False)
 
 
-def test_a_frozen_graph_says_what_fills_its_table_from_which_file(moved: GraphEditor, tmp_path: Path) -> None:
+def test_a_frozen_graph_says_what_fills_its_table_from_which_file(
+    moved: GraphEditor, tmp_path: Path
+) -> None:
     x, y = ends(moved)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         moved.save(tmp_path / "frozen.pb", x, y, frozen=True)
     told = " ".join(str(warning.message) for warning in caught)
-    assert f"'frozen.pb' names '{tmp_path / 'moved' / 'assets' / 'words'}', from which tables are filled;" in told
-    (fill,) = re.findall("keeps hash table 'hash_table', which is no variable; run '(.*)' once after importing", told)
+    assert (
+        f"'frozen.pb' names '{tmp_path / 'moved' / 'assets' / 'words'}', from which tables are "
+        "filled;" in told
+    )
+    (fill,) = re.findall(
+        "keeps hash table 'hash_table', which is no variable; run '(.*)' once after importing", told
+    )
     with tf.Graph().as_default() as graph, v1.Session() as session:
         tf.import_graph_def(v1.GraphDef.FromString((tmp_path / "frozen.pb").read_bytes()), name="")
         session.run(graph.get_operation_by_name(fill))
         assert session.run(y, {x: TEXTS}).tolist() == [10, -10]
 
 
-def test_a_saved_model_and_an_archive_take_the_vocabulary_along(moved: GraphEditor, tmp_path: Path) -> None:
+def test_a_saved_model_and_an_archive_take_the_vocabulary_along(
+    moved: GraphEditor, tmp_path: Path
+) -> None:
     x, y = ends(moved)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -124,14 +147,19 @@ def test_a_saved_model_and_an_archive_take_the_vocabulary_along(moved: GraphEdit
 
 
 @pytest.mark.parametrize("file", ["", "in.pb", "in.meta"], ids=["live", "pb", "meta"])
-def test_whatever_the_graph_was_opened_from_a_file_that_names_its_vocabulary_says_so(tmp_path: Path, file: str) -> None:
+def test_whatever_the_graph_was_opened_from_a_file_that_names_its_vocabulary_says_so(
+    tmp_path: Path, file: str
+) -> None:
     words = tmp_path / "words"
     words.write_text("a\nb\n")
     with tf.Graph().as_default() as graph:
         x = v1.placeholder(tf.string, [None], name="x")
         tf.identity(lookup(words).lookup(x), name="y")
     editor = tgw.edit(graph)
-    said = f"names '{words}', from which tables are filled; leave it there, or save a SavedModel, which takes it along."
+    said = (
+        f"names '{words}', from which tables are filled; leave it there, or save a SavedModel, "
+        "which takes it along."
+    )
     if file:
         with pytest.warns(UserWarning, match=said):
             editor.save(tmp_path / file, "x", "y", verify=False)
@@ -140,14 +168,19 @@ def test_whatever_the_graph_was_opened_from_a_file_that_names_its_vocabulary_say
         with pytest.warns(UserWarning, match=f"'{name}' {said}"):
             editor.save(tmp_path / name, "x", "y", verify=False)
     with (
-        pytest.warns(UserWarning, match="run 'text_file_init/InitializeTableFromTextFileV2' once after importing it"),
+        pytest.warns(
+            UserWarning,
+            match="run 'text_file_init/InitializeTableFromTextFileV2' once after importing it",
+        ),
         pytest.warns(UserWarning, match=f"'frozen.pb' {said}"),
     ):
         editor.save(tmp_path / "frozen.pb", "x", "y", frozen=True, verify=False)
 
 
 @pytest.mark.parametrize("kind", ["live", "session", "pb"])
-def test_an_archive_of_a_table_that_was_never_filled_says_from_which_file_it_is(tmp_path: Path, kind: str) -> None:
+def test_an_archive_of_a_table_that_was_never_filled_says_from_which_file_it_is(
+    tmp_path: Path, kind: str
+) -> None:
     words = tmp_path / "words"
     words.write_text("a\nb\n")
     with tf.Graph().as_default() as graph:
@@ -156,7 +189,11 @@ def test_an_archive_of_a_table_that_was_never_filled_says_from_which_file_it_is(
     session = v1.Session(graph=graph)
     source = graph.as_graph_def() if kind == "pb" else graph
     editor = tgw.edit(source, session=session) if kind == "session" else tgw.edit(source)
-    said = f"The editor names '{words}', from which tables are filled that hold nothing yet; leave it there"
+    said = (
+        f"The editor names '{words}', from which tables are filled that hold nothing yet; "
+        "leave "
+        "it there"
+    )
     with pytest.warns(UserWarning, match=said):
         editor.save(tmp_path / "editor.tgw")
     assert said in tgw.edit(tmp_path / "editor.tgw").source.notices[-1]
@@ -167,7 +204,10 @@ def test_an_archive_of_a_table_that_was_never_filled_says_from_which_file_it_is(
             warnings.simplefilter("error")
             editor.save(tmp_path / "editor.tgw")
         words.unlink()
-        assert tgw.edit(tmp_path / "editor.tgw").session.run("y:0", {"x:0": TEXTS}).tolist() == [1, -1]
+        assert tgw.edit(tmp_path / "editor.tgw").session.run("y:0", {"x:0": TEXTS}).tolist() == [
+            1,
+            -1,
+        ]
 
 
 def test_what_names_no_file_stays_as_it_is(tf2_saved_model: Path) -> None:

@@ -1,4 +1,6 @@
-"""The ways to name a checkpoint: by prefix, by one of its files, by its folder, also beside a folder of its name."""
+"""The ways to name a checkpoint: by prefix, by one of its files, by its folder, also beside a
+folder of its name.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ from tfgraphwidget.sources.files.checkpoint import Checkpoint
 
 @pytest.fixture(scope="module")
 def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with m.meta, the checkpoint m, and m/, the SavedModel of the same graph with other values."""
+    """A folder with m.meta, the checkpoint m, and m/, the SavedModel of the same graph with other
+    values.
+    """
     folder = tmp_path_factory.mktemp("models")
     graph = build_mlp(resource=True)
     with initialised(graph) as session:
@@ -30,7 +34,9 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def weights(models: Path, checkpoint: str | Path) -> float:
-    """The greatest weight of the first layer in an editor opened with the checkpoint; a clone filled from it agrees."""
+    """The greatest weight of the first layer in an editor opened with the checkpoint; a clone
+    filled from it agrees.
+    """
     session = tgw.edit(models / "m.meta", checkpoint=checkpoint).session
     opened = session.run("net/one/w/Read/ReadVariableOp:0")
     other = tgw.edit(models / "m.meta")
@@ -52,22 +58,30 @@ def test_a_folder_that_is_named_as_one_is_one(models: Path, name: str) -> None:
     assert weights(models, given) == 0
 
 
-@pytest.mark.parametrize("name", ["runs", "runs/", "runs/checkpoint", "runs/model.ckpt-3", "runs/model.ckpt-3.index"])
+@pytest.mark.parametrize(
+    "name", ["runs", "runs/", "runs/checkpoint", "runs/model.ckpt-3", "runs/model.ckpt-3.index"]
+)
 def test_of_a_folder_of_checkpoints_the_latest_is_taken(models: Path, name: str) -> None:
     given = f"{models}/{name}"
     assert Checkpoint.of(given).prefix == str(models / "runs" / "model.ckpt-3")
     assert weights(models, given) == 0
 
 
-def test_a_relative_prefix_goes_before_a_folder_too(models: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_relative_prefix_goes_before_a_folder_too(
+    models: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(models)
     assert tgw.edit("m.meta", checkpoint="m").source.notices == ()
     assert weights(Path(), "./m") > 0
 
 
-def test_a_checkpoint_beside_a_file_that_is_opened_without_it_is_told(models: Path, tmp_path: Path) -> None:
+def test_a_checkpoint_beside_a_file_that_is_opened_without_it_is_told(
+    models: Path, tmp_path: Path
+) -> None:
     (notice,) = tgw.edit(models / "m.meta").source.notices
-    assert notice.endswith(f"so its variables have no values; checkpoint='{models / 'm'}' gives them.")
+    assert notice.endswith(
+        f"so its variables have no values; checkpoint='{models / 'm'}' gives them."
+    )
     assert "values: the variables have none" in tgw.edit(models / "m.meta").summary()
     shutil.copy(models / "m.meta", tmp_path)
     assert tgw.edit(tmp_path / "m.meta").source.notices == ()
@@ -76,7 +90,8 @@ def test_a_checkpoint_beside_a_file_that_is_opened_without_it_is_told(models: Pa
 
 
 @pytest.mark.parametrize(
-    ("path", "near"), [("gone/model.ckpt", "."), ("runs/model.ckpt-4", "; did you mean 'runs/model.ckpt-3'?")]
+    ("path", "near"),
+    [("gone/model.ckpt", "."), ("runs/model.ckpt-4", "; did you mean 'runs/model.ckpt-3'?")],
 )
 def test_a_checkpoint_to_fill_copies_from_that_is_not_there_is_refused_with_a_way_out(
     models: Path, monkeypatch: pytest.MonkeyPatch, path: str, near: str
@@ -84,13 +99,17 @@ def test_a_checkpoint_to_fill_copies_from_that_is_not_there_is_refused_with_a_wa
     monkeypatch.chdir(models)
     editor = tgw.edit("m.meta", checkpoint="m")
     for _ in range(2):
-        with pytest.raises(tgw.GraphEditError, match="give the prefix of the files of one, or init=") as refusal:
+        with pytest.raises(
+            tgw.GraphEditError, match="give the prefix of the files of one, or init="
+        ) as refusal:
             editor.clone("x:0", "net/logits:0", into="copy", init=path)
         assert refusal.value.why.endswith(f'"none"{near}')
     assert not editor.history.done
 
 
-def test_a_folder_with_several_checkpoints_and_no_list_is_refused(models: Path, tmp_path: Path) -> None:
+def test_a_folder_with_several_checkpoints_and_no_list_is_refused(
+    models: Path, tmp_path: Path
+) -> None:
     for name in ("a", "b"):
         shutil.copy(models / "m.index", tmp_path / f"{name}.index")
     with pytest.raises(tgw.GraphEditError, match="holds no list of checkpoints; give the prefix"):

@@ -1,4 +1,6 @@
-"""A SavedModel without "serving_default" opens as a whole, and each of its signatures can be chosen."""
+"""A SavedModel without "serving_default" opens as a whole, and each of its signatures can be
+chosen.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,11 @@ def counter(tmp_path: Path) -> Path:
             "add": ({"delta": delta}, {"output": tf.add(count, delta, name="sum")}),
         }
         session.run(v1.global_variables_initializer())
-        signatures = {name: v1.saved_model.predict_signature_def(*pair) for name, pair in ends.items() if pair[0]}
+        signatures = {
+            name: v1.saved_model.predict_signature_def(*pair)
+            for name, pair in ends.items()
+            if pair[0]
+        }
         signatures["get"] = v1.saved_model.build_signature_def(
             {}, {"output": v1.saved_model.build_tensor_info(ends["get"][1]["output"])}, "get"
         )
@@ -74,7 +80,9 @@ def test_signatures_of_tensorflow_1_lie_in_one_graph_and_mark_their_ends(counter
     editor.signatures.open("get")
     assert editor.outputs == ("now:0",)
     assert tgw.edit(counter, signature="add").source.notices == ()
-    with pytest.raises(UnknownName, match=r"no signature 'gett': the graph has 'add', 'get'; did you mean 'get'"):
+    with pytest.raises(
+        UnknownName, match=r"no signature 'gett': the graph has 'add', 'get'; did you mean 'get'"
+    ):
         editor.signatures.open("gett")
 
 
@@ -87,7 +95,9 @@ def test_an_edit_keeps_all_signatures(counter: Path, tmp_path: Path) -> None:
     assert abs(loaded.signatures["add"](delta=tf.constant(4.0))["output"]) == 5
 
 
-def test_each_function_is_opened_by_its_signature_and_edited_there(two: Path, tmp_path: Path) -> None:
+def test_each_function_is_opened_by_its_signature_and_edited_there(
+    two: Path, tmp_path: Path
+) -> None:
     editor = tgw.edit(two)
     assert len(editor.view.breadcrumb) == 1
     editor.signatures.open("g")

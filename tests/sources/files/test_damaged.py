@@ -1,4 +1,6 @@
-"""Bytes of real files, flipped and cut: one sentence, or a graph of which every op can be looked at."""
+"""Bytes of real files, flipped and cut: one sentence, or a graph of which every op can be looked
+at.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,11 @@ from tfgraphwidget.sources import Body, open_function, open_source
 T = TypeVar("T")
 Edit = tuple[str, float, int]
 EDITS = st.lists(
-    st.tuples(st.sampled_from(["set", "flip", "cut", "drop", "repeat"]), st.floats(0, 1), st.integers(0, 255)),
+    st.tuples(
+        st.sampled_from(["set", "flip", "cut", "drop", "repeat"]),
+        st.floats(0, 1),
+        st.integers(0, 255),
+    ),
     min_size=1,
     max_size=4,
 )
@@ -62,7 +68,9 @@ def sentence_or(make: Callable[[], T]) -> T | None:
 
 
 def looked_at(data: bytes, describe: bool = True) -> bool:
-    """Opens the bytes as a person would; all that may be raised is a sentence. Whether they open."""
+    """Opens the bytes as a person would; all that may be raised is a sentence. Whether they
+    open.
+    """
     source = sentence_or(lambda: open_source(data))
     if source is None:
         return False
@@ -183,10 +191,15 @@ def test_a_damaged_checkpoint_is_refused_in_a_sentence(suffix: str, tmp_path: Pa
     file = tmp_path / f"net{suffix}"
     good = file.read_bytes()
     uses = (
-        lambda: tgw.edit(tmp_path / "net.meta", checkpoint=tmp_path / "net").session.run("net/logits/ReadVariableOp:0"),
+        lambda: tgw.edit(tmp_path / "net.meta", checkpoint=tmp_path / "net").session.run(
+            "net/logits/ReadVariableOp:0"
+        ),
         lambda: copy.load(tmp_path / "net"),
         lambda: original.clone(
-            "x:0", "net/logits:0", into=original._core.executor.free_scope(), init=str(tmp_path / "net")
+            "x:0",
+            "net/logits:0",
+            into=original._core.executor.free_scope(),
+            init=str(tmp_path / "net"),
         ),
     )
     refusals = 0
@@ -205,5 +218,7 @@ def test_values_that_cannot_be_in_a_checkpoint_are_not_made_room_for(tmp_path: P
     copy = original.clone("x:0", "net/logits:0", into="copy")
     copy.save(tmp_path / "net")
     (tmp_path / "net.data-00000-of-00001").write_bytes(b"few")
-    with pytest.raises(GraphEditError, match=r"lists 128 bytes for 'net/hidden/w', and its files have 3"):
+    with pytest.raises(
+        GraphEditError, match=r"lists 128 bytes for 'net/hidden/w', and its files have 3"
+    ):
         copy.load(tmp_path / "net")

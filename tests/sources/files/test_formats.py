@@ -94,10 +94,16 @@ def test_info_describes_it(toy: Path, capsys: pytest.CaptureFixture[str]) -> Non
 
 def test_info_describes_it_without_tensorflow(toy: Path) -> None:
     code = "from __future__ import annotations\nfrom typing import Any\n"
-    code += "from tfgraphwidget.sources import SourceFormat, describe_file, register_format, summarize_graph\n"
+    code += (
+        "from tfgraphwidget.sources import SourceFormat, describe_file, register_format, "
+        "summarize_graph\n"
+    )
     code += f"{inspect.getsource(read_toy)}\nfrom pathlib import Path\n"
     code += "describe = lambda container: [summarize_graph(read_toy(container))]\n"
-    code += "register_format(SourceFormat('toy', ('.toy',), lambda c: c.data[:4] == b'toy\\n', None, describe))\n"
+    code += (
+        "register_format(SourceFormat('toy', ('.toy',), lambda c: c.data[:4] == b'toy\\n', "
+        "None, describe))\n"
+    )
     code += f"assert describe_file(Path({str(toy)!r}))['graphs'][0]['ops'] == 3\n"
     assert "tensorflow" not in modules_after(code)
 
@@ -133,13 +139,20 @@ def test_its_suffix_is_in_all_lists(toy: Path, tmp_path: Path) -> None:
         tgw.edit(tmp_path / "folder")
     app = SimpleNamespace(settings={"base_url": "/"}, add_handlers=lambda *_: None)
     server_extension._load_jupyter_server_extension(SimpleNamespace(web_app=app))
-    assert app.settings["page_config_data"]["tfgraphwidgetSuffixes"] == " ".join((*file_suffixes(), ".keras", ".tgw"))
+    assert app.settings["page_config_data"]["tfgraphwidgetSuffixes"] == " ".join(
+        (*file_suffixes(), ".keras", ".tgw")
+    )
 
 
 def test_nothing_of_it_is_left_when_it_is_removed(toy: Path) -> None:
     unregister_format("toy")
     try:
-        assert [known.name for known in registered_formats()] == ["GraphDef", "MetaGraphDef", "SavedModel", "editor"]
+        assert [known.name for known in registered_formats()] == [
+            "GraphDef",
+            "MetaGraphDef",
+            "SavedModel",
+            "editor",
+        ]
         assert ".toy" not in file_suffixes()
         with pytest.raises(GraphEditError, match="is not a GraphDef"):
             tgw.edit(toy)
@@ -155,4 +168,6 @@ def test_a_name_that_hints_at_a_format_does_not_decide(toy: Path, line: Any) -> 
 def test_the_page_registers_the_same_suffixes_when_the_server_does_not_say() -> None:
     page = Path(tgw.__file__).parents[1] / "labextension" / "src"
     written = " ".join((*file_suffixes(), *server_extension.IN_NOTEBOOKS, server_extension.EDITOR))
-    assert any(f'"{written}"' in file.read_text(encoding="utf-8") for file in page.rglob("file-plugin.ts"))
+    assert any(
+        f'"{written}"' in file.read_text(encoding="utf-8") for file in page.rglob("file-plugin.ts")
+    )

@@ -1,4 +1,6 @@
-"""Notes of other releases and tools about a graph do not hinder its import; what is left out is a notice."""
+"""Notes of other releases and tools about a graph do not hinder its import; what is left out is a
+notice.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +54,12 @@ def gone_member(meta: v1.MetaGraphDef) -> None:
 def gone_variable(meta: v1.MetaGraphDef) -> None:
     for key in ("variables", "trainable_variables"):
         values = meta.collection_def[key].bytes_list.value
-        values.append(values[0].replace(b"w:0", b"v:0").replace(b"w/Assign", b"v/Assign").replace(b"w/read", b"v/read"))
+        values.append(
+            values[0]
+            .replace(b"w:0", b"v:0")
+            .replace(b"w/Assign", b"v/Assign")
+            .replace(b"w/read", b"v/read")
+        )
 
 
 REFUSED: dict[str, tuple[Callable[[v1.MetaGraphDef], object], str]] = {
@@ -65,14 +72,25 @@ REFUSED: dict[str, tuple[Callable[[v1.MetaGraphDef], object], str]] = {
         "'unknown' wrote it, which is no version",
     ),
     "a shape of another time": (wrong_shape, "functions of this TensorFlow contradict"),
-    "a neighbor that is gone": (gone_neighbor, "'y' is to be placed beside 'gone', which the graph does not have"),
-    "a member that is gone": (gone_member, "Collection 'summaries' names 'gone:0', which the graph does not have"),
-    "a variable that is gone": (gone_variable, "Collection 'variables' names 'v:0', which the graph does not have"),
+    "a neighbor that is gone": (
+        gone_neighbor,
+        "'y' is to be placed beside 'gone', which the graph does not have",
+    ),
+    "a member that is gone": (
+        gone_member,
+        "Collection 'summaries' names 'gone:0', which the graph does not have",
+    ),
+    "a variable that is gone": (
+        gone_variable,
+        "Collection 'variables' names 'v:0', which the graph does not have",
+    ),
 }
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_a_note_that_tensorflow_refuses_is_left_out_with_a_notice(case: str, tmp_path: Path) -> None:
+def test_a_note_that_tensorflow_refuses_is_left_out_with_a_notice(
+    case: str, tmp_path: Path
+) -> None:
     edit, notice = REFUSED[case]
     path = meta_graph(tmp_path)
     change(path, edit)
@@ -87,7 +105,9 @@ def test_a_note_that_tensorflow_refuses_is_left_out_with_a_notice(case: str, tmp
 @pytest.mark.filterwarnings("ignore:.*left out")
 @pytest.mark.parametrize("case", REFUSED)
 @pytest.mark.parametrize("is_edited", [False, True])
-def test_what_is_written_of_it_is_read_by_tensorflow(case: str, is_edited: bool, tmp_path: Path) -> None:
+def test_what_is_written_of_it_is_read_by_tensorflow(
+    case: str, is_edited: bool, tmp_path: Path
+) -> None:
     path = meta_graph(tmp_path)
     change(path, REFUSED[case][0])
     editor = tgw.edit(path, checkpoint=tmp_path / "m")
@@ -97,7 +117,9 @@ def test_what_is_written_of_it_is_read_by_tensorflow(case: str, is_edited: bool,
     feeds = {x: X}
     editor.save(tmp_path / "new.meta", feeds=feeds)
     with tf.Graph().as_default() as graph, v1.Session(graph=graph) as session:
-        v1.train.import_meta_graph(str(tmp_path / "new.meta")).restore(session, str(tmp_path / "new"))
+        v1.train.import_meta_graph(str(tmp_path / "new.meta")).restore(
+            session, str(tmp_path / "new")
+        )
         assert np.array_equal(session.run("y:0", {x: X}), X * [3, 4])
     editor.save(tmp_path / "saved", inputs=[x], outputs=["y:0"], feeds=feeds)
     assert tf.saved_model.load(str(tmp_path / "saved")) is not None

@@ -49,7 +49,9 @@ def test_a_meta_graph_brings_its_variables_and_collections_back() -> None:
     source = open_source(INCEPTION)
     told = source.body.collections()[1]
     with live(source) as session:
-        assert len(session.graph.get_collection("trainable_variables")) == sum(v.trainable for v in told)
+        assert len(session.graph.get_collection("trainable_variables")) == sum(
+            v.trainable for v in told
+        )
         assert {v.handle for v in source.body.collections()[1]} == {v.handle for v in told}
         session.run([v.initializer for v in session.graph.get_collection("variables")])
 
@@ -58,7 +60,9 @@ def test_control_flow_contexts_come_back(while_loop: tf.Graph) -> None:
     with while_loop.as_default():
         meta = v1.train.export_meta_graph()
     with live(open_source(meta)) as session, session.graph.as_default():
-        gradient = tf.gradients(session.graph.get_tensor_by_name("y:0"), session.graph.get_tensor_by_name("x:0"))
+        gradient = tf.gradients(
+            session.graph.get_tensor_by_name("y:0"), session.graph.get_tensor_by_name("x:0")
+        )
         assert session.run(gradient, {"x:0": 1.0}) == [32.0]
 
 
@@ -71,7 +75,9 @@ def test_a_meta_graph_with_its_checkpoint_has_the_values(checkpoint: Path) -> No
 
 @pytest.mark.parametrize("resource", [False, True], ids=["ref", "resource"])
 @pytest.mark.parametrize("kind", ["meta", "graph"])
-def test_without_a_saver_the_values_are_fed_to_what_assigns(checkpoint: Path, resource: bool, kind: str) -> None:
+def test_without_a_saver_the_values_are_fed_to_what_assigns(
+    checkpoint: Path, resource: bool, kind: str
+) -> None:
     graph = build_mlp(resource=resource)
     with graph.as_default():
         meta = v1.train.export_meta_graph()
@@ -100,7 +106,12 @@ def test_a_saver_that_names_values_otherwise_is_followed(tmp_path: Path) -> None
         with initialised(graph) as session:
             v1.train.Saver({"elsewhere": w}).save(session, str(tmp_path / "m"))
     with live(open_source(tmp_path / "m.meta", checkpoint=tmp_path / "m")) as session:
-        assert session.run("w/Read/ReadVariableOp:0" if "w/Read/ReadVariableOp" in _names(session) else "w:0") == 3.0
+        assert (
+            session.run(
+                "w/Read/ReadVariableOp:0" if "w/Read/ReadVariableOp" in _names(session) else "w:0"
+            )
+            == 3.0
+        )
 
 
 def _names(session: v1.Session) -> set[str]:
@@ -150,13 +161,17 @@ def test_a_tensorflow_1_saved_model_runs(tf1_saved_model: Path) -> None:
 
 @pytest.mark.parametrize("in_function", [False, True], ids=["graph", "function"])
 @pytest.mark.parametrize("kind", ["Exit", "NextIteration"])
-def test_the_end_of_a_loop_outside_of_all_loops_is_looked_at_only(kind: str, in_function: bool) -> None:
+def test_the_end_of_a_loop_outside_of_all_loops_is_looked_at_only(
+    kind: str, in_function: bool
+) -> None:
     """The process would end when it ran."""
     v1.disable_control_flow_v2()
     try:
         with tf.Graph().as_default() as graph:
             x = v1.placeholder(tf.float32, [], name="x")
-            tf.while_loop(lambda i, _: i < 3, lambda i, a: (i + 1, a * x), [tf.constant(0), x], name="w")
+            tf.while_loop(
+                lambda i, _: i < 3, lambda i, a: (i + 1, a * x), [tf.constant(0), x], name="w"
+            )
     finally:
         v1.enable_control_flow_v2()
     whole = graph.as_graph_def()
@@ -176,18 +191,22 @@ def test_the_end_of_a_loop_outside_of_all_loops_is_looked_at_only(kind: str, in_
     refusal = open_source(broken).live_refusal
     where = " in function 'f'" if in_function else ""
     assert refusal == (
-        f"Op 'w/Enter_1'{where} is of type {kind} and in no while loop, and TensorFlow ends the process when it runs "
+        f"Op 'w/Enter_1'{where} is of type {kind} and in no while loop, and TensorFlow ends the "
+        "process when it runs "
         "that, so the graph can be looked at only; save it again with the whole loop to run it."
     )
 
 
 def test_what_tensorflow_refuses_stays_as_it_was() -> None:
     source = open_source(
-        v1.GraphDef(node=[node("a", "NoOp"), node("y", "MatMul", "z", T=tf.float32), node("z", "NoOp")])
+        v1.GraphDef(
+            node=[node("a", "NoOp"), node("y", "MatMul", "z", T=tf.float32), node("z", "NoOp")]
+        )
     )
     body = source.body
     with pytest.raises(
-        NotRunnable, match=r"TensorFlow cannot import This GraphDef: .*; it can be looked at and edited, and it "
+        NotRunnable,
+        match=r"TensorFlow cannot import This GraphDef: .*; it can be looked at and edited, and it ",
     ) as no:
         source.live()
     assert "\n" not in no.value.why

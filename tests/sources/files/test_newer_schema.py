@@ -19,7 +19,10 @@ NEW_DTYPE: Any = 177
 def graph_def(*, newer: bool = True) -> Any:
     """The graph x -> y; `newer` has a field and a dtype that are unknown to the schema."""
     graph = tf_protos.GraphDef()
-    x, y = graph.node.add(name="x", op="Placeholder"), graph.node.add(name="y", op="Identity", input=["x"])
+    x, y = (
+        graph.node.add(name="x", op="Placeholder"),
+        graph.node.add(name="y", op="Identity", input=["x"]),
+    )
     x.attr["dtype"].type = y.attr["T"].type = 1
     if newer:
         y.MergeFromString(UNKNOWN)
@@ -59,11 +62,19 @@ def test_unknown_fields_and_values_survive_an_edit(make: Any, suffix: str, tmp_p
 
 
 @pytest.mark.parametrize("suffix", [".meta", ".tgw"])
-def test_unknown_fields_of_a_meta_graph_and_its_signatures_survive_an_edit(suffix: str, tmp_path: Path) -> None:
+def test_unknown_fields_of_a_meta_graph_and_its_signatures_survive_an_edit(
+    suffix: str, tmp_path: Path
+) -> None:
     meta = tf_protos.MetaGraphDef(graph_def=graph_def())
     signature = meta.signature_def["serving_default"]
     signature.inputs["x"].name, signature.outputs["y"].name = "x:0", "y:0"
-    for message in (meta, meta.meta_info_def, signature, signature.inputs["x"], signature.outputs["y"]):
+    for message in (
+        meta,
+        meta.meta_info_def,
+        signature,
+        signature.inputs["x"],
+        signature.outputs["y"],
+    ):
         message.MergeFromString(UNKNOWN)
     path = tmp_path / "graph.meta"
     path.write_bytes(meta.SerializeToString())
@@ -76,7 +87,8 @@ def test_unknown_fields_of_a_meta_graph_and_its_signatures_survive_an_edit(suffi
 def test_text_that_would_lose_unknown_fields_is_refused(tmp_path: Path) -> None:
     editor = tgw.edit(pb(tmp_path))
     with pytest.raises(
-        GraphEditError, match=r"'graph.pbtxt' would lose fields of a newer TensorFlow .* save a '.pb'\.$"
+        GraphEditError,
+        match=r"'graph.pbtxt' would lose fields of a newer TensorFlow .* save a '.pb'\.$",
     ):
         editor.save(tmp_path / "graph.pbtxt")
     assert not (tmp_path / "graph.pbtxt").exists()
@@ -84,7 +96,9 @@ def test_text_that_would_lose_unknown_fields_is_refused(tmp_path: Path) -> None:
 
 def test_a_field_of_a_text_that_is_unknown_is_left_out_with_a_notice(tmp_path: Path) -> None:
     path = tmp_path / "graph.pbtxt"
-    path.write_text(str(graph_def(newer=False)).replace('op: "Identity"', 'op: "Identity" future_field: 3'))
+    path.write_text(
+        str(graph_def(newer=False)).replace('op: "Identity"', 'op: "Identity" future_field: 3')
+    )
     editor = tgw.edit(path)
     assert editor._core.index.names == ["x", "y"]
     assert "such as 'future_field'; they are left out" in editor.source.notices[0]

@@ -1,4 +1,6 @@
-"""Names of variables in a TensorFlow 2 SavedModel: one name means one variable, in every room and at the root."""
+"""Names of variables in a TensorFlow 2 SavedModel: one name means one variable, in every room and
+at the root.
+"""
 
 from __future__ import annotations
 
@@ -25,12 +27,16 @@ class Twins(tf.Module):
     @tf.function(input_signature=[])
     def forth(self) -> tf.Tensor:
         """The first, then the second."""
-        return tf.reduce_sum(self.first * 2.0) + tf.reduce_sum(self.second) + tf.reduce_sum(self.third)
+        return (
+            tf.reduce_sum(self.first * 2.0) + tf.reduce_sum(self.second) + tf.reduce_sum(self.third)
+        )
 
     @tf.function(input_signature=[])
     def back(self) -> tf.Tensor:
         """The second, then the first."""
-        return tf.reduce_sum(self.second * 2.0) + tf.reduce_sum(self.third) + tf.reduce_sum(self.first)
+        return (
+            tf.reduce_sum(self.second * 2.0) + tf.reduce_sum(self.third) + tf.reduce_sum(self.first)
+        )
 
 
 def test_variables_of_one_name_keep_their_own_names_in_every_room(tmp_path: Path) -> None:
@@ -46,7 +52,9 @@ def test_variables_of_one_name_keep_their_own_names_in_every_room(tmp_path: Path
             meant.setdefault(body.saved_names.get(name, name), set()).add(size)
         for op in range(len(index)):
             called = [d.function for d in called_functions(index.nodes[op], room.functions())]
-            opened = [open_function(name, room, index, op) for name in called if "restore" not in name]
+            opened = [
+                open_function(name, room, index, op) for name in called if "restore" not in name
+            ]
             rooms += [(inner, index_of(inner)) for inner in opened]
     assert all(len(sizes) == 1 for sizes in meant.values())
     assert meant["alone"] == {(3,)}

@@ -34,7 +34,9 @@ def refused(source: Source) -> NotRunnable:
 
 
 def test_op_types_that_tensorflow_does_not_know_are_counted() -> None:
-    source = open_source(v1.GraphDef(node=[node("a", "MyOp"), node("b", "MyOp", "a"), node("c", "Other", "a")]))
+    source = open_source(
+        v1.GraphDef(node=[node("a", "MyOp"), node("b", "MyOp", "a"), node("c", "Other", "a")])
+    )
     notice = only_notice(source)
     assert notice.startswith(
         "Op 'a' is of type 'MyOp', which TensorFlow does not know, as 2 more ops are; call tf.load"
@@ -61,20 +63,28 @@ def on(device: str) -> v1.GraphDef:
     return graph.as_graph_def()
 
 
-@pytest.mark.parametrize("device", ["", "/cpu:0", "/job:localhost/replica:0/task:0/device:CPU:0", "/device:CPU:*"])
+@pytest.mark.parametrize(
+    "device", ["", "/cpu:0", "/job:localhost/replica:0/task:0/device:CPU:0", "/device:CPU:*"]
+)
 def test_a_device_that_is_there_is_no_notice(device: str) -> None:
     assert open_source(on(device)).notices == ()
 
 
 def test_a_device_name_that_nobody_understands_is_no_notice() -> None:
-    assert open_source(v1.GraphDef(node=[v1.NodeDef(name="a", op="NoOp", device="/what:is/this")])).notices == ()
+    assert (
+        open_source(
+            v1.GraphDef(node=[v1.NodeDef(name="a", op="NoOp", device="/what:is/this")])
+        ).notices
+        == ()
+    )
 
 
 def test_an_op_on_a_gpu_that_is_not_there_runs_on_the_cpu_and_says_so() -> None:
     source = open_source(on("/device:GPU:77"))
     notice = only_notice(source)
     assert notice == (
-        "Op 'there' (and 1 more) is pinned to '/device:GPU:77', which is not available on this machine; it runs on CPU."
+        "Op 'there' (and 1 more) is pinned to '/device:GPU:77', which is not available on this "
+        "machine; it runs on CPU."
     )
     source.live()
     assert source.session is not None
@@ -154,7 +164,10 @@ def test_a_missing_shard_is_named(checkpoint: Path, tmp_path: Path) -> None:
         shutil.copy(file, tmp_path)
     (tmp_path / "m.ckpt.data-00000-of-00001").rename(tmp_path / "m.ckpt.data-00001-of-00003")
     source = open_source(tmp_path / "m.ckpt.meta", checkpoint=tmp_path / "m.ckpt")
-    assert "m.ckpt.data-00000-of-00003' of the checkpoint is missing, and 1 more, so" in only_notice(source)
+    assert (
+        "m.ckpt.data-00000-of-00003' of the checkpoint is missing, and 1 more, so"
+        in only_notice(source)
+    )
     assert "put it back" in refused(source).why
     (tmp_path / "m.ckpt.data-00001-of-00003").unlink()
     assert "m.ckpt.data-00000-of-00001' of the" in only_notice(
@@ -181,7 +194,9 @@ def test_a_damaged_checkpoint_is_named(checkpoint: Path, tmp_path: Path) -> None
     assert refused(source)
 
 
-def test_a_damaged_value_is_named_when_the_session_is_opened(checkpoint: Path, tmp_path: Path) -> None:
+def test_a_damaged_value_is_named_when_the_session_is_opened(
+    checkpoint: Path, tmp_path: Path
+) -> None:
     for file in checkpoint.parent.iterdir():
         shutil.copy(file, tmp_path)
     shard = tmp_path / "m.ckpt.data-00000-of-00001"
@@ -192,7 +207,9 @@ def test_a_damaged_value_is_named_when_the_session_is_opened(checkpoint: Path, t
     assert refused(source).why.endswith("has another checksum than its bytes; copy it again.")
 
 
-def test_a_saved_model_without_its_variables_opens_alone(tf2_saved_model: Path, tmp_path: Path) -> None:
+def test_a_saved_model_without_its_variables_opens_alone(
+    tf2_saved_model: Path, tmp_path: Path
+) -> None:
     copied = tmp_path / "copied"
     shutil.copytree(tf2_saved_model, copied)
     shutil.rmtree(copied / "variables")

@@ -44,7 +44,9 @@ def test_a_file_of_each_kind_opens(saved: Path, name: str, given: Callable[[Path
 
 @pytest.mark.parametrize("name", ["g.pb", "g.pbtxt", "m.meta", "mt.meta"])
 @pytest.mark.parametrize("suffix", [".pb", ".pbtxt", ".meta", ".bin", ""])
-def test_the_name_of_a_file_does_not_matter(saved: Path, tmp_path: Path, name: str, suffix: str) -> None:
+def test_the_name_of_a_file_does_not_matter(
+    saved: Path, tmp_path: Path, name: str, suffix: str
+) -> None:
     file = tmp_path / f"renamed{suffix}"
     file.write_bytes((saved / name).read_bytes())
     assert len(open_source(file).body.nodes()) == len(open_source(saved / name).body.nodes())
@@ -55,7 +57,9 @@ def test_a_real_meta_graph_tells_its_variables() -> None:
     held, variables = source.body.collections()
     assert len(variables) == len(held["variables"]) == 388
     index = index_of(source.body)
-    assert all(v.trainable == (v.name in {m.name for m in held["trainable_variables"]}) for v in variables)
+    assert all(
+        v.trainable == (v.name in {m.name for m in held["trainable_variables"]}) for v in variables
+    )
     assert all(v.handle in index.ids and v.initializer in index.ids for v in variables)
 
 
@@ -83,7 +87,11 @@ def test_what_collections_name_and_the_graph_lacks_is_left_out() -> None:
         v1.add_to_collection("losses", graph.get_tensor_by_name("loss:0"))
         v1.add_to_collection("steps", graph.get_operation_by_name("loss"))
         meta = v1.train.export_meta_graph()
-    kept = [n for n in meta.graph_def.node if not n.name.startswith(("net/two/w", "net/two/MatMul", "net/two/add"))]
+    kept = [
+        n
+        for n in meta.graph_def.node
+        if not n.name.startswith(("net/two/w", "net/two/MatMul", "net/two/add"))
+    ]
     kept = [n for n in kept if n.name not in ("net/two/out", "net/logits")]
     del meta.graph_def.node[:]
     meta.graph_def.node.extend(kept)
@@ -103,11 +111,23 @@ def test_what_collections_name_and_the_graph_lacks_is_left_out() -> None:
         ("notes.txt", b"todo: open the graph\n", "holds no TensorFlow graph with ops in it"),
         ("g.pbtxt", b'node { name: "a" op: "NoOp"', "holds no TensorFlow graph with ops in it (1:"),
         ("g.pbtxt", b"versions { producer: 27 }", "holds no TensorFlow graph with ops in it"),
-        ("g.pb", v1.GraphDef(versions={"producer": 27}).SerializeToString(), "holds no TensorFlow graph with ops"),
+        (
+            "g.pb",
+            v1.GraphDef(versions={"producer": 27}).SerializeToString(),
+            "holds no TensorFlow graph with ops",
+        ),
         ("p.pb", b"\x89PNG\r\n\x1a\n" + bytes(50), "is a picture; give the file"),
-        ("m.h5", b"\x89HDF\r\n\x1a\n" + bytes(50), "is a Keras or HDF5 file; load it with keras.models.load_model"),
+        (
+            "m.h5",
+            b"\x89HDF\r\n\x1a\n" + bytes(50),
+            "is a Keras or HDF5 file; load it with keras.models.load_model",
+        ),
         ("m.onnx", b"\x08\x07\x12\x07pytorch", "is an ONNX model; convert it"),
-        ("m.tflite", b"\x1c\0\0\0TFL3" + bytes(50), "is a TensorFlow Lite model; open the SavedModel"),
+        (
+            "m.tflite",
+            b"\x1c\0\0\0TFL3" + bytes(50),
+            "is a TensorFlow Lite model; open the SavedModel",
+        ),
         ("m.pt", b"PK\x03\x04" + bytes(50), "is a PyTorch file; export it"),
         ("m.zip", b"PK\x03\x04" + bytes(50), "is a zip archive; unpack it"),
         ("checkpoint", b'model_checkpoint_path: "m.ckpt"\n', "is a checkpoint's list of names"),
@@ -128,11 +148,15 @@ def test_a_checkpoint_says_to_give_the_meta_file(checkpoint: Path) -> None:
     for suffix in (".index", ".data-00000-of-00001"):
         with pytest.raises(NotAGraph, match=r"a part of a checkpoint.*give the \.meta file"):
             open_source(f"{checkpoint}{suffix}")
-    with pytest.raises(UnknownName, match=r"no file or directory.* did you mean '.*/m\.ckpt\.(meta|index)"):
+    with pytest.raises(
+        UnknownName, match=r"no file or directory.* did you mean '.*/m\.ckpt\.(meta|index)"
+    ):
         open_source(checkpoint)
 
 
-@pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")  # Keras 3.15's own, on numpy 2
+@pytest.mark.filterwarnings(
+    "ignore:__array__ implementation:DeprecationWarning"
+)  # Keras 3.15's own, on numpy 2
 def test_a_keras_file_says_to_load_it_first(tmp_path: Path) -> None:
     file = tmp_path / "m.keras"
     keras.Sequential([keras.Input([3]), keras.layers.Dense(2)]).save(file)
@@ -140,7 +164,9 @@ def test_a_keras_file_says_to_load_it_first(tmp_path: Path) -> None:
         open_source(file)
 
 
-def test_a_missing_file_proposes_a_neighbour_with_its_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_file_proposes_a_neighbour_with_its_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "model.pb").write_bytes(b"x")
     near = re.escape(f"; did you mean '{tmp_path}/model.pb'?")
     with pytest.raises(UnknownName, match=f"There is no file or directory.*{near}"):
@@ -171,11 +197,23 @@ def test_a_file_that_may_not_be_read_says_why(tmp_path: Path) -> None:
     ("nodes", "sentence"),
     [
         ([node("a", "NoOp"), node("a", "NoOp")], "two ops are named 'a'"),
-        ([node("a", "NoOp"), node("b", "NoOp"), node("", "NoOp")], "op number 2, of type 'NoOp', is named ''"),
-        ([node("a", "NoOp"), node("b", "NoOp"), node("a:1", "NoOp")], "'a:1' is an op, and also means op 'a'"),
-        ([node("a", "NoOp"), node("b", "NoOp"), node("^b", "NoOp")], "'^b' is an op, and also means op 'b'"),
+        (
+            [node("a", "NoOp"), node("b", "NoOp"), node("", "NoOp")],
+            "op number 2, of type 'NoOp', is named ''",
+        ),
+        (
+            [node("a", "NoOp"), node("b", "NoOp"), node("a:1", "NoOp")],
+            "'a:1' is an op, and also means op 'a'",
+        ),
+        (
+            [node("a", "NoOp"), node("b", "NoOp"), node("^b", "NoOp")],
+            "'^b' is an op, and also means op 'b'",
+        ),
         *(
-            ([node("alpha", "NoOp"), node("b", "Identity", text)], f"op 'b' reads {as_read!r}, which is not there")
+            (
+                [node("alpha", "NoOp"), node("b", "Identity", text)],
+                f"op 'b' reads {as_read!r}, which is not there",
+            )
             for text, as_read in {
                 **{text: text for text in ("", "^", ":", ":1", "alpha:-1", "^gone", "alpha:x")},
                 "alph:0": "alph",
@@ -186,7 +224,9 @@ def test_a_file_that_may_not_be_read_says_why(tmp_path: Path) -> None:
         ([node("a", "NoOp"), node("b", "Identity", "a:" + "9" * 5000)], "op 'b' reads 'a:999"),
     ],
 )
-def test_a_graph_with_broken_facts_is_opened_with_a_sentence(nodes: list[v1.NodeDef], sentence: str) -> None:
+def test_a_graph_with_broken_facts_is_opened_with_a_sentence(
+    nodes: list[v1.NodeDef], sentence: str
+) -> None:
     source = open_source(v1.GraphDef(node=nodes))
     assert any(notice.startswith(f"This GraphDef: {sentence}") for notice in source.notices)
     index = index_of(source.body)
@@ -201,7 +241,9 @@ def test_inputs_may_name_later_ops_and_any_port(line: tf.Graph) -> None:
 
 
 def test_choices_that_do_not_fit_a_file_are_refused(saved: Path) -> None:
-    with pytest.raises(UnknownName, match="has no signature 'x': it has none; leave signature= out"):
+    with pytest.raises(
+        UnknownName, match="has no signature 'x': it has none; leave signature= out"
+    ):
         open_source(saved / "g.pb", signature="x")
     with pytest.raises(GraphEditError, match="is not a SavedModel, so it has no tags"):
         open_source(saved / "g.pb", tags="serve")

@@ -1,4 +1,6 @@
-"""A SavedModel opened with another checkpoint of its model: its values, and still all of its objects."""
+"""A SavedModel opened with another checkpoint of its model: its values, and still all of its
+objects.
+"""
 
 from __future__ import annotations
 
@@ -69,7 +71,9 @@ def reloaded(path: Path, saved: Path) -> str:
 
 
 WRITERS: dict[str, Callable[[Path, Path], str]] = {
-    "the model": lambda path, _: tf.train.Checkpoint(Net([10.0, 20.0], [30.0, 40.0])).write(str(path)),
+    "the model": lambda path, _: tf.train.Checkpoint(Net([10.0, 20.0], [30.0, 40.0])).write(
+        str(path)
+    ),
     "an object that has it": lambda path, _: tf.train.Checkpoint(
         step=tf.Variable(1), model=Net([10.0, 20.0], [30.0, 40.0])
     ).save(str(path)),
@@ -77,26 +81,38 @@ WRITERS: dict[str, Callable[[Path, Path], str]] = {
 }
 
 
-@pytest.mark.filterwarnings("ignore:.*of the saved object is unchanged")  # the layers that a frozen one calls
+@pytest.mark.filterwarnings(
+    "ignore:.*of the saved object is unchanged"
+)  # the layers that a frozen one calls
 @pytest.mark.parametrize("kind", WRITERS)
-def test_a_checkpoint_of_the_old_model_gives_the_edited_one_its_values(saved: Path, tmp_path: Path, kind: str) -> None:
+def test_a_checkpoint_of_the_old_model_gives_the_edited_one_its_values(
+    saved: Path, tmp_path: Path, kind: str
+) -> None:
     checkpoint = WRITERS[kind](tmp_path / "other", saved)
     wanted = [[301.0, 1.0]]
     editor = tgw.edit(saved, checkpoint=checkpoint)
     assert editor.source.notices == ()
     assert editor.to_module()(X).numpy().tolist() == wanted
     editor.view.leave(0)
-    ((_, x),), ((_, y),) = next(iter(editor.signatures.values())).inputs, next(iter(editor.signatures.values())).outputs
+    ((_, x),), ((_, y),) = (
+        next(iter(editor.signatures.values())).inputs,
+        next(iter(editor.signatures.values())).outputs,
+    )
     assert editor.session.run(y, {x: X}).tolist() == wanted
     editor.save(tmp_path / "unedited/")
-    for name, edit in {"edited": lambda e: e.insert(y, tf.negative), "frozen": lambda e: e.freeze()}.items():
+    for name, edit in {
+        "edited": lambda e: e.insert(y, tf.negative),
+        "frozen": lambda e: e.freeze(),
+    }.items():
         editor = tgw.edit(saved, checkpoint=checkpoint)
         editor.view.leave(0)
         edit(editor)
         editor.save(tmp_path / name)
     for name, sign in {"unedited": 1, "edited": -1, "frozen": 1}.items():
         loaded = tf.saved_model.load(str(tmp_path / name))
-        assert loaded.signatures["apply"](tf.constant(X))["y"].numpy().tolist() == [[301.0 * sign, 1.0 * sign]]
+        assert loaded.signatures["apply"](tf.constant(X))["y"].numpy().tolist() == [
+            [301.0 * sign, 1.0 * sign]
+        ]
         assert [layer.k.numpy().tolist() for layer in loaded.layers] == [[10.0, 20.0], [30.0, 40.0]]
         assert loaded.unused.numpy() == 7.0
         again = tf.train.Checkpoint(loaded)
@@ -113,10 +129,14 @@ def test_a_checkpoint_of_tensorflow_1_goes_by_the_names_of_variables(tmp_path: P
 
 def test_a_checkpoint_of_a_keras_model_gives_its_export_the_values(tmp_path: Path) -> None:
     keras.utils.set_random_seed(0)
-    model = keras.Sequential([keras.Input((2,)), keras.layers.Dense(2, name="d"), keras.layers.Dense(1, name="e")])
+    model = keras.Sequential(
+        [keras.Input((2,)), keras.layers.Dense(2, name="d"), keras.layers.Dense(1, name="e")]
+    )
     model.export(str(tmp_path / "export"), verbose=False)
     model.set_weights([weight + 1.0 for weight in model.get_weights()])
-    editor = tgw.edit(tmp_path / "export", checkpoint=tf.train.Checkpoint(model).write(str(tmp_path / "new")))
+    editor = tgw.edit(
+        tmp_path / "export", checkpoint=tf.train.Checkpoint(model).write(str(tmp_path / "new"))
+    )
     given = editor.to_function()(tf.constant(X))
     (result,) = given.values() if isinstance(given, dict) else [given]
     assert np.allclose(result, model(X))
@@ -141,9 +161,18 @@ class Whole(tf.Module):
 @pytest.mark.parametrize(
     ("model", "words"),
     [
-        (lambda: tf.train.Checkpoint(other=tf.Variable(1.0)), "has no value for it (it has 'other/"),
-        (lambda: tf.train.Checkpoint(Wide()), "is float32 [2], and the checkpoint has float32 [3] under 'layers/0/k"),
-        (lambda: tf.train.Checkpoint(Whole()), "is float32 [2], and the checkpoint has int32 [2] under 'layers/0/k"),
+        (
+            lambda: tf.train.Checkpoint(other=tf.Variable(1.0)),
+            "has no value for it (it has 'other/",
+        ),
+        (
+            lambda: tf.train.Checkpoint(Wide()),
+            "is float32 [2], and the checkpoint has float32 [3] under 'layers/0/k",
+        ),
+        (
+            lambda: tf.train.Checkpoint(Whole()),
+            "is float32 [2], and the checkpoint has int32 [2] under 'layers/0/k",
+        ),
     ],
 )
 def test_a_checkpoint_of_another_model_is_refused_by_variable_key_and_shape(

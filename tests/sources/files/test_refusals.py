@@ -1,4 +1,6 @@
-"""Paths and choices that nobody can open: one sentence each, whatever the operating system or Python says."""
+"""Paths and choices that nobody can open: one sentence each, whatever the operating system or
+Python says.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +49,9 @@ class BytesPath:
         return os.fsencode(self.path)
 
 
-@pytest.mark.parametrize("name", ["a\0b", "n" * 5000, "d/" * 3000, "~nobody-there/x", "x" * 255 + "/y"])
+@pytest.mark.parametrize(
+    "name", ["a\0b", "n" * 5000, "d/" * 3000, "~nobody-there/x", "x" * 255 + "/y"]
+)
 def test_a_path_that_cannot_be_is_refused(tmp_path: Path, name: str) -> None:
     assert repr(name[:20])[1:-1] in why(lambda: open_source(name))
     assert tmp_path.name in why(lambda: open_source(tmp_path / name))
@@ -58,11 +62,15 @@ def refuse(path: Path, *args: object, **kwargs: object) -> object:
 
 
 @pytest.mark.parametrize("method", ["is_dir", "lstat", "stat", "iterdir", "open"])
-def test_what_may_not_be_read_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, method: str) -> None:
+def test_what_may_not_be_read_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, method: str
+) -> None:
     file = tmp_path / "g.pb"
     file.write_bytes(v1.GraphDef(node=[node("a", "NoOp")]).SerializeToString())
     monkeypatch.setattr(os if method == "open" else Path, method, refuse)
-    assert "Permission denied" in why(lambda: open_source(tmp_path if method == "iterdir" else file))
+    assert "Permission denied" in why(
+        lambda: open_source(tmp_path if method == "iterdir" else file)
+    )
 
 
 @pytest.mark.parametrize("method", ["is_file", "iterdir"])
@@ -74,7 +82,9 @@ def test_values_that_may_not_be_read_are_a_notice(
 
 
 @pytest.mark.parametrize(
-    "given", ["/etc", "", "a\0b", "n" * 5000, 3, Hostile()], ids=["folder", "empty", "nul", "long", "number", "hostile"]
+    "given",
+    ["/etc", "", "a\0b", "n" * 5000, 3, Hostile()],
+    ids=["folder", "empty", "nul", "long", "number", "hostile"],
 )
 def test_a_checkpoint_that_cannot_be_is_a_sentence(checkpoint: Path, given: object) -> None:
     meta = f"{checkpoint}.meta"
@@ -82,7 +92,9 @@ def test_a_checkpoint_that_cannot_be_is_a_sentence(checkpoint: Path, given: obje
     assert source is None or source.notices
 
 
-def test_a_path_in_bytes_and_one_in_the_home_folder_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_path_in_bytes_and_one_in_the_home_folder_open(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     file = tmp_path / "g.pb"
     file.write_bytes(v1.GraphDef(node=[node("a", "NoOp")]).SerializeToString())
     assert open_source(BytesPath(file)).title == str(file)
@@ -93,7 +105,9 @@ def test_a_path_in_bytes_and_one_in_the_home_folder_open(tmp_path: Path, monkeyp
 def test_what_is_neither_a_file_nor_a_folder_is_not_read(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     for given in (tmp_path / "pipe", "/dev/zero"):
-        assert ("is a pipe" if "pipe" in str(given) else "is a device") in why(lambda given=given: open_source(given))
+        assert ("is a pipe" if "pipe" in str(given) else "is a device") in why(
+            lambda given=given: open_source(given)
+        )
 
 
 def test_a_folder_proposes_only_what_opens(tmp_path: Path) -> None:
@@ -105,7 +119,9 @@ def test_a_folder_proposes_only_what_opens(tmp_path: Path) -> None:
     assert "did you mean" in why(lambda: open_source(tmp_path))
 
 
-@pytest.mark.parametrize("choice", [{"tags": 3}, *({"signature": s} for s in ([], {}, ["serving_default"], 3))])
+@pytest.mark.parametrize(
+    "choice", [{"tags": 3}, *({"signature": s} for s in ([], {}, ["serving_default"], 3))]
+)
 def test_a_choice_that_is_none_is_refused(tf2_saved_model: Path, choice: dict[str, object]) -> None:
     with pytest.raises(UnknownName):
         open_source(tf2_saved_model, **choice)  # type: ignore[arg-type]
@@ -131,7 +147,9 @@ def test_a_trace_by_a_numpy_number_and_a_list_of_many_traces() -> None:
 
 def test_an_assign_of_one_input_assigns_nothing() -> None:
     handle = node("w", "VarHandleOp", dtype=tf.float32)
-    body = open_source(v1.GraphDef(node=[handle, node("w/Assign", "AssignVariableOp", "w", dtype=tf.float32)])).body
+    body = open_source(
+        v1.GraphDef(node=[handle, node("w/Assign", "AssignVariableOp", "w", dtype=tf.float32)])
+    ).body
     graph = tf.Graph()
     with graph.as_default():
         v1.get_variable("w", [1], use_resource=True)
@@ -147,7 +165,9 @@ def test_an_assign_of_one_input_assigns_nothing() -> None:
             "ValueError: the real reason",
         ),
         (
-            tf.errors.DataLossError(None, None, "Graph execution error:\n\nDetected at node 'a'\nshard is cut"),
+            tf.errors.DataLossError(
+                None, None, "Graph execution error:\n\nDetected at node 'a'\nshard is cut"
+            ),
             "shard is cut",
         ),
         (ValueError("first\nsecond"), "first"),

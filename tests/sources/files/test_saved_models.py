@@ -46,11 +46,15 @@ def test_a_tensorflow_2_saved_model_opens_on_its_default_signature(tf2_saved_mod
 
 
 def test_an_unknown_signature_proposes_the_nearest(tf2_saved_model: Path) -> None:
-    with pytest.raises(UnknownName, match=r"it has 'other', 'serving_default'; did you mean 'serving_default'\?"):
+    with pytest.raises(
+        UnknownName, match=r"it has 'other', 'serving_default'; did you mean 'serving_default'\?"
+    ):
         open_source(tf2_saved_model, signature="serving")
 
 
-def test_the_entrance_leads_to_the_real_body_with_variables_and_tables_by_name(tf2_saved_model: Path) -> None:
+def test_the_entrance_leads_to_the_real_body_with_variables_and_tables_by_name(
+    tf2_saved_model: Path,
+) -> None:
     source = open_source(tf2_saved_model)
     assert len(source.entrance) == 2
     body, index = real_body(source)
@@ -75,12 +79,16 @@ def test_captures_are_shown_by_name_to_any_depth(tf2_saved_model: Path) -> None:
 
 
 def test_a_keras_export_shows_the_models_variables(tmp_path: Path) -> None:
-    model = keras.Sequential([keras.Input([3]), keras.layers.Dense(4), keras.layers.BatchNormalization()], name="net")
+    model = keras.Sequential(
+        [keras.Input([3]), keras.layers.Dense(4), keras.layers.BatchNormalization()], name="net"
+    )
     model.export(tmp_path / "exported", verbose=False)
     source = open_source(tmp_path / "exported")
     body, index = real_body(source)
     assert handles(index) == {v.path for v in model.variables}
-    assert {v.handle: v.trainable for v in index.variable_defs} == {v.path: v.trainable for v in model.variables}
+    assert {v.handle: v.trainable for v in index.variable_defs} == {
+        v.path: v.trainable for v in model.variables
+    }
     assert all(tensor.endswith(":0") for tensor in body.returns.values())
 
 
@@ -89,10 +97,18 @@ def test_a_tensorflow_1_saved_model_opens_its_serving_graph(tf1_saved_model: Pat
     assert source.signature is not None
     assert source.signature.outputs == (("logits", "net/logits:0"),)
     assert source.entrance == ()
-    assert [v.handle for v in source.body.collections()[1]] == ["net/one/w", "net/one/b", "net/two/w", "net/two/b"]
+    assert [v.handle for v in source.body.collections()[1]] == [
+        "net/one/w",
+        "net/one/b",
+        "net/two/w",
+        "net/two/b",
+    ]
     assert open_source(tf1_saved_model, tags="train").signature is None
     assert open_source(tf1_saved_model, tags=["serve"]).signature == source.signature
-    with pytest.raises(UnknownName, match=r"no graph with tags \['gpu'\]; give tags=\['serve'\] or tags=\['train'\]"):
+    with pytest.raises(
+        UnknownName,
+        match=r"no graph with tags \['gpu'\]; give tags=\['serve'\] or tags=\['train'\]",
+    ):
         open_source(tf1_saved_model, tags="gpu")
 
 
@@ -103,11 +119,15 @@ def without_serve(folder: Path) -> saved_model_pb2.SavedModel:
 
 
 def test_of_several_graphs_and_none_to_serve_one_must_be_chosen(tf1_saved_model: Path) -> None:
-    with pytest.raises(GraphEditError, match=r"several graphs.* give tags=\['gpu'\] or tags=\['train'\]"):
+    with pytest.raises(
+        GraphEditError, match=r"several graphs.* give tags=\['gpu'\] or tags=\['train'\]"
+    ):
         open_source(without_serve(tf1_saved_model))
 
 
-def test_of_several_signatures_and_no_default_the_graph_is_opened_with_all(tf1_saved_model: Path) -> None:
+def test_of_several_signatures_and_no_default_the_graph_is_opened_with_all(
+    tf1_saved_model: Path,
+) -> None:
     saved = without_serve(tf1_saved_model)
     del saved.meta_graphs[1]
     saved.meta_graphs[0].signature_def["b"].CopyFrom(saved.meta_graphs[0].signature_def["predict"])
@@ -117,7 +137,9 @@ def test_of_several_signatures_and_no_default_the_graph_is_opened_with_all(tf1_s
     assert open_source(saved, signature="b").signature.name == "b"  # type: ignore[union-attr]
 
 
-def test_the_file_in_the_folder_and_its_text_form_open_too(tf2_saved_model: Path, tmp_path: Path) -> None:
+def test_the_file_in_the_folder_and_its_text_form_open_too(
+    tf2_saved_model: Path, tmp_path: Path
+) -> None:
     whole = open_source(tf2_saved_model / "saved_model.pb")
     assert whole.signature is not None
     copied = tmp_path / "text"
@@ -126,11 +148,17 @@ def test_the_file_in_the_folder_and_its_text_form_open_too(tf2_saved_model: Path
     (copied / "saved_model.pb").unlink()
     (copied / "saved_model.pbtxt").write_text(text_format.MessageToString(saved))
     for given in (copied, copied / "saved_model.pbtxt"):
-        assert [n.name for n in open_source(given).body.nodes()] == [n.name for n in whole.body.nodes()]
+        assert [n.name for n in open_source(given).body.nodes()] == [
+            n.name for n in whole.body.nodes()
+        ]
 
 
-def test_a_directory_that_is_no_saved_model_says_what_is_in_it(tmp_path: Path, checkpoint: Path) -> None:
-    with pytest.raises(NotAGraph, match=r"is not a SavedModel: it has no saved_model\.pb; give the one"):
+def test_a_directory_that_is_no_saved_model_says_what_is_in_it(
+    tmp_path: Path, checkpoint: Path
+) -> None:
+    with pytest.raises(
+        NotAGraph, match=r"is not a SavedModel: it has no saved_model\.pb; give the one"
+    ):
         open_source(tmp_path)
     with pytest.raises(NotAGraph, match=r"did you mean '.*m\.ckpt\.meta'\?"):
         open_source(checkpoint.parent)

@@ -1,4 +1,6 @@
-"""Hash tables of a file hold in the editor's session what their initializers, or a checkpoint, put into them."""
+"""Hash tables of a file hold in the editor's session what their initializers, or a checkpoint, put
+into them.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,9 @@ import tensorflow as tf
 
 import tfgraphwidget as tgw
 
-pytestmark = pytest.mark.filterwarnings("ignore:.*(from which tables|keeps hash|Collection)")  # notices of `save`
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:.*(from which tables|keeps hash|Collection)"
+)  # notices of `save`
 v1 = tf.compat.v1
 WORDS = ["apple", "banana", "cherry"]
 Y = ["prices:0", "places:0", "counts:0"]
@@ -29,7 +33,9 @@ def vocabulary(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def session(vocabulary: Path) -> Iterator[Any]:
-    """A session with a table that is filled from tensors, one from a file, and one that can be written to."""
+    """A session with a table that is filled from tensors, one from a file, and one that can be
+    written to.
+    """
     tables, from_file = tf.lookup, tf.lookup.TextFileIndex
     with tf.Graph().as_default() as graph:
         words = v1.placeholder(tf.string, [None], name="words")
@@ -57,7 +63,9 @@ def notices_of_tables(editor: Any) -> list[str]:
     return [notice for notice in editor.source.notices if "table" in notice]
 
 
-def test_tables_of_a_meta_graph_are_filled_and_one_that_nothing_fills_is_told(session: Any, tmp_path: Path) -> None:
+def test_tables_of_a_meta_graph_are_filled_and_one_that_nothing_fills_is_told(
+    session: Any, tmp_path: Path
+) -> None:
     tgw.edit(session.graph, session=session).save(tmp_path / "m.meta")
     editor = tgw.edit(tmp_path / "m.meta", checkpoint=tmp_path / "m")
     (notice,) = notices_of_tables(editor)
@@ -119,7 +127,9 @@ def test_a_file_that_is_not_there_and_one_that_cannot_be_read_are_told(
     with pytest.raises(tf.errors.FailedPreconditionError):
         run(editor, [Y[1]])
     (notice,) = notices_of_tables(editor)
-    assert ("cannot fill its hash table" if is_there else f"{str(vocabulary)!r}, which is not there") in notice
+    assert (
+        "cannot fill its hash table" if is_there else f"{str(vocabulary)!r}, which is not there"
+    ) in notice
     call = notice[notice.index("editor.session.run(") :].rstrip(".").partition(" when")[0]
     if is_there:
         vocabulary.write_text(other.read_text())
@@ -135,17 +145,30 @@ def test_a_file_that_is_not_beside_the_graph_is_opened_when_the_user_says_so(
     (tmp_path / "elsewhere").mkdir()
     path = tmp_path / "elsewhere" / name.replace("message", "m.pb")
     with warnings.catch_warnings(action="ignore"):
-        editor = tgw.edit(session.graph.as_graph_def()) if name == "m.tgw" else tgw.edit(session.graph, session=session)
-        editor.save(path, outputs=None if name == "m.tgw" else Y[1], frozen=name.endswith("pb") or name == "message")
+        editor = (
+            tgw.edit(session.graph.as_graph_def())
+            if name == "m.tgw"
+            else tgw.edit(session.graph, session=session)
+        )
+        editor.save(
+            path,
+            outputs=None if name == "m.tgw" else Y[1],
+            frozen=name.endswith("pb") or name == "message",
+        )
     other = tgw.edit(v1.GraphDef.FromString(path.read_bytes()) if name == "message" else path)
     notice = next(notice for notice in notices_of_tables(other) if str(vocabulary) in notice)
-    assert "which is not beside the graph, so it is empty in the editor's session; if you trust the graph" in notice
+    assert (
+        "which is not beside the graph, so it is empty in the editor's session; if you trust the "
+        "graph" in notice
+    )
     with pytest.raises(tgw.GraphEditError, match="is not trusted"):
         eval(notice[notice.index("editor.session.run(") :].rstrip("."), {"editor": other})
     other.source.trusted = True
     with pytest.raises(tf.errors.FailedPreconditionError):
         run(other, [Y[1]])
-    eval(notice[notice.index("editor.session.run(") :].rstrip("."), {"editor": other})  # what the notice says
+    eval(
+        notice[notice.index("editor.session.run(") :].rstrip("."), {"editor": other}
+    )  # what the notice says
     assert run(other, [Y[1]]) == FILLED[1:2]
 
 
@@ -176,17 +199,30 @@ def _waits_for_a_queue(folder: Path) -> Any:
 
 
 def _waits_for_another_table(folder: Path) -> Any:
-    handle = tf.raw_ops.HashTableV2(key_dtype=tf.string, value_dtype=tf.string, shared_name="secret")
+    handle = tf.raw_ops.HashTableV2(
+        key_dtype=tf.string, value_dtype=tf.string, shared_name="secret"
+    )
     path = str(folder / "secret.txt")
     with tf.control_dependencies(
-        [tf.raw_ops.InitializeTableFromTextFileV2(table_handle=handle, filename=path, key_index=-2, value_index=-2)]
+        [
+            tf.raw_ops.InitializeTableFromTextFileV2(
+                table_handle=handle, filename=path, key_index=-2, value_index=-2
+            )
+        ]
     ):
         return tf.identity(["v"])
 
 
 @pytest.mark.parametrize(
     "values",
-    [_reads_a_file, _writes_a_file, _calls_a_function, _lists_files, _waits_for_a_queue, _waits_for_another_table],
+    [
+        _reads_a_file,
+        _writes_a_file,
+        _calls_a_function,
+        _lists_files,
+        _waits_for_a_queue,
+        _waits_for_another_table,
+    ],
 )
 def test_the_initializer_of_a_table_makes_nothing_run_that_reads_files_writes_them_or_waits(
     values: Any, tmp_path: Path
@@ -194,7 +230,9 @@ def test_the_initializer_of_a_table_makes_nothing_run_that_reads_files_writes_th
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "secret.txt").write_text("secret")
     with tf.Graph().as_default() as graph:
-        handle = tf.raw_ops.HashTableV2(key_dtype=tf.string, value_dtype=tf.string, shared_name="table")
+        handle = tf.raw_ops.HashTableV2(
+            key_dtype=tf.string, value_dtype=tf.string, shared_name="table"
+        )
         filled = values(tmp_path)
         tf.raw_ops.InitializeTableV2(
             table_handle=handle, keys=tf.fill(tf.shape(filled), "k"), values=filled, name="init"
@@ -202,22 +240,30 @@ def test_the_initializer_of_a_table_makes_nothing_run_that_reads_files_writes_th
         tf.raw_ops.LookupTableSizeV2(table_handle=handle, name="size")
     (tmp_path / "elsewhere" / "m.pb").write_bytes(graph.as_graph_def().SerializeToString())
     editor = tgw.edit(tmp_path / "elsewhere" / "m.pb")
-    if values is _lists_files:  # their number is a shape, which TensorFlow computes while it imports the graph
+    if (
+        values is _lists_files
+    ):  # their number is a shape, which TensorFlow computes while it imports the graph
         with pytest.raises(tgw.GraphEditError, match=r"which lists files, and .* is not trusted"):
             assert editor.session
         return
     assert editor.session.run("size:0") == 0
     assert not (tmp_path / "out.txt").exists()
     notice = next(notice for notice in notices_of_tables(editor) if "'init'" in notice)
-    assert notice.endswith("if you trust it, open it with trusted=True, or set editor.source.trusted = True.")
+    assert notice.endswith(
+        "if you trust it, open it with trusted=True, or set editor.source.trusted = True."
+    )
     assert "is not trusted, so the initializer 'init' was not run" in notice
 
 
-def test_nothing_but_a_file_is_opened_for_a_table(session: Any, tmp_path: Path, vocabulary: Path) -> None:
+def test_nothing_but_a_file_is_opened_for_a_table(
+    session: Any, tmp_path: Path, vocabulary: Path
+) -> None:
     tgw.edit(session.graph, session=session).save(tmp_path / "m.meta")
     vocabulary.unlink()
     vocabulary.mkdir()
-    assert any("which is not there" in notice for notice in tgw.edit(tmp_path / "m.meta").source.notices)
+    assert any(
+        "which is not there" in notice for notice in tgw.edit(tmp_path / "m.meta").source.notices
+    )
 
 
 def test_a_saved_model_of_tensorflow_1_fills_its_tables_from_its_assets(
@@ -231,9 +277,12 @@ def test_a_saved_model_of_tensorflow_1_fills_its_tables_from_its_assets(
     stranger = tgw.edit(tmp_path / "model")
     assert stranger.session is not None
     assert any(
-        "was not run" in notice and "which fills a table from a file" in notice for notice in stranger.source.notices
+        "was not run" in notice and "which fills a table from a file" in notice
+        for notice in stranger.source.notices
     )
-    editor = tgw.edit(tmp_path / "model", trusted=True)  # the vocabulary lies outside of the model's folder
+    editor = tgw.edit(
+        tmp_path / "model", trusted=True
+    )  # the vocabulary lies outside of the model's folder
     assert notices_of_tables(editor) == []
     assert run(editor, Y) == FILLED
     np.testing.assert_array_equal(run(editor, Y)[2], FILLED[2])
@@ -245,4 +294,6 @@ def test_a_saved_model_whose_start_leaves_a_table_out_is_told(session: Any, tmp_
         builder.add_meta_graph_and_variables(session, ["serve"])
         builder.save()
     (notice,) = notices_of_tables(tgw.edit(tmp_path / "model"))
-    assert notice.startswith("Hash tables 'hash_table' and 'hash_table_1' are empty in the editor's session")
+    assert notice.startswith(
+        "Hash tables 'hash_table' and 'hash_table_1' are empty in the editor's session"
+    )

@@ -32,7 +32,18 @@ from tfgraphwidget.sources.files.tensor_bundle import (
 )
 
 DTYPES = (
-    *(tf.float16, tf.bfloat16, tf.float32, tf.float64, tf.int8, tf.int16, tf.int32, tf.int64, tf.uint8, tf.uint16),
+    *(
+        tf.float16,
+        tf.bfloat16,
+        tf.float32,
+        tf.float64,
+        tf.int8,
+        tf.int16,
+        tf.int32,
+        tf.int64,
+        tf.uint8,
+        tf.uint16,
+    ),
     *(tf.uint32, tf.uint64, tf.bool, tf.complex64, tf.complex128),
 )
 
@@ -52,8 +63,13 @@ def save(path: Path, tensors: dict[str, tf.Tensor], slices: dict[str, str] | Non
 def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A checkpoint of all dtypes and of many names, so that its index has many blocks."""
     folder = tmp_path_factory.mktemp("checkpoint")
-    tensors = {f"of/{dtype.name}": tf.cast(tf.reshape(tf.range(6), (2, 3)), dtype) for dtype in DTYPES}
-    tensors |= {f"scope_{k}/some/longer/name/of_a_variable/{k % 7}": tf.fill([k % 3], float(k)) for k in range(3000)}
+    tensors = {
+        f"of/{dtype.name}": tf.cast(tf.reshape(tf.range(6), (2, 3)), dtype) for dtype in DTYPES
+    }
+    tensors |= {
+        f"scope_{k}/some/longer/name/of_a_variable/{k % 7}": tf.fill([k % 3], float(k))
+        for k in range(3000)
+    }
     tensors |= {
         "strings": tf.constant([["", "a"], ["b" * 300, "\0c"]]),
         "text": tf.constant("one"),
@@ -68,7 +84,9 @@ def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_names_shapes_dtypes_and_values_are_those_that_tensorflow_reads(checkpoint: Path) -> None:
     expected, bundle = tf.train.load_checkpoint(str(checkpoint)), TensorBundle(str(checkpoint))
     assert bundle.shapes == expected.get_variable_to_shape_map()
-    assert bundle.dtypes == {name: dtype.name for name, dtype in expected.get_variable_to_dtype_map().items()}
+    assert bundle.dtypes == {
+        name: dtype.name for name, dtype in expected.get_variable_to_dtype_map().items()
+    }
     for name in bundle.shapes:
         value, tensor = bundle.value(name), expected.get_tensor(name)
         assert np.asarray(value).dtype == np.asarray(tensor).dtype, name
@@ -76,9 +94,14 @@ def test_names_shapes_dtypes_and_values_are_those_that_tensorflow_reads(checkpoi
         assert np.array_equal(value, tensor)
 
 
-def test_tensorflow_reads_what_is_written_as_it_reads_its_own(checkpoint: Path, tmp_path: Path) -> None:
+def test_tensorflow_reads_what_is_written_as_it_reads_its_own(
+    checkpoint: Path, tmp_path: Path
+) -> None:
     bundle, expected = TensorBundle(str(checkpoint)), tf.train.load_checkpoint(str(checkpoint))
-    write_bundle(str(tmp_path / "m"), [StoredTensor(name, partial(bundle.value, name)) for name in bundle.shapes])
+    write_bundle(
+        str(tmp_path / "m"),
+        [StoredTensor(name, partial(bundle.value, name)) for name in bundle.shapes],
+    )
     actual = tf.train.load_checkpoint(str(tmp_path / "m"))
     assert actual.get_variable_to_shape_map() == expected.get_variable_to_shape_map()
     assert actual.get_variable_to_dtype_map() == expected.get_variable_to_dtype_map()
@@ -118,9 +141,15 @@ def test_a_partitioned_variable_is_read_whole(tmp_path: Path, sizes: tuple[int, 
     merged, starts = [], (0, sizes[0])
     for number, (start, size) in enumerate(zip(starts, sizes, strict=True)):
         shard = tmp_path / f"part{number}"
-        save(shard, {"a\0/w": rows[number], f"n{number}": tf.constant(1)}, {"a\0/w": f"{total} 2 {start},{size}:0,2"})
+        save(
+            shard,
+            {"a\0/w": rows[number], f"n{number}": tf.constant(1)},
+            {"a\0/w": f"{total} 2 {start},{size}:0,2"},
+        )
         merged.append(str(shard))
-    tf.raw_ops.MergeV2Checkpoints(checkpoint_prefixes=merged, destination_prefix=str(tmp_path / "m"))
+    tf.raw_ops.MergeV2Checkpoints(
+        checkpoint_prefixes=merged, destination_prefix=str(tmp_path / "m")
+    )
     bundle = TensorBundle(str(tmp_path / "m"))
     assert bundle.shapes == {"a\0/w": [total, 2], "n0": [], "n1": []}
     assert np.array_equal(bundle.value("a\0/w"), np.concatenate(rows))
@@ -158,7 +187,8 @@ def call_compressed(kind: int) -> Callable[[Path], None]:
 
 
 def compressed(content: bytes, least: int, wide: int) -> bytes:
-    """A block as Snappy compresses it: what occurred at least `least` bytes long before is copied from there.
+    """A block as Snappy compresses it: what occurred at least `least` bytes long before is copied
+    from there.
 
     Args:
         content: The block.
@@ -171,7 +201,11 @@ def compressed(content: bytes, least: int, wide: int) -> bytes:
     def end_literal() -> None:
         for start in range(0, len(literal), 70):  # lengths above 60 have a byte of their own
             piece = literal[start : start + 70]
-            head = bytes([(len(piece) - 1) << 2]) if len(piece) <= 60 else bytes([60 << 2, len(piece) - 1])
+            head = (
+                bytes([(len(piece) - 1) << 2])
+                if len(piece) <= 60
+                else bytes([60 << 2, len(piece) - 1])
+            )
             result.extend(head + piece)
         literal.clear()
 
@@ -184,7 +218,9 @@ def compressed(content: bytes, least: int, wide: int) -> bytes:
             if wide == 1:
                 result += bytes([1 | (size - 4) << 2 | back >> 8 << 5, back & 0xFF])
             else:
-                result += bytes([(2 if wide == 2 else 3) | (size - 1) << 2]) + back.to_bytes(wide, "little")
+                result += bytes([(2 if wide == 2 else 3) | (size - 1) << 2]) + back.to_bytes(
+                    wide, "little"
+                )
             at += size
         else:
             literal.append(content[at])
@@ -194,7 +230,9 @@ def compressed(content: bytes, least: int, wide: int) -> bytes:
 
 
 def compress(path: Path, wide: int) -> int:
-    """Compress the blocks of an index as Google's builds of TensorFlow do; return how many bytes that saved."""
+    """Compress the blocks of an index as Google's builds of TensorFlow do; return how many bytes
+    that saved.
+    """
     table = path.read_bytes()
     footer = table[-48:]
     _, _, at = _handle(footer, 0)
@@ -221,7 +259,9 @@ def compress(path: Path, wide: int) -> int:
 def test_a_compressed_index_is_read_as_tensorflow_reads_it(wide: int, tmp_path: Path) -> None:
     prefix = str(tmp_path / "m")
     values = {f"layer_{k}/kernel/Adam": np.full((k % 3 + 1, 2), k, np.float32) for k in range(40)}
-    write_bundle(prefix, [StoredTensor(name, lambda value=value: value) for name, value in values.items()])
+    write_bundle(
+        prefix, [StoredTensor(name, lambda value=value: value) for name, value in values.items()]
+    )
     assert compress(tmp_path / "m.index", wide) > 500
     reader, bundle = tf.train.load_checkpoint(prefix), TensorBundle(prefix)
     assert bundle.shapes == reader.get_variable_to_shape_map()
@@ -245,8 +285,22 @@ def test_copies_may_overlap(data: bytes, content: bytes) -> None:
 
 @pytest.mark.parametrize(
     "data",
-    [b"", b"\x05\x10hell", b"\x04\x10hello", b"\x08\x00a\x0d\x02", b"\x08\x00a\x0d\x00", b"\xff\xff\xff\xff\x0f\x00a"],
-    ids=["empty", "cut off", "too long", "copied from before the start", "copied from itself", "huge"],
+    [
+        b"",
+        b"\x05\x10hell",
+        b"\x04\x10hello",
+        b"\x08\x00a\x0d\x02",
+        b"\x08\x00a\x0d\x00",
+        b"\xff\xff\xff\xff\x0f\x00a",
+    ],
+    ids=[
+        "empty",
+        "cut off",
+        "too long",
+        "copied from before the start",
+        "copied from itself",
+        "huge",
+    ],
 )
 def test_a_damaged_block_is_refused(data: bytes) -> None:
     with pytest.raises(ValueError, match=r"is damaged|is cut off"):
@@ -260,7 +314,9 @@ def with_header(**fields: Any) -> Callable[[Path], None]:
         entries = dict(_table_entries(path.read_bytes()))
         header = tf_protos.BundleHeaderProto.FromString(entries.pop(b""))
         header.version.MergeFrom(type(header.version)(**fields))
-        messages = {key: tf_protos.BundleEntryProto.FromString(value) for key, value in entries.items()}
+        messages = {
+            key: tf_protos.BundleEntryProto.FromString(value) for key, value in entries.items()
+        }
         path.write_bytes(_table({b"": header, **messages}))
 
     return change
@@ -274,7 +330,11 @@ def masked(data: bytes) -> bytes:
     ("suffix", "damage", "sentence"),
     [
         ("index", cut, "cut off, or not one; copy it again"),
-        ("index", flip(30), "a block of its index has another checksum than its bytes; copy it again"),
+        (
+            "index",
+            flip(30),
+            "a block of its index has another checksum than its bytes; copy it again",
+        ),
         (
             "index",
             call_compressed(1),
@@ -290,12 +350,28 @@ def masked(data: bytes) -> bytes:
             with_header(producer=7, min_consumer=3),
             "is in version 7 of the format, and this release reads version",
         ),
-        ("index", with_header(producer=7, bad_consumers=[1]), "is in version 7 of the format, and this release reads"),
+        (
+            "index",
+            with_header(producer=7, bad_consumers=[1]),
+            "is in version 7 of the format, and this release reads",
+        ),
         ("index", lambda path: path.write_bytes(b""), "cut off, or not one; copy it again"),
-        ("data-00000-of-00001", flip(5), "the value of 'w' has another checksum than its bytes; copy it again"),
-        ("data-00000-of-00001", flip(-1), "the value of 'z' has another checksum than its bytes; copy it again"),
+        (
+            "data-00000-of-00001",
+            flip(5),
+            "the value of 'w' has another checksum than its bytes; copy it again",
+        ),
+        (
+            "data-00000-of-00001",
+            flip(-1),
+            "the value of 'z' has another checksum than its bytes; copy it again",
+        ),
         ("data-00000-of-00001", cut, "lists 20 bytes for 'w', and its files have 9; copy it again"),
-        ("data-00000-of-00001", Path.unlink, "File .*data-00000-of-00001' of the checkpoint is missing"),
+        (
+            "data-00000-of-00001",
+            Path.unlink,
+            "File .*data-00000-of-00001' of the checkpoint is missing",
+        ),
     ],
 )
 def test_a_damaged_checkpoint_is_refused_in_one_sentence(
@@ -314,23 +390,30 @@ def test_a_newer_version_that_readers_of_this_one_may_read_is_read(tmp_path: Pat
     assert np.array_equal(Checkpoint(str(prefix)).value("w"), range(5))
 
 
-def test_a_value_of_a_dtype_that_numpy_does_not_have_is_refused_and_the_others_are_read(tmp_path: Path) -> None:
+def test_a_value_of_a_dtype_that_numpy_does_not_have_is_refused_and_the_others_are_read(
+    tmp_path: Path,
+) -> None:
     some = tf.raw_ops.TensorListReserve(element_shape=[2], num_elements=3, element_dtype=tf.float32)
     checkpoint = Checkpoint(str(save(tmp_path / "m", {"list": some, "w": tf.range(5)})))
     assert checkpoint.dtypes["list"] == "variant"
     with pytest.raises(
-        GraphEditError, match=r"the value of 'list' is of variant dtype, which numpy has no arrays for; "
+        GraphEditError,
+        match=r"the value of 'list' is of variant dtype, which numpy has no arrays for; ",
     ):
         checkpoint.value("list")
     assert np.array_equal(checkpoint.value("w"), range(5))
 
 
-def test_a_missing_index_is_said_without_asking_tensorflow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_index_is_said_without_asking_tensorflow(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     prefix = save(tmp_path / "m", {"w": tf.range(5)})
     Path(f"{prefix}.index").unlink()
     asked: list[str] = []
     monkeypatch.setattr("tfgraphwidget.sources.tf_protos.OldCheckpoint", asked.append)
-    with pytest.raises(GraphEditError, match=r"m\.index' of the checkpoint is missing, .*; put it back\."):
+    with pytest.raises(
+        GraphEditError, match=r"m\.index' of the checkpoint is missing, .*; put it back\."
+    ):
         _ = Checkpoint(str(prefix)).shapes
     assert not asked
 

@@ -1,4 +1,6 @@
-"""Keras models whose inputs Keras did not record are opened with the specs of what their `call` takes."""
+"""Keras models whose inputs Keras did not record are opened with the specs of what their `call`
+takes.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,9 @@ def test_a_second_input_is_given_as_a_spec(two: Two, signature: object) -> None:
     editor = tgw.edit(two, signature=signature)
     module = editor.to_module()
     assert (
-        module(X, OTHER).numpy().tolist() == module(x=X, other=OTHER).numpy().tolist() == two(X, OTHER).numpy().tolist()
+        module(X, OTHER).numpy().tolist()
+        == module(x=X, other=OTHER).numpy().tolist()
+        == two(X, OTHER).numpy().tolist()
     )
     assert [v.path for v in two.variables] == list(editor.find("is:trainable").ops)
 
@@ -51,7 +55,8 @@ def test_the_refusal_is_the_call_that_works(two: Two) -> None:
 
 
 @pytest.mark.parametrize(
-    "signature", ["serve", 1, [3], {"other": SPECS["other"]}, {"nothing": SPECS["x"]}, [SPECS["x"]], []]
+    "signature",
+    ["serve", 1, [3], {"other": SPECS["other"]}, {"nothing": SPECS["x"]}, [SPECS["x"]], []],
 )
 def test_another_signature_is_refused_in_a_sentence(two: Two, signature: object) -> None:
     with pytest.raises(GraphEditError, match=r"takes|cannot be traced"):

@@ -20,7 +20,9 @@ from tfgraphwidget.sources import Body, open_function, open_source
 def inside(body: Body, index: GraphIndex, name: str, label: str = "") -> tuple[Body, GraphIndex]:
     """The function that an op calls."""
     op = index.op(name)
-    door = next(d for d in called_functions(index.nodes[op], body.functions()) if label in ("", d.label))
+    door = next(
+        d for d in called_functions(index.nodes[op], body.functions()) if label in ("", d.label)
+    )
     opened = open_function(door.function, body, index, op)
     return opened, index_of(opened)
 
@@ -55,7 +57,9 @@ def test_without_a_caller_captures_stay_arguments(affine: Affine) -> None:
 def test_a_missing_function_proposes_the_nearest(affine: Affine) -> None:
     body = open_source(affine.__call__).body
     name = next(name for name in body.functions() if "cond_true" in name)
-    with pytest.raises(UnknownName, match=re.escape(f"no function '{name}x'; did you mean '{name}'")):
+    with pytest.raises(
+        UnknownName, match=re.escape(f"no function '{name}x'; did you mean '{name}'")
+    ):
         open_function(f"{name}x", body)
 
 
@@ -92,7 +96,9 @@ def test_case_branches_and_partitioned_calls_show_their_variables() -> None:
     case = only(index, "Case")
     body, branch = inside(source.body, index, case, "branches[0]")
     assert "w" in branch.ids
-    called = next(n for n, k in zip(branch.names, branch.types, strict=True) if "PartitionedCall" in k)
+    called = next(
+        n for n, k in zip(branch.names, branch.types, strict=True) if "PartitionedCall" in k
+    )
     assert "w" in inside(body, branch, called)[1].ids
     assert "w" in inside(source.body, index, case, "branches[1]")[1].ids
 
@@ -105,7 +111,9 @@ def test_a_dataset_map_shows_the_table_it_captures() -> None:
             tf.lookup.KeyValueTensorInitializer(tf.constant(["a"]), tf.constant([1], tf.int64)), -1
         )
         offset = v1.get_variable("offset", [], tf.int64, use_resource=True)
-        dataset = tf.data.Dataset.from_tensor_slices(["a", "b"]).map(lambda x: table.lookup(x) + offset)
+        dataset = tf.data.Dataset.from_tensor_slices(["a", "b"]).map(
+            lambda x: table.lookup(x) + offset
+        )
         v1.data.make_initializable_iterator(dataset)
     del pairs
     source = open_source(graph)
@@ -127,7 +135,12 @@ def test_a_variable_given_twice_is_shown_once() -> None:
     definition.node_def.append(node("read", "ReadVariableOp", "b", dtype=tf.float32))
     definition.node_def.append(node("w", "NoOp", "^read"))
     definition.ret["y"] = "read:value:0"
-    w = node("w", "VarHandleOp", dtype=tf.float32, shape=v1.AttrValue(shape=tf.TensorShape([2]).as_proto()))
+    w = node(
+        "w",
+        "VarHandleOp",
+        dtype=tf.float32,
+        shape=v1.AttrValue(shape=tf.TensorShape([2]).as_proto()),
+    )
     alias = node("alias", "Identity", "w", T=tf.resource)
     graph_def = v1.GraphDef(node=[w, alias, node("call", "f", "w", "alias", "^alias")])
     graph_def.library.function.append(definition)
@@ -171,7 +184,9 @@ def made_by_hand(*nodes: v1.NodeDef, ret: str) -> Body:
     definition.signature.output_arg.add(name="y", type=tf.float32.as_datatype_enum)
     definition.node_def.extend(nodes)
     definition.ret["y"] = ret
-    graph_def = v1.GraphDef(node=[node("call", "f", "x"), node("x", "Placeholder", dtype=tf.float32)])
+    graph_def = v1.GraphDef(
+        node=[node("call", "f", "x"), node("x", "Placeholder", dtype=tf.float32)]
+    )
     graph_def.library.function.append(definition)
     return open_function("f", open_source(graph_def).body)
 
@@ -209,7 +224,9 @@ def test_dtypes_of_a_polymorphic_function_come_from_the_call() -> None:
     definition.signature.attr.add(name="T", type="type")
     definition.node_def.append(node("n", "Neg", "x", T=v1.AttrValue(placeholder="T")))
     definition.ret["y"] = "n:y:0"
-    graph_def = v1.GraphDef(node=[node("x", "Placeholder", dtype=tf.int32), node("call", "poly", "x", T=tf.int32)])
+    graph_def = v1.GraphDef(
+        node=[node("x", "Placeholder", dtype=tf.int32), node("call", "poly", "x", T=tf.int32)]
+    )
     graph_def.library.function.append(definition)
     source = open_source(graph_def)
     index = index_of(source.body)

@@ -29,7 +29,9 @@ def test_a_function_with_one_trace_opens() -> None:
     assert source.body.arguments == ("x:0",)
     assert list(source.body.returns) == ["output_0", "output_1"]
     assert source.graph is None
-    with pytest.raises(NotRunnable, match=r"'double' is a function's graph.* tgw\.edit\(function\.graph"):
+    with pytest.raises(
+        NotRunnable, match=r"'double' is a function's graph.* tgw\.edit\(function\.graph"
+    ):
         source.live()
 
 
@@ -37,7 +39,9 @@ def test_of_several_traces_one_must_be_chosen() -> None:
     double = doubling()
     double(tf.constant(1.0))
     double(tf.constant([1, 2]))
-    with pytest.raises(GraphEditError, match=r"signature=0 for \(x: TensorSpec\(shape=\(\).* or signature=1 for"):
+    with pytest.raises(
+        GraphEditError, match=r"signature=0 for \(x: TensorSpec\(shape=\(\).* or signature=1 for"
+    ):
         open_source(double)
     dtypes = [index_of(open_source(double, signature=k).body).dtypes(0) for k in (0, 1)]
     assert dtypes == [("float32",), ("int32",)]
@@ -83,7 +87,11 @@ def test_nested_results_are_named_by_their_keys() -> None:
 
 
 def layers() -> list[keras.Layer]:
-    return [keras.layers.Dense(4, activation="relu"), keras.layers.Dropout(0.5), keras.layers.Dense(2)]
+    return [
+        keras.layers.Dense(4, activation="relu"),
+        keras.layers.Dropout(0.5),
+        keras.layers.Dense(2),
+    ]
 
 
 class Subclassed(keras.Model):
@@ -114,7 +122,9 @@ def subclassed() -> keras.Model:
     return model
 
 
-@pytest.mark.parametrize("build", [lambda: keras.Sequential([keras.Input([3]), *layers()]), functional, subclassed])
+@pytest.mark.parametrize(
+    "build", [lambda: keras.Sequential([keras.Input([3]), *layers()]), functional, subclassed]
+)
 def test_a_keras_model_opens_as_it_runs_for_inference(build: object) -> None:
     model = build()  # type: ignore[operator]
     source = open_source(model)
@@ -138,7 +148,9 @@ def _output(index: object, returns: object) -> tuple[int, int]:
 
 def test_a_keras_model_that_was_never_built_says_to_call_it() -> None:
     for model in (Subclassed(), keras.Sequential(layers())):
-        with pytest.raises(GraphEditError, match=r"has not been built.*call it on data first, model\(x\)"):
+        with pytest.raises(
+            GraphEditError, match=r"has not been built.*call it on data first, model\(x\)"
+        ):
             open_source(model)
 
 
@@ -150,7 +162,10 @@ def test_a_keras_layer_says_to_open_a_model() -> None:
 def test_a_frozen_keras_layer_has_no_trainable_variables() -> None:
     model = keras.Sequential([keras.Input([3]), *layers()])
     model.layers[0].trainable = False
-    told = {v.handle.rpartition("/")[0][-7:]: v.trainable for v in index_of(open_source(model).body).variable_defs}
+    told = {
+        v.handle.rpartition("/")[0][-7:]: v.trainable
+        for v in index_of(open_source(model).body).variable_defs
+    }
     assert sorted(told.values()) == [False, True]
 
 

@@ -1,4 +1,6 @@
-"""Files of a few bytes that would have TensorFlow make billions of tensors, or look through billions of letters."""
+"""Files of a few bytes that would have TensorFlow make billions of tensors, or look through
+billions of letters.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,9 @@ def unpack(name: str, count: int, read: str = "x") -> v1.NodeDef:
     return node(name, "Unpack", read, num=number(count), axis=number(0), T=tf.float32)
 
 
-def graph_of(*nodes: v1.NodeDef, functions: list[function_pb2.FunctionDef] | None = None) -> v1.GraphDef:
+def graph_of(
+    *nodes: v1.NodeDef, functions: list[function_pb2.FunctionDef] | None = None
+) -> v1.GraphDef:
     graph_def = v1.GraphDef(node=nodes)
     graph_def.versions.producer = tf.version.GRAPH_DEF_VERSION
     graph_def.library.function.extend(functions or [])
@@ -62,7 +66,14 @@ def function_of(body: v1.NodeDef, *attributes: str) -> function_pb2.FunctionDef:
 
 
 def call(**attributes: Any) -> v1.NodeDef:
-    return node("call", "PartitionedCall", "x", f=v1.AttrValue(func={"name": "f"}), Tin=types(1), Tout=types(1))
+    return node(
+        "call",
+        "PartitionedCall",
+        "x",
+        f=v1.AttrValue(func={"name": "f"}),
+        Tin=types(1),
+        Tout=types(1),
+    )
 
 
 def by_caller() -> v1.GraphDef:
@@ -81,7 +92,9 @@ DIM = constant("dim", 0, tf.int32)
 EXCESSIVE = {
     "outputs": graph_of(X, unpack("u", MANY)),
     "split": graph_of(X, DIM, node("u", "Split", "dim", "x", num_split=number(MANY), T=tf.float32)),
-    "outputs of two kinds": graph_of(X, node("u", "ParseSingleExample", "x", num_sparse=number(MANY))),
+    "outputs of two kinds": graph_of(
+        X, node("u", "ParseSingleExample", "x", num_sparse=number(MANY))
+    ),
     "inputs": graph_of(X, node("u", "Pack", "x", "x", N=number(MANY), T=tf.float32)),
     "list of types": graph_of(node("u", "OutTypeList", T=types(MOST_OUTPUTS + 1))),
     "many together": graph_of(X, *(unpack(f"u{k}", MOST_OUTPUTS) for k in range(9))),
@@ -97,7 +110,9 @@ def test_what_is_too_much_is_looked_at_and_never_given_to_tensorflow(
     graph_def: v1.GraphDef, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     given = []
-    monkeypatch.setattr(c_api, "TF_GraphImportGraphDefWithResults", lambda *_: given.append("import"))
+    monkeypatch.setattr(
+        c_api, "TF_GraphImportGraphDefWithResults", lambda *_: given.append("import")
+    )
     editor = tgw.edit(graph_def)
     (notice,) = editor.source.notices
     assert "so the graph can be looked at only" in notice
@@ -113,19 +128,29 @@ def test_what_is_too_much_is_looked_at_and_never_given_to_tensorflow(
 def test_every_op_that_tensorflow_has_is_bounded_where_an_attribute_counts() -> None:
     known = op_def_pb2.OpList.FromString(c_api.TF_GetBuffer(c_api.TF_GetAllOpList())).op
     bounds = Bounds(op_def_registry.get)
-    counting = [(op, arg) for op in known for arg in (*op.input_arg, *op.output_arg) if arg.number_attr]
+    counting = [
+        (op, arg) for op in known for arg in (*op.input_arg, *op.output_arg) if arg.number_attr
+    ]
     assert len(counting) > 150
     for op, arg in counting:
-        assert "no op has more" in bounds.why(node("n", op.name, **{arg.number_attr: number(MANY)})), op.name
-    listing = [(op, arg) for op in known for arg in (*op.input_arg, *op.output_arg) if arg.type_list_attr]
+        assert "no op has more" in bounds.why(
+            node("n", op.name, **{arg.number_attr: number(MANY)})
+        ), op.name
+    listing = [
+        (op, arg) for op in known for arg in (*op.input_arg, *op.output_arg) if arg.type_list_attr
+    ]
     assert len(listing) > 150
     for op, arg in listing:
-        assert "no op has more" in bounds.why(node("n", op.name, **{arg.type_list_attr: types(40_000)})), op.name
+        assert "no op has more" in bounds.why(
+            node("n", op.name, **{arg.type_list_attr: types(40_000)})
+        ), op.name
 
 
 def test_an_edit_gives_no_op_too_many_tensors() -> None:
     editor = tgw.edit(graph_of(X, unpack("u", 3)))
-    with pytest.raises(GraphEditError, match=r"Op 'u' has num=2,147,483,647 tensors.*smaller number"):
+    with pytest.raises(
+        GraphEditError, match=r"Op 'u' has num=2,147,483,647 tensors.*smaller number"
+    ):
         editor.set_attr("u", "num", MANY)
     assert editor.history.done == ()
     editor = tgw.edit(EXCESSIVE["outputs"])
@@ -152,7 +177,9 @@ def test_a_shape_that_hangs_on_billions_of_numbers_is_not_computed() -> None:
     splat = constant("fill", 1, tf.int32, [1 << 31])
     for nodes in ([*fill(MANY), *summed("fill")], [X, splat, *summed("fill")]):
         editor = tgw.edit(graph_of(*nodes))
-        with pytest.raises(NotRunnable, match="'fill' makes more numbers than TensorFlow can compute a shape from"):
+        with pytest.raises(
+            NotRunnable, match="'fill' makes more numbers than TensorFlow can compute a shape from"
+        ):
             _ = editor.graph
 
 
@@ -166,7 +193,9 @@ def test_large_constants_that_no_shape_hangs_on_are_taken_in() -> None:
 
 
 def test_a_shape_of_more_dimensions_than_there_can_be_is_not_known() -> None:
-    x = node("x", "Placeholder", dtype=tf.float32, shape=v1.AttrValue(shape={"dim": [{"size": 1}] * 300}))
+    x = node(
+        "x", "Placeholder", dtype=tf.float32, shape=v1.AttrValue(shape={"dim": [{"size": 1}] * 300})
+    )
     editor = tgw.edit(graph_of(x, node("y", "Identity", "x", T=tf.float32)))
     assert editor._core.index.shape(0, 0) is None
     editor.insert("x:0", "Identity")

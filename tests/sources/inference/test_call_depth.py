@@ -1,4 +1,6 @@
-"""Function libraries whose calls do not end, or go deep, or compute shapes from files; and what is left of a graph."""
+"""Function libraries whose calls do not end, or go deep, or compute shapes from files; and what is
+left of a graph.
+"""
 
 from __future__ import annotations
 
@@ -58,7 +60,9 @@ LIBRARIES = {
 
 
 @pytest.mark.parametrize("functions", LIBRARIES.values(), ids=LIBRARIES)
-def test_calls_that_do_not_end_can_be_looked_at_and_not_run(functions: list[function_pb2.FunctionDef]) -> None:
+def test_calls_that_do_not_end_can_be_looked_at_and_not_run(
+    functions: list[function_pb2.FunctionDef],
+) -> None:
     source = open_source(graph_of(*functions))
     index = index_of(source.body)
     assert index.shape(index.op("plain"), 0) == (2, 3)
@@ -114,7 +118,10 @@ def test_shapes_that_a_function_computes_from_a_file_are_not_computed(tmp_path: 
     graph = tf.Graph()
     with graph.as_default():
         tf.import_graph_def(graph_def, name="")
-    assert graph.get_tensor_by_name("result:0").shape == [2, 3]  # TensorFlow has read the file to know this
+    assert graph.get_tensor_by_name("result:0").shape == [
+        2,
+        3,
+    ]  # TensorFlow has read the file to know this
     body = open_source(graph_def).body
     index = index_of(body)
     assert index.shape(index.op("result"), 0) is None

@@ -34,9 +34,9 @@ RANKS = {
     "FusedBatchNormV2": 4,
 }
 VALUES = {
-    "Reshape": 1, "ExpandDims": 1, "Transpose": 1, "ArgMax": 1, "ArgMin": 1, "Pad": 1, "PadV2": 1, "MirrorPad": 1,
-    "All": 1, "Any": 1, "Max": 1, "Mean": 1, "Min": 1, "Prod": 1, "Sum": 1, "Fill": 0, "RandomUniform": 0,
-    "RandomStandardNormal": 0, "TruncatedNormal": 0, "ConcatV2": -1,
+    "Reshape": 1, "ExpandDims": 1, "Transpose": 1, "ArgMax": 1, "ArgMin": 1, "Pad": 1, "PadV2": 1,
+    "MirrorPad": 1, "All": 1, "Any": 1, "Max": 1, "Mean": 1, "Min": 1, "Prod": 1, "Sum": 1,
+    "Fill": 0, "RandomUniform": 0, "RandomStandardNormal": 0, "TruncatedNormal": 0, "ConcatV2": -1,
 }  # fmt: skip
 """The input whose numbers shapes depend on."""
 
@@ -48,7 +48,10 @@ def sizes(chance: random.Random, rank: int) -> list[int | None]:
 def shape(chance: random.Random, op_type: str) -> list[int | None] | None:
     if not chance.randrange(8):
         return None
-    return sizes(chance, RANKS.get(op_type, 0) if op_type in RANKS and chance.randrange(6) else chance.randrange(5))
+    return sizes(
+        chance,
+        RANKS.get(op_type, 0) if op_type in RANKS and chance.randrange(6) else chance.randrange(5),
+    )
 
 
 def numbers(chance: random.Random, op_type: str, first: list[int | None] | None) -> Any:
@@ -57,7 +60,9 @@ def numbers(chance: random.Random, op_type: str, first: list[int | None] | None)
         return [chance.randrange(-1, 4) for _ in range(chance.randrange(4))]
     if op_type == "Reshape":
         known = int(np.prod([size or 1 for size in first or [4]]))
-        return chance.choice([[-1], [known], [1, -1], [known, 1], [2, -1], [-1, 3], [], [2, 2], [-1, -1], [0, -1]])
+        return chance.choice(
+            [[-1], [known], [1, -1], [known, 1], [2, -1], [-1, 3], [], [2, 2], [-1, -1], [0, -1]]
+        )
     if op_type == "Transpose":
         return chance.sample(range(rank), rank)
     if op_type in ("Pad", "PadV2", "MirrorPad"):
@@ -73,7 +78,16 @@ def dtype_of(definition: Any, argument: Any) -> int:
     attr = next(attr for attr in definition.attr if attr.name == argument.type_attr)
     allowed = list(attr.allowed_values.list.type)
     float32, int32 = dtype_number("float32"), dtype_number("int32")
-    if argument.name in ("shape", "paddings", "perm", "reduction_indices", "axis", "dim", "dims", "dimension"):
+    if argument.name in (
+        "shape",
+        "paddings",
+        "perm",
+        "reduction_indices",
+        "axis",
+        "dim",
+        "dims",
+        "dimension",
+    ):
         return int32
     return float32 if not allowed or float32 in allowed else allowed[0]
 
@@ -90,9 +104,13 @@ def set_attributes(chance: random.Random, node: Any, definition: Any) -> None:  
             node.attr[attr.name].list.i.extend([1, *pair, 1])
         elif attr.name == "padding" or (attr.name == "data_format" and attr.name in wanted):
             allowed = [text for text in attr.allowed_values.list.s if text != b"NCHW_VECT_C"]
-            node.attr[attr.name].s = chance.choice([text for text in allowed if text != b"EXPLICIT"] or [b"VALID"])
+            node.attr[attr.name].s = chance.choice(
+                [text for text in allowed if text != b"EXPLICIT"] or [b"VALID"]
+            )
         elif attr.type == "bool":
-            node.attr[attr.name].b = bool(chance.randrange(2)) if attr.name != "incompatible_shape_error" else True
+            node.attr[attr.name].b = (
+                bool(chance.randrange(2)) if attr.name != "incompatible_shape_error" else True
+            )
         elif attr.name == "squeeze_dims":
             node.attr[attr.name].list.i.extend(chance.sample([0, -1, 1], chance.randrange(3)))
         elif attr.name == "axis" and op_type == "Pack":
@@ -128,9 +146,21 @@ def random_op(  # noqa: C901 - one branch for each kind of op
             node.input.append(f"in{len(shapes)}")
             own = shape(chance, op_type)
             if shapes and chance.randrange(3) and op_type not in RANKS:  # mostly what fits
-                own = None if shapes[0] is None else [n if chance.randrange(4) else None for n in shapes[0]]
-            if shapes and shapes[0] and op_type in ("BiasAdd", "FusedBatchNorm", "FusedBatchNormV2"):
-                own = [chance.choice([None, shapes[0][chance.choice([-1, -1, min(1, len(shapes[0]) - 1)])]])]
+                own = (
+                    None
+                    if shapes[0] is None
+                    else [n if chance.randrange(4) else None for n in shapes[0]]
+                )
+            if (
+                shapes
+                and shapes[0]
+                and op_type in ("BiasAdd", "FusedBatchNorm", "FusedBatchNormV2")
+            ):
+                own = [
+                    chance.choice(
+                        [None, shapes[0][chance.choice([-1, -1, min(1, len(shapes[0]) - 1)])]]
+                    )
+                ]
             if op_type == "Fill" and shapes and chance.randrange(4):
                 own = []
             shapes.append(own)
@@ -181,7 +211,9 @@ def inferred(node: Any, shapes: list[Any], values: dict[int, Any]) -> list[Any] 
         except ValueError:
             return None
         outputs = graph.get_operation_by_name("op").outputs
-        return [None if each.shape.rank is None else tuple(each.shape.as_list()) for each in outputs]
+        return [
+            None if each.shape.rank is None else tuple(each.shape.as_list()) for each in outputs
+        ]
 
 
 @pytest.mark.parametrize("op_type", sorted(INFERRED))
@@ -199,9 +231,15 @@ def test_shapes_are_those_that_tensorflow_infers(op_type: str) -> None:
             own = output_shapes(node, definition, known_shapes, sources)
         except ShapeMismatch as reason:
             mismatch = str(reason)
-        assert not (mismatch and expected is not None), f"{mismatch}: {text_format.MessageToString(node)} of {shapes}"
+        assert not (mismatch and expected is not None), (
+            f"{mismatch}: {text_format.MessageToString(node)} of {shapes}"
+        )
         if own is not None:
             known += 1
-            assert expected is not None, f"TensorFlow refuses {text_format.MessageToString(node)} of {shapes}"
-            assert list(own) == expected, f"{text_format.MessageToString(node)} of {shapes} with {values}"
+            assert expected is not None, (
+                f"TensorFlow refuses {text_format.MessageToString(node)} of {shapes}"
+            )
+            assert list(own) == expected, (
+                f"{text_format.MessageToString(node)} of {shapes} with {values}"
+            )
     assert known > ROUNDS // 30

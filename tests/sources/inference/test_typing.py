@@ -58,7 +58,9 @@ def shape(value: list[int | None]) -> v1.AttrValue:
         (node("n", "MyOp", T=tf.int32, _output_shapes=shapes([1])), ("int32",)),
     ],
 )
-def test_dtypes_come_from_the_op_and_its_attributes(made: v1.NodeDef, dtypes: tuple[str, ...]) -> None:
+def test_dtypes_come_from_the_op_and_its_attributes(
+    made: v1.NodeDef, dtypes: tuple[str, ...]
+) -> None:
     typing = opened(made).typing
     assert typing.dtypes(made) == dtypes
     assert typing.dtypes(made) == dtypes  # what is remembered says the same
@@ -79,7 +81,8 @@ def test_every_tensor_of_a_real_file_is_typed_as_tensorflow_types_it() -> None:
         assert list(index.dtypes(i)) == [t.dtype.name for t in op.outputs]
         for k, tensor in enumerate(op.outputs):
             told = index.shape(i, k)
-            # An _output_shapes attribute of the release that wrote the file may say less than is inferred now.
+            # An _output_shapes attribute of the release that wrote the file may say less than is
+            # inferred now.
             assert told is None or tf.TensorShape(told).is_compatible_with(tensor.shape)
             assert told is not None or tensor.shape.rank is None
 
@@ -90,7 +93,15 @@ def test_every_tensor_of_a_real_file_is_typed_as_tensorflow_types_it() -> None:
         (node("n", "MyOp", _output_shapes=shapes([2, None])), (2, None)),
         (node("n", "Placeholder", dtype=tf.int32, shape=shape([3])), (3,)),
         (node("n", "Placeholder", dtype=tf.int32, shape=shape(None)), None),  # type: ignore[arg-type]
-        (node("n", "Const", dtype=tf.int32, value=v1.AttrValue(tensor=tf.make_tensor_proto([1, 2]))), (2,)),
+        (
+            node(
+                "n",
+                "Const",
+                dtype=tf.int32,
+                value=v1.AttrValue(tensor=tf.make_tensor_proto([1, 2])),
+            ),
+            (2,),
+        ),
         (node("n", "VariableV2", dtype=tf.int32, shape=shape([4])), (4,)),
         (node("n", "VarHandleOp", dtype=tf.int32, shape=shape([4])), ()),
         (node("n", "MyOp"), None),
@@ -129,7 +140,9 @@ def test_inferring_shapes_does_not_run_what_computes_them(tmp_path: Path) -> Non
 
 
 def test_where_tensorflow_refuses_a_graph_its_shapes_are_unknown() -> None:
-    index = opened(node("x", "Placeholder", dtype=tf.float32), node("y", "MatMul", "x", T=tf.float32))
+    index = opened(
+        node("x", "Placeholder", dtype=tf.float32), node("y", "MatMul", "x", T=tf.float32)
+    )
     assert index.shape(1, 0) is None
 
 
@@ -139,13 +152,23 @@ def batch_norms(*, add_shapes: bool) -> v1.GraphDef:
         x = v1.placeholder(tf.float32, [2, 4, 4, 3], name="x")
         zeros = [tf.zeros([3])] * 4
         tf.raw_ops.FusedBatchNormV3(
-            x=x, scale=zeros[0], offset=zeros[1], mean=zeros[2], variance=zeros[3], is_training=False, name="norm"
+            x=x,
+            scale=zeros[0],
+            offset=zeros[1],
+            mean=zeros[2],
+            variance=zeros[3],
+            is_training=False,
+            name="norm",
         )
     return graph.as_graph_def(add_shapes=add_shapes)
 
 
-def test_a_file_that_says_that_a_rank_is_unknown_is_not_imported_to_ask(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(live_shapes, "infer_shapes", lambda _: pytest.fail("all of the file was imported"))
+def test_a_file_that_says_that_a_rank_is_unknown_is_not_imported_to_ask(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(
+        live_shapes, "infer_shapes", lambda _: pytest.fail("all of the file was imported")
+    )
     index = index_of(open_source(batch_norms(add_shapes=True)).body)
     norm = index.ids["norm"]
     assert index.shape(norm, 0) == (2, 4, 4, 3)
@@ -153,10 +176,14 @@ def test_a_file_that_says_that_a_rank_is_unknown_is_not_imported_to_ask(monkeypa
 
 
 @pytest.mark.parametrize("most", [2, 1000])
-def test_a_file_of_very_many_ops_is_not_imported_for_a_shape(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_of_very_many_ops_is_not_imported_for_a_shape(
+    most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     imported = []
     infer = live_shapes.infer_shapes
-    monkeypatch.setattr(live_shapes, "infer_shapes", lambda graph_def: imported.append(1) or infer(graph_def))
+    monkeypatch.setattr(
+        live_shapes, "infer_shapes", lambda graph_def: imported.append(1) or infer(graph_def)
+    )
     monkeypatch.setattr(file_shapes, "MAX_IMPORTED_OPS", most)
     index = index_of(open_source(batch_norms(add_shapes=False)).body)
     assert index.shape(index.ids["norm"], 0) == ((2, 4, 4, 3) if most == 1000 else None)

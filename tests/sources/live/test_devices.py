@@ -8,9 +8,33 @@ import tensorflow as tf
 from tfgraphwidget.sources.live.devices import available_devices, device_matches, parse_device
 
 NAMES = (
-    *("", "/cpu:0", "/device:CPU:0", "/GPU:*", "gpu", "/device:GPU:*", "/job:worker/replica:0/task:1/device:TPU:3"),
-    *("/job:localhost", "/task:2", "/device:XPU:1", "/device:xla_cpu:0", "//cpu:1", "/job:a/job:b", "/replica:3/cpu:0"),
-    *("/cpu:0/gpu:0", "/device:CPU", "/nonsense", "/task:one", "/cpu:first", "/device:CPU:0/device:GPU:0", "cpu:0:1"),
+    *(
+        "",
+        "/cpu:0",
+        "/device:CPU:0",
+        "/GPU:*",
+        "gpu",
+        "/device:GPU:*",
+        "/job:worker/replica:0/task:1/device:TPU:3",
+    ),
+    *(
+        "/job:localhost",
+        "/task:2",
+        "/device:XPU:1",
+        "/device:xla_cpu:0",
+        "//cpu:1",
+        "/job:a/job:b",
+        "/replica:3/cpu:0",
+    ),
+    *(
+        "/cpu:0/gpu:0",
+        "/device:CPU",
+        "/nonsense",
+        "/task:one",
+        "/cpu:first",
+        "/device:CPU:0/device:GPU:0",
+        "cpu:0:1",
+    ),
 )
 
 

@@ -29,7 +29,9 @@ def test_an_exchanged_entry_of_a_collection_changes_the_stamp(mlp: tf.Graph) -> 
     assert body.stamp() != before
 
 
-def test_a_new_function_in_the_library_changes_the_stamp_and_can_be_asked_for(line: tf.Graph) -> None:
+def test_a_new_function_in_the_library_changes_the_stamp_and_can_be_asked_for(
+    line: tf.Graph,
+) -> None:
     body = GraphBody(line)
     before = body.stamp()
     function = tf.function(lambda x: x + 1).get_concrete_function(tf.TensorSpec([]))
@@ -39,7 +41,9 @@ def test_a_new_function_in_the_library_changes_the_stamp_and_can_be_asked_for(li
     assert body.function(name).signature.name == name
 
 
-def test_growing_by_a_few_ops_does_not_read_the_whole_graph(mlp: tf.Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_growing_by_a_few_ops_does_not_read_the_whole_graph(
+    mlp: tf.Graph, monkeypatch: pytest.MonkeyPatch
+) -> None:
     body = GraphBody(mlp)
     whole = body.nodes()
 
@@ -78,12 +82,19 @@ def test_captured_variables_are_shown_by_their_names() -> None:
 
     source = open_source(f.get_concrete_function(tf.TensorSpec([2])))
     index = index_of(source.body)
-    handles = {index.names[i]: index.nodes[i] for i, kind in enumerate(index.types) if kind == "VarHandleOp"}
+    handles = {
+        index.names[i]: index.nodes[i]
+        for i, kind in enumerate(index.types)
+        if kind == "VarHandleOp"
+    }
     assert set(handles) == {"dense/kernel", "dense/kernel_1"}
     assert handles["dense/kernel"].attr["dtype"].type == tf.float32.as_datatype_enum
     assert [d.size for d in handles["dense/kernel"].attr["shape"].shape.dim] == [2]
     assert handles["dense/kernel_1"].attr["shared_name"].s == b"dense/kernel_1", "two variables"
-    assert {v.handle: v.trainable for v in index.variable_defs} == {"dense/kernel": True, "dense/kernel_1": False}
+    assert {v.handle: v.trainable for v in index.variable_defs} == {
+        "dense/kernel": True,
+        "dense/kernel_1": False,
+    }
     assert sorted(source.body.alias.values()) == ["dense/kernel", "dense/kernel_1"]
     assert source.body.arguments == ("x:0",)
     assert source.body.returns == {"y": "Identity:0"}

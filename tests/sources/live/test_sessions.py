@@ -1,4 +1,6 @@
-"""Sessions that TensorFlow's training loops wrap: the session inside is taken, and its hooks run no more often."""
+"""Sessions that TensorFlow's training loops wrap: the session inside is taken, and its hooks run no
+more often.
+"""
 
 from __future__ import annotations
 
@@ -140,7 +142,10 @@ def test_a_hook_edits_the_graph_before_it_is_finalized_and_the_training_loop_see
         def begin(self) -> None:
             tgw.edit(v1.get_default_graph()).clone("x:0", LOGITS, "copy", init="none")
 
-    with build_mlp(resource=True).as_default(), v1.train.MonitoredSession(hooks=[Editing()]) as session:
+    with (
+        build_mlp(resource=True).as_default(),
+        v1.train.MonitoredSession(hooks=[Editing()]) as session,
+    ):
         assert session.run(f"copy/{LOGITS}", X).shape == (1, 4)
 
 
@@ -157,12 +162,20 @@ def test_a_monitored_session_that_is_closed_is_refused_at_once() -> None:
     with build_mlp(resource=True).as_default() as graph:
         with v1.train.MonitoredSession() as session:
             pass
-        for ask in (lambda: tgw.edit(session), lambda: tgw.edit(graph, session=session), lambda: tgw.renew(session)):
-            with pytest.raises(SessionRefused, match="The MonitoredSession is closed; open a new one"):
+        for ask in (
+            lambda: tgw.edit(session),
+            lambda: tgw.edit(graph, session=session),
+            lambda: tgw.renew(session),
+        ):
+            with pytest.raises(
+                SessionRefused, match="The MonitoredSession is closed; open a new one"
+            ):
                 ask()
 
 
-def test_what_wraps_a_session_in_a_way_that_nobody_knows_is_refused_before_anything_changes() -> None:
+def test_what_wraps_a_session_in_a_way_that_nobody_knows_is_refused_before_anything_changes() -> (
+    None
+):
     class Wrapped:
         def __init__(self, session: v1.Session) -> None:
             self.graph, self.run = session.graph, session.run

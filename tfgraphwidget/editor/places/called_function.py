@@ -1,8 +1,10 @@
-"""Bodies of functions as targets of edits: an edit of a body is an edit of the graph that calls the function.
+"""Bodies of functions as targets of edits: an edit of a body is an edit of the graph that calls the
+function.
 
-What a body is follows from its caller: the function that the op calls now. An edit makes a function of the edited
-body, and lets the op call that; which changes the caller, and if that is a function's body too, its caller in turn, up
-to the graph. So the graph alone has what edits have made, and undo, files, sessions and differences are the graph's.
+What a body is follows from its caller: the function that the op calls now. An edit makes a function
+of the edited body, and lets the op call that; which changes the caller, and if that is a function's
+body too, its caller in turn, up to the graph. So the graph alone has what edits have made, and
+undo, files, sessions and differences are the graph's.
 """
 
 from __future__ import annotations
@@ -38,7 +40,8 @@ _MOST_KNOWN = 64
 
 
 class CalledFunction:
-    """The body of a function that an op calls, or of one of the library that is entered by its own name.
+    """The body of a function that an op calls, or of one of the library that is entered by its own
+    name.
 
     `outer` is the graph, or the body, that it was entered from; `root` the graph itself.
     """
@@ -47,11 +50,15 @@ class CalledFunction:
         self.outer, self.entrance = outer, entrance
         self.root: OpenedGraph = outer if isinstance(outer, OpenedGraph) else outer.root
         self._is_named = entrance.op not in outer.index.ids
-        self._handles: tuple[str, ...] = (entrance.op,)  # the op, or the function's name; one more after each edit
-        self._caller_index: GraphIndex | None = None  # of the caller, when it was asked what it calls: `_current_name`
+        self._handles: tuple[str, ...] = (
+            entrance.op,
+        )  # the op, or the function's name; one more after each edit
+        # of the caller, when it was asked what it calls: `_current_name`
+        self._caller_index: GraphIndex | None = None
         self._current_name = ""
         self._editions: dict[str, runtime.functions.edited_function.Edition] = {}
-        self._trainable: tuple[Member, ...] | None = None  # the graph's, when they were last compared with the body's
+        # the graph's, when they were last compared with the body's
+        self._trainable: tuple[Member, ...] | None = None
         self._trained_last: runtime.functions.edited_function.Edition | None = None
         self.first = self.index
 
@@ -64,9 +71,13 @@ class CalledFunction:
             return self._handles[-1]
         index = self.outer.index
         if self._caller_index is not index:
-            at = index.ids.get(self.call)  # None after another editor has removed the op: the body stays then
+            at = index.ids.get(
+                self.call
+            )  # None after another editor has removed the op: the body stays then
             references = () if at is None else called_functions(index.nodes[at], index.functions)
-            functions = (door.function for door in references if self.entrance.label in ("", door.label))
+            functions = (
+                door.function for door in references if self.entrance.label in ("", door.label)
+            )
             self._caller_index, self._current_name = index, next(functions, self._current_name)
         return self._current_name
 
@@ -104,7 +115,9 @@ class CalledFunction:
     def _set_trainable(
         self, edition: runtime.functions.edited_function.Edition
     ) -> runtime.functions.edited_function.Edition:
-        """The body with the trainable variables that the graph has: a body has no variables but the graph's."""
+        """The body with the trainable variables that the graph has: a body has no variables but the
+        graph's.
+        """
         graph = self.root.index.collections.get(TRAINABLE)
         if self._trainable is graph and self._trained_last is edition:
             return edition
@@ -113,10 +126,16 @@ class CalledFunction:
         members = tuple(
             Member("variable", variable.name)
             for name, variable in index.defined_variables.items()
-            if (f"{origins[name]}:0" in names if graph is not None and name in origins else variable.trainable)
+            if (
+                f"{origins[name]}:0" in names
+                if graph is not None and name in origins
+                else variable.trainable
+            )
         )
         if members != index.collections.get(TRAINABLE, ()):
-            edition = replace(edition, index=replace(index, collections={**index.collections, TRAINABLE: members}))
+            edition = replace(
+                edition, index=replace(index, collections={**index.collections, TRAINABLE: members})
+            )
         self._trainable, self._trained_last = graph, edition
         return edition
 
@@ -139,26 +158,39 @@ class CalledFunction:
 
     @property
     def caller(self) -> OpenedGraph | CalledFunction:
-        """The graph that `Patch.caller` of an edit changes: the one that it was entered from, or all at once."""
+        """The graph that `Patch.caller` of an edit changes: the one that it was entered from, or
+        all at once.
+        """
         return self.root if self.entrance.everywhere or self._is_named else self.outer
 
     def fit(self, patch: edits.Patch) -> edits.Patch:
-        """The patch with what it changes in the graph that calls the function. Raises GraphEditError."""
+        """The patch with what it changes in the graph that calls the function. Raises
+        GraphEditError.
+        """
         if not _changes_ops(patch):
             change = self._at_root(patch)
             return self._of_root(patch.with_notes(*change.report.notes), change)
         if patch.ends is not None:
             raise GraphEditError(
-                f"Function {self.function!r} is called by the graph that was opened, so it cannot get results "
-                "of its own; " + in_cell("open the function itself, tgw.edit(function), or clone the part as a module.")
+                f"Function {self.function!r} is called by the graph that was opened, so it cannot "
+                "get results "
+                "of its own; "
+                + in_cell(
+                    "open the function itself, tgw.edit(function), or clone the part as a module."
+                )
             )
         graph, name, handle = self.root.index, self.function, self.call
         runtime.functions.edited_function.check_entered_once(graph, name)
         patch = runtime.functions.new_variables.with_constants(patch)
         state = patch.new_state
-        if state and self._is_named and name not in reachable_functions(graph.functions, graph.extras, graph.nodes):
+        if (
+            state
+            and self._is_named
+            and name not in reachable_functions(graph.functions, graph.extras, graph.nodes)
+        ):
             raise GraphEditError(
-                f"The function makes the variable {next(iter(state))!r}, which the ops that call {name!r} would have "
+                f"The function makes the variable {next(iter(state))!r}, which the ops that call "
+                f"{name!r} would have "
                 "to give it, and no op of the graph calls it; let it compute with constants."
             )
         after = self.edition.after(patch)
@@ -172,7 +204,9 @@ class CalledFunction:
         if self.entrance.everywhere:
             runtime.functions.edited_function.check_called_alike(graph, name)
         caller = self.root.index if self.entrance.everywhere or self._is_named else self.outer.index
-        is_live = self.caller is self.root and not self.root.source.refusal  # TensorFlow's graph has the variables
+        is_live = (
+            self.caller is self.root and not self.root.source.refusal
+        )  # TensorFlow's graph has the variables
         lift = runtime.functions.new_variables.lift(patch, handles, caller, as_ops=is_live)
         if self.entrance.everywhere or self._is_named:
             call = runtime.functions.edited_function.call_everywhere(
@@ -183,39 +217,68 @@ class CalledFunction:
                 caller, handle, self.entrance.label, new, after.index, lift.handles, lift.change
             )
         call = replace(call, captured=lift.captured)
-        notes = runtime.functions.edited_function.gradient_notes(self.outer.index, handle, graph, name)
+        notes = runtime.functions.edited_function.gradient_notes(
+            self.outer.index, handle, graph, name
+        )
         if not call.changed:
-            notes = (*notes, f"No op of the graph calls {name!r}, so that nothing changes of what runs.")
+            notes = (
+                *notes,
+                f"No op of the graph calls {name!r}, so that nothing changes of what runs.",
+            )
         if self.caller is self.root:
-            call = runtime.functions.edited_function.without_superseded(graph, call, self.root.first)
+            call = runtime.functions.edited_function.without_superseded(
+                graph, call, self.root.first
+            )
             call = self._without_broken(graph, call)
-        call = self.caller.fit(replace(call.with_notes(*notes), signature_edits=patch.signature_edits))
-        new_notes = tuple(note for note in dict.fromkeys(call.report.notes) if note not in patch.report.notes)
+        call = self.caller.fit(
+            replace(call.with_notes(*notes), signature_edits=patch.signature_edits)
+        )
+        new_notes = tuple(
+            note for note in dict.fromkeys(call.report.notes) if note not in patch.report.notes
+        )
         return replace(patch.with_notes(*new_notes), caller=call)
 
     def refit(self, patch: edits.Patch, steps: Transaction) -> edits.Patch:
-        """The patch of an edit that was undone, as the graph that calls the function can carry it out now."""
+        """The patch of an edit that was undone, as the graph that calls the function can carry it
+        out now.
+        """
         assert patch.caller is not None  # `fit` has put it there
         return replace(patch, caller=self.caller.refit(patch.caller, steps))
 
     def _without_broken(self, graph: GraphIndex, call: edits.Patch) -> edits.Patch:
-        """The patch of a file's graph, removing also the functions that it leaves without callers, if one is broken."""
+        """The patch of a file's graph, removing also the functions that it leaves without callers,
+        if one is broken.
+        """
         root = self.root
-        has_objects = bool(root.source.signatures)  # of a SavedModel, in which functions have names, too
+        has_objects = bool(
+            root.source.signatures
+        )  # of a SavedModel, in which functions have names, too
         if has_objects or not root.place.needs_import:
             return call
         alone = edits.without_uncalled_functions(graph, call)
-        uncalled = {function.signature.name for function in alone.remove.functions} & root.first.functions
-        return alone if any(is_broken_function(name, root.body, graph) for name in sorted(uncalled)) else call
+        uncalled = {
+            function.signature.name for function in alone.remove.functions
+        } & root.first.functions
+        return (
+            alone
+            if any(is_broken_function(name, root.body, graph) for name in sorted(uncalled))
+            else call
+        )
 
     def _of_root(self, patch: edits.Patch, change: edits.Patch) -> edits.Patch:
         """The patch of this body, and of each caller up to the graph, which `change` is for."""
         caller = self.caller
-        outer = caller._of_root(edits.Patch(), change) if isinstance(caller, CalledFunction) else caller.fit(change)
+        outer = (
+            caller._of_root(edits.Patch(), change)
+            if isinstance(caller, CalledFunction)
+            else caller.fit(change)
+        )
         return replace(patch, caller=outer)
 
     def _at_root(self, patch: edits.Patch) -> edits.Patch:
-        """The changes of the graph by a patch that changes no op here: signatures, and which variables train."""
+        """The changes of the graph by a patch that changes no op here: signatures, and which
+        variables train.
+        """
         change = edits.Patch(signature_edits=patch.signature_edits)
         for edit in patch.signature_edits:
             if isinstance(edit, edits.NewSignature):
@@ -228,7 +291,8 @@ class CalledFunction:
         missing = [name for name in member_ops if origins.get(name) not in variable_names]
         if missing:
             raise GraphEditError(
-                f"set_trainable: no variable of the graph that was opened is known to be {missing[0]!r} here; enter "
+                "set_trainable: no variable of the graph that was opened is known to be "
+                f"{missing[0]!r} here; enter "
                 "the function by the op that calls it.",
                 missing,
             )
@@ -239,7 +303,11 @@ class CalledFunction:
         names |= set(handles_of_one(graph, handles))
         new = (Member("variable", f"{name}:0") for name in sorted(names, key=graph.op))
         add = edits.Change(members=tuple((TRAINABLE, member) for member in new))
-        return replace(change, add=add, remove=edits.Change(members=tuple((TRAINABLE, member) for member in now)))
+        return replace(
+            change,
+            add=add,
+            remove=edits.Change(members=tuple((TRAINABLE, member) for member in now)),
+        )
 
     def _new_signature(self, signature: Signature) -> edits.Patch:
         """The changes of the graph by a signature of tensors of this function."""
@@ -248,24 +316,33 @@ class CalledFunction:
         origins = self.edition.body.origins
         if self._is_named or origins is None:
             raise GraphEditError(
-                f"signatures.add({signature.name!r}): function {self.function!r} was entered by its name, so "
+                f"signatures.add({signature.name!r}): function {self.function!r} was entered by "
+                "its name, so "
                 "that it is not known which variables it is given; "
                 + in_cell("enter it through an op that calls it: editor.view.enter(op).")
             )
-        return copy_for_signature(self.index, origins, self.edition.ends[0], signature, self.root.index)
+        return copy_for_signature(
+            self.index, origins, self.edition.ends[0], signature, self.root.index
+        )
 
-    def apply(self, patch: edits.Patch, steps: Transaction, *, renew: bool = True) -> tuple[str, ...]:
-        """Apply a patch, and what it changes in the graph that calls the function, as steps of an edit.
+    def apply(
+        self, patch: edits.Patch, steps: Transaction, *, renew: bool = True
+    ) -> tuple[str, ...]:
+        """Apply a patch, and what it changes in the graph that calls the function, as steps of an
+        edit.
 
         Args:
             patch: What `fit` returned. `patch.caller` is the change of the calling graph.
-            renew: Whether the session is renewed where it has run changed ops; the calling graph does it.
+            renew: Whether the session is renewed where it has run changed ops; the calling graph
+                does it.
 
         Returns:
             A sentence for each thing that the edit loses.
         """
         assert patch.caller is not None  # `fit` has put it there
-        edits.check_unchanged(self.index, patch)  # which another editor may have edited since it was undone
+        edits.check_unchanged(
+            self.index, patch
+        )  # which another editor may have edited since it was undone
         after, old, handle = self.edition.after(patch), self.function, self.call
         losses = self.caller.apply(patch.caller, steps, renew=renew)
         if not _changes_ops(patch):
@@ -293,10 +370,12 @@ class CalledFunction:
     def revert(
         self, patch: edits.Patch, steps: Transaction, *, renew: bool = True
     ) -> tuple[edits.Patch, tuple[str, ...]]:
-        """Undo the last edit of the body, and what it has changed in the graph that calls the function.
+        """Undo the last edit of the body, and what it has changed in the graph that calls the
+        function.
 
         Args:
-            renew: Whether the session is renewed where it has run changed ops; the calling graph does it.
+            renew: Whether the session is renewed where it has run changed ops; the calling graph
+                does it.
 
         Returns:
             The patch that undoes the edit, and a sentence for each thing that the undo loses.
@@ -316,7 +395,11 @@ def _changes_ops(patch: edits.Patch) -> bool:
     only_members = all(change == edits.Change(members=change.members) for change in changes)
     members = {key for change in changes for key, _ in change.members}
     ends = patch.input_renames or patch.output_renames
-    return not only_members or not members <= {TRAINABLE} or bool(patch.changed or patch.shapes or patch.order or ends)
+    return (
+        not only_members
+        or not members <= {TRAINABLE}
+        or bool(patch.changed or patch.shapes or patch.order or ends)
+    )
 
 
 def change_of(target: object, patch: edits.Patch, place: object) -> edits.Patch | None:

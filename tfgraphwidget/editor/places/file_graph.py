@@ -1,7 +1,7 @@
 """A file's graph that TensorFlow has not imported: what is different when the graph is a file.
 
-Edits exchange its NodeDefs, and nothing runs. The values of variables are read from the file's checkpoint. A session is
-asked for by importing the graph as it is now, once; see `import_graph`.
+Edits exchange its NodeDefs, and nothing runs. The values of variables are read from the file's
+checkpoint. A session is asked for by importing the graph as it is now, once; see `import_graph`.
 """
 
 from __future__ import annotations
@@ -34,15 +34,23 @@ def _slice_of(read: Callable[[], object], variable: VariableDef) -> object:
 
 
 def _with_initializers(index: GraphIndex) -> GraphIndex:
-    """The graph with those variables that TensorFlow 1 can make: a file's saved objects have no initializers."""
-    variables = tuple(variable for variable in index.variable_defs if variable.initializer in index.ids)
+    """The graph with those variables that TensorFlow 1 can make: a file's saved objects have no
+    initializers.
+    """
+    variables = tuple(
+        variable for variable in index.variable_defs if variable.initializer in index.ids
+    )
     names = {variable.name for variable in variables}
     collections = {
-        key: tuple(member for member in members if member.kind != "variable" or member.name in names)
+        key: tuple(
+            member for member in members if member.kind != "variable" or member.name in names
+        )
         for key, members in index.collections.items()
     }
     return replace(
-        index, variable_defs=variables, collections={key: members for key, members in collections.items() if members}
+        index,
+        variable_defs=variables,
+        collections={key: members for key, members in collections.items() if members},
     )
 
 
@@ -50,7 +58,9 @@ _EDITED_ONE = either("editor.to_function() is the edited one.", "Export saves th
 
 
 class OpenedFunction(NodeDefGraph):
-    """The body of a function that was opened itself: edits exchange its NodeDefs, and a tf.Module of it runs."""
+    """The body of a function that was opened itself: edits exchange its NodeDefs, and a tf.Module
+    of it runs.
+    """
 
     needs_import = False
     file = None
@@ -58,16 +68,21 @@ class OpenedFunction(NodeDefGraph):
     def __init__(self, root: Holder) -> None:
         self._root, self.source = root, root.source
         self._stamp = self.source.body.stamp()
-        self._boundary: tuple[GraphIndex, FunctionBoundary] | None = None  # of that state of the body
+        # of that state of the body
+        self._boundary: tuple[GraphIndex, FunctionBoundary] | None = None
         super().__init__(self._read())
 
     def _read(self) -> GraphIndex:
         body = self.source.body
         parts = body.nodes(0), *body.collections(), frozenset[str]()
-        return build(*parts, typing=body.typing, functions=body.functions(), extras=body, origin=self._root)
+        return build(
+            *parts, typing=body.typing, functions=body.functions(), extras=body, origin=self._root
+        )
 
     def is_behind(self) -> bool:
-        """Whether the function has changed since it was read; edits are made in what was read first."""
+        """Whether the function has changed since it was read; edits are made in what was read
+        first.
+        """
         return not self.patches and self.source.body.stamp() != self._stamp
 
     def reread(self) -> None:
@@ -85,7 +100,10 @@ class OpenedFunction(NodeDefGraph):
         """The arguments and results of the function after the edits."""
         if self._boundary is None or self._boundary[0] is not self.index:
             body = self.source.body
-            self._boundary = self.index, edits.track_boundary(body.arguments, body.returns, self.patches)
+            self._boundary = (
+                self.index,
+                edits.track_boundary(body.arguments, body.returns, self.patches),
+            )
         return self._boundary[1]
 
     @property
@@ -149,7 +167,9 @@ class OpenedFunction(NodeDefGraph):
     def notes(self, patch: Patch, *, renewed: bool) -> tuple[str, ...]:  # noqa: ARG002
         """A sentence on code that goes on calling the function as it was."""
         is_of_signatures = patch == edits.Patch(signature_edits=patch.signature_edits)
-        stays = f"Code that calls {self.source.title} goes on running it as TensorFlow has traced it; "
+        stays = (
+            f"Code that calls {self.source.title} goes on running it as TensorFlow has traced it; "
+        )
         return () if is_of_signatures else (stays + _EDITED_ONE,)
 
     def names_after_failures(self) -> frozenset[str]:
@@ -164,8 +184,8 @@ class OpenedFunction(NodeDefGraph):
 class FileGraph(OpenedFunction):
     """A file's graph that TensorFlow can import, and has not.
 
-    `closed` is what a session held that an undo or a redo has closed, and the next one begins with it; `losses` are
-    sentences on that, which the next edit tells.
+    `closed` is what a session held that an undo or a redo has closed, and the next one begins with
+    it; `losses` are sentences on that, which the next edit tells.
     """
 
     needs_import = True
@@ -175,7 +195,8 @@ class FileGraph(OpenedFunction):
         super().__init__(root)
         self.closed: sessions.SessionContents | None = None
         self.losses: tuple[str, ...] = ()
-        self._present_file: tuple[GraphIndex, Source] | None = None  # the file after its edits, opened by itself
+        # the file after its edits, opened by itself
+        self._present_file: tuple[GraphIndex, Source] | None = None
         self._before_import: tuple[Body, tuple[str, ...], bool] | None = None  # of the source
 
     def as_imported(self, index: GraphIndex) -> GraphIndex:
@@ -187,7 +208,8 @@ class FileGraph(OpenedFunction):
         return ()
 
     def import_graph(self) -> LiveGraph:
-        """The graph as TensorFlow has imported it now: it never sees what edits have removed, or changed, before.
+        """The graph as TensorFlow has imported it now: it never sees what edits have removed, or
+        changed, before.
 
         Raises NotRunnable, and the file is as it was.
         """
@@ -200,7 +222,9 @@ class FileGraph(OpenedFunction):
             body = self._import_edited() if self.patches else self._import_original()
             graph = LiveGraph(self._root, self, body)
             assert source.session is not None  # the import has opened it
-            values = sessions.SessionContents({handle: read() for handle, read in readers.items()}, tables)
+            values = sessions.SessionContents(
+                {handle: read() for handle, read in readers.items()}, tables
+            )
             source.notices += sessions.load_contents(values, source.session, source.live())
             graph.begin_new_variables(self.patches, readers.keys())
             self._root.saved.load(graph.index, self.patches)
@@ -212,8 +236,13 @@ class FileGraph(OpenedFunction):
         return graph
 
     def _tables_of_checkpoint(self) -> dict[str, str]:
-        """The hash tables that the file's own restoring ops fill, and no initializer: original name to present name."""
-        stored, is_importable = self.source.stored, self.source.revive is not None and not self.source.live_refusal
+        """The hash tables that the file's own restoring ops fill, and no initializer: original name
+        to present name.
+        """
+        stored, is_importable = (
+            self.source.stored,
+            self.source.revive is not None and not self.source.live_refusal,
+        )
         if stored is None or stored.folder() is None or not is_importable:
             return {}  # a notice says then that they are empty
         new_names = edits.rewire.new_names(self.patches, {})
@@ -221,7 +250,9 @@ class FileGraph(OpenedFunction):
         return {op: new_names.get(op, op) for op, kind in first if kind.startswith("Mutable")}
 
     def _contents_of_tables(self) -> dict[str, object]:
-        """The contents of these tables by their present names, which are known once the original was imported."""
+        """The contents of these tables by their present names, which are known once the original
+        was imported.
+        """
         tables, revive = self._tables_of_checkpoint(), self.source.revive
         if not tables or revive is None:
             return {}
@@ -238,7 +269,9 @@ class FileGraph(OpenedFunction):
         losses, self.losses = self.losses, ()
         return (*losses, *super().apply(patch, steps, **options))
 
-    def revert(self, patch: Patch, steps: Transaction, *, renew: bool = True) -> tuple[Patch, tuple[str, ...]]:
+    def revert(
+        self, patch: Patch, steps: Transaction, *, renew: bool = True
+    ) -> tuple[Patch, tuple[str, ...]]:
         """Undo the last edit; what a closed session held goes by the names before.
 
         Args:
@@ -284,8 +317,12 @@ class FileGraph(OpenedFunction):
         source, present = self.source, self._open_present_file()
         assert present.revive is not None  # it is a file's, too
         imported, new_names = present.revive(), edits.rewire.new_names(self.patches, {})
-        saved_names = {new_names.get(handle, handle): name for handle, name in source.body.saved_names.items()}
-        source.take(replace(imported, body=sources.GraphBody(imported.graph, saved_names=saved_names)))
+        saved_names = {
+            new_names.get(handle, handle): name for handle, name in source.body.saved_names.items()
+        }
+        source.take(
+            replace(imported, body=sources.GraphBody(imported.graph, saved_names=saved_names))
+        )
         past = source.find_obstacles()[0] if source.find_obstacles is not None else ()
         others = [notice for notice in source.notices if notice not in (*past, *present.notices)]
         source.notices = (*present.notices, *others)
@@ -308,12 +345,15 @@ class FileGraph(OpenedFunction):
 
     @property
     def live_refusal(self) -> str:
-        """Why TensorFlow cannot import the file as edits have made it, as a sentence; "" if it can."""
+        """Why TensorFlow cannot import the file as edits have made it, as a sentence; "" if it
+        can.
+        """
         refusal = self.source.live_refusal
         return self._open_present_file().live_refusal if refusal and self.patches else refusal
 
     def value_readers(self, patches: Iterable[Patch]) -> dict[str, Callable[[], object]]:
-        """Readers of the values that a file has for variables, by the names that their handle ops have now.
+        """Readers of the values that a file has for variables, by the names that their handle ops
+        have now.
 
         Args:
             patches: The edits of the file, oldest first.
@@ -325,7 +365,12 @@ class FileGraph(OpenedFunction):
         closed_values = {} if self.closed is None else self.closed.variables
         saved_values = self._root.saved.values(self.patches)
         readers: dict[str, Callable[[], object]] = {}
-        if not closed_values and not saved_values and not origins and (stored is None or not stored.has_values):
+        if (
+            not closed_values
+            and not saved_values
+            and not origins
+            and (stored is None or not stored.has_values)
+        ):
             return readers  # a file may have 100,000 variables
         for variable in definitions(self.index, handles(self.index)).values():
             origin = origins.get(variable.handle, variable.handle)

@@ -1,4 +1,6 @@
-"""What places know of each other: the graph that was opened, which they hold for, and the file before an import."""
+"""What places know of each other: the graph that was opened, which they hold for, and the file
+before an import.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ if TYPE_CHECKING:
 
 
 class ImportedFile(Protocol):
-    """A file as it was when TensorFlow imported it; `closed` is what a session held that an undo has closed."""
+    """A file as it was when TensorFlow imported it; `closed` is what a session held that an undo
+    has closed.
+    """
 
     index: GraphIndex
     closed: sessions.SessionContents | None

@@ -1,7 +1,7 @@
 """A live graph, which other cells change too: the one place that applies patches to a `tf.Graph`.
 
-The index follows the graph: ops that came since are read when the index is next asked for. Ops hidden by an undo (see
-`live.patch_application`), and whatever was built on them, are left out.
+The index follows the graph: ops that came since are read when the index is next asked for. Ops
+hidden by an undo (see `live.patch_application`), and whatever was built on them, are left out.
 """
 
 from __future__ import annotations
@@ -43,12 +43,16 @@ if TYPE_CHECKING:
     Members = Mapping[str, tuple[Member, ...]]
 
 _STALE = (
-    "TensorFlow's own tensors keep the static shapes that they had ({} of them); the editor and what it saves have the "
+    "TensorFlow's own tensors keep the static shapes that they had ({} of them); the editor and "
+    "what it saves have the "
     "new ones."
 )
-_FOLLOW = either("tgw.renew(session) lets it follow.", "renew the session in a cell to let it follow.")
+_FOLLOW = either(
+    "tgw.renew(session) lets it follow.", "renew the session in a cell to let it follow."
+)
 _SESSION_CLOSED = (
-    "TensorFlow imported the file and cannot follow this step in its graph, so the session was closed; the next one "
+    "TensorFlow imported the file and cannot follow this step in its graph, so the session was "
+    "closed; the next one "
     "begins with its values."
 )
 
@@ -58,12 +62,15 @@ def _nothing() -> None:
 
 
 _Stamp = tuple[Any, int, int, int]
-"""What the body says, how often ops were hidden or shown, and changed in place; whose body it is."""
+"""What the body says, how often ops were hidden or shown, and changed in place; whose body it is.
+"""
 
 
 @dataclass(frozen=True)
 class _Reading:
-    """A graph as it was read: its index, how many of its ops are in that or left out of it, and its stamp by then."""
+    """A graph as it was read: its index, how many of its ops are in that or left out of it, and its
+    stamp by then.
+    """
 
     index: GraphIndex
     ops: int
@@ -75,10 +82,13 @@ def _variables(index: GraphIndex) -> frozenset[str]:
     return frozenset(variable.name for variable in index.variable_defs)
 
 
-def _add_members(collections: Members, file_members: Members, names: frozenset[str]) -> dict[str, tuple[Member, ...]]:
+def _add_members(
+    collections: Members, file_members: Members, names: frozenset[str]
+) -> dict[str, tuple[Member, ...]]:
     """Collections with the entries that others have for variables of these names."""
     new_members = {
-        key: tuple(member for member in members if member.name in names) for key, members in file_members.items()
+        key: tuple(member for member in members if member.name in names)
+        for key, members in file_members.items()
     }
     return dict(collections) | {
         key: (*collections.get(key, ()), *members)
@@ -93,7 +103,9 @@ def _in_order(collections: Members, order: Members) -> Members:
     for key, members in order.items():
         entries = list(collections.get(key, ()))
         places = places_in_order(entries, members)
-        for (at, _), (source, _) in zip(places, sorted(places, key=lambda place: place[1]), strict=True):
+        for (at, _), (source, _) in zip(
+            places, sorted(places, key=lambda place: place[1]), strict=True
+        ):
             entries[at] = collections[key][source]
         ordered[key] = tuple(entries)
     return ordered
@@ -120,18 +132,25 @@ class LiveGraph:
     live_refusal = ""
     boundary = None
 
-    def __init__(self, root: Holder, file: ImportedFile | None = None, body: Body | None = None) -> None:
-        """Read the graph; `body` is the file as it was imported, with the edits that were made in it."""
+    def __init__(
+        self, root: Holder, file: ImportedFile | None = None, body: Body | None = None
+    ) -> None:
+        """Read the graph; `body` is the file as it was imported, with the edits that were made in
+        it.
+        """
         source = root.source
         self._root, self.source, self.file = root, source, file
         self._shapes: dict[tuple[str, int], Shape] = {}  # what edits have made of static shapes
         if source.session is not None:
             sessions.variable_values.check_session(source.session, source.live())
             sessions.watch_partial_runs(source.session)
-        self._members: list[tuple[Patch, Members]] = []  # patches, and what collections held before each
+        self._members: list[
+            tuple[Patch, Members]
+        ] = []  # patches, and what collections held before each
         self._built_on_hidden: set[str] = set()
         self._reserved: frozenset[str] = frozenset()
-        # Variables of a file's saved objects: TensorFlow 1's importer makes no tf.Variables of them.
+        # Variables of a file's saved objects: TensorFlow 1's importer makes no tf.Variables of
+        # them.
         self._objectless: frozenset[str] = frozenset()
         self._has_undone = False  # an edit that was made in the file
         self._reading: _Reading
@@ -139,10 +158,14 @@ class LiveGraph:
             # Of what a Saver does not restore, TensorFlow needs further ops to assign values.
             live.hide_all_but(source.live(), file.index.names)
             self._reserved, self._objectless = file.index.reserved, _variables(file.index)
-            self._reading = _Reading(file.index, 0, self._present_stamp())  # whose collections have these variables
+            self._reading = _Reading(
+                file.index, 0, self._present_stamp()
+            )  # whose collections have these variables
         self.reread()
         self._imported = self._reading.index  # before all edits in TensorFlow
-        self._form = None if body is None else sources.FileForm(body, self._imported.nodes, source.repaired)
+        self._form = (
+            None if body is None else sources.FileForm(body, self._imported.nodes, source.repaired)
+        )
 
     def import_graph(self) -> LiveGraph:
         """The graph itself."""
@@ -150,7 +173,9 @@ class LiveGraph:
 
     @property
     def patches(self) -> tuple[Patch, ...]:
-        """No edits: TensorFlow's graph has what they have made, and an editor's history has them."""
+        """No edits: TensorFlow's graph has what they have made, and an editor's history has
+        them.
+        """
         return ()
 
     @property
@@ -159,7 +184,9 @@ class LiveGraph:
         if self.is_behind():
             with one_thread():
                 stamp = self._present_stamp()
-                grew = stamp[1:] == self._reading.stamp[1:]  # else another editor has hidden, shown or changed ops
+                grew = (
+                    stamp[1:] == self._reading.stamp[1:]
+                )  # else another editor has hidden, shown or changed ops
                 self._take(stamp, grown=grew)
         return self._reading.index
 
@@ -176,14 +203,18 @@ class LiveGraph:
         return self.source.live()
 
     def envelope(self) -> GraphDef:
-        """A GraphDef with the versions and the library of the graph, as its file has them, and no nodes."""
+        """A GraphDef with the versions and the library of the graph, as its file has them, and no
+        nodes.
+        """
         graph_def: GraphDef = self.source.body.envelope()
         if self._form is not None:
             graph_def = self._form.envelope(graph_def)
         return graph_def
 
     def as_in_file(self, nodes: Iterable[NodeDef]) -> list[NodeDef]:
-        """NodeDefs of the graph as its file has them: without the attributes that TensorFlow added to them."""
+        """NodeDefs of the graph as its file has them: without the attributes that TensorFlow added
+        to them.
+        """
         return list(nodes) if self._form is None else self._form.nodes(nodes)
 
     def is_unedited(self) -> bool:
@@ -191,31 +222,47 @@ class LiveGraph:
         if self._form is None:
             return False
         index, first = self.index, self._root.first
-        if self.as_in_file(index.nodes) != list(first.nodes) or index.collections != self._imported.collections:
+        if (
+            self.as_in_file(index.nodes) != list(first.nodes)
+            or index.collections != self._imported.collections
+        ):
             return False
-        return not any(kind.startswith("Mutable") for kind in index.types) and self._has_saved_values()
+        return (
+            not any(kind.startswith("Mutable") for kind in index.types) and self._has_saved_values()
+        )
 
     def _has_saved_values(self) -> bool:
         source, index = self.source, self.index
         if source.session is None or source.stored is None:
             return False
-        reads = {v.handle: v.snapshot or v.name for v in definitions(index, handles(index)).values()}
+        reads = {
+            v.handle: v.snapshot or v.name for v in definitions(index, handles(index)).values()
+        }
         try:
             now = source.session.run(reads) if reads else {}
             saved = {handle: np.asarray(source.stored.value(handle)) for handle in reads}
         except Exception:  # whatever TensorFlow finds: then they are no more the saved ones
             return False
-        return all(np.asarray(now[key]).tobytes() == value.tobytes() for key, value in saved.items())
+        return all(
+            np.asarray(now[key]).tobytes() == value.tobytes() for key, value in saved.items()
+        )
 
     def _record(self) -> live.Record:
         return live.record_of(self.graph())
 
     def _present_stamp(self) -> _Stamp:
         record = self._record()
-        return self.source.body.stamp(), record.generation, record.rewire_count, id(self.source.body)
+        return (
+            self.source.body.stamp(),
+            record.generation,
+            record.rewire_count,
+            id(self.source.body),
+        )
 
     def _take(self, stamp: _Stamp, *, grown: bool) -> None:
-        """Read the graph, and store the result in one step: if reading fails, nothing has changed."""
+        """Read the graph, and store the result in one step: if reading fails, nothing has
+        changed.
+        """
         base, read_before = (self._reading.index, self._reading.ops) if grown else (None, 0)
         built_on_hidden = set(self._built_on_hidden) if grown else set()
         file_members = self._reading.index.collections if self._objectless else {}
@@ -235,7 +282,9 @@ class LiveGraph:
             nodes = [node for node in nodes if node.name not in hidden]
             collections, variables = edits.without_hidden(collections, variables, hidden)
         record = self._record()
-        if record.functions:  # who imports what was saved before an undo calls functions that the undo has hidden
+        if (
+            record.functions
+        ):  # who imports what was saved before an undo calls functions that the undo has hidden
             record.functions -= reachable_functions(body.functions(), body, nodes).keys()
             record.failed_functions &= record.functions
         functions = body.functions() - record.functions
@@ -277,8 +326,10 @@ class LiveGraph:
             A sentence for each thing that the renewal loses.
 
         Raises:
-            GraphEditError: The graph has changed since the patch was planned, or cannot be changed now.
-            NotTrusted: TensorFlow may run an op of a file to know the shapes of those that the patch adds.
+            GraphEditError: The graph has changed since the patch was planned, or cannot be changed
+                now.
+            NotTrusted: TensorFlow may run an op of a file to know the shapes of those that the
+                patch adds.
             SessionRefused: The session cannot be renewed, or a value cannot be loaded.
         """
         steps.enter_context(self._record().lock)
@@ -289,18 +340,25 @@ class LiveGraph:
         edits.check_unchanged(self.index, patch)
         self._check_trust(patch)
         renewal = self._renewal() if patch.changed and renew else None
-        load_renamed_state = self._renamed_state(patch, is_renewed=renewal is not None or not patch.changed)
+        load_renamed_state = self._renamed_state(
+            patch, is_renewed=renewal is not None or not patch.changed
+        )
         generation = self._record().generation
         if renewal:
             steps.on_failure(self._renew_again, renewal)  # behind the undoing of what follows here
         steps.on_failure(setattr, self, "_shapes", self._shapes)
         steps.on_failure(setattr, self, "_objectless", self._objectless)
         # With the names before, which an undo gives back.
-        self._objectless |= {f"{new}:0" for old, new in patch.renamed if f"{old}:0" in self._objectless}
-        # After a failure the generation has grown, so that the index is read again when it is next asked for.
+        self._objectless |= {
+            f"{new}:0" for old, new in patch.renamed if f"{old}:0" in self._objectless
+        }
+        # After a failure the generation has grown, so that the index is read again when it is next
+        # asked for.
         in_graph = _without(patch, self._objectless) if self._objectless else patch
         steps.enter_context(
-            live.patch_application.live_patch(in_graph, self.graph(), origin, session=self.source.session)
+            live.patch_application.live_patch(
+                in_graph, self.graph(), origin, session=self.source.session
+            )
         )
         if patch.renamed:
             record = self._record()
@@ -318,29 +376,43 @@ class LiveGraph:
         keys = {key for change in (patch.add, patch.remove) for key, _ in change.members}
         members = {key: before.index.collections.get(key, ()) for key in keys}
         self._members.append((patch, members))
-        # The notes of the patch, which its preview shows too, list what was known when it was planned.
-        return (*(renewal.losses if renewal else ()), *(loss for loss in losses if loss not in patch.report.notes))
+        # The notes of the patch, which its preview shows too, list what was known when it was
+        # planned.
+        return (
+            *(renewal.losses if renewal else ()),
+            *(loss for loss in losses if loss not in patch.report.notes),
+        )
 
     @property
     def new_names(self) -> Mapping[str, str]:
-        """The present names of the ops of a live graph that edits have renamed, those of other editors too."""
+        """The present names of the ops of a live graph that edits have renamed, those of other
+        editors too.
+        """
         return self._record().renamed
 
     def _renew_again(self, renewal: sessions.Renewal) -> None:
-        """Let the session follow a graph that was put back behind its renewal; it keeps what it holds now."""
+        """Let the session follow a graph that was put back behind its renewal; it keeps what it
+        holds now.
+        """
         if renewal.is_done:
             again = self._renewal()
             if again:
                 again.apply()
 
     def _initialize(self, patch: Patch) -> None:
-        """Give variables that an edit adds what a closed session held, or what their initializers compute."""
+        """Give variables that an edit adds what a closed session held, or what their initializers
+        compute.
+        """
         session = self.source.session
         closed = None if self.file is None else self.file.closed
         closed_values = {} if closed is None else closed.variables
         if session is None or not (patch.captured or closed_values):
             return
-        new = [v for v in patch.add.variables if not sessions.variable_values.has_value(session, v.snapshot or v.name)]
+        new = [
+            v
+            for v in patch.add.variables
+            if not sessions.variable_values.has_value(session, v.snapshot or v.name)
+        ]
         values = {v.handle: closed_values[v.handle] for v in new if v.handle in closed_values}
         sessions.load_contents(sessions.SessionContents(values), session, self.graph())
         if patch.captured:
@@ -348,17 +420,29 @@ class LiveGraph:
             live.traced_ops.initialize(sessions.TimedSession(session), others, ())
 
     def begin_new_variables(self, patches: Sequence[Patch], loaded: Collection[str]) -> None:
-        """Run the initializers of the variables that edits of the file have added, and that no value was loaded into.
+        """Run the initializers of the variables that edits of the file have added, and that no
+        value was loaded into.
 
         Args:
             loaded: The handle ops of the variables into which values were loaded.
         """
         session, new_names = self.source.session, edits.rewire.new_names(patches, {})
-        begun = [v for patch in patches if patch.init != "none" or patch.captured for v in patch.add.variables]
-        handles = {new_names.get(variable.handle, variable.handle) for variable in begun}.difference(loaded)
+        begun = [
+            v
+            for patch in patches
+            if patch.init != "none" or patch.captured
+            for v in patch.add.variables
+        ]
+        handles = {
+            new_names.get(variable.handle, variable.handle) for variable in begun
+        }.difference(loaded)
         if session is None or not handles:
             return
-        new = [v for v in self.index.variable_defs if v.handle in handles and v.initializer in self.index.ids]
+        new = [
+            v
+            for v in self.index.variable_defs
+            if v.handle in handles and v.initializer in self.index.ids
+        ]
         live.traced_ops.initialize(sessions.TimedSession(session), new, ())
 
     def check_placed(self, patch: Patch, origin: Graph | None) -> None:
@@ -370,10 +454,13 @@ class LiveGraph:
         live.placement.check_patch_placement(self.source.session, self.graph(), patch, origin)
 
     def fit(self, patch: Patch) -> Patch:
-        """The patch as this graph can carry it out: the ops of a live graph cannot be changed in every way."""
+        """The patch as this graph can carry it out: the ops of a live graph cannot be changed in
+        every way.
+        """
         if patch.order:
             raise GraphEditError(
-                "sort: TensorFlow lists the ops of a live graph in the order in which they were made; save the graph "
+                "sort: TensorFlow lists the ops of a live graph in the order in which they were "
+                "made; save the graph "
                 "to a file, and sort that."
             )
         new = {node.name for node in patch.add.nodes}
@@ -381,43 +468,61 @@ class LiveGraph:
         if keeper is not None:
             free = free_name(keeper, self.index.used_names() | {name.lower() for name in new})
             raise NameTaken(
-                f"TensorFlow keeps the op that is {keeper!r} now, so that no other can have this name; choose another "
+                f"TensorFlow keeps the op that is {keeper!r} now, so that no other can have this "
+                "name; choose another "
                 f"name, such as one that makes it {free!r}.",
                 [keeper],
             )
         return edits.replace_fixed_ops(self.index, patch)
 
     def refit(self, patch: Patch) -> Patch:
-        """The patch of an edit that was undone, as it can be carried out if TensorFlow has imported the file since."""
+        """The patch of an edit that was undone, as it can be carried out if TensorFlow has imported
+        the file since.
+        """
         return self.fit(replace(patch, order=()))
 
     def _check_trust(self, patch: Patch) -> None:
-        """Raise NotTrusted if a shape would hang on an op that does more than compute: TensorFlow computes it then."""
+        """Raise NotTrusted if a shape would hang on an op that does more than compute: TensorFlow
+        computes it then.
+        """
         trust = self.source.trust
         if not trust.is_given and (patch.add.nodes or patch.changed):
             trust.check(
-                effects_of(edits.apply_patch(self.index, patch), trust).at_import(), "the graph was not changed"
+                effects_of(edits.apply_patch(self.index, patch), trust).at_import(),
+                "the graph was not changed",
             )
 
     def _renewal(self) -> sessions.Renewal | None:
-        """The state of the session, to be transferred when it is renewed; None without a session."""
+        """The state of the session, to be transferred when it is renewed; None without a
+        session.
+        """
         session = self.source.session
         return None if session is None else sessions.Renewal.read(session, self.graph())
 
     def _renamed_state(self, patch: Patch, *, is_renewed: bool) -> Callable[[], tuple[str, ...]]:
-        """Read what the session holds under keys that a patch renames; what loads it and returns what is lost."""
+        """Read what the session holds under keys that a patch renames; what loads it and returns
+        what is lost.
+        """
         session, graph = self.source.session, self.graph()
         if not patch.renamed:
             return tuple
-        old, new = ({node.name: node for node in change.nodes} for change in (patch.remove, patch.add))
-        pairs = ((old[before], new[after]) for before, after in patch.renamed if before in old and after in new)
+        old, new = (
+            {node.name: node for node in change.nodes} for change in (patch.remove, patch.add)
+        )
+        pairs = (
+            (old[before], new[after])
+            for before, after in patch.renamed
+            if before in old and after in new
+        )
         state = sessions.RenamedState.read(session, graph, pairs, is_renewed=is_renewed)
         return partial(state.load, session, graph)
 
     def _follow(self, before: _Reading, patch: Patch, generation: int, import_count: int) -> None:
-        """Let the index be what the graph is after the patch; `import_count` counts the ops of edits before it.
+        """Let the index be what the graph is after the patch; `import_count` counts the ops of
+        edits before it.
 
-        When other threads have added to the graph meanwhile it is behind, and reads on when it is next asked for.
+        When other threads have added to the graph meanwhile it is behind, and reads on when it is
+        next asked for.
         """
         self._shapes = {**self._shapes, **patch.new_shapes}
         # Ops that are shown again come back at their old places in graph order.
@@ -429,12 +534,14 @@ class LiveGraph:
         stamp, ops = self._present_stamp(), live.operation_count(self.graph())
         after = edits.apply_patch(before.index, patch)
         if patch.remove.nodes or not after.is_sorted(len(before.index)):
-            # TensorFlow imports first what is ready, and a later reading finds the ops in that order. It is that of the
-            # NodeDefs where each stands behind what it reads
+            # TensorFlow imports first what is ready, and a later reading finds the ops in that
+            # order. It is that of the NodeDefs where each stands behind what it reads
             # (test_tensorflow_facts.py::test_ops_are_imported_in_the_order_of_their_nodes_where_that_is_possible).
             place = {op.name: k for k, op in enumerate(self.graph().get_operations()[before.ops :])}
             nodes = tuple(sorted(patch.add.nodes, key=lambda node: place[node.name]))
-            after = edits.apply_patch(before.index, replace(patch, add=replace(patch.add, nodes=nodes)))
+            after = edits.apply_patch(
+                before.index, replace(patch, add=replace(patch.add, nodes=nodes))
+            )
         is_alone = ops - before.ops == self._record().import_count - import_count and self._is_all(
             patch, before, after, stamp
         )
@@ -455,12 +562,14 @@ class LiveGraph:
 
         return all(is_right(key) for key in {*then, *now}.difference(contexts))
 
-    def revert(self, patch: Patch, steps: Transaction, *, renew: bool = True) -> tuple[Patch, tuple[str, ...]]:
+    def revert(
+        self, patch: Patch, steps: Transaction, *, renew: bool = True
+    ) -> tuple[Patch, tuple[str, ...]]:
         """Undo an edit. On a live graph what it added is hidden.
 
         Returns:
-            The patch that undoes the edit, and a sentence for each thing that the undo loses. The patch also removes
-            later ops that depend on those of the edit.
+            The patch that undoes the edit, and a sentence for each thing that the undo loses. The
+            patch also removes later ops that depend on those of the edit.
 
         Raises:
             NothingTo: Another editor has undone the edit already.
@@ -488,13 +597,17 @@ class LiveGraph:
         return self.file is not None and any(each is patch for each in self.file.patches)
 
     def _can_revert_live(self, patch: Patch) -> bool:
-        """Whether TensorFlow's graph can become what the file was: nothing comes back that it has never had."""
+        """Whether TensorFlow's graph can become what the file was: nothing comes back that it has
+        never had.
+        """
         inverse = patch.inverse()
         is_gone = bool(inverse.add.nodes or inverse.add.functions or inverse.order)
         return not is_gone and edits.replace_fixed_ops(self.index, inverse) is inverse
 
     def _check_only_file_ops(self, patch: Patch) -> None:
-        """Raise NothingTo when other code has added ops since the import: a file cannot have them."""
+        """Raise NothingTo when other code has added ops since the import: a file cannot have
+        them.
+        """
         assert self.file is not None
         names = set(self._imported.names)
         for later in reversed(self.file.patches):
@@ -507,12 +620,16 @@ class LiveGraph:
         for op, how in ((foreign, "added"), (changed, "changed")):
             if op is not None:
                 raise NothingTo(
-                    f"This edit was made before TensorFlow imported the file, and op {op!r} was {how} since by other "
-                    "code, which the file does not have; open the file again for a graph without the edit.",
+                    f"This edit was made before TensorFlow imported the file, and op {op!r} was "
+                    f"{how} since by other "
+                    "code, which the file does not have; open the file again for a graph without "
+                    "the edit.",
                     [op],
                 )
 
-    def _revert_live(self, patch: Patch, steps: Transaction, *, renew: bool) -> tuple[Patch, tuple[str, ...]]:
+    def _revert_live(
+        self, patch: Patch, steps: Transaction, *, renew: bool
+    ) -> tuple[Patch, tuple[str, ...]]:
         """Undo an edit in TensorFlow's graph; see `revert`."""
         index = self.index
         self._check_revertible(patch)
@@ -522,7 +639,9 @@ class LiveGraph:
         losses = self.apply(inverse, steps, renew=renew)
         # TensorFlow's collections take what comes back at their ends.
         order: Members = next((members for each, members in self._members if each is patch), {})
-        self._members = [pair for pair in self._members if pair[0] is not patch and pair[0] is not inverse]
+        self._members = [
+            pair for pair in self._members if pair[0] is not patch and pair[0] is not inverse
+        ]
         reordered = live.patch_application.put_in_order(self.graph(), order)
         if self._objectless:
             now = self._reading.index
@@ -533,7 +652,9 @@ class LiveGraph:
         return inverse, losses
 
     def _revert_in_file(self, patch: Patch, steps: Transaction) -> tuple[Patch, tuple[str, ...]]:
-        """Undo an edit that was made in the file: the graph is a file again, and its session is closed."""
+        """Undo an edit that was made in the file: the graph is a file again, and its session is
+        closed.
+        """
         assert self.file is not None
         self._check_only_file_ops(patch)
         file, losses = self._return_to_file(steps)
@@ -542,9 +663,11 @@ class LiveGraph:
         return file.revert(patch, steps)[0], losses
 
     def _return_to_file(self, steps: Transaction) -> tuple[ImportedFile, tuple[str, ...]]:
-        """Let the graph be the file that was imported; what the session held is kept for the next one.
+        """Let the graph be the file that was imported; what the session held is kept for the next
+        one.
 
-        The session is closed once all steps are done: a failure gives graph and session back as they were.
+        The session is closed once all steps are done: a failure gives graph and session back as
+        they were.
         """
         file, source, root = self.file, self.source, self._root
         assert file is not None
@@ -558,12 +681,17 @@ class LiveGraph:
         return file, (_SESSION_CLOSED, *losses)
 
     def return_to_file(self, steps: Transaction) -> bool:
-        """Let the graph be the file that was imported, unless TensorFlow's graph has more than that; whether it is.
+        """Let the graph be the file that was imported, unless TensorFlow's graph has more than
+        that; whether it is.
 
         Args:
             steps: The transaction of the step for it.
         """
-        if self.file is None or self._has_undone or set(self.index.names) != set(self.file.index.names):
+        if (
+            self.file is None
+            or self._has_undone
+            or set(self.index.names) != set(self.file.index.names)
+        ):
             return False
         if self._changed_op() is not None:
             return False
@@ -572,7 +700,9 @@ class LiveGraph:
         return True
 
     def _changed_op(self) -> str | None:
-        """The first op that reads other tensors than when it was imported, by an edit that no undo has taken back."""
+        """The first op that reads other tensors than when it was imported, by an edit that no undo
+        has taken back.
+        """
         before = {node.name: list(node.input) for node in self._imported.nodes}
         pairs = ((node.name, list(node.input)) for node in self.index.nodes if node.name in before)
         return next((name for name, inputs in pairs if inputs != before[name]), None)
@@ -583,30 +713,43 @@ class LiveGraph:
         if session is None:
             return None, ()
         try:
-            return sessions.read_contents(session, graph, {op.name for op in graph.get_operations()}), ()
+            return sessions.read_contents(
+                session, graph, {op.name for op in graph.get_operations()}
+            ), ()
         except SessionRefused as refusal:
             return None, (refusal.why,)
 
     def _check_revertible(self, patch: Patch) -> None:
-        """Raise NothingTo when another editor has taken away what an edit added, or put back what it removed."""
+        """Raise NothingTo when another editor has taken away what an edit added, or put back what
+        it removed.
+        """
         ids, added = self.index.ids, {node.name for node in patch.add.nodes}
         missing_op = next((node.name for node in patch.add.nodes if node.name not in ids), None)
         if missing_op is not None:
             now = self.new_names.get(missing_op, "")
             if now in ids:
                 raise NothingTo(
-                    f"Another editor has renamed op {missing_op!r} to {now!r} since; undo that there first.", [now]
+                    f"Another editor has renamed op {missing_op!r} to {now!r} since; undo that "
+                    "there first.",
+                    [now],
                 )
             raise NothingTo(
-                f"Another editor has undone this already, or has removed op {missing_op!r}; redo it there, or undo the "
+                f"Another editor has undone this already, or has removed op {missing_op!r}; redo "
+                "it there, or undo the "
                 "removal there, first."
             )
         present_op = next(
-            (node.name for node in patch.remove.nodes if node.name in ids and node.name not in added), None
+            (
+                node.name
+                for node in patch.remove.nodes
+                if node.name in ids and node.name not in added
+            ),
+            None,
         )
         if present_op is not None:
             raise NothingTo(
-                f"Another editor has put op {present_op!r} back, or has made one of that name; undo that there first.",
+                f"Another editor has put op {present_op!r} back, or has made one of that name; "
+                "undo that there first.",
                 [present_op],
             )
 
@@ -624,12 +767,16 @@ class LiveGraph:
         return index
 
     def keep_alive(self, patch: Patch) -> None:
-        """Let TensorFlow's graph hold what a Python function has made, as long as ops of it may be used.
+        """Let TensorFlow's graph hold what a Python function has made, as long as ops of it may be
+        used.
 
         Args:
             patch: The change that brings the ops in.
         """
-        for trace in (*(trace for _, trace in patch.traces), *([] if patch.traced is None else [patch.traced])):
+        for trace in (
+            *(trace for _, trace in patch.traces),
+            *([] if patch.traced is None else [patch.traced]),
+        ):
             live.traced_ops.keep_alive(self.graph(), trace)
 
     def hidden_names(self) -> frozenset[str]:
@@ -647,11 +794,15 @@ class LiveGraph:
         if patch.changed and (not renewed or self.source.session is None):
             first, others = repr(patch.changed[0].name), len(patch.changed) - 1
             what = f"{first}, or another of {others + 1} ops," if others else first
-            notes.append(f"A session that has run {what} already goes on running it as it was; " + _FOLLOW)
+            notes.append(
+                f"A session that has run {what} already goes on running it as it was; " + _FOLLOW
+            )
         return tuple(notes)
 
     def names_after_failures(self) -> frozenset[str]:
-        """Names, in lower case, that an edit which failed has left taken for all edits but itself."""
+        """Names, in lower case, that an edit which failed has left taken for all edits but
+        itself.
+        """
         return edits.reserved_names(self._record().failed.keys() - self._record().ungrown)
 
     def value_readers(self, patches: Iterable[Patch]) -> dict[str, Callable[[], object]]:  # noqa: ARG002

@@ -1,7 +1,8 @@
 """A graph of NodeDefs, which edits exchange for another.
 
-The first one is kept, so that undo gives back exactly the graph that was there, and the last ones, and one now and
-then: those between are made again from their edits, which takes less memory than a graph for each edit.
+The first one is kept, so that undo gives back exactly the graph that was there, and the last ones,
+and one now and then: those between are made again from their edits, which takes less memory than a
+graph for each edit.
 """
 
 from __future__ import annotations
@@ -117,16 +118,22 @@ class NodeDefGraph:
 
 
 def _index_after(index: GraphIndex, patch: Patch) -> GraphIndex:
-    """A graph of NodeDefs after an edit, with its control flow contexts and queue runners: no TensorFlow has them."""
+    """A graph of NodeDefs after an edit, with its control flow contexts and queue runners: no
+    TensorFlow has them.
+    """
     after, add, remove = edits.apply_patch(index, patch), patch.add, patch.remove
     extras = after.extras
     if add.contexts or remove.contexts:
         removed_ops = {node.name for node in remove.nodes}
-        contexts = edits.contexts_after(index.extras.contexts(), add.contexts, remove.contexts, removed_ops)
+        contexts = edits.contexts_after(
+            index.extras.contexts(), add.contexts, remove.contexts, removed_ops
+        )
         extras = with_contexts(extras, contexts)
     if add.runners or remove.runners:
         others = list(index.extras.runners())
-        for runner in remove.runners:  # there may be two alike; one that is not there is ignored, as in a live graph
+        for runner in (
+            remove.runners
+        ):  # there may be two alike; one that is not there is ignored, as in a live graph
             if runner in others:
                 others.remove(runner)
         extras = with_runners(extras, (*others, *add.runners))

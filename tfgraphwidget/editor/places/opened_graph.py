@@ -40,7 +40,9 @@ class OpenedGraph:
         if source.graph is not None:
             self.place = LiveGraph(self)
         else:
-            self.place = OpenedFunction(self) if source.refusal or source.revive is None else FileGraph(self)
+            self.place = (
+                OpenedFunction(self) if source.refusal or source.revive is None else FileGraph(self)
+            )
         self.first = self.place.index
 
     @property
@@ -89,20 +91,26 @@ class OpenedGraph:
 
     @property
     def live_refusal(self) -> str:
-        """Why TensorFlow cannot import the graph as edits have made it, as a sentence; "" if it can, or has."""
+        """Why TensorFlow cannot import the graph as edits have made it, as a sentence; "" if it
+        can, or has.
+        """
         return self.place.live_refusal
 
     # Edits
 
     def fit(self, patch: Patch) -> Patch:
-        """The patch as this graph can carry it out: the ops of a live graph cannot be changed in every way."""
+        """The patch as this graph can carry it out: the ops of a live graph cannot be changed in
+        every way.
+        """
         return self.place.fit(patch)
 
     def refit(self, patch: Patch, steps: Transaction) -> Patch:
-        """The patch of an edit that was undone, as it can be carried out if TensorFlow has imported the file since.
+        """The patch of an edit that was undone, as it can be carried out if TensorFlow has imported
+        the file since.
 
         Args:
-            steps: The transaction of the redo; where only the file can take the patch, the graph is the file again.
+            steps: The transaction of the redo; where only the file can take the patch, the graph is
+                the file again.
         """
         try:
             return self.place.refit(patch)
@@ -131,7 +139,9 @@ class OpenedGraph:
         """
         return self.place.apply(patch, steps, load=load, origin=origin, renew=renew)
 
-    def revert(self, patch: Patch, steps: Transaction, *, renew: bool = True) -> tuple[Patch, tuple[str, ...]]:
+    def revert(
+        self, patch: Patch, steps: Transaction, *, renew: bool = True
+    ) -> tuple[Patch, tuple[str, ...]]:
         """Undo an edit. On a live graph what it added is hidden.
 
         Returns:
@@ -144,12 +154,16 @@ class OpenedGraph:
         self.place.reserve(names)
 
     def names_after_failures(self) -> frozenset[str]:
-        """Names, in lower case, that an edit which failed has left taken for all edits but itself."""
+        """Names, in lower case, that an edit which failed has left taken for all edits but
+        itself.
+        """
         return self.place.names_after_failures()
 
     @property
     def new_names(self) -> Mapping[str, str]:
-        """The present names of the ops of a live graph that edits have renamed, those of other editors too."""
+        """The present names of the ops of a live graph that edits have renamed, those of other
+        editors too.
+        """
         return self.place.new_names
 
     def check_placed(self, patch: Patch, origin: OpenedGraph) -> None:
@@ -163,11 +177,15 @@ class OpenedGraph:
     # What files are written of
 
     def envelope(self) -> GraphDef:
-        """A GraphDef with the versions and the library of the graph, as its file has them, and no nodes."""
+        """A GraphDef with the versions and the library of the graph, as its file has them, and no
+        nodes.
+        """
         return self.place.envelope()
 
     def as_in_file(self, nodes: Iterable[NodeDef]) -> list[NodeDef]:
-        """NodeDefs of the graph as its file has them: without the attributes that TensorFlow added to them."""
+        """NodeDefs of the graph as its file has them: without the attributes that TensorFlow added
+        to them.
+        """
         return self.place.as_in_file(nodes)
 
     def is_unedited(self) -> bool:
@@ -196,7 +214,8 @@ class OpenedGraph:
         )
 
     def value_readers(self, patches: Iterable[Patch]) -> dict[str, Callable[[], object]]:
-        """Readers of the values that a file has for variables, by the names that their handle ops have now.
+        """Readers of the values that a file has for variables, by the names that their handle ops
+        have now.
 
         Args:
             patches: The edits of the file, oldest first.
@@ -209,30 +228,42 @@ class OpenedGraph:
         self.saved.load(self.index, self.saved.edits)
 
     def saved_names(self) -> dict[str, str]:
-        """The names that ops had when the editor was written, if it was, by those that they have now."""
+        """The names that ops had when the editor was written, if it was, by those that they have
+        now.
+        """
         return self.saved.names(self.place.patches)
 
     def load_saved_values_of(self, patch: Patch) -> None:
-        """Load the values with which the editor was written into the variables that an edit has added.
+        """Load the values with which the editor was written into the variables that an edit has
+        added.
 
         Args:
-            patch: The edit, one of those of the archive that are made again: later ones read the values.
+            patch: The edit, one of those of the archive that are made again: later ones read the
+                values.
         """
         self.saved.load_into_new(self.index, patch)
 
     def has_values(self) -> bool:
-        """Whether the variables have values: those of a checkpoint, or what the user has given the session since."""
+        """Whether the variables have values: those of a checkpoint, or what the user has given the
+        session since.
+        """
         source = self.source
         if not source.has_values and source.session is not None:
-            first = next((v for v in self.index.variable_defs if v.snapshot or not v.resource), None)
+            first = next(
+                (v for v in self.index.variable_defs if v.snapshot or not v.resource), None
+            )
             source.has_values = first is not None and sessions.variable_values.has_value(
                 source.session, first.snapshot or first.name
             )
         return source.has_values
 
     def came_without_values(self) -> bool:
-        """Whether this is a file's graph whose variables have no values, from a checkpoint or the session."""
-        return self.source.revive is not None and bool(handles(self.index)) and not self.has_values()
+        """Whether this is a file's graph whose variables have no values, from a checkpoint or the
+        session.
+        """
+        return (
+            self.source.revive is not None and bool(handles(self.index)) and not self.has_values()
+        )
 
     def variables(self, patch: Patch) -> tuple[Variable, ...]:
         """The `tf.Variable`s that a patch has made, in graph order."""
@@ -240,4 +271,6 @@ class OpenedGraph:
 
     def variables_of(self, handles: Iterable[str]) -> tuple[Variable, ...]:
         """The `tf.Variable`s of some handle ops."""
-        return live.patch_application.variables_of(self.graph(), [f"{handle}:0" for handle in handles])
+        return live.patch_application.variables_of(
+            self.graph(), [f"{handle}:0" for handle in handles]
+        )

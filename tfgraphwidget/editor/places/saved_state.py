@@ -1,4 +1,6 @@
-"""What an editor's session held when the editor was written to an archive, by the names that ops have now."""
+"""What an editor's session held when the editor was written to an archive, by the names that ops
+have now.
+"""
 
 from __future__ import annotations
 
@@ -34,10 +36,15 @@ class SavedState:
         if saved is None:
             return {}
         names = (*saved.values, *saved.tables, *saved.iterators)
-        return {name: name for name in names} if self.edits is None else _names_after(names, self.edits, edits)
+        return (
+            {name: name for name in names}
+            if self.edits is None
+            else _names_after(names, self.edits, edits)
+        )
 
     def values(self, edits: Sequence[Patch]) -> dict[str, StoredTensor]:
-        """The values of variables with which the editor was written, by the names of their handle ops now.
+        """The values of variables with which the editor was written, by the names of their handle
+        ops now.
 
         A variable that an edit had removed has its value again when that edit is undone.
 
@@ -47,17 +54,21 @@ class SavedState:
         saved, before = self._source.saved_editor, self.edits
         if saved is None:
             return {}
-        later = [] if before is None else [p for p in edits if not any(p is patch for patch in before)]
+        later = (
+            [] if before is None else [p for p in edits if not any(p is patch for patch in before)]
+        )
         new = {node.name for patch in later for node in patch.add.nodes}
         removed = {name: tensor for name, tensor in saved.removed.items() if name not in new}
         names = self.names(edits).items()
         return removed | {now: saved.values[name] for now, name in names if name in saved.values}
 
     def load_into_new(self, index: GraphIndex, patch: Patch) -> None:
-        """Load the values with which the editor was written into the variables that an edit has added.
+        """Load the values with which the editor was written into the variables that an edit has
+        added.
 
         Args:
-            patch: The edit, one of those of the archive that are made again: later ones read the values.
+            patch: The edit, one of those of the archive that are made again: later ones read the
+                values.
         """
         graph, session = self._source.graph, self._source.session
         if graph is None or session is None:
@@ -65,10 +76,13 @@ class SavedState:
         new = {node.name for node in patch.add.nodes}
         values = {name: tensor for name, tensor in self.values(()).items() if name in new}
         variables = definitions(index, [index.ids[name] for name in values if name in index.ids])
-        sessions.load_contents(sessions.SessionContents(_read(variables.values(), values)), session, graph)
+        sessions.load_contents(
+            sessions.SessionContents(_read(variables.values(), values)), session, graph
+        )
 
     def load(self, index: GraphIndex, edits: Sequence[Patch]) -> None:
-        """Load what the session held with which the editor was written, also into what edits have added.
+        """Load what the session held with which the editor was written, also into what edits have
+        added.
 
         Args:
             edits: The edits that are in force, oldest first.
@@ -80,21 +94,36 @@ class SavedState:
         names = {now: name for now, name in self.names(edits).items() if now in ids}
         values = {name: tensor for name, tensor in self.values(edits).items() if name in ids}
         tables = [op for op, name in names.items() if name in saved.tables]
-        if source.stored is not None and source.stored.folder() is not None:  # whose import has filled all others
+        if (
+            source.stored is not None and source.stored.folder() is not None
+        ):  # whose import has filled all others
             tables = [op for op in tables if types[ids[op]].startswith("Mutable")]
-        if not edits and not saved.edits and source.stored is not None:  # the import has loaded these
-            values = {name: tensor for name, tensor in values.items() if source.stored.key(name) != tensor.name}
+        if (
+            not edits and not saved.edits and source.stored is not None
+        ):  # the import has loaded these
+            values = {
+                name: tensor
+                for name, tensor in values.items()
+                if source.stored.key(name) != tensor.name
+            }
         variables = definitions(index, [ids[handle] for handle in values])
         contents = sessions.SessionContents(
             _read(variables.values(), values),
             {op: tuple(tensor.read() for tensor in saved.tables[names[op]]) for op in tables},
-            {op: saved.iterators[name].read() for op, name in names.items() if name in saved.iterators},
+            {
+                op: saved.iterators[name].read()
+                for op, name in names.items()
+                if name in saved.iterators
+            },
         )
         sessions.load_contents(contents, source.session, source.graph)
 
 
-def _names_after(names: Iterable[str], before: Sequence[Patch], after: Sequence[Patch]) -> dict[str, str]:
-    """The names of ops after other edits of the same graph, by those that they have now; without ops that are gone.
+def _names_after(
+    names: Iterable[str], before: Sequence[Patch], after: Sequence[Patch]
+) -> dict[str, str]:
+    """The names of ops after other edits of the same graph, by those that they have now; without
+    ops that are gone.
 
     Args:
         names: The names of the ops after the edits `before`.
@@ -105,16 +134,27 @@ def _names_after(names: Iterable[str], before: Sequence[Patch], after: Sequence[
         common += 1
     current = {name: name for name in names}
     for patch in reversed(before[common:]):
-        old_names, new = {now: old for old, now in patch.renamed}, {node.name for node in patch.add.nodes}
-        current = {name: old_names.get(now, now) for name, now in current.items() if now in old_names or now not in new}
+        old_names, new = (
+            {now: old for old, now in patch.renamed},
+            {node.name for node in patch.add.nodes},
+        )
+        current = {
+            name: old_names.get(now, now)
+            for name, now in current.items()
+            if now in old_names or now not in new
+        }
     for patch in after[common:]:
         new_names, removed_ops = dict(patch.renamed), {node.name for node in patch.remove.nodes}
         current = {
-            name: new_names.get(now, now) for name, now in current.items() if now in new_names or now not in removed_ops
+            name: new_names.get(now, now)
+            for name, now in current.items()
+            if now in new_names or now not in removed_ops
         }
     return {now: name for name, now in current.items()}
 
 
-def _read(variables: Iterable[VariableDef], values: Mapping[str, StoredTensor]) -> dict[str, object]:
+def _read(
+    variables: Iterable[VariableDef], values: Mapping[str, StoredTensor]
+) -> dict[str, object]:
     """The values of variables, by their handle ops; of a partitioned one, that of the slice."""
     return {v.handle: sources.variable_slice(values[v.handle].read(), v) for v in variables}

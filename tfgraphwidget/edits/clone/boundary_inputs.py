@@ -30,10 +30,10 @@ Tensor = tuple[str, int]
 class BoundaryInputs:
     """The tensors that come in from outside, as (op name, port).
 
-    `reused` are the names of those that stay connected to the original, `replaced` maps to the (op, port) that copies
-    read instead, `stands_for` are those that get a placeholder, whose NodeDefs but for their names are in
-    `new_placeholders`. `cut` are the inputs as they were given, (op name, port or ANY_PORT): they come from outside
-    though their op be copied.
+    `reused` are the names of those that stay connected to the original, `replaced` maps to the (op,
+    port) that copies read instead, `stands_for` are those that get a placeholder, whose NodeDefs
+    but for their names are in `new_placeholders`. `cut` are the inputs as they were given, (op
+    name, port or ANY_PORT): they come from outside though their op be copied.
     """
 
     reused: tuple[str, ...]
@@ -53,7 +53,9 @@ class BoundaryInputs:
         return tuple((f"{op}:{port}", name) for (op, port), name in self.stands_for.items())
 
     def instead(self, into: str) -> dict[Tensor, str]:
-        """The input that copies in a scope read in place of each tensor from outside; "" for the original itself."""
+        """The input that copies in a scope read in place of each tensor from outside; "" for the
+        original itself.
+        """
         prefix = f"{into}/" if into else ""
         read = dict.fromkeys(self.cut, "")
         read |= {tensor: as_input(*new) for tensor, new in self.replaced.items()}
@@ -67,17 +69,24 @@ class BoundaryInputs:
             node = type(original)()
             node.CopyFrom(original)
             node.name = f"{prefix}{original.name}"
-            node.input[:] = [f"{prefix}{text}" for text in original.input]  # the default of another one of these
+            node.input[:] = [
+                f"{prefix}{text}" for text in original.input
+            ]  # the default of another one of these
             nodes.append(node)
         return nodes
 
     def copies(self, into: str) -> list[tuple[str, str]]:
         """(tensor, placeholder's tensor): what is known of the one holds for the other."""
-        return [(f"{op}:{port}", f"{name}:0") for (op, port), name in self.instead_placeholders(into).items()]
+        return [
+            (f"{op}:{port}", f"{name}:0")
+            for (op, port), name in self.instead_placeholders(into).items()
+        ]
 
     def instead_placeholders(self, into: str) -> dict[Tensor, str]:
         """Tensor -> the op that stands for it in the copy."""
-        return {tensor: f"{into}/{name}" if into else name for tensor, name in self.stands_for.items()}
+        return {
+            tensor: f"{into}/{name}" if into else name for tensor, name in self.stands_for.items()
+        }
 
 
 class BoundaryOptions(Protocol):
@@ -101,7 +110,11 @@ class BoundaryOptions(Protocol):
 
 
 def boundary_inputs(
-    clone: BoundaryOptions, index: GraphIndex, target: GraphIndex, ops: tuple[int, ...], shared: Collection[int]
+    clone: BoundaryOptions,
+    index: GraphIndex,
+    target: GraphIndex,
+    ops: tuple[int, ...],
+    shared: Collection[int],
 ) -> BoundaryInputs:
     """Find how copies get the tensors that they read from outside.
 
@@ -119,7 +132,11 @@ def boundary_inputs(
     part, op_names = Selection.of(index, ops, ""), {index.names[i] for i in ops}
     cut = frozenset((index.names[op], port) for op, port in pairs(index, clone.inputs))
     replaced = _replacements(clone, index, target, part)
-    inner = [name for name in part.inside if _is_cut(name, cut)] if any(op in op_names for op, _ in cut) else []
+    inner = (
+        [name for name in part.inside if _is_cut(name, cut)]
+        if any(op in op_names for op, _ in cut)
+        else []
+    )
     outside = [name for name in (*part.inputs, *inner) if _op_and_port(name) not in replaced]
     if not clone.placeholders and index.origin is target.origin:
         return BoundaryInputs(tuple(outside), cut, replaced, {}, ())
@@ -136,8 +153,12 @@ def boundary_inputs(
     return BoundaryInputs(reused, cut, replaced, stands_for, tuple(placeholders))
 
 
-def _placeholder_with_default(index: GraphIndex, op: int, port: int, name: str, names: set[str]) -> list[NodeDef]:
-    """The placeholder for a tensor; that of one with a constant default has it too, behind a copy of the constant."""
+def _placeholder_with_default(
+    index: GraphIndex, op: int, port: int, name: str, names: set[str]
+) -> list[NodeDef]:
+    """The placeholder for a tensor; that of one with a constant default has it too, behind a copy
+    of the constant.
+    """
     node = placeholder(index, op, port, name)
     sources = index.input_lists[op] if index.types[op] == "PlaceholderWithDefault" else []
     if not sources or index.types[sources[0]] not in CONSTANTS:
@@ -179,15 +200,20 @@ def _replacements(
         (op, port), (other, other_port) = _op_and_port(old), _op_and_port(new)
         if f"{op}:{port}" not in read:
             raise NotClonable(
-                f"Nothing in the part reads {old!r}, so replacing it changes nothing; leave it out.", [op]
+                f"Nothing in the part reads {old!r}, so replacing it changes nothing; leave it out.",
+                [op],
             )
         _check_fit(index, (index.ids[op], port), target, (target.ids[other], other_port))
         replacements[op, port] = other, other_port
     return replacements
 
 
-def _check_fit(index: GraphIndex, old: tuple[int, int], target: GraphIndex, new: tuple[int, int]) -> None:
-    """Raise unless what reads the one tensor can read the other: dtype, static shape, and the same loops around."""
+def _check_fit(
+    index: GraphIndex, old: tuple[int, int], target: GraphIndex, new: tuple[int, int]
+) -> None:
+    """Raise unless what reads the one tensor can read the other: dtype, static shape, and the same
+    loops around.
+    """
     (a, port), (b, other_port) = old, new
     dtypes = index.dtypes(a)[port], target.dtypes(b)[other_port]
     names = f"{index.names[a]}:{port}", f"{target.names[b]}:{other_port}"
@@ -219,25 +245,34 @@ def _check_fit(index: GraphIndex, old: tuple[int, int], target: GraphIndex, new:
     if inside[0] != inside[1]:
         where = (inside[1] or inside[0])[0]
         raise NotClonable(
-            f"{names[1]!r} cannot stand for {names[0]!r}: only one of them lies inside while loop {where!r}; use the "
+            f"{names[1]!r} cannot stand for {names[0]!r}: only one of them lies inside while loop "
+            f"{where!r}; use the "
             "loop's results outside of it.",
             [index.names[a], target.names[b]],
         )
 
 
 def compatible(one: Shape, other: Shape) -> bool:
-    """Whether two static shapes can be the same; None is an unknown rank, and inside an unknown dimension.
+    """Whether two static shapes can be the same; None is an unknown rank, and inside an unknown
+    dimension.
 
     Args:
         one: One shape; None for an unknown rank.
     """
     if one is None or other is None:
         return True
-    return len(one) == len(other) and all(a is None or b is None or a == b for a, b in zip(one, other, strict=True))
+    return len(one) == len(other) and all(
+        a is None or b is None or a == b for a, b in zip(one, other, strict=True)
+    )
 
 
 def placeholder(
-    index: GraphIndex, op: int, port: int, name: str, refusal: type[GraphEditError] = NotClonable, way_out: str = ""
+    index: GraphIndex,
+    op: int,
+    port: int,
+    name: str,
+    refusal: type[GraphEditError] = NotClonable,
+    way_out: str = "",
 ) -> NodeDef:
     """Make the NodeDef of a placeholder for a tensor, with its dtype and static shape.
 
@@ -255,14 +290,23 @@ def placeholder(
     if index.types[op] not in EXIT and any(
         isinstance(f, control_flow.Loop) for f in control_flow.enclosing_blocks(index, op)
     ):
-        raise refusal(f"{tensor!r} lies inside a while loop, where no placeholder can be fed; cut outside of it.")
+        raise refusal(
+            f"{tensor!r} lies inside a while loop, where no placeholder can be fed; cut outside of "
+            "it."
+        )
     if not dtype or dtype.endswith("_ref"):
         problem = "a reference to a variable" if dtype else "of an unknown dtype"
         way_out = way_out or (
             "copy what makes it too, or "
-            + either(f"give replace={{{tensor!r}: another tensor}}", "choose 'New placeholders for inputs'")
+            + either(
+                f"give replace={{{tensor!r}: another tensor}}",
+                "choose 'New placeholders for inputs'",
+            )
         )
-        raise refusal(f"{tensor!r} is {problem}, which no placeholder can be; " + way_out + ".", [index.names[op]])
+        raise refusal(
+            f"{tensor!r} is {problem}, which no placeholder can be; " + way_out + ".",
+            [index.names[op]],
+        )
     node = type(index.nodes[op])(name=name, op="Placeholder")
     node.attr["dtype"].type = index.typing.number(dtype)
     shape = index.shape(op, port)
@@ -284,8 +328,12 @@ def copied_frame_names(old: Iterable[str], into: str, target: GraphIndex) -> dic
     old = list(old)
     if not old:
         return {}
-    enter_nodes = (node for node, kind in zip(target.nodes, target.types, strict=True) if kind in ENTER)
-    names = {node.attr["frame_name"].s.decode(errors="surrogateescape").lower() for node in enter_nodes}
+    enter_nodes = (
+        node for node, kind in zip(target.nodes, target.types, strict=True) if kind in ENTER
+    )
+    names = {
+        node.attr["frame_name"].s.decode(errors="surrogateescape").lower() for node in enter_nodes
+    }
     new: dict[str, str] = {}
     for frame in old:
         new[frame] = free_name(f"{into}/{frame}" if into else frame, names)

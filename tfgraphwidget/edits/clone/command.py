@@ -1,8 +1,9 @@
 """Clone: an independent copy of a part of the graph, including its variables.
 
-Planning is pure: `Clone.plan` resolves what is copied (`Part`), under which names, and what goes along; `copying`
-knows what a NodeDef names, `graph.state_closure` what makes a variable or a table whole, `graph.loop_closure` what
-makes up a loop. Control inputs from ops outside the part are kept: the copy waits for what the original waits for.
+Planning is pure: `Clone.plan` resolves what is copied (`Part`), under which names, and what goes
+along; `copying` knows what a NodeDef names, `graph.state_closure` what makes a variable or a table
+whole, `graph.loop_closure` what makes up a loop. Control inputs from ops outside the part are kept:
+the copy waits for what the original waits for.
 """
 
 from __future__ import annotations
@@ -19,7 +20,11 @@ from tfgraphwidget.argument_checks import value_text
 from tfgraphwidget.edits import control_flow_contexts, old_ops, queue_runners
 from tfgraphwidget.edits import operand_kinds as kinds
 from tfgraphwidget.edits.clone import seeds
-from tfgraphwidget.edits.clone.boundary_inputs import BoundaryInputs, boundary_inputs, copied_frame_names
+from tfgraphwidget.edits.clone.boundary_inputs import (
+    BoundaryInputs,
+    boundary_inputs,
+    copied_frame_names,
+)
 from tfgraphwidget.edits.clone.function_library import copy_functions, state_keys
 from tfgraphwidget.edits.clone.node_copier import ONE_OF_A_KIND, NodeCopier, complete_variable
 from tfgraphwidget.edits.clone.scopes import (
@@ -81,11 +86,14 @@ def check_modes(variables: object) -> None:
     """
     modes: list[object] = [variables]
     if isinstance(variables, tuple):
-        modes = [pair[1] if isinstance(pair, tuple) and len(pair) == 2 else pair for pair in variables]
+        modes = [
+            pair[1] if isinstance(pair, tuple) and len(pair) == 2 else pair for pair in variables
+        ]
     for mode in modes:
         if not isinstance(mode, str) or mode not in get_args(Mode):
             raise GraphEditError(
-                argument_value("variables", value_text(mode)) + " is not known; it is one of 'own', 'shared'."
+                argument_value("variables", value_text(mode))
+                + " is not known; it is one of 'own', 'shared'."
             )
 
 
@@ -98,14 +106,18 @@ def shared_handles(index: GraphIndex, variables: Modes, members: set[int]) -> fr
     Raises:
         GraphEditError: `variables` names no state of the part.
     """
-    persistent = persistent_state(index)  # a stack of a loop lives for one step, and is each loop's own
+    persistent = persistent_state(
+        index
+    )  # a stack of a loop lives for one step, and is each loop's own
     handles = [op for op, _ in resources(index, frozenset(members)) if persistent[op]]
     if isinstance(variables, str):
         return frozenset(handles if variables == "shared" else ())
     mode: dict[int, str] = {}
     for name, mode_name in variables:
         matches = [
-            i for i in handles if index.names[i] == name.partition(":")[0] or index.names[i].startswith(f"{name}/")
+            i
+            for i in handles
+            if index.names[i] == name.partition(":")[0] or index.names[i].startswith(f"{name}/")
         ]
         if not matches:
             raise GraphEditError(
@@ -130,7 +142,9 @@ _TOGETHER = frozenset({"inputs", "outputs", "into", "replace", "graph", "session
 def _replacements(
     resolver: kinds.Resolver, argument: Mapping[Any, Any], *, is_elsewhere: bool
 ) -> tuple[tuple[str, str], ...]:
-    """Pairs of a tensor and the one that copies read instead, which is one of another graph where they go there."""
+    """Pairs of a tensor and the one that copies read instead, which is one of another graph where
+    they go there.
+    """
 
     def new_name(tensor: Any) -> str:
         return str(getattr(tensor, "name", tensor)) if is_elsewhere else resolver.names(tensor)[0]
@@ -143,36 +157,41 @@ def _replacements(
 class Clone(Command):
     """Copy the ops between two boundaries into a name scope, with separate variables.
 
-    Without `inputs` and `outputs`, the marked boundary or the selected ops are copied. With `outputs` alone,
-    everything that they depend on is copied. An input that the outputs do not use is left out;
-    `report.dropped` of the copy says so. In a function's body the clone is a tf.Module, or with `graph` ops and
-    variables of that graph. The boundary is marked then, and stays so after undo; `mark()` unmarks it.
+    Without `inputs` and `outputs`, the marked boundary or the selected ops are copied. With
+    `outputs` alone, everything that they depend on is copied. An input that the outputs do not use
+    is left out; `report.dropped` of the copy says so. In a function's body the clone is a
+    tf.Module, or with `graph` ops and variables of that graph. The boundary is marked then, and
+    stays so after undo; `mark()` unmarks it.
 
     Args:
         inputs: Tensors or ops that enter the part; or a Selection, whose ops are copied.
         outputs: Tensors or ops that leave the part.
         into: The name scope of the copy; None for a free one.
-        variables: "own": the copy has its own variables, tables and other state; "shared": it uses those of the
-            original; or a dict {variable, scope or selection: "own" or "shared"}.
-        init: What the copy's own variables contain: "current" values of the originals, "initial" ones that
-            their initializers compute, "none", the path of a checkpoint, or a dict {variable: array, or one of
-            these}.
+        variables: "own": the copy has its own variables, tables and other state; "shared": it uses
+            those of the original; or a dict {variable, scope or selection: "own" or "shared"}.
+        init: What the copy's own variables contain: "current" values of the originals, "initial"
+            ones that their initializers compute, "none", the path of a checkpoint, or a dict
+            {variable: array, or one of these}.
         replace: {tensor: tensor}: where the copied ops read the first, the copies read the second.
         placeholders: Make the inputs of the copy placeholders.
-        reseed: Draw new seeds for random ops, so that initial values and noise differ from the original's.
+        reseed: Draw new seeds for random ops, so that initial values and noise differ from the
+            original's.
         times: The number of copies; their scopes are `into_0`, `into_1`, and so on.
-        device: The device of all copied ops, or a dict {device, op or scope: device}; None keeps their devices.
+        device: The device of all copied ops, or a dict {device, op or scope: device}; None keeps
+            their devices.
         devices: One device for each copy; there are as many copies.
         src_scope: A name scope around the part that the names of the copies leave out.
-        graph: The graph that the copies go into: a `tf.Graph` or another editor; None for this one. A function's
-            editor calls the part there, as `call` does; `replace` then gives a tensor of it for each input.
+        graph: The graph that the copies go into: a `tf.Graph` or another editor; None for this one.
+            A function's editor calls the part there, as `call` does; `replace` then gives a tensor
+            of it for each input.
         session: The session of `graph`, to initialize the copies in, if that is a `tf.Graph`.
 
     Returns:
         A `Copy`; with `times` or `devices` a list of them.
 
     Raises:
-        GraphEditError: The clone cannot be right; NameTaken, NotClonable, SessionRefused and others say why.
+        GraphEditError: The clone cannot be right; NameTaken, NotClonable, SessionRefused and others
+            say why.
 
     Example:
         >>> import tfgraphwidget as tgw
@@ -185,14 +204,19 @@ class Clone(Command):
         ['member_0', 'member_1']
     """
 
-    inputs: Annotated[tuple[str, ...], kinds.Operand("OpsLike | None", default=None, required_without="selection")] = ()
+    inputs: Annotated[
+        tuple[str, ...], kinds.Operand("OpsLike | None", default=None, required_without="selection")
+    ] = ()
     outputs: Annotated[tuple[str, ...], kinds.Operand("OpsLike | None", default=None)] = ()
     into: Annotated[str, kinds.Operand("object", default=None, is_required=True)] = ""
     _: KW_ONLY
-    variables: Annotated[Modes, kinds.Operand("object", lambda r, argument: r.modes(argument), is_dict=True)] = "own"
-    init: Annotated[str | Pairs, kinds.Operand(_INIT, lambda r, argument: r.initial_values(argument), is_dict=True)] = (
-        "current"
-    )
+    variables: Annotated[
+        Modes, kinds.Operand("object", lambda r, argument: r.modes(argument), is_dict=True)
+    ] = "own"
+    init: Annotated[
+        str | Pairs,
+        kinds.Operand(_INIT, lambda r, argument: r.initial_values(argument), is_dict=True),
+    ] = "current"
     selection: Annotated[Selection | None, kinds.Operand(is_derived=True)] = None
     replace: Annotated[
         tuple[tuple[str, str], ...],
@@ -212,16 +236,26 @@ class Clone(Command):
     ] = None
     devices: Annotated[
         tuple[str, ...],
-        kinds.Operand("str | Iterable[str]", kinds.texts, meaning="a list of devices' names, one for each copy"),
+        kinds.Operand(
+            "str | Iterable[str]",
+            kinds.texts,
+            meaning="a list of devices' names, one for each copy",
+        ),
     ] = ()
     src_scope: Annotated[str, kinds.Operand(meaning="the name of a scope around the part")] = ""
     graph: Annotated[object, kinds.Operand("GraphLike | None", external="other_graph")] = None
-    session: Annotated[Session | None, kinds.Operand("SessionLike | None", external="other_session")] = None
+    session: Annotated[
+        Session | None, kinds.Operand("SessionLike | None", external="other_session")
+    ] = None
 
     @classmethod
     def from_call(cls, resolver: kinds.Resolver, /, **arguments: Any) -> Command:
-        """The command of a call, which may leave out the part, for what is marked or selected, and the scope."""
-        selection, inputs, outputs = resolver.part_to_clone(arguments["inputs"], arguments["outputs"])
+        """The command of a call, which may leave out the part, for what is marked or selected, and
+        the scope.
+        """
+        selection, inputs, outputs = resolver.part_to_clone(
+            arguments["inputs"], arguments["outputs"]
+        )
         graph = resolver.other_graph(arguments["graph"], arguments["session"])
         rest = {name: value for name, value in arguments.items() if name not in _TOGETHER}
         fields = kinds.resolve_fields(cls, resolver, rest)
@@ -231,7 +265,9 @@ class Clone(Command):
             outputs,
             resolver.scope_for_copies(fields["times"], fields["devices"]) if into is None else into,
             selection=selection,
-            replace=_replacements(resolver, arguments["replace"] or {}, is_elsewhere=graph is not None),
+            replace=_replacements(
+                resolver, arguments["replace"] or {}, is_elsewhere=graph is not None
+            ),
             graph=graph,
             session=arguments["session"],
             **fields,
@@ -239,7 +275,11 @@ class Clone(Command):
 
     def sentence(self) -> str:
         """The sentence that describes the edit."""
-        part = f"{subject_text(self.inputs)} … {subject_text(self.outputs)}" if self.selection is None else ""
+        part = (
+            f"{subject_text(self.inputs)} … {subject_text(self.outputs)}"
+            if self.selection is None
+            else ""
+        )
         subject = subject_text(self.selection).replace(" ops", " selected ops")
         copies = f", {self.times} copies" if self.times else ""
         shared = ", with shared variables" if self.variables == "shared" else ""
@@ -264,7 +304,9 @@ class Clone(Command):
         return self._patch(context, is_sample=False)
 
     def plan_sample(self, context: PlanContext) -> Patch:
-        """Plan like `plan`, with the same refusals, but only one of several copies, or one for each device."""
+        """Plan like `plan`, with the same refusals, but only one of several copies, or one for each
+        device.
+        """
         return self._patch(context, is_sample=True)
 
     def plan_edit(self, planner: Planner) -> Any:
@@ -285,10 +327,15 @@ class Clone(Command):
         count = self.sample_size if is_sample else len(self.scopes)
         copies = [_Copy(self, part, target, k) for k in range(count)]
         changes = [copy.change() for copy in copies]
-        fields = {name: tuple(item for c in changes for item in getattr(c, name)) for name in Change.__match_args__}
+        fields = {
+            name: tuple(item for c in changes for item in getattr(c, name))
+            for name in Change.__match_args__
+        }
         versions = index.extras.versions(), target.extras.versions()
         originals = {copy: original for original, copy in fields["copies"]}
-        nodes = old_ops.translate_old_ops(fields["nodes"], index.typing, *versions, target.names, originals)
+        nodes = old_ops.translate_old_ops(
+            fields["nodes"], index.typing, *versions, target.names, originals
+        )
         fields["nodes"] = nodes
         return Patch(
             add=Change(**fields),
@@ -324,19 +371,28 @@ class Clone(Command):
         if not isinstance(self.into, str):
             raise NameTaken(f"{value_text(self.into)} is no name scope; give a string.")
         check_modes(self.variables)
-        if not isinstance(self.init, tuple) and self.init not in INITS and not is_checkpoint(self.init):
+        if (
+            not isinstance(self.init, tuple)
+            and self.init not in INITS
+            and not is_checkpoint(self.init)
+        ):
             choices = ", ".join(map(repr, INITS))
             raise GraphEditError(
                 argument_value("init", value_text(self.init))
                 + f" is not known; it is one of {choices}, or the path of a checkpoint."
             )
-        if self.times is not None and (type(self.times) is not int or not 1 <= self.times <= MOST_COPIES):
+        if self.times is not None and (
+            type(self.times) is not int or not 1 <= self.times <= MOST_COPIES
+        ):
             raise GraphEditError(
                 argument_value("times", value_text(self.times))
                 + f" is not a number of copies; give 1 to {MOST_COPIES:,}."
             )
         if self.devices and self.times not in (None, len(self.devices)):
-            raise GraphEditError(f"{self.times} copies on {len(self.devices)} devices; name one device for each copy.")
+            raise GraphEditError(
+                f"{self.times} copies on {len(self.devices)} devices; name one device for each "
+                "copy."
+            )
         if self.devices and self.device is not None:
             raise GraphEditError(
                 either("Both device= and devices=", "Both a device and devices")
@@ -355,7 +411,9 @@ def is_checkpoint(text: object) -> bool:
 
 @dataclass(frozen=True)
 class _CloneSource:
-    """The source of a clone: ops by number in graph order, the variables among them, and the inputs from outside."""
+    """The source of a clone: ops by number in graph order, the variables among them, and the inputs
+    from outside.
+    """
 
     index: GraphIndex
     ops: tuple[int, ...]
@@ -367,13 +425,19 @@ class _CloneSource:
         index, names = self.index, self.index.names
         op_set = frozenset(self.ops)
         selection = Selection.of(index, self.ops, "")
-        boundary_ops = frozenset(index.op(name) for name in (*clone.inputs, *self.inputs.instead_names))
+        boundary_ops = frozenset(
+            index.op(name) for name in (*clone.inputs, *self.inputs.instead_names)
+        )
         kinds = dict(shared_state(index, op_set, boundary_ops))
         persistent, first = (
             persistent_state(index),
             needed_ops(index, (), [v.initializer for v in self.variables if v.initializer]),
         )
-        stays, own, inner = first_copy.copier.stays, clone.variables != "shared", first_copy.in_functions
+        stays, own, inner = (
+            first_copy.copier.stays,
+            clone.variables != "shared",
+            first_copy.in_functions,
+        )
         return Preview(
             ops=tuple(names[i] for i in self.ops),
             scopes=clone.scopes,
@@ -381,10 +445,16 @@ class _CloneSource:
             control_inputs=selection.control_inputs if stays else (),
             placeholders=self.inputs.placeholders,
             replaced=clone.replace,
-            new=tuple(State(kind, names[i]) for i, kind in resources(index, op_set) if persistent[i])
+            new=tuple(
+                State(kind, names[i]) for i, kind in resources(index, op_set) if persistent[i]
+            )
             + (inner if own else ()),
-            shared=(*(State(kinds[i], names[i]) for i in sorted(kinds)), *(() if own else inner)) if stays else (),
-            stateful=tuple((index.types[i], names[i]) for i in side_effects(index, op_set) if not first[i]),
+            shared=(*(State(kinds[i], names[i]) for i in sorted(kinds)), *(() if own else inner))
+            if stays
+            else (),
+            stateful=tuple(
+                (index.types[i], names[i]) for i in side_effects(index, op_set) if not first[i]
+            ),
             dropped=tuple(first_copy.losses()),
         )
 
@@ -394,7 +464,10 @@ def _clone_source(clone: Clone, index: GraphIndex, target: GraphIndex) -> _Clone
     if shared and index.origin is not target.origin:
         first = index.names[min(shared)]
         raise NotClonable(
-            f"{first!r} cannot be shared with another graph; " + clone_with("variables", "own") + ".", [first]
+            f"{first!r} cannot be shared with another graph; "
+            + clone_with("variables", "own")
+            + ".",
+            [first],
         )
     if not op_set:
         raise NotClonable(
@@ -410,7 +483,8 @@ def _clone_source(clone: Clone, index: GraphIndex, target: GraphIndex) -> _Clone
 
 
 def copied_ops(index: GraphIndex, clone: Clone) -> tuple[frozenset[int], frozenset[int]]:
-    """The ops that a clone copies, and those it leaves out since the copy goes on sharing their state.
+    """The ops that a clone copies, and those it leaves out since the copy goes on sharing their
+    state.
 
     Raises NoPath, UnknownName, and NotClonable where the boundary cuts a loop in half.
     """
@@ -422,7 +496,9 @@ def copied_ops(index: GraphIndex, clone: Clone) -> tuple[frozenset[int], frozens
     else:
         inside = clone.selection.on(index).ids
         if not inside:
-            raise NotClonable("The selection holds no ops, so there is nothing to copy; select some.")
+            raise NotClonable(
+                "The selection holds no ops, so there is nothing to copy; select some."
+            )
         if clone.variables != "shared":
             inside = with_state(index, inside, boundary_ops)
     inside = complete_blocks(index, inside, cut, grow=clone.selection is None)
@@ -435,7 +511,11 @@ def copied_ops(index: GraphIndex, clone: Clone) -> tuple[frozenset[int], frozens
             copied = complete_blocks(index, op_set, cut)
         return copied, frozenset()
     none_own = clone.variables == "shared"
-    rest = without_shared(index, inside, shared) if none_own else complete_state(index, inside, boundary_ops, shared)
+    rest = (
+        without_shared(index, inside, shared)
+        if none_own
+        else complete_state(index, inside, boundary_ops, shared)
+    )
     copied = complete_blocks(index, rest, cut)
     return copied, frozenset(op_set) - copied
 
@@ -451,7 +531,9 @@ class _Copy:
         used_keys = state_keys(target, self.into)
         shares = clone.variables == "shared"
         options = {"own": not shares, "apart": True, "again": k > 0}
-        self.library = copy_functions(index, self.originals, target, self.into, **options, used_keys=used_keys)
+        self.library = copy_functions(
+            index, self.originals, target, self.into, **options, used_keys=used_keys
+        )
         self.copier = NodeCopier(
             names=names,
             replacements=part.inputs.instead(self.into),
@@ -473,22 +555,34 @@ class _Copy:
     @property
     def is_verbatim(self) -> bool:
         """See `Patch.is_verbatim`; known after `change`."""
-        return self.copier.is_verbatim and not self.clone.reseed and all(map(_is_whole, self.part.variables))
+        return (
+            self.copier.is_verbatim
+            and not self.clone.reseed
+            and all(map(_is_whole, self.part.variables))
+        )
 
     def losses(self) -> Iterator[str]:
         """A sentence for each thing that is not copied unchanged; complete after `change`."""
         clone, part = self.clone, mask_of(self.index, self.part.ops)
-        yield from unused_inputs_notice(unused_inputs(self.index, clone.inputs, part), clone.outputs)
+        yield from unused_inputs_notice(
+            unused_inputs(self.index, clone.inputs, part), clone.outputs
+        )
         yield from self.copier.dropped
         for old, new in self.library.names.items():
             if old != new and (old in self.library.stateful or not self.copier.stays):
-                yield f"Function {old!r} is {new!r} for the copy: it keeps state, or the name is taken."
+                yield (
+                    f"Function {old!r} is {new!r} for the copy: it keeps state, or the name is "
+                    "taken."
+                )
         filling, lasting = StateWriters(self.index), persistent_state(self.index)
         current = self.clone.init == "current" or isinstance(self.clone.init, tuple)
         for i, kind in resources(self.index, frozenset(self.part.ops)):
             carried = not lasting[i] or kind == "variable" or (kind == TABLE and current)
             if not carried and filling.starts_empty(i):
-                yield f"What {kind} {self.index.names[i]!r} holds is not copied: the copy starts empty."
+                yield (
+                    f"What {kind} {self.index.names[i]!r} holds is not copied: the copy starts "
+                    "empty."
+                )
 
     def change(self) -> Change:
         """All that comes to the target graph with this copy."""
@@ -520,9 +614,14 @@ class _Copy:
         if V1_CONTROL_FLOW.isdisjoint(self.index.kinds[0]):
             return ()
         copier = self.copier
-        instead = ((f"{op}:{port}", text) for (op, port), text in copier.replacements.items() if port >= 0)
+        instead = (
+            (f"{op}:{port}", text) for (op, port), text in copier.replacements.items() if port >= 0
+        )
         read = {name: text or name for name, text in instead}
-        names = {**copier.names, **{name: text if ":" in text else f"{text}:0" for name, text in read.items()}}
+        names = {
+            **copier.names,
+            **{name: text if ":" in text else f"{text}:0" for name, text in read.items()},
+        }
         return control_flow_contexts.rename_contexts(
             self.index.extras.contexts(), names, copier.frames, stays=copier.stays
         )
@@ -554,26 +653,30 @@ def _scope_of_added(resolver: kinds.Resolver, into: str | None) -> str:
 class Add(Command):
     """Copy another graph into this one, whole, with the values of its variables.
 
-    The graph itself is the current one then, not a function's body. A function's or a Keras model's variables are
-    variables of this graph, with their present values, which `sync()` of the result copies again.
+    The graph itself is the current one then, not a function's body. A function's or a Keras model's
+    variables are variables of this graph, with their present values, which `sync()` of the result
+    copies again.
 
-    In a function that was opened itself (a `tf.function`, a Keras model), what is not connected becomes further
-    arguments and results: `editor.to_module()` and `editor.to_function()` take the first as keyword arguments. The new
-    variables are those of the module, trainable beside the old ones.
+    In a function that was opened itself (a `tf.function`, a Keras model), what is not connected
+    becomes further arguments and results: `editor.to_module()` and `editor.to_function()` take the
+    first as keyword arguments. The new variables are those of the module, trainable beside the old
+    ones.
 
     Args:
-        source: What `tgw.edit` opens: a graph, a file, a `tf.function`, a Keras model; or another editor.
+        source: What `tgw.edit` opens: a graph, a file, a `tf.function`, a Keras model; or another
+            editor.
         into: The name scope of its ops; None for a free one.
-        connect: {tensor of the source: tensor of this graph, which its consumers read instead}; the first may be
-            named "x:0" or "into/x:0", or as the argument of the signature or of the function.
+        connect: {tensor of the source: tensor of this graph, which its consumers read instead}; the
+            first may be named "x:0" or "into/x:0", or as the argument of the signature or of the
+            function.
         clear_devices: Remove the devices of its ops.
         checkpoint: The checkpoint of the source, as for `tgw.edit`.
         tags: The tags of a SavedModel, as for `tgw.edit`.
         session: The session of the source, as for `tgw.edit`.
 
     Returns:
-        A `Copy`: `added["x:0"]` by the names of the source, its arguments and results included. `added.saver()`
-        restores its old checkpoints. In a function an `AdditionResult`, with the
+        A `Copy`: `added["x:0"]` by the names of the source, its arguments and results included.
+        `added.saver()` restores its old checkpoints. In a function an `AdditionResult`, with the
         names of ops and tensors there.
 
     Raises:
@@ -604,7 +707,8 @@ class Add(Command):
     checkpoint: Annotated[str | None, kinds.Operand("str | PathLike[str] | None", _path)] = None
     tags: Annotated[tuple[str, ...] | None, kinds.Operand("object", kinds.as_given)] = None
     session: Annotated[
-        Session | None, kinds.Operand("SessionLike | None", kinds.as_given, external="other_session")
+        Session | None,
+        kinds.Operand("SessionLike | None", kinds.as_given, external="other_session"),
     ] = None
 
     def sentence(self) -> str:
@@ -628,14 +732,23 @@ class Add(Command):
         """The same as a clone of everything in the source into another graph."""
         index, init = context.index, "current" if context.has_values else "initial"
         connect = tuple((self._own(index, name), tensor) for name, tensor in self.connect)
-        fed = [index.ids[split_tensor(name)[0]] for name, _ in connect if split_tensor(name)[0] in index.ids]
+        fed = [
+            index.ids[split_tensor(name)[0]]
+            for name, _ in connect
+            if split_tensor(name)[0] in index.ids
+        ]
         cut_placeholders = {i for i in fed if is_placeholder(index.types[i])}
         everything = Selection.of(
             index, [i for i in _ops_in_use(context) if i not in cut_placeholders], "~editor.ops()"
         )
         device = "" if self.clear_devices else None
         return Clone(
-            into=self.into, init=init, selection=everything, replace=connect, device=device, graph=context.target
+            into=self.into,
+            init=init,
+            selection=everything,
+            replace=connect,
+            device=device,
+            graph=context.target,
         )
 
     def _own(self, index: GraphIndex, name: str) -> str:
@@ -648,12 +761,17 @@ class Add(Command):
 
 
 def _ops_in_use(context: PlanContext) -> Iterable[int]:
-    """The ops of a source that are of use: all, but for a SavedModel of TensorFlow 2 those of its signatures.
+    """The ops of a source that are of use: all, but for a SavedModel of TensorFlow 2 those of its
+    signatures.
 
     It has every variable several times over, and values for those that the signatures read.
     """
     index = context.index
-    if not context.external_tensors or index.variable_defs or not any(kind in HANDLES for kind in index.types):
+    if (
+        not context.external_tensors
+        or index.variable_defs
+        or not any(kind in HANDLES for kind in index.types)
+    ):
         return range(len(index))
     ends = [split_tensor(name)[0] for name in context.external_tensors]
     needed = needed_ops(index, (), ends) | mask_of(index, [index.ids[op] for op in ends])

@@ -1,8 +1,9 @@
 """An excerpt of a function's body that can run alone.
 
-A part of a graph stays connected to the rest of it. A part of a function cannot: the rest runs only while the function
-is called. So every tensor from outside is an input of the excerpt, or computed inside it from constants and from what
-the function captured; one that hangs on another argument is refused by name.
+A part of a graph stays connected to the rest of it. A part of a function cannot: the rest runs only
+while the function is called. So every tensor from outside is an input of the excerpt, or computed
+inside it from constants and from what the function captured; one that hangs on another argument is
+refused by name.
 """
 
 from __future__ import annotations
@@ -35,8 +36,9 @@ Tensor = tuple[int, int]
 class Excerpt:
     """Ops of a body that can run alone; op numbers are those of `index`.
 
-    `ops` are copied, in graph order. `inputs` and `outputs` are (op, port) pairs. `reused` are the ops that stand for
-    state or for captured values, which something among `ops` reads; they are not copied.
+    `ops` are copied, in graph order. `inputs` and `outputs` are (op, port) pairs. `reused` are the
+    ops that stand for state or for captured values, which something among `ops` reads; they are not
+    copied.
     """
 
     index: GraphIndex
@@ -53,11 +55,14 @@ class Excerpt:
     def waits(self) -> tuple[tuple[int, int], ...]:
         """(op, the op outside that it waits for) for every control edge that is cut through.
 
-        Waiting for an input or for a variable needs no edge: they are there before the excerpt runs.
+        Waiting for an input or for a variable needs no edge: they are there before the excerpt
+        runs.
         """
         mask = traversal.mask_of(self.index, self.ops)
         there = {*self.reused, *(op for op, _ in self.inputs)}
-        edges = zip(self.index.controls.owner.tolist(), self.index.controls.values.tolist(), strict=True)
+        edges = zip(
+            self.index.controls.owner.tolist(), self.index.controls.values.tolist(), strict=True
+        )
         return tuple((a, b) for a, b in edges if mask[a] and not mask[b] and b not in there)
 
 
@@ -71,9 +76,9 @@ def excerpt(
 ) -> Excerpt:
     """The ops that `outputs`, and the ops `also`, need behind `inputs`.
 
-    `reused` names the ops whose state or value is at hand: captured variables, tables, tensors. Without inputs it takes
-    those of the function's `arguments` that are needed. Raises UnknownName, NoPath, and NotClonable for what cannot
-    stand alone.
+    `reused` names the ops whose state or value is at hand: captured variables, tables, tensors.
+    Without inputs it takes those of the function's `arguments` that are needed. Raises UnknownName,
+    NoPath, and NotClonable for what cannot stand alone.
 
     Args:
         reused: The ops whose state or value is known outside.
@@ -84,7 +89,10 @@ def excerpt(
         The excerpt.
     """
     if not outputs:
-        raise NoPath("A part of a function needs an output boundary; name at least one op or tensor in outputs.")
+        raise NoPath(
+            "A part of a function needs an output boundary; name at least one op or tensor in "
+            "outputs."
+        )
     reused_mask = traversal.mask_of(index, (index.ids[name] for name in reused))
     ends = _tensors(index, outputs)
     roots = [*(op for op, _ in ends), *also]
@@ -97,9 +105,13 @@ def excerpt(
     _check_ends(index, [*cut, *ends])
     ops = _ops_to_copy(index, roots, cut, reused_mask)
     _check_copied(index, ops)
-    read = traversal.mask_of(index, index.inputs.values[ops[index.inputs.owner]]) | traversal.mask_of(index, roots)
+    read = traversal.mask_of(
+        index, index.inputs.values[ops[index.inputs.owner]]
+    ) | traversal.mask_of(index, roots)
     held_ids = np.flatnonzero(read & reused_mask).tolist()
-    return Excerpt(index, tuple(np.flatnonzero(ops).tolist()), tuple(cut), tuple(ends), tuple(held_ids))
+    return Excerpt(
+        index, tuple(np.flatnonzero(ops).tolist()), tuple(cut), tuple(ends), tuple(held_ids)
+    )
 
 
 def _tensors(index: GraphIndex, names: Iterable[str]) -> list[Tensor]:
@@ -109,7 +121,8 @@ def _tensors(index: GraphIndex, names: Iterable[str]) -> list[Tensor]:
         ports = range(len(index.dtypes(op))) if port == ANY_PORT else [port]
         if not ports:
             raise NotClonable(
-                f"Op {index.names[op]!r} has no tensor that could go in or come out; name one that has.",
+                f"Op {index.names[op]!r} has no tensor that could go in or come out; name one that "
+                "has.",
                 [index.names[op]],
             )
         outputs.update(((op, k), None) for k in ports)
@@ -117,11 +130,16 @@ def _tensors(index: GraphIndex, names: Iterable[str]) -> list[Tensor]:
 
 
 def _ops_to_copy(index: GraphIndex, roots: list[int], cut: list[Tensor], excluded: Mask) -> Mask:
-    """The ops to copy: all that the roots read, and what these wait for unless that hangs on another argument."""
+    """The ops to copy: all that the roots read, and what these wait for unless that hangs on
+    another argument.
+    """
     # Of an op with one tensor, which is given, nothing is left to wait for.
     stop = [(op, ANY_PORT if len(index.dtypes(op)) == 1 else port) for op, port in cut]
     cut_ops = traversal.mask_of(index, [op for op, port in stop if port == ANY_PORT])
-    is_open = np.isin(np.arange(len(index)), [i for i, kind in enumerate(index.types) if kind in REQUIRED_PLACEHOLDERS])
+    is_open = np.isin(
+        np.arange(len(index)),
+        [i for i, kind in enumerate(index.types) if kind in REQUIRED_PLACEHOLDERS],
+    )
     is_open &= ~excluded
     read = traversal.backward(index, roots, stop=stop, controls=False) & ~cut_ops
     if (read & is_open).any():
@@ -135,14 +153,25 @@ def _ops_to_copy(index: GraphIndex, roots: list[int], cut: list[Tensor], exclude
 def _argument_error(index: GraphIndex, read: Mask, is_open: Mask, cut: list[Tensor]) -> NotClonable:
     """The refusal that names the argument, and the tensors that have to be inputs too."""
     hanging = traversal.forward(index, np.flatnonzero(read & is_open), within=read)
-    behind = traversal.forward(index, traversal.readers_of(index, cut), within=read) if cut else ~hanging & read
-    edges = zip(index.inputs.owner.tolist(), index.inputs.values.tolist(), index.ports.tolist(), strict=True)
-    entering = {(op, port): None for at, op, port in edges if behind[at] and hanging[op] and not behind[op]}
+    behind = (
+        traversal.forward(index, traversal.readers_of(index, cut), within=read)
+        if cut
+        else ~hanging & read
+    )
+    edges = zip(
+        index.inputs.owner.tolist(), index.inputs.values.tolist(), index.ports.tolist(), strict=True
+    )
+    entering = {
+        (op, port): None for at, op, port in edges if behind[at] and hanging[op] and not behind[op]
+    }
     first = int(np.flatnonzero(read & is_open)[0])
     tensors = [f"{index.names[op]}:{port}" for op, port in entering] or [f"{index.names[first]}:0"]
-    some = ", ".join(map(repr, tensors[:3])) + (f" and {len(tensors) - 3} more" if tensors[3:] else "")
+    some = ", ".join(map(repr, tensors[:3])) + (
+        f" and {len(tensors) - 3} more" if tensors[3:] else ""
+    )
     return NotClonable(
-        f"The part needs {some}, which hangs on the function's argument {index.names[first]!r} and has no value "
+        f"The part needs {some}, which hangs on the function's argument {index.names[first]!r} and "
+        "has no value "
         "outside of the function; add it to the inputs.",
         [index.names[op] for op, _ in entering] or [index.names[first]],
     )
@@ -152,11 +181,16 @@ def _check_ends(index: GraphIndex, ends: Iterable[Tensor]) -> None:
     """Raise for an end inside a v1 loop or conditional, half of which cannot run."""
     for op, _ in ends:
         blocks = enclosing_blocks(index, op)
-        inner = [block for block in blocks if op not in (block.exits if isinstance(block, Loop) else block.merges)]
+        inner = [
+            block
+            for block in blocks
+            if op not in (block.exits if isinstance(block, Loop) else block.merges)
+        ]
         if inner:
             kind = "loop" if isinstance(inner[0], Loop) else "conditional"
             raise NotClonable(
-                f"Op {index.names[op]!r} is inside v1 {kind} {inner[0].name!r}, of which a copy needs the whole; "
+                f"Op {index.names[op]!r} is inside v1 {kind} {inner[0].name!r}, of which a copy "
+                "needs the whole; "
                 "choose boundaries wholly before or behind it.",
                 [index.names[op]],
             )
@@ -168,7 +202,8 @@ def _check_copied(index: GraphIndex, ops: Mask) -> None:
     state = [index.names[i] for i in inside if index.types[i] in HANDLES]
     if state:
         raise NotClonable(
-            f"Variable {state[0]!r} is not given by a call that is known here, so its value cannot be found; "
+            f"Variable {state[0]!r} is not given by a call that is known here, so its value cannot "
+            "be found; "
             + in_cell("enter the function through the op that calls it: editor.view.enter(op)."),
             state,
         )

@@ -20,7 +20,8 @@ from tfgraphwidget.tf_types import FunctionDef, NodeDef
 
 @dataclass(frozen=True)
 class FunctionCopies:
-    """The FunctionDefs that the target lacks, their (function, gradient) pairs, and old name -> new name of each.
+    """The FunctionDefs that the target lacks, their (function, gradient) pairs, and old name -> new
+    name of each.
 
     `stateful` are the functions called, by their old names, that keep state or call one that does.
     """
@@ -44,11 +45,11 @@ def copy_functions(
 ) -> FunctionCopies:
     """The functions that copies of NodeDefs of `index` need in `target`.
 
-    A function whose body keeps state under a key (a table, a queue, a TensorFlow 1 variable) is copied too where the
-    copy is to `own` its state; what calls it is copied with it. Others are shared within a graph. In another graph a
-    function of the same name and another body gets a new name. With `apart`, v2
-    loops and conditionals get bodies of their own. `used_keys` are the keys of the target's state, as
-    `state_keys` tells them; those that the copies take are added.
+    A function whose body keeps state under a key (a table, a queue, a TensorFlow 1 variable) is
+    copied too where the copy is to `own` its state; what calls it is copied with it. Others are
+    shared within a graph. In another graph a function of the same name and another body gets a new
+    name. With `apart`, v2 loops and conditionals get bodies of their own. `used_keys` are the keys
+    of the target's state, as `state_keys` tells them; those that the copies take are added.
 
     Args:
         apart: Whether v2 loops and conditionals get separate bodies.
@@ -65,28 +66,46 @@ def copy_functions(
     bodies = {name: index.extras.function(name) for name in reachable}
     holding = _stateful_functions(bodies, index)
     own_functions = [name for name in bodies if own and name in holding]
-    # TensorFlow names what it makes for gradients of a v2 loop after the body: two loops of one body clash.
-    branches = [name for name in _branch_functions(index, nodes) if apart and (again or name in target.functions)]
+    # TensorFlow names what it makes for gradients of a v2 loop after the body: two loops of one
+    # body clash.
+    branches = [
+        name
+        for name in _branch_functions(index, nodes)
+        if apart and (again or name in target.functions)
+    ]
     names = _names_in_target(index, bodies, target, into, [*own_functions, *branches])
     keys = _free_keys(
-        (bodies[name] for name in own_functions), into, state_keys(target, into) if used_keys is None else used_keys
+        (bodies[name] for name in own_functions),
+        into,
+        state_keys(target, into) if used_keys is None else used_keys,
     )
-    definitions = tuple(_renamed_function(bodies[name], names, keys if name in own_functions else {}) for name in names)
+    definitions = tuple(
+        _renamed_function(bodies[name], names, keys if name in own_functions else {})
+        for name in names
+    )
     gradient_names = ((names[name], index.extras.gradient(name)) for name in names)
-    gradients = tuple((name, names.get(gradient, gradient)) for name, gradient in gradient_names if gradient)
-    return FunctionCopies(definitions, gradients, names, tuple(name for name in bodies if name in holding))
+    gradients = tuple(
+        (name, names.get(gradient, gradient)) for name, gradient in gradient_names if gradient
+    )
+    return FunctionCopies(
+        definitions, gradients, names, tuple(name for name in bodies if name in holding)
+    )
 
 
 def _branch_functions(index: GraphIndex, nodes: Iterable[NodeDef]) -> list[str]:
-    """The functions that v2 loops and conditionals among NodeDefs run as bodies, conditions and branches.
+    """The functions that v2 loops and conditionals among NodeDefs run as bodies, conditions and
+    branches.
 
-    Those nested in them too, but not those behind a call: its gradient goes with the function that it calls.
+    Those nested in them too, but not those behind a call: its gradient goes with the function that
+    it calls.
     """
     functions: dict[str, None] = {}
     stack = list(nodes)
     while stack:
         node = stack.pop()
-        for reference in called_functions(node, index.functions) if node.op in FUNCTIONAL_CONTROL_FLOW else ():
+        for reference in (
+            called_functions(node, index.functions) if node.op in FUNCTIONAL_CONTROL_FLOW else ()
+        ):
             if reference.function not in functions:
                 functions[reference.function] = None
                 stack += index.extras.function(reference.function).node_def
@@ -94,7 +113,11 @@ def _branch_functions(index: GraphIndex, nodes: Iterable[NodeDef]) -> list[str]:
 
 
 def _names_in_target(
-    index: GraphIndex, bodies: Mapping[str, FunctionDef], target: GraphIndex, into: str, functions: Iterable[str]
+    index: GraphIndex,
+    bodies: Mapping[str, FunctionDef],
+    target: GraphIndex,
+    into: str,
+    functions: Iterable[str],
 ) -> dict[str, str]:
     """The functions that go along, with their names in the target."""
     elsewhere = index.origin is not target.origin
@@ -104,7 +127,9 @@ def _names_in_target(
     differ = [name for name in there if elsewhere and target.extras.function(name) != bodies[name]]
     calls = {name: _direct_calls(body, index) for name, body in bodies.items()}
     pending = [*functions, *sorted(differ)]
-    while pending:  # a function that calls one with a new name must change too, and so have a new name itself
+    while (
+        pending
+    ):  # a function that calls one with a new name must change too, and so have a new name itself
         name = pending.pop()
         if names.get(name, name) == name:
             names[name] = free_name(f"{into}_{name}".replace("/", "_").strip("_"), names_in_use)
@@ -114,18 +139,26 @@ def _names_in_target(
 
 
 def state_keys(index: GraphIndex, scope: str) -> set[str]:
-    """The keys of the state of a graph and its functions: shared_names, or names of ops, in lower case.
+    """The keys of the state of a graph and its functions: shared_names, or names of ops, in lower
+    case.
 
     Args:
-        scope: The name scope in which new keys are to be; those that no new key can be are left out.
+        scope: The name scope in which new keys are to be; those that no new key can be are left
+            out.
     """
-    inner = (node for name in sorted(index.functions) for node in index.extras.function(name).node_def)
+    inner = (
+        node for name in sorted(index.functions) for node in index.extras.function(name).node_def
+    )
     keys = (shared_name(node) or node.name for node in filter(has_state, inner))
     return {key.lower() for key in (*used_keys(index, scope), *keys)}
 
 
 def _direct_calls(body: FunctionDef, index: GraphIndex) -> list[str]:
-    return [reference.function for node in body.node_def for reference in called_functions(node, index.functions)]
+    return [
+        reference.function
+        for node in body.node_def
+        for reference in called_functions(node, index.functions)
+    ]
 
 
 def _stateful_functions(bodies: dict[str, FunctionDef], index: GraphIndex) -> set[str]:
@@ -134,28 +167,42 @@ def _stateful_functions(bodies: dict[str, FunctionDef], index: GraphIndex) -> se
     holding = {name for name, body in bodies.items() if any(map(keeps, body.node_def))}
     grew = True
     while grew:
-        callers = {name for name, body in bodies.items() if not holding.isdisjoint(_direct_calls(body, index))}
+        callers = {
+            name
+            for name, body in bodies.items()
+            if not holding.isdisjoint(_direct_calls(body, index))
+        }
         grew = not callers <= holding
         holding |= callers
     return holding
 
 
 def _free_keys(bodies: Iterable[FunctionDef], into: str, used_keys: set[str]) -> dict[str, str]:
-    """A free key for each that state in the bodies is kept under; an op without one has its name."""
+    """A free key for each that state in the bodies is kept under; an op without one has its
+    name.
+    """
     keys: dict[str, str] = {}
-    for key in dict.fromkeys(shared_name(n) or n.name for body in bodies for n in body.node_def if has_state(n)):
+    for key in dict.fromkeys(
+        shared_name(n) or n.name for body in bodies for n in body.node_def if has_state(n)
+    ):
         keys[key] = free_name(f"{into}/{key}" if into else key, used_keys)
         used_keys.add(keys[key].lower())
     return keys
 
 
-def _renamed_function(body: FunctionDef, names: Mapping[str, str], keys: Mapping[str, str]) -> FunctionDef:
-    """A FunctionDef under its new name, calling others under theirs, with its state under new keys."""
+def _renamed_function(
+    body: FunctionDef, names: Mapping[str, str], keys: Mapping[str, str]
+) -> FunctionDef:
+    """A FunctionDef under its new name, calling others under theirs, with its state under new
+    keys.
+    """
     copy = type(body)()
     copy.CopyFrom(body)
     copy.signature.name = names[body.signature.name]
     for node in copy.node_def:
         rename_calls(node, names)
         if keys and has_state(node):
-            node.attr["shared_name"].s = keys[shared_name(node) or node.name].encode(errors="surrogateescape")
+            node.attr["shared_name"].s = keys[shared_name(node) or node.name].encode(
+                errors="surrogateescape"
+            )
     return copy

@@ -1,15 +1,27 @@
 """Copies of NodeDefs: all that a NodeDef names gets the name of its copy.
 
-What makes a copied NodeDef silently wrong, and what is done about each (see tests/test_tensorflow_facts.py):
-* `shared_name` is the key of its state: kept, the copy shares the original's variable. Every key gets one of its own.
-* `frame_name` tells the executor which loop an op belongs to: kept, both loops become one that cannot run.
-* colocation `loc:@x` must follow the copy when x is copied too, and cannot name what the graph does not hold.
+What makes a copied NodeDef silently wrong, and what is done about each (see
+tests/test_tensorflow_facts.py):
+* `shared_name` is the key of its state: kept, the copy shares the original's variable. Every key
+  gets one of its own.
+* `frame_name` tells the executor which loop an op belongs to: kept, both loops become one that
+  cannot run.
+* colocation `loc:@x` must follow the copy when x is copied too, and cannot name what the graph does
+  not hold.
 * a summary's tag: kept, two series are written under one name.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, MutableSequence, Sequence
+from collections.abc import (
+    Collection,
+    Hashable,
+    Iterable,
+    Iterator,
+    Mapping,
+    MutableSequence,
+    Sequence,
+)
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from typing import cast
@@ -27,11 +39,19 @@ from tfgraphwidget.graph import (
     Member,
     VariableDef,
 )
-from tfgraphwidget.naming import as_input, colocation, free_name, shared_name, split_input, split_tensor
+from tfgraphwidget.naming import (
+    as_input,
+    colocation,
+    free_name,
+    shared_name,
+    split_input,
+    split_tensor,
+)
 from tfgraphwidget.sentences import either
 from tfgraphwidget.tf_types import AttrValue, GraphDef, NodeDef
 
-# tf.custom_gradient in NodeDefs: TensorFlow keeps its gradient as a Python closure over the original's tensors.
+# tf.custom_gradient in NodeDefs: TensorFlow keeps its gradient as a Python closure over the
+# original's tensors.
 
 KEY = "_gradient_op_type"
 _CLOSURE = b"CustomGradient-"
@@ -43,21 +63,24 @@ def has_closure_gradient(node: NodeDef) -> bool:
 
 
 def invalidate_gradient(node: NodeDef) -> bool:
-    """Let the gradient of a copied NodeDef be an error, in place, where it `has_closure_gradient`; whether it was.
+    """Let the gradient of a copied NodeDef be an error, in place, where it `has_closure_gradient`;
+    whether it was.
 
-    With the name unchanged, TensorFlow would compute the gradient of the original. A name that is not registered makes
-    `tf.gradients` fail, and the name says why.
+    With the name unchanged, TensorFlow would compute the gradient of the original. A name that is
+    not registered makes `tf.gradients` fail, and the name says why.
     """
     has_gradient = has_closure_gradient(node)
     if has_gradient:
-        node.attr[KEY].s += b" belongs to the original: a copy of tf.custom_gradient has no gradient"
+        node.attr[
+            KEY
+        ].s += b" belongs to the original: a copy of tf.custom_gradient has no gradient"
     return has_gradient
 
 
 _GLOBAL_VARIABLES = "variables"
 _COLOCATE = b"loc:@"
-# The attributes of a NodeDef that name ops, state or frames, and one that an import holds against what it infers; most
-# ops have none of them.
+# The attributes of a NodeDef that name ops, state or frames, and one that an import holds against
+# what it infers; most ops have none of them.
 _NAMING = frozenset({"_class", STATE_KEY, "var_name", "frame_name", KEY, OUTPUT_SHAPES})
 # Collections that TensorFlow wants one member in.
 ONE_OF_A_KIND = frozenset({"global_step"})
@@ -69,20 +92,20 @@ class NodeCopier:
 
     Attributes:
         names: The copy of each copied op.
-        replacements: The input that copies read in place of (op, port), or of (op, ANY_PORT) for all tensors of an op;
-            "" for the original itself.
+        replacements: The input that copies read in place of (op, port), or of (op, ANY_PORT) for
+            all tensors of an op; "" for the original itself.
         keys: New shared_names of state.
         frames: New frame names of while loops.
         functions: New names of library functions.
-        stays: Whether copies may read, wait for and be colocated with ops that are not copied; they cannot in another
-            graph.
+        stays: Whether copies may read, wait for and be colocated with ops that are not copied; they
+            cannot in another graph.
         devices: The device of each copy; None to keep those of the originals.
         single: Collections that take no second member.
         taken: The keys of the target graph's state, in lower case.
         src_scope: The scope that is removed from the names of the originals.
         dropped: What could not be copied, one sentence each.
-        is_verbatim: Whether all copies so far differ from their originals in names and devices only, and read the same
-            tensors from outside; see `edits.patch.Patch`.
+        is_verbatim: Whether all copies so far differ from their originals in names and devices
+            only, and read the same tensors from outside; see `edits.patch.Patch`.
     """
 
     names: Mapping[str, str]
@@ -126,11 +149,15 @@ class NodeCopier:
 
     @cached_property
     def _stand_ins(self) -> dict[str, str]:
-        """Op -> the op of a tensor that is read in place of one of its: who waits for the one waits for the other."""
+        """Op -> the op of a tensor that is read in place of one of its: who waits for the one waits
+        for the other.
+        """
         return {op: split_input(text)[0] for (op, _), text in self.replacements.items() if text}
 
     def _rename_nodes(self, nodes: Sequence[NodeDef]) -> list[NodeDef]:
-        """Copies that name the copies of ops, state and frames; one loop, since it takes most of the time of a plan."""
+        """Copies that name the copies of ops, state and frames; one loop, since it takes most of
+        the time of a plan.
+        """
         if not nodes:
             return []
         names, input_cache, stays = self.names, self._inputs, self.stays
@@ -152,7 +179,9 @@ class NodeCopier:
         return copies
 
     def _rewrite_attributes(self, node: NodeDef, copy: NodeDef, naming: Collection[str]) -> None:
-        """Give the attributes `naming`, which name ops, state or frames, the names of the copies."""
+        """Give the attributes `naming`, which name ops, state or frames, the names of the
+        copies.
+        """
         attributes = copy.attr
         if OUTPUT_SHAPES in naming:
             self.is_verbatim = False
@@ -168,7 +197,9 @@ class NodeCopier:
             _replace_text(attributes["frame_name"], self.frames)
         if KEY in naming and invalidate_gradient(copy):
             self.dropped[
-                "The gradient of " + either("tf.custom_gradient", "custom gradient") + f" {node.name!r} is not copied."
+                "The gradient of "
+                + either("tf.custom_gradient", "custom gradient")
+                + f" {node.name!r} is not copied."
             ] = None
 
     def _own_state(self, node: NodeDef, copy: NodeDef) -> None:
@@ -176,16 +207,22 @@ class NodeCopier:
         if key in self.keys:
             copy.attr["shared_name"].s = self.keys[key].encode(errors="surrogateescape")
         elif not key:
-            # Without a key state is kept under the op's name, or under none that others know; only all VarHandleOps
-            # without one would be one variable.
+            # Without a key state is kept under the op's name, or under none that others know; only
+            # all VarHandleOps without one would be one variable.
             own = free_name(copy.name, self.used_keys)
             if own != copy.name or node.op == "VarHandleOp":
                 copy.attr["shared_name"].s = own.encode()
 
     def _input(self, text: str, reader: str) -> str:
-        """The new text of an input; "" for a control input that cannot be copied. Cached: most are read often."""
+        """The new text of an input; "" for a control input that cannot be copied. Cached: most are
+        read often.
+        """
         op, port = split_input(text)
-        replacement = None if port < 0 else self.replacements.get((op, port), self.replacements.get((op, ANY_PORT)))
+        replacement = (
+            None
+            if port < 0
+            else self.replacements.get((op, port), self.replacements.get((op, ANY_PORT)))
+        )
         if replacement is not None:
             new = replacement or text
         elif op in self.names:
@@ -195,11 +232,14 @@ class NodeCopier:
         elif self.stays:
             new = text
         elif port < 0:
-            self.dropped[f"Control input {op!r} stays behind: it is not copied, and lies in the other graph."] = None
+            self.dropped[
+                f"Control input {op!r} stays behind: it is not copied, and lies in the other graph."
+            ] = None
             new = ""
         else:
             raise NotClonable(
-                f"Op {reader!r} reads '{op}:{port}', which is not copied and lies in another graph than the "
+                f"Op {reader!r} reads '{op}:{port}', which is not copied and lies in another graph "
+                "than the "
                 "copy; "
                 + either(
                     "give replace={tensor: tensor of that graph}, or placeholders=True.",
@@ -228,11 +268,15 @@ class NodeCopier:
             return _COLOCATE + self.names[target].encode()
         if not target or self.stays:
             return value
-        self.dropped[f"Colocation of {name!r} with {target!r} is dropped: that op is not copied."] = None
+        self.dropped[
+            f"Colocation of {name!r} with {target!r} is dropped: that op is not copied."
+        ] = None
         return b""
 
     def member(self, name: str) -> str:
-        """The copy's name for the original's op or tensor; the original's own where it is not copied."""
+        """The copy's name for the original's op or tensor; the original's own where it is not
+        copied.
+        """
         op, port = split_tensor(name)
         new = self.names.get(op, op)
         return new if port is None else f"{new}:{port}"
@@ -243,7 +287,9 @@ class NodeCopier:
         if slice_info is not None and into:  # of a partitioned variable: its key in checkpoints
             original, slice_info = slice_info, type(slice_info)()
             slice_info.CopyFrom(original)
-            inner = slice_info.full_name.removeprefix(f"{self.src_scope}/" if self.src_scope else "")
+            inner = slice_info.full_name.removeprefix(
+                f"{self.src_scope}/" if self.src_scope else ""
+            )
             slice_info.full_name = f"{into}/{inner}"
         return replace(
             variable,
@@ -258,8 +304,12 @@ class NodeCopier:
         """The name of a part of a copied variable; None for one that the original lacks."""
         return None if name is None else self.member(name)
 
-    def members(self, index: GraphIndex, variables: Iterable[VariableDef]) -> Iterator[tuple[str, Member]]:
-        """The copies' entries in the collections of their originals; each new variable is at least a global one."""
+    def members(
+        self, index: GraphIndex, variables: Iterable[VariableDef]
+    ) -> Iterator[tuple[str, Member]]:
+        """The copies' entries in the collections of their originals; each new variable is at least
+        a global one.
+        """
         variables = list(variables)
         own = {v.name for v in variables}
         names = set()
@@ -268,7 +318,10 @@ class NodeCopier:
                 if split_tensor(name)[0] not in self.names:
                     continue
                 if key in self.single:
-                    self.dropped[f"{name!r} is not in the collection {key!r}: that has its one member already."] = None
+                    self.dropped[
+                        f"{name!r} is not in the collection {key!r}: that has its one member "
+                        "already."
+                    ] = None
                     continue
                 new = self.member(name)
                 if kind == "variable":
@@ -282,13 +335,20 @@ class NodeCopier:
 
 @cache
 def _graph_def(node_def: Hashable) -> type[GraphDef]:
-    """The class of the message that holds NodeDefs: those of one message share its memory, which makes them cheap."""
+    """The class of the message that holds NodeDefs: those of one message share its memory, which
+    makes them cheap.
+    """
     pool = cast("type[NodeDef]", node_def).DESCRIPTOR.file.pool
-    return cast("type[GraphDef]", message_factory.GetMessageClass(pool.FindMessageTypeByName("tensorflow.GraphDef")))
+    return cast(
+        "type[GraphDef]",
+        message_factory.GetMessageClass(pool.FindMessageTypeByName("tensorflow.GraphDef")),
+    )
 
 
 def _replace_text(attribute: AttrValue, names: Mapping[str, str]) -> None:
-    """Exchange the text of an attribute, if there is another for it; TensorFlow's texts are bytes."""
+    """Exchange the text of an attribute, if there is another for it; TensorFlow's texts are
+    bytes.
+    """
     old = attribute.s.decode(errors="surrogateescape")
     attribute.s = names.get(old, old).encode(errors="surrogateescape")
 
@@ -311,8 +371,9 @@ def rename_calls(node: NodeDef, functions: Mapping[str, str]) -> None:
 def complete_variable(handle: NodeDef, variable: VariableDef) -> tuple[VariableDef, list[NodeDef]]:
     """A copied variable with the ops that its original lacks, and these: an assign, a read.
 
-    TensorFlow 2's SavedModels assign from within a function. The initial values of their variables are not known, so
-    the new one is a placeholder: to initialize without a value fails, and says so, rather than give zeros.
+    TensorFlow 2's SavedModels assign from within a function. The initial values of their variables
+    are not known, so the new one is a placeholder: to initialize without a value fails, and says
+    so, rather than give zeros.
     """
     nodes: list[NodeDef] = []
     resource, name = variable.resource, variable.handle
@@ -338,7 +399,9 @@ def complete_variable(handle: NodeDef, variable: VariableDef) -> tuple[VariableD
 
 
 def _retag_summaries(copies: list[NodeDef], into: str) -> None:
-    """Put the copies' scope before the tags of copied summaries, which are constants; two would be one series."""
+    """Put the copies' scope before the tags of copied summaries, which are constants; two would be
+    one series.
+    """
     if not into:
         return
     read = {node.input[0] for node in copies if node.op in TAGGED_SUMMARIES and node.input}

@@ -39,18 +39,23 @@ def check_free(index: GraphIndex, *scopes: object, may_be_root: bool = False) ->
             continue
         if not isinstance(scope, str) or not is_scope_name(scope):
             raise NameTaken(
-                f"{repr(scope)[:LONGEST]} is no name scope: use letters, digits, '_', '-', '.' and '/', and begin "
+                f"{repr(scope)[:LONGEST]} is no name scope: use letters, digits, '_', '-', '.' and "
+                "'/', and begin "
                 "with a letter or digit."
             )
         if len(scope) > LONGEST:
             raise NameTaken(
-                f"A name scope has at most {LONGEST:,} characters, and this one {len(scope):,}; give a shorter one."
+                f"A name scope has at most {LONGEST:,} characters, and this one {len(scope):,}; "
+                "give a shorter one."
             )
         names_in_use = taken_names(index, scope) if names_in_use is None else names_in_use
         if scope.lower() in names_in_use:
             free = free_name(scope, names_in_use)
             raise NameTaken(
-                f"The name {scope!r} is taken in this graph; {free!r} is free.", [scope], name=scope, free=free
+                f"The name {scope!r} is taken in this graph; {free!r} is free.",
+                [scope],
+                name=scope,
+                free=free,
             )
 
 
@@ -71,12 +76,14 @@ def check_size(ops: int, copies: int) -> None:
     """Raise when so many copies of so many ops are more than a machine holds."""
     if ops * copies > _MOST_OPS:
         raise NotClonable(
-            f"{copies:,} copies of {ops:,} ops are more than the {_MOST_OPS:,} ops that one clone makes; make fewer."
+            f"{copies:,} copies of {ops:,} ops are more than the {_MOST_OPS:,} ops that one clone "
+            "makes; make fewer."
         )
 
 
 def taken_names(index: GraphIndex, scope: str) -> set[str]:
-    """All names as deep as `scope` that ops or scopes have, in lower case: to TensorFlow "Copy" is "copy".
+    """All names as deep as `scope` that ops or scopes have, in lower case: to TensorFlow "Copy" is
+    "copy".
 
     Args:
         scope: A name scope; names are of as many parts as it has.
@@ -93,10 +100,14 @@ def _names_at(index: GraphIndex, depth: int) -> Iterator[str]:
     if depth > DEEPEST:  # deeper scopes are not in the tree
         yield from ("/".join(name.split("/", depth)[:depth]) for name in index.names)
     yield from (tree.names[scope] for scope in np.flatnonzero(tree.depth == depth).tolist())
-    yield from (index.names[op] for op in np.flatnonzero(tree.depth[tree.scope_of] == depth - 1).tolist())
+    yield from (
+        index.names[op] for op in np.flatnonzero(tree.depth[tree.scope_of] == depth - 1).tolist()
+    )
 
 
-def copied_names(index: GraphIndex, ops: Iterable[int], src_scope: str, into: str) -> dict[str, str]:
+def copied_names(
+    index: GraphIndex, ops: Iterable[int], src_scope: str, into: str
+) -> dict[str, str]:
     """Name the copies of ops: `src_scope/foo` becomes `into/foo`.
 
     Args:
@@ -116,7 +127,8 @@ def copied_names(index: GraphIndex, ops: Iterable[int], src_scope: str, into: st
         outside = [names[i] for i in ops if not names[i].startswith(old)]
         if outside:
             raise NotClonable(
-                f"Op {outside[0]!r} does not lie in src_scope {src_scope!r}, and belongs to the part; give a scope "
+                f"Op {outside[0]!r} does not lie in src_scope {src_scope!r}, and belongs to the "
+                "part; give a scope "
                 "around all of it, or leave src_scope out.",
                 outside,
             )
@@ -135,7 +147,9 @@ class DeviceOptions(Protocol):
         """One device for each of several copies."""
 
 
-def copied_devices(clone: DeviceOptions, index: GraphIndex, ops: Collection[int], k: int) -> dict[str, str] | None:
+def copied_devices(
+    clone: DeviceOptions, index: GraphIndex, ops: Collection[int], k: int
+) -> dict[str, str] | None:
     """Find the devices of one copy.
 
     Returns:
@@ -163,7 +177,9 @@ def copied_devices(clone: DeviceOptions, index: GraphIndex, ops: Collection[int]
 
 
 def _matches_device(key: str, name: str, device: str) -> bool:
-    """Whether the key of a device mapping means an op; devices begin with a slash, "" is no device."""
+    """Whether the key of a device mapping means an op; devices begin with a slash, "" is no
+    device.
+    """
     if not key or key.startswith("/"):
         return key.lower() == device.lower()
     return name == key or name.startswith(f"{key.rstrip('/')}/")

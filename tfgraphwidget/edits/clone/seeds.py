@@ -1,7 +1,8 @@
-"""New seeds for copies: other random numbers than the original, the same each time the copy is made.
+"""New seeds for copies: other random numbers than the original, the same each time the copy is
+made.
 
-TensorFlow keeps seeds in two places: in the attributes `seed` and `seed2` of an op with a generator of its own, and in
-constants that other ops read.
+TensorFlow keeps seeds in two places: in the attributes `seed` and `seed2` of an op with a generator
+of its own, and in constants that other ops read.
 """
 
 from __future__ import annotations
@@ -52,11 +53,13 @@ SEED_INPUTS = {
 def reseed(nodes: Sequence[NodeDef], scope: str = "") -> None:
     """Give copied NodeDefs, whose names in `scope` are final, seeds of their own; in place.
 
-    A new seed follows from the old one and the copy's name. An op without a seed (0 and 0) draws numbers of its own.
-    A constant with consumers that do not use it as a seed stays as it is.
+    A new seed follows from the old one and the copy's name. An op without a seed (0 and 0) draws
+    numbers of its own. A constant with consumers that do not use it as a seed stays as it is.
     """
     for node in nodes:
-        if all(name in node.attr for name in _ATTRIBUTES) and any(node.attr[name].i for name in _ATTRIBUTES):
+        if all(name in node.attr for name in _ATTRIBUTES) and any(
+            node.attr[name].i for name in _ATTRIBUTES
+        ):
             old = " ".join(str(node.attr[name].i) for name in _ATTRIBUTES)
             for name in _ATTRIBUTES:
                 node.attr[name].i = _derived_seed(name, old, scope + node.name)
@@ -71,7 +74,9 @@ def _derived_seed(*what: str) -> int:
 
 
 def _seed_constants(nodes: Sequence[NodeDef]) -> Iterable[NodeDef]:
-    """The Consts that are read as seeds, at first hand or from what hands them on, and in no other way."""
+    """The Consts that are read as seeds, at first hand or from what hands them on, and in no other
+    way.
+    """
     uses: defaultdict[str, list[tuple[NodeDef, int]]] = defaultdict(list)
     if not any(node.op in SEED_INPUTS for node in nodes):
         return

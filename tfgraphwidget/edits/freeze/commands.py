@@ -13,7 +13,11 @@ from tfgraphwidget.edits import operand_kinds as kinds
 from tfgraphwidget.edits.command import Command, subject_text
 from tfgraphwidget.edits.context import PlanContext
 from tfgraphwidget.edits.freeze.variable_writes import Updates
-from tfgraphwidget.edits.freeze.variables_to_constants import ConvertedGraph, check_computed, convert_variables
+from tfgraphwidget.edits.freeze.variables_to_constants import (
+    ConvertedGraph,
+    check_computed,
+    convert_variables,
+)
 from tfgraphwidget.edits.patch import (
     Change,
     FunctionBoundary,
@@ -68,7 +72,9 @@ _REGULARIZATION_LOSSES = "regularization_losses"
 _REGULARIZER = re.compile(r"(?:^|/)Regularizer(?:_\d+)?/")
 # Names of what TensorFlow's asserts make, the condition and the conditional around an Assert op;
 # and of those with which a conditional of TensorFlow 1 begins.
-_CONDITIONS = re.compile(r"(?:^|/)(?:(?:assert_\w+|Assert(?:Guard)?(?:_\d+)?)/|(?:switch_[tf]|pred_id)$)")
+_CONDITIONS = re.compile(
+    r"(?:^|/)(?:(?:assert_\w+|Assert(?:Guard)?(?:_\d+)?)/|(?:switch_[tf]|pred_id)$)"
+)
 _READ = "ReadVariableOp"
 # Last parts of the names of what follows a loop of TensorFlow 2, by port of the loop: its counter,
 # and how many iterations it may take at most.
@@ -80,23 +86,25 @@ _SAVES = re.compile(r"(Save|Restore)(V2|Slices|Slice)?|MergeV2Checkpoints|Sharde
 @register
 @dataclass(frozen=True)
 class Freeze(Command):
-    """Replace the variables that `outputs` need by constants with their values, and remove the rest of the graph.
+    """Replace the variables that `outputs` need by constants with their values, and remove the rest
+    of the graph.
 
-    Loops and conditionals stay what they are, and so do calls without `inline`. On a live graph the removed ops are
-    hidden, and undo shows them.
+    Loops and conditionals stay what they are, and so do calls without `inline`. On a live graph the
+    removed ops are hidden, and undo shows them.
 
     Args:
-        outputs: Ops or tensors; None for the marked ones (if `inputs` are not given), those of the signature, or
-            those without consumers.
-        inputs: Tensors that are fed from then on; they become placeholders. One that the outputs do not use is
-            left out.
-        updates: What becomes of a variable that the outputs write: a counter, the moving averages of a batch
-            normalization in training mode, the state of a random generator. "refuse" refuses one that a function
-            writes and reads, and leaves out other updates with a notice. "keep" leaves it a variable. "drop" makes
-            it a constant that nothing updates.
-        inline: Whether calls are exchanged for the ops of the functions, so that there is one graph.
-        lower_control_flow: Whether that is done with loops and conditionals of TensorFlow 2 too, which become those
-            of TensorFlow 1: Switch, Merge, Enter, Exit.
+        outputs: Ops or tensors; None for the marked ones (if `inputs` are not given), those of the
+            signature, or those without consumers.
+        inputs: Tensors that are fed from then on; they become placeholders. One that the outputs do
+            not use is left out.
+        updates: What becomes of a variable that the outputs write: a counter, the moving averages
+            of a batch normalization in training mode, the state of a random generator. "refuse"
+            refuses one that a function writes and reads, and leaves out other updates with a
+            notice. "keep" leaves it a variable. "drop" makes it a constant that nothing updates.
+        inline: Whether calls are exchanged for the ops of the functions, so that there is one
+            graph.
+        lower_control_flow: Whether that is done with loops and conditionals of TensorFlow 2 too,
+            which become those of TensorFlow 1: Switch, Merge, Enter, Exit.
 
     Returns:
         What was changed.
@@ -134,7 +142,9 @@ class Freeze(Command):
         return f"Froze the graph for {subject_text(self.outputs)}"
 
     def plan(self, context: PlanContext) -> Patch:
-        """The patch; GraphEditError where a variable is not only read, SessionRefused where one has no value."""
+        """The patch; GraphEditError where a variable is not only read, SessionRefused where one has
+        no value.
+        """
         index = context.index
         in_function = bool(context.function) or context.ends is not None
         converted = self._convert(context, in_function=in_function)
@@ -145,7 +155,9 @@ class Freeze(Command):
         # What stays: the nodes, the arguments of a function, and what initializes remaining state.
         boundary = _function_boundary(context, self.inputs, self.outputs, nodes.keys(), converted)
         arguments = context.arguments if boundary is None else boundary[0]
-        kept_ops = {op for op, name in enumerate(index.names) if name in nodes or f"{name}:0" in arguments}
+        kept_ops = {
+            op for op, name in enumerate(index.names) if name in nodes or f"{name}:0" in arguments
+        }
         kept_ops |= _table_initializers(index, kept_ops)
         kept_ops |= _variable_initializers(index, converted.remaining_variables)
 
@@ -168,7 +180,9 @@ class Freeze(Command):
         if (self.inline or self.lower_control_flow) and not in_function:
             patch = without_uncalled_functions(index, patch, every=True)
         if patch == Patch():  # notes say what a freeze leaves as it is
-            return nothing_to_do("The graph has neither variables nor ops that the outputs do not need.")
+            return nothing_to_do(
+                "The graph has neither variables nor ops that the outputs do not need."
+            )
         return patch
 
     def _convert(self, context: PlanContext, *, in_function: bool) -> ConvertedGraph:
@@ -210,7 +224,8 @@ def _check_runs_in_function(index: GraphIndex, converted: ConvertedGraph) -> Non
     for node in converted.nodes:
         if node.op in (*ENTER, *SWITCH) and node.name not in index.ids:
             raise GraphEditError(
-                f"Op {node.name!r} ({node.op}) would be control flow of TensorFlow 1 in a function, "
+                f"Op {node.name!r} ({node.op}) would be control flow of TensorFlow 1 in a "
+                "function, "
                 "which TensorFlow does not trace again; "
                 + in_cell(
                     "save(path, frozen=True, lower_control_flow=True) writes it to a '.pb', and "
@@ -241,7 +256,9 @@ def _function_boundary(
     used_inputs = [name for name in _tensors(index, inputs) if name not in unused]
     if not used_inputs and set(results) == set(key_of):
         return None
-    arguments = [f"{placeholders[name]}:0" if name in placeholders else name for name in used_inputs]
+    arguments = [
+        f"{placeholders[name]}:0" if name in placeholders else name for name in used_inputs
+    ]
     for name in old_arguments:
         op, _ = split_tensor(name)
         if not used_inputs or op in remaining:
@@ -268,12 +285,14 @@ def _key(tensor: str) -> str:
 @register
 @dataclass(frozen=True)
 class StripTraining(Command):
-    """Remove everything that `outputs` do not need: gradients, optimizers with their slots, savers, summaries.
+    """Remove everything that `outputs` do not need: gradients, optimizers with their slots, savers,
+    summaries.
 
     Variables that are needed stay, with their initializers.
 
     Args:
-        outputs: Ops or tensors; None for the marked ones, those of the signature, or those without consumers.
+        outputs: Ops or tensors; None for the marked ones, those of the signature, or those without
+            consumers.
 
     Returns:
         What was removed.
@@ -312,10 +331,14 @@ class StripTraining(Command):
         """The patch; one that does nothing if there is nothing to remove. Raises UnknownName."""
         index = context.index
         if not self.outputs:
-            return nothing_to_do("Nothing here looks like a result that training could be told from.")
+            return nothing_to_do(
+                "Nothing here looks like a result that training could be told from."
+            )
         check_computed(index, self.outputs)
         needed = _ops_needed_by(index, self.outputs)
-        needed |= _ops_needed_by(index, _names_of_own_ops(index, _variables_among(index, sorted(needed))))
+        needed |= _ops_needed_by(
+            index, _names_of_own_ops(index, _variables_among(index, sorted(needed)))
+        )
         needed |= {index.op(name) for name in context.arguments}
         needed |= _table_initializers(index, needed)
         if len(needed) == len(index):
@@ -323,7 +346,11 @@ class StripTraining(Command):
             return nothing_to_do(f"{names_text(self.outputs)} {need} every op of the graph.")
         names = {index.names[op] for op in needed}
         nodes = [index.nodes[op] for op in sorted(needed)]
-        changed = [_without_colocation(node, names) for node in nodes if not names.issuperset(colocated_with(node))]
+        changed = [
+            _without_colocation(node, names)
+            for node in nodes
+            if not names.issuperset(colocated_with(node))
+        ]
         patch = Patch(
             remove=_removal_of_rest(index, needed),
             changed=tuple(changed),
@@ -376,7 +403,9 @@ def _variable_initializers(index: GraphIndex, variables: Collection[str]) -> set
     return _ops_needed_by(index, _names_of_own_ops(index, remaining))
 
 
-def _removal_of_rest(index: GraphIndex, keep_ops: Collection[int], frozen_variables: Collection[str] = ()) -> Change:
+def _removal_of_rest(
+    index: GraphIndex, keep_ops: Collection[int], frozen_variables: Collection[str] = ()
+) -> Change:
     """All that goes when only some ops stay, and what says of others that they are variables."""
     removal = removal_of(index, [op for op in range(len(index)) if op not in keep_ops])
     members = list(removal.members)
@@ -420,7 +449,9 @@ def _penalties(index: GraphIndex) -> set[str]:
 def _conditions(index: GraphIndex) -> set[str]:
     """The ops of asserts and conditionals that give a bool: whether the condition holds."""
     return {
-        name for op, name in enumerate(index.names) if _CONDITIONS.search(name) and index.dtypes(op)[:1] == ("bool",)
+        name
+        for op, name in enumerate(index.names)
+        if _CONDITIONS.search(name) and index.dtypes(op)[:1] == ("bool",)
     }
 
 
@@ -474,7 +505,9 @@ def results(index: GraphIndex) -> tuple[str, ...]:
     doubtful = _penalties(index) | _conditions(index) | _reports(index)
     names = [name for name in names if name not in doubtful] or names
     if not names:
-        raise GraphEditError("Nothing here looks like a result; mark the output ops first, or name them as outputs.")
+        raise GraphEditError(
+            "Nothing here looks like a result; mark the output ops first, or name them as outputs."
+        )
     return tuple(names)
 
 
@@ -509,7 +542,9 @@ def _is_computed(index: GraphIndex, op: int) -> bool:
 
 
 def without_training(index: GraphIndex) -> tuple[StripTraining, ...]:
-    """The command that strips training from a graph, as a suggested fix; none where nothing looks like a result."""
+    """The command that strips training from a graph, as a suggested fix; none where nothing looks
+    like a result.
+    """
     try:
         return (StripTraining(results(index)),)
     except GraphEditError:

@@ -1,7 +1,9 @@
-"""Ops of functions in place of calls, and control flow of TensorFlow 1 in place of that of TensorFlow 2.
+"""Ops of functions in place of calls, and control flow of TensorFlow 1 in place of that of
+TensorFlow 2.
 
-A call becomes an IdentityN of its name, so that its outputs are still read as before. An op of a function that reads
-nothing waits for an op of the place of the call, its anchor: it runs when the call would have run, in the same frame.
+A call becomes an IdentityN of its name, so that its outputs are still read as before. An op of a
+function that reads nothing waits for an op of the place of the call, its anchor: it runs when the
+call would have run, in the same frame.
 """
 
 from __future__ import annotations
@@ -30,7 +32,9 @@ from tfgraphwidget.tf_types import AttrValue, DataType, FunctionDef, NodeDef
 
 _PARALLEL_ITERATIONS = 10  # iterations; the default of tf.while_loop
 _TRACES = ("_gradient_op_type", "_class", "_output_shapes")
-"""Attributes of an op of a function that name what is in that function only, or that hold for the trace only."""
+"""Attributes of an op of a function that name what is in that function only, or that hold for the
+trace only.
+"""
 
 
 @dataclass(frozen=True)
@@ -56,8 +60,8 @@ def flatten(
         nodes: The NodeDefs of the graph as it is to be.
         functions: The FunctionDefs that they call and that the index does not have.
         free: Gives a name for a new op.
-        lower_control_flow: Whether While, If and Case become Switch, Merge and their kind; their functions stay
-            functions otherwise, without calls in them.
+        lower_control_flow: Whether While, If and Case become Switch, Merge and their kind; their
+            functions stay functions otherwise, without calls in them.
 
     Returns:
         The NodeDefs, and the functions that are new.
@@ -65,16 +69,20 @@ def flatten(
     Raises:
         GraphEditError: A function calls itself, so that it has no end when it is inlined.
     """
-    return _Flattening(index, {each.signature.name: each for each in functions}, free, lower_control_flow).of(
-        nodes, keep
-    )
+    return _Flattening(
+        index, {each.signature.name: each for each in functions}, free, lower_control_flow
+    ).of(nodes, keep)
 
 
 class _Flattening:
     """One run of `flatten`."""
 
     def __init__(
-        self, index: GraphIndex, new: Mapping[str, FunctionDef], free: Callable[[str], str], lower: bool
+        self,
+        index: GraphIndex,
+        new: Mapping[str, FunctionDef],
+        free: Callable[[str], str],
+        lower: bool,
     ) -> None:
         self._index, self._new, self._free, self._lower = index, new, free, lower
         self._flat: dict[str, FunctionDef] = {}
@@ -99,11 +107,17 @@ class _Flattening:
                 if reference.function not in functions:
                     functions[reference.function] = self._function(reference.function)
                     stack += functions[reference.function].node_def
-        new = (function for name, function in functions.items() if name not in self._index.functions)
+        new = (
+            function for name, function in functions.items() if name not in self._index.functions
+        )
         return FlatGraph(tuple(self._nodes), tuple(new))
 
     def _library(self) -> Collection[str]:
-        return {*self._index.functions, *self._new, *(flat.signature.name for flat in self._flat.values())}
+        return {
+            *self._index.functions,
+            *self._new,
+            *(flat.signature.name for flat in self._flat.values()),
+        }
 
     def _function(self, name: str) -> FunctionDef:
         by_new_name = {flat.signature.name: flat for flat in self._flat.values()}
@@ -160,15 +174,21 @@ class _Flattening:
         """Let a loop or a conditional run functions without calls."""
         library = self._library()
         for attribute in node.attr.values():
-            for function in [attribute.func] if attribute.WhichOneof("value") == "func" else attribute.list.func:
+            for function in (
+                [attribute.func] if attribute.WhichOneof("value") == "func" else attribute.list.func
+            ):
                 if function.name in library:
                     function.name = self._flat_function(function.name).signature.name
 
-    def _inline_in_function(self, call: NodeDef, function: FunctionDef, body: FunctionDef, names: set[str]) -> None:
+    def _inline_in_function(
+        self, call: NodeDef, function: FunctionDef, body: FunctionDef, names: set[str]
+    ) -> None:
         """Add the ops of a function in place of a call, in the body of another function."""
         data = [text for text in call.input if text[:1] != "^"]
         waits = [text for text in call.input if text[:1] == "^"]
-        read = dict(zip((argument.name for argument in function.signature.input_arg), data, strict=True))
+        read = dict(
+            zip((argument.name for argument in function.signature.input_arg), data, strict=True)
+        )
         renamed = {}
         for node in function.node_def:
             renamed[node.name] = free_name(f"{call.name}/{node.name}", names)
@@ -195,13 +215,17 @@ class _Flattening:
             if not any(text[:1] != "^" for text in inner.input):
                 inner.input.extend(text for text in waits if text not in inner.input)
             body.node_def.append(inner)
-        returns = [outer(function.ret[argument.name])[0] for argument in function.signature.output_arg]
+        returns = [
+            outer(function.ret[argument.name])[0] for argument in function.signature.output_arg
+        ]
         effects = [f"^{renamed[op]}" for op in function.control_ret.values() if op in renamed]
         dtypes = _dtypes(function, call.attr)
         body.node_def.append(_result(call, returns, [*dict.fromkeys([*effects, *waits])], dtypes))
         if call.op not in FUNCTION_CALLS:  # its outputs have the names of the function's
             for number, argument in enumerate(function.signature.output_arg):
-                _rename_input(body, f"{call.name}:{argument.name}:0", f"{call.name}:output:{number}")
+                _rename_input(
+                    body, f"{call.name}:{argument.name}:0", f"{call.name}:output:{number}"
+                )
 
     # The graph
 
@@ -212,11 +236,15 @@ class _Flattening:
             if self._anchored and not anchor:
                 waits = [*dict.fromkeys([*waits, *(f"^{split_input(text)[0]}" for text in data)])]
             start = (
-                [] if not (waits or anchor) else [f"^{self._new_op('NoOp', f'{node.name}/call', [*waits, *anchor])}"]
+                []
+                if not (waits or anchor)
+                else [f"^{self._new_op('NoOp', f'{node.name}/call', [*waits, *anchor])}"]
             )
             flat = self._flat_function(function)
             returns, effects = self._inline(node, flat, data, start)
-            self._add_result(node, returns, [*effects, *(start if waits else [])], _dtypes(flat, node.attr))
+            self._add_result(
+                node, returns, [*effects, *(start if waits else [])], _dtypes(flat, node.attr)
+            )
         elif self._lower and node.op in WHILE_LOOPS:
             self._lower_while(node)
         elif self._lower and node.op in (IFS | CASES):
@@ -226,15 +254,25 @@ class _Flattening:
             self._nodes.append(node)
 
     def _add_result(
-        self, node: NodeDef, returns: Sequence[str], waits: Sequence[str], dtypes: Iterable[DataType.ValueType]
+        self,
+        node: NodeDef,
+        returns: Sequence[str],
+        waits: Sequence[str],
+        dtypes: Iterable[DataType.ValueType],
     ) -> None:
-        """Add the op that gives what a call gave. Who reads it may read its inputs where it waits for nothing."""
+        """Add the op that gives what a call gave. Who reads it may read its inputs where it waits
+        for nothing.
+        """
         self._nodes.append(_result(node, returns, waits, dtypes))
         if not waits:
-            self._forwarded |= {as_input(node.name, port): text for port, text in enumerate(returns)}
+            self._forwarded |= {
+                as_input(node.name, port): text for port, text in enumerate(returns)
+            }
 
     def _bypass_results(self, keep: Collection[str]) -> None:
-        """Let all read what the IdentityN ops of calls read, and remove the ops that no output needs then."""
+        """Let all read what the IdentityN ops of calls read, and remove the ops that no output
+        needs then.
+        """
         for node in self._nodes:
             for slot, text in enumerate(node.input):
                 while text in self._forwarded:
@@ -250,8 +288,12 @@ class _Flattening:
                 stack += [split_input(text)[0] for text in by_name[name].input]
         self._nodes = [node for node in self._nodes if node.name in needed]
 
-    def _new_op(self, op_type: str, base: str, inputs: Sequence[str], *, count: int = 0, **dtypes: int) -> str:
-        """Add a new op; its name. Dtypes are by attribute, `count` is the number of inputs of a Merge."""
+    def _new_op(
+        self, op_type: str, base: str, inputs: Sequence[str], *, count: int = 0, **dtypes: int
+    ) -> str:
+        """Add a new op; its name. Dtypes are by attribute, `count` is the number of inputs of a
+        Merge.
+        """
         node = type(self._index.nodes[0])(name=self._free(base), op=op_type, input=inputs)
         for key, dtype in dtypes.items():
             node.attr[key].type = cast("DataType.ValueType", dtype)
@@ -260,22 +302,38 @@ class _Flattening:
         self._nodes.append(node)
         return str(node.name)
 
-    def _enter(self, loop: NodeDef, number: int, inputs: Sequence[str], dtype: int, frame: str) -> str:
+    def _enter(
+        self, loop: NodeDef, number: int, inputs: Sequence[str], dtype: int, frame: str
+    ) -> str:
         """Add the Enter op of a value of a loop; its name."""
         name = self._new_op("Enter", f"{loop.name}/enter_{number}", inputs, T=dtype)
         attributes = self._nodes[-1].attr
         attributes["frame_name"].s = frame.encode()
-        # A resource is the same in each iteration: there is no kernel that would hand it from one to the next.
+        # A resource is the same in each iteration: there is no kernel that would hand it from one
+        # to the next.
         attributes["is_constant"].b = dtype == DT_RESOURCE
-        attributes["parallel_iterations"].i = loop.attr["parallel_iterations"].i or _PARALLEL_ITERATIONS
+        attributes["parallel_iterations"].i = (
+            loop.attr["parallel_iterations"].i or _PARALLEL_ITERATIONS
+        )
         return name
 
     def _inline(
-        self, call: NodeDef, function: FunctionDef, data: Sequence[str], anchor: Sequence[str], scope: str = ""
+        self,
+        call: NodeDef,
+        function: FunctionDef,
+        data: Sequence[str],
+        anchor: Sequence[str],
+        scope: str = "",
     ) -> tuple[list[str], list[str]]:
-        """Add the ops of a function that has no calls; how its results are read, and who has its side effects."""
-        read = dict(zip((argument.name for argument in function.signature.input_arg), data, strict=True))
-        renamed = {node.name: self._free(f"{scope or call.name}/{node.name}") for node in function.node_def}
+        """Add the ops of a function that has no calls; how its results are read, and who has its
+        side effects.
+        """
+        read = dict(
+            zip((argument.name for argument in function.signature.input_arg), data, strict=True)
+        )
+        renamed = {
+            node.name: self._free(f"{scope or call.name}/{node.name}") for node in function.node_def
+        }
         ports = _Ports(self._index, function)
 
         def outer(text: str) -> list[str]:
@@ -295,7 +353,9 @@ class _Flattening:
                 control_inputs += anchor
             inner.input[:] = [*data_inputs, *dict.fromkeys(control_inputs)]
             self._add(inner, anchor)
-        returns = [outer(function.ret[argument.name])[0] for argument in function.signature.output_arg]
+        returns = [
+            outer(function.ret[argument.name])[0] for argument in function.signature.output_arg
+        ]
         return returns, [f"^{renamed[op]}" for op in function.control_ret.values() if op in renamed]
 
     def _lower_branches(self, node: NodeDef) -> None:
@@ -310,16 +370,28 @@ class _Flattening:
         self._add_result(node, outputs, [done], node.attr["Tout"].list.type)
 
     def _branch(
-        self, node: NodeDef, names: Sequence[str], index: str, data: Sequence[str], anchor: Sequence[str], level: int
+        self,
+        node: NodeDef,
+        names: Sequence[str],
+        index: str,
+        data: Sequence[str],
+        anchor: Sequence[str],
+        level: int,
     ) -> tuple[list[str], str]:
-        """Add the branches from one on, of which an op decides; how results are read, and what to wait for."""
+        """Add the branches from one on, of which an op decides; how results are read, and what to
+        wait for.
+        """
         scope = f"{node.name}/branch_{level}"
         if len(names) == 1:
-            returns, effects = self._inline(node, self._flat_function(names[0]), data, anchor, scope)
+            returns, effects = self._inline(
+                node, self._flat_function(names[0]), data, anchor, scope
+            )
             done = self._new_op("NoOp", f"{scope}/done", [*dict.fromkeys([*effects, *anchor])])
             return returns, f"^{done}"
         predicate = self._predicate(node, index, anchor, level)
-        decision = self._new_op("Switch", f"{scope}/decision", [predicate, predicate, *anchor], T=DT_BOOL)
+        decision = self._new_op(
+            "Switch", f"{scope}/decision", [predicate, predicate, *anchor], T=DT_BOOL
+        )
         pivots = [
             self._new_op("Identity", f"{scope}/{side}", [as_input(decision, port)], T=DT_BOOL)
             for port, side in enumerate(("no", "yes"))
@@ -330,26 +402,42 @@ class _Flattening:
             for k, (text, dtype) in enumerate(zip(data, types, strict=True))
         ]
         branch_data = [as_input(switch, 1) for switch in switches]
-        returns, effects = self._inline(node, self._flat_function(names[0]), branch_data, [f"^{pivots[1]}"], scope)
+        returns, effects = self._inline(
+            node, self._flat_function(names[0]), branch_data, [f"^{pivots[1]}"], scope
+        )
         done = self._new_op("Identity", f"{scope}/done", [pivots[1], *effects], T=DT_BOOL)
         others_index = index
         if len(names) > 2:
             others_index = self._new_op("Switch", f"{scope}/index", [index, predicate], T=DT_INT32)
-        others, others_done = self._branch(node, names[1:], others_index, switches, [f"^{pivots[0]}"], level + 1)
-        not_done = self._new_op("Identity", f"{scope}/others_done", [pivots[0], others_done], T=DT_BOOL)
+        others, others_done = self._branch(
+            node, names[1:], others_index, switches, [f"^{pivots[0]}"], level + 1
+        )
+        not_done = self._new_op(
+            "Identity", f"{scope}/others_done", [pivots[0], others_done], T=DT_BOOL
+        )
         merged = [
             self._new_op("Merge", f"{scope}/merge_{k}", [*pair], T=dtype, count=2)
-            for k, (*pair, dtype) in enumerate(zip(others, returns, node.attr["Tout"].list.type, strict=True))
+            for k, (*pair, dtype) in enumerate(
+                zip(others, returns, node.attr["Tout"].list.type, strict=True)
+            )
         ]
         both = self._new_op("Merge", f"{scope}/merge", [not_done, done], T=DT_BOOL, count=2)
         return merged, f"^{both}"
 
     def _predicate(self, node: NodeDef, index: str, anchor: Sequence[str], level: int) -> str:
-        """Whether the first branch runs: the predicate of an If, or whether an index is the number of the branch."""
+        """Whether the first branch runs: the predicate of an If, or whether an index is the number
+        of the branch.
+        """
         if node.op in IFS:
             dtype = node.attr["Tcond"].type
-            return index if dtype == DT_BOOL else self._new_op("ToBool", f"{node.name}/predicate", [index], T=dtype)
-        number = type(node)(name=self._free(f"{node.name}/number_{level}"), op="Const", input=anchor)
+            return (
+                index
+                if dtype == DT_BOOL
+                else self._new_op("ToBool", f"{node.name}/predicate", [index], T=dtype)
+            )
+        number = type(node)(
+            name=self._free(f"{node.name}/number_{level}"), op="Const", input=anchor
+        )
         number.attr["dtype"].type = DT_INT32
         value = number.attr["value"].tensor
         value.dtype = DT_INT32
@@ -366,37 +454,54 @@ class _Flattening:
         types = list(node.attr["T"].list.type)
         frame = self._free(f"{node.name}/frame")
         pairs = zip(data, types, strict=True)
-        enters = [self._enter(node, k, [text, *waits], dtype, frame) for k, (text, dtype) in enumerate(pairs)]
+        enters = [
+            self._enter(node, k, [text, *waits], dtype, frame)
+            for k, (text, dtype) in enumerate(pairs)
+        ]
         varying = [k for k, dtype in enumerate(types) if dtype != DT_RESOURCE]
         nexts = {k: self._free(f"{node.name}/next_{k}") for k in varying}
         merges = {
-            k: self._new_op("Merge", f"{node.name}/merge_{k}", [enters[k], nexts[k]], T=types[k], count=2)
+            k: self._new_op(
+                "Merge", f"{node.name}/merge_{k}", [enters[k], nexts[k]], T=types[k], count=2
+            )
             for k in varying
         }
         first = varying[0]
         arguments = [merges.get(k, enters[k]) for k in range(len(types))]
-        (decision,), effects = self._inline(node, condition, arguments, [f"^{merges[first]}"], f"{node.name}/cond")
+        (decision,), effects = self._inline(
+            node, condition, arguments, [f"^{merges[first]}"], f"{node.name}/cond"
+        )
         loop_condition = self._new_op("LoopCond", f"{node.name}/loop_cond", [decision, *effects])
         switches = {
-            k: self._new_op("Switch", f"{node.name}/switch_{k}", [merge, loop_condition], T=types[k])
+            k: self._new_op(
+                "Switch", f"{node.name}/switch_{k}", [merge, loop_condition], T=types[k]
+            )
             for k, merge in merges.items()
         }
-        pivot = self._new_op("Identity", f"{node.name}/pivot", [as_input(switches[first], 1)], T=types[first])
-        arguments = [as_input(switches[k], 1) if k in switches else enters[k] for k in range(len(types))]
+        pivot = self._new_op(
+            "Identity", f"{node.name}/pivot", [as_input(switches[first], 1)], T=types[first]
+        )
+        arguments = [
+            as_input(switches[k], 1) if k in switches else enters[k] for k in range(len(types))
+        ]
         returns, effects = self._inline(node, body, arguments, [f"^{pivot}"], f"{node.name}/body")
         for k, name in nexts.items():
             following = type(node)(name=name, op="NextIteration", input=[returns[k], *effects])
             following.attr["T"].type = types[k]
             self._nodes.append(following)
         exits = [
-            self._new_op("Exit", f"{node.name}/exit_{k}", [switches[k]], T=dtype) if k in switches else data[k]
+            self._new_op("Exit", f"{node.name}/exit_{k}", [switches[k]], T=dtype)
+            if k in switches
+            else data[k]
             for k, dtype in enumerate(types)
         ]
         self._add_result(node, exits, [], types)
 
 
 class _Ports:
-    """The numbers of the outputs that the inputs of a function's ops name as "op:argument:number"."""
+    """The numbers of the outputs that the inputs of a function's ops name as
+    "op:argument:number".
+    """
 
     def __init__(self, index: GraphIndex, function: FunctionDef) -> None:
         self._index = index
@@ -429,7 +534,9 @@ def _only_waits(node: NodeDef) -> bool:
 
 
 def _copy_of(node: NodeDef, attributes: Mapping[str, AttrValue]) -> NodeDef:
-    """A copy of an op of a function, with what it takes from the call, and without what holds in the function only."""
+    """A copy of an op of a function, with what it takes from the call, and without what holds in
+    the function only.
+    """
     copy = type(node)()
     copy.CopyFrom(node)
     for key in _TRACES:
@@ -447,9 +554,14 @@ def _dtypes(function: FunctionDef, attributes: Mapping[str, AttrValue]) -> list[
 
 
 def _result(
-    node: NodeDef, returns: Sequence[str], waits: Sequence[str], dtypes: Iterable[DataType.ValueType]
+    node: NodeDef,
+    returns: Sequence[str],
+    waits: Sequence[str],
+    dtypes: Iterable[DataType.ValueType],
 ) -> NodeDef:
-    """The op of the name of a call that gives what the call gave, when its side effects are done."""
+    """The op of the name of a call that gives what the call gave, when its side effects are
+    done.
+    """
     result = type(node)(name=node.name, op="IdentityN" if returns else "NoOp", device=node.device)
     result.input[:] = [*returns, *waits]
     if returns:

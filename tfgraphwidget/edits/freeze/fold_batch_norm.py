@@ -1,9 +1,11 @@
-"""FoldBatchNorm: a batch normalization of constants goes into the weights of the layer before or behind it.
+"""FoldBatchNorm: a batch normalization of constants goes into the weights of the layer before or
+behind it.
 
-What a normalization does in inference is to multiply each channel by a number and to add another one. A convolution (or
-matrix product) with weights times these numbers gives the same, and what is added to its result adds the rest. Three
-ways to write it are known: one FusedBatchNorm op, one BatchNormWithGlobalNormalization op, and the arithmetic
-of `tf.nn.batch_normalization`. A matrix product that reads what is normalized takes the numbers in by its rows.
+What a normalization does in inference is to multiply each channel by a number and to add another
+one. A convolution (or matrix product) with weights times these numbers gives the same, and what is
+added to its result adds the rest. Three ways to write it are known: one FusedBatchNorm op, one
+BatchNormWithGlobalNormalization op, and the arithmetic of `tf.nn.batch_normalization`. A matrix
+product that reads what is normalized takes the numbers in by its rows.
 """
 
 from __future__ import annotations
@@ -43,8 +45,12 @@ Tensor = tuple[int, int]
 _BIASES = SUMS | {"BiasAdd"}
 _OLD_BATCH_NORM = "BatchNormWithGlobalNormalization"
 _READS = frozenset({"ReadVariableOp"})
-_NO_CONSTANTS = "its numbers are not constants; freeze the graph first, which makes constants of variables"
-_NO_LAYER = "{!r} before it is no convolution or matrix product of constant weights that only it reads"
+_NO_CONSTANTS = (
+    "its numbers are not constants; freeze the graph first, which makes constants of variables"
+)
+_NO_LAYER = (
+    "{!r} before it is no convolution or matrix product of constant weights that only it reads"
+)
 
 
 @register
@@ -52,13 +58,13 @@ _NO_LAYER = "{!r} before it is no convolution or matrix product of constant weig
 class FoldBatchNorm(Command):
     """Fold batch normalizations into the weights of the convolutions before them.
 
-    One is folded if only it uses the weights. Without such a layer before it, it is folded into a matrix product that
-    reads it. In a function, or a SavedModel of TensorFlow 2, variables that nothing updates count as constants of their
-    present values.
+    One is folded if only it uses the weights. Without such a layer before it, it is folded into a
+    matrix product that reads it. In a function, or a SavedModel of TensorFlow 2, variables that
+    nothing updates count as constants of their present values.
 
     Args:
-        what: The normalization ops; None for all. Their parameters must be constants (see `freeze`), and they must
-            be in inference mode.
+        what: The normalization ops; None for all. Their parameters must be constants (see
+            `freeze`), and they must be in inference mode.
 
     Returns:
         What was changed.
@@ -85,16 +91,24 @@ class FoldBatchNorm(Command):
 
     def sentence(self) -> str:
         """The sentence that describes the edit."""
-        return "Folded batch normalization" + (f" of {subject_text(self.what)}" if self.what else "")
+        return "Folded batch normalization" + (
+            f" of {subject_text(self.what)}" if self.what else ""
+        )
 
     def plan(self, context: PlanContext) -> Patch:
-        """The patch; one that does nothing when there is nothing to fold, saying why the first one cannot be."""
+        """The patch; one that does nothing when there is nothing to fold, saying why the first one
+        cannot be.
+        """
         index = context.index
         ops = resolve_ops(index, self.what) if self.what else range(len(index))
-        patch, why = _plan_folds(context, ops, _unchanging(context), frozenset(), set(index.functions))
+        patch, why = _plan_folds(
+            context, ops, _unchanging(context), frozenset(), set(index.functions)
+        )
         if patch is not None:
             return patch
-        none = "There is no batch normalization whose parameters are constants; " + editor_call("freeze", "outputs")
+        none = "There is no batch normalization whose parameters are constants; " + editor_call(
+            "freeze", "outputs"
+        )
         reason = why or (none + " makes constants of variables.")
         if self.what:
             raise GraphEditError(reason)
@@ -108,9 +122,11 @@ def _plan_folds(
     ancestors: frozenset[str],
     names_in_use: set[str],
 ) -> tuple[Patch | None, str]:
-    """The patch that folds what can be in a graph and in the functions that it calls; None, and why, for nothing.
+    """The patch that folds what can be in a graph and in the functions that it calls; None, and
+    why, for nothing.
 
-    `variables` count as constants. `ancestors` are the functions around, `names_in_use` the names of functions.
+    `variables` count as constants. `ancestors` are the functions around, `names_in_use` the names
+    of functions.
     """
     index, ops = context.index, list(ops)
     folding = _BatchNormFolding(index, variables, context.external_tensors)
@@ -126,9 +142,13 @@ def _plan_folds(
             if door.function in ancestors:
                 continue
             inner = context.enter(index.names[op], door.label)
-            constant_arguments = frozenset(name for name, holder in inner.caller_handles.items() if holder in variables)
+            constant_arguments = frozenset(
+                name for name, holder in inner.caller_handles.items() if holder in variables
+            )
             around = ancestors | {door.function}
-            patch, inner_why = _plan_folds(inner, range(len(inner.index)), constant_arguments, around, names_in_use)
+            patch, inner_why = _plan_folds(
+                inner, range(len(inner.index)), constant_arguments, around, names_in_use
+            )
             why = why or inner_why
             if patch is not None:
                 name = free_name(f"{door.function}_folded", {name.lower() for name in names_in_use})
@@ -137,14 +157,22 @@ def _plan_folds(
                 is_changed = True
     if not is_changed:
         return None, why
-    return making.patch({op for fold in folds for op in fold.unneeded_ops}, folding.constants, variables), why
+    return making.patch(
+        {op for fold in folds for op in fold.unneeded_ops}, folding.constants, variables
+    ), why
 
 
 def _unchanging(context: PlanContext) -> frozenset[str]:
-    """The variables that the results read and nothing updates or initializes: they can be constants."""
+    """The variables that the results read and nothing updates or initializes: they can be
+    constants.
+    """
     index = context.index
     ends = [name for name in context.external_tensors if split_tensor(name)[0] in index.ids]
-    captured = {variable.handle for variable in index.variable_defs if variable.resource and not variable.initializer}
+    captured = {
+        variable.handle
+        for variable in index.variable_defs
+        if variable.resource and not variable.initializer
+    }
     return only_read(index, ends) & captured if ends and captured else frozenset()
 
 
@@ -175,7 +203,8 @@ class _Fold:
         op: The fused op, or the multiplication.
         end: The op that gives the result: `op`, or the addition behind it.
         layer: What its numbers go into.
-        parameters: Scale, offset, mean and variance of a fused one; of a multiplication, the factor.
+        parameters: Scale, offset, mean and variance of a fused one; of a multiplication, the
+            factor.
         epsilon: Of a fused one.
         shift: What `end` adds; None where it is `op`.
         base: What is normalized, if the layer is behind; None if that is before.
@@ -203,13 +232,19 @@ class _Fold:
 
 
 class _BatchNormFolding:
-    """Finds what can be folded; `why` says why the first one that cannot be is none, `constants` what is constant."""
+    """Finds what can be folded; `why` says why the first one that cannot be is none, `constants`
+    what is constant.
+    """
 
-    def __init__(self, index: GraphIndex, variables: Collection[str], external: Iterable[str]) -> None:
+    def __init__(
+        self, index: GraphIndex, variables: Collection[str], external: Iterable[str]
+    ) -> None:
         self.index = index
         self.constants = _constants(index, variables)
         self._results = {split_tensor(name)[0] for name in external}
-        self._fed = traversal.forward(index, [op for op, kind in enumerate(index.types) if is_placeholder(kind)])
+        self._fed = traversal.forward(
+            index, [op for op, kind in enumerate(index.types) if is_placeholder(kind)]
+        )
         self.why = ""
 
     def of(self, op: int) -> _Fold | None:
@@ -223,13 +258,20 @@ class _BatchNormFolding:
 
     def _refuse(self, op: int, why: str) -> None:
         """Say why an op cannot be folded, if it is the first."""
-        self.why = self.why or f"Batch normalization {self.index.names[op]!r} cannot be folded: " + why + "."
+        self.why = (
+            self.why
+            or f"Batch normalization {self.index.names[op]!r} cannot be folded: " + why + "."
+        )
 
     def _fold_fused(self, op: int) -> _Fold | None:
         index, ends = self.index, self._inputs(op)
         row = slice(int(index.readers.start[op]), int(index.readers.start[op + 1]))
         if _attribute(index, op, "is_training").b:
-            self._refuse(op, "it is in training mode; " + in_cell('first editor.set_attr(op, "is_training", False)'))
+            self._refuse(
+                op,
+                "it is in training mode; "
+                + in_cell('first editor.set_attr(op, "is_training", False)'),
+            )
         elif not all(self.constants[end[0]] for end in ends[1:5]):
             self._refuse(op, _NO_CONSTANTS)
         elif (index.readers.port[row] > 0).any():
@@ -260,7 +302,9 @@ class _BatchNormFolding:
         constants = [self.constants[end[0]] for end in ends]
         if sorted(constants) != [False, True]:
             around = (source for end in ends for source in self._around(end))
-            if not any(constants) and any(index.types[op] == "Rsqrt" and not self._fed[op] for op in around):
+            if not any(constants) and any(
+                index.types[op] == "Rsqrt" and not self._fed[op] for op in around
+            ):
                 self._refuse(op, _NO_CONSTANTS)
             return None
         factor, base = ends[constants.index(True)], ends[constants.index(False)]
@@ -275,7 +319,10 @@ class _BatchNormFolding:
         if (
             layer is not None
             and all(self._is_by_row(tensor, layer) for tensor in tensors)
-            and (shift is None or (layer.added is not None and self._is_by_channel(layer.added, layer)))
+            and (
+                shift is None
+                or (layer.added is not None and self._is_by_channel(layer.added, layer))
+            )
         ):
             return _Fold(op, end, layer, (factor,), shift=shift, base=base)
         if any(index.types[source] == "Rsqrt" for source in self._around(factor)):
@@ -288,9 +335,15 @@ class _BatchNormFolding:
         return (end[0], *self.index.input_lists[end[0]])
 
     def _addition(self, op: int) -> tuple[int, Tensor | None]:
-        """The op that alone reads another one and adds a constant, and that constant; without one, the op itself."""
+        """The op that alone reads another one and adds a constant, and that constant; without one,
+        the op itself.
+        """
         readers = self.index.consumers.row(op).tolist()
-        if len(readers) == 1 and self._only(op, readers[0]) and self.index.types[readers[0]] in SUMS:
+        if (
+            len(readers) == 1
+            and self._only(op, readers[0])
+            and self.index.types[readers[0]] in SUMS
+        ):
             others = [end for end in self._inputs(readers[0]) if end[0] != op]
             if len(others) == 1 and self.constants[others[0][0]]:
                 return readers[0], others[0]
@@ -312,19 +365,35 @@ class _BatchNormFolding:
         if not self.constants[weights[0]]:
             return None
         candidate = _Layer(layer, weights, bias, slot, added)
-        is_known = added is None or self.index.types[bias or 0] == "BiasAdd" or self._is_by_channel(added, candidate)
+        is_known = (
+            added is None
+            or self.index.types[bias or 0] == "BiasAdd"
+            or self._is_by_channel(added, candidate)
+        )
         return candidate if is_known else None
 
     def _behind(self, op: int) -> _Layer | None:
         """The matrix product that alone reads the rows that an op gives, with its bias."""
         index, readers = self.index, self.index.consumers.row(op).tolist()
-        if len(readers) != 1 or index.types[readers[0]] != "MatMul" or not self._only(op, readers[0]):
+        if (
+            len(readers) != 1
+            or index.types[readers[0]] != "MatMul"
+            or not self._only(op, readers[0])
+        ):
             return None
         product, ends = readers[0], self._inputs(readers[0])
-        if ends[0][0] != op or _attribute(index, product, "transpose_a").b or not self.constants[ends[1][0]]:
+        if (
+            ends[0][0] != op
+            or _attribute(index, product, "transpose_a").b
+            or not self.constants[ends[1][0]]
+        ):
             return None
         readers = index.consumers.row(product).tolist()
-        if len(readers) == 1 and index.types[readers[0]] in _BIASES and self._only(product, readers[0]):
+        if (
+            len(readers) == 1
+            and index.types[readers[0]] in _BIASES
+            and self._only(product, readers[0])
+        ):
             sources = self._inputs(readers[0])
             slot = 1 if sources[0][0] == product else 0
             if self.constants[sources[slot][0]]:
@@ -337,21 +406,33 @@ class _BatchNormFolding:
         shape, channels = index.shape(*tensor), _channels(index, layer)
         if shape is None or channels is None:
             return False
-        rank = 2 if index.types[layer.op] == "MatMul" else 5 if index.types[layer.op] == "Conv3D" else 4
+        rank = (
+            2
+            if index.types[layer.op] == "MatMul"
+            else 5
+            if index.types[layer.op] == "Conv3D"
+            else 4
+        )
         return _is_along(shape, (1 - rank) if _is_channels_first(index, layer.op) else -1, channels)
 
     def _is_by_row(self, tensor: Tensor, layer: _Layer) -> bool:
-        """Whether a tensor has one number for each column of what a matrix product reads, or one for all."""
+        """Whether a tensor has one number for each column of what a matrix product reads, or one
+        for all.
+        """
         index = self.index
         shape, weights = index.shape(*tensor), index.shape(*layer.weights)
         if shape is None or not weights or None in weights:
             return False
-        return _is_along(shape, -1, int(weights[1 if _attribute(index, layer.op, "transpose_b").b else 0] or 0))
+        return _is_along(
+            shape, -1, int(weights[1 if _attribute(index, layer.op, "transpose_b").b else 0] or 0)
+        )
 
     def _only(self, op: int, reader: int) -> bool:
         """Whether one op alone reads what another gives, and none waits for it."""
         index = self.index
-        alone = index.consumers.row(op).tolist() == [reader] and not len(index.control_consumers.row(op))
+        alone = index.consumers.row(op).tolist() == [reader] and not len(
+            index.control_consumers.row(op)
+        )
         return alone and index.names[op] not in self._results
 
     def _inputs(self, op: int) -> list[Tensor]:
@@ -366,17 +447,23 @@ def _constants(index: GraphIndex, variables: Collection[str]) -> Mask:
     constant_ops = {index.ids[name] for name in variables if name in index.ids}
     sources = []
     for i in range(len(index)):
-        if i in constant_ops or (index.types[i] in _READS and index.input_lists[i][0] in constant_ops):
+        if i in constant_ops or (
+            index.types[i] in _READS and index.input_lists[i][0] in constant_ops
+        ):
             continue
         op_def = definition(index.types[i])
-        is_open = index.inputs.start[i] == index.inputs.start[i + 1] and index.types[i] not in CONSTANTS
+        is_open = (
+            index.inputs.start[i] == index.inputs.start[i + 1] and index.types[i] not in CONSTANTS
+        )
         if is_open or op_def is None or op_def.is_stateful:
             sources.append(i)
     return ~traversal.forward(index, sources)
 
 
 def _is_along(shape: Shape, axis: int, size: int) -> bool:
-    """Whether a tensor of this shape has `size` numbers along one axis, counted from the end, or is a scalar."""
+    """Whether a tensor of this shape has `size` numbers along one axis, counted from the end, or is
+    a scalar.
+    """
     sizes = shape or ()
     dimensions = [(k - len(sizes), length) for k, length in enumerate(sizes) if length != 1]
     return dimensions == [(axis, size)] or (not dimensions and not shape)
@@ -402,7 +489,9 @@ class _Making:
         self._context, self._values = context, values
         index = self.index = context.index
         self._rewriter = ConsumerRewriter(index)
-        self._nodes: dict[tuple[int, int], NodeDef] = {}  # by op and input slot: the constant that it reads now
+        self._nodes: dict[
+            tuple[int, int], NodeDef
+        ] = {}  # by op and input slot: the constant that it reads now
         self._more: list[NodeDef] = []
         self._functions: list[FunctionDef] = []
         self._renamed: list[tuple[str, str]] = []
@@ -410,7 +499,9 @@ class _Making:
         self._used_names = index.used_names()
 
     def fold(self, fold: _Fold) -> None:
-        """Let the layer do what the normalization did; its consumers read the layer, or what adds its bias."""
+        """Let the layer do what the normalization did; its consumers read the layer, or what adds
+        its bias.
+        """
         factor, offset = self._numbers(fold)
         if fold.base is not None:
             self._fold_into_rows(fold, fold.base, factor, offset)
@@ -428,8 +519,12 @@ class _Making:
         self._lead(fold.end, last)
         self._renamed.append((f"{index.names[fold.end]}:0", f"{last}:0"))
 
-    def _fold_into_rows(self, fold: _Fold, base: Tensor, factor: Array, offset: Array | None) -> None:
-        """Let a matrix product read what was normalized, with its rows scaled and its bias shifted."""
+    def _fold_into_rows(
+        self, fold: _Fold, base: Tensor, factor: Array, offset: Array | None
+    ) -> None:
+        """Let a matrix product read what was normalized, with its rows scaled and its bias
+        shifted.
+        """
         index, layer = self.index, fold.layer
         weights = self._at(layer.op, 1, layer.weights)
         is_transposed = _attribute(index, layer.op, "transpose_b").b
@@ -442,9 +537,14 @@ class _Making:
         self._rewriter.redirect(layer.op, (fold.end, 0), f"{index.names[base[0]]}:{base[1]}")
 
     def call(
-        self, op: int, label: str, new: tuple[FunctionDef, tuple[int, ...]], functions: Iterable[FunctionDef]
+        self,
+        op: int,
+        label: str,
+        new: tuple[FunctionDef, tuple[int, ...]],
+        functions: Iterable[FunctionDef],
     ) -> None:
-        """Let an op call another function as `label`, without the arguments that this does not read.
+        """Let an op call another function as `label`, without the arguments that this does not
+        read.
 
         `functions` are those that the other one calls, and the graph lacks.
         """
@@ -459,13 +559,19 @@ class _Making:
             self._rewriter.redirect(reader, (old, 0), last)
         for waiting in index.control_consumers.row(old).tolist():
             node = self._rewriter.node(waiting)
-            node.input[:] = [f"^{last}" if text == f"^{index.names[old]}" else text for text in node.input]
+            node.input[:] = [
+                f"^{last}" if text == f"^{index.names[old]}" else text for text in node.input
+            ]
 
     def _numbers(self, fold: _Fold) -> tuple[Array, Array | None]:
         """The factor and the addend of each channel; None if there are none."""
         values = [self._value(tensor).astype(np.float64) for tensor in fold.parameters]
         if len(values) == 1:
-            shift = None if fold.shift is None else self._value(fold.shift).astype(np.float64).reshape(-1)
+            shift = (
+                None
+                if fold.shift is None
+                else self._value(fold.shift).astype(np.float64).reshape(-1)
+            )
             return values[0].reshape(-1), shift
         scale, offset, mean, variance = values
         factor = (scale if fold.has_scale else 1.0) / np.sqrt(variance + fold.epsilon)
@@ -511,7 +617,10 @@ class _Making:
         layer = self.index.nodes[fold.layer.op]
         added = self._new_constant(f"{self.index.names[fold.op]}/folded_bias")
         channels = _channels(self.index, fold.layer)
-        self._fill(added, np.broadcast_to(offset, (channels or 1,)).astype(self._value(fold.layer.weights).dtype))
+        self._fill(
+            added,
+            np.broadcast_to(offset, (channels or 1,)).astype(self._value(fold.layer.weights).dtype),
+        )
         name = free_name(f"{self.index.names[fold.op]}/folded", self._used_names)
         self._used_names.add(name.lower())
         node = type(layer)(name=name, op="BiasAdd", input=[last, added.name], device=layer.device)
@@ -522,23 +631,39 @@ class _Making:
         return name
 
     def patch(self, removed: Iterable[int], constants: Mask, variables: Collection[str]) -> Patch:
-        """All of it; with the normalizations go the constants, and those of the variables, that only they read."""
+        """All of it; with the normalizations go the constants, and those of the variables, that
+        only they read.
+        """
         index, ops = self.index, set(removed)
         after = {index.ids[edited.name]: edited.after for edited in self._rewriter.changes()}
         now = (*after.values(), *self._more)
         read = {split_input(text)[0] for node in now for text in node.input if text[:1] != "^"}
         stack = [source for op in sorted(ops | after.keys()) for source in index.input_lists[op]]
-        protected = {split_tensor(member.name)[0] for members in index.collections.values() for member in members}
+        protected = {
+            split_tensor(member.name)[0]
+            for members in index.collections.values()
+            for member in members
+        }
         protected -= set(variables)
         protected |= {split_tensor(name)[0] for name in self._context.external_tensors}
         late = traversal.forward(index, np.flatnonzero(np.diff(index.controls.start)).tolist())
         while stack:
             op = stack.pop()
-            if op in ops or not constants[op] or index.names[op] in protected or index.names[op] in read:
+            if (
+                op in ops
+                or not constants[op]
+                or index.names[op] in protected
+                or index.names[op] in read
+            ):
                 continue
-            # Who only waits for a constant that waits for nothing, or for a variable to be read, need not.
+            # Who only waits for a constant that waits for nothing, or for a variable to be read,
+            # need not.
             is_idle = index.types[op] in _READS or not late[op]
-            users = index.consumer_lists[op] if is_idle else [*index.consumer_lists[op], *index.waiting_lists[op]]
+            users = (
+                index.consumer_lists[op]
+                if is_idle
+                else [*index.consumer_lists[op], *index.waiting_lists[op]]
+            )
             if all(user in ops or user in after for user in users):
                 ops.add(op)
                 stack += index.input_lists[op]
@@ -547,7 +672,9 @@ class _Making:
             node = self._rewriter.node(waiting)
             node.input[:] = [text for text in node.input if text not in names]
         return Patch(
-            add=Change(nodes=(*self._nodes.values(), *self._more), functions=tuple(self._functions)),
+            add=Change(
+                nodes=(*self._nodes.values(), *self._more), functions=tuple(self._functions)
+            ),
             remove=removal_of(index, ops),
             changed=self._rewriter.changes(),
             output_renames=tuple(self._renamed),
@@ -555,7 +682,9 @@ class _Making:
 
 
 def _attribute(index: GraphIndex, op: int, name: str) -> AttrValue:
-    """The AttrValue of an op, the default where its NodeDef leaves it out; an empty one of what it cannot have."""
+    """The AttrValue of an op, the default where its NodeDef leaves it out; an empty one of what it
+    cannot have.
+    """
     node = index.nodes[op]
     value = attribute(node, index.typing.definition(node.op), name)
     return type(node)().attr[name] if value is None else value

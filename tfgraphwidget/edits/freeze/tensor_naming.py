@@ -1,13 +1,24 @@
-"""How a graph and the body of a function name tensors: which text an input has, and which name is free."""
+"""How a graph and the body of a function name tensors: which text an input has, and which name is
+free.
+"""
 
 from __future__ import annotations
 
-from tfgraphwidget.graph import BRANCHES, ENTER, FUNCTION_CALLS, SWITCH, V1_LOOPS, WHILE_LOOPS, GraphIndex
+from tfgraphwidget.graph import (
+    BRANCHES,
+    ENTER,
+    FUNCTION_CALLS,
+    SWITCH,
+    V1_LOOPS,
+    WHILE_LOOPS,
+    GraphIndex,
+)
 from tfgraphwidget.naming import as_input, free_name, split_tensor
 from tfgraphwidget.tf_types import FunctionDef, NodeDef
 
 FIRST_ARGUMENT = dict.fromkeys(FUNCTION_CALLS | WHILE_LOOPS, 0) | dict.fromkeys(BRANCHES, 1)
-"""By type of call the input that is the first argument: what decides which branch is taken is none."""
+"""By type of call the input that is the first argument: what decides which branch is taken is none.
+"""
 
 
 class BodyNaming:
@@ -28,7 +39,9 @@ class BodyNaming:
         return f"{node.name}:output:{port}"
 
     def maker(self, text: str) -> str:
-        """The control input on the op that makes a tensor; "" for an argument, which is always there."""
+        """The control input on the op that makes a tensor; "" for an argument, which is always
+        there.
+        """
         return "" if text in self._arguments else f"^{text.partition(':')[0]}"
 
     def free(self, base: str) -> str:
@@ -57,7 +70,9 @@ class GraphNaming:
     def free(self, base: str) -> str:
         """A name for a new op."""
         # Of a hidden op too: it would come back as what it was, with another value.
-        self._used_names = self._used_names or {name.lower() for name in self._index.names} | self._index.reserved
+        self._used_names = (
+            self._used_names or {name.lower() for name in self._index.names} | self._index.reserved
+        )
         name = free_name(base, self._used_names)
         self._used_names.add(name.lower())
         return name

@@ -1,8 +1,9 @@
 """Rewriting of NodeDefs that read variables to ones that read values.
 
-What refers to a variable, as a reference or a resource, becomes a tensor that is its value. So the consumers of the
-variable reads that tensor; what hands a reference on hands the value on. What would change the variable has nothing to
-change any more. This holds in a graph as in the body of a function, where tensors are only named in another way.
+What refers to a variable, as a reference or a resource, becomes a tensor that is its value. So the
+consumers of the variable reads that tensor; what hands a reference on hands the value on. What
+would change the variable has nothing to change any more. This holds in a graph as in the body of a
+function, where tensors are only named in another way.
 """
 
 from __future__ import annotations
@@ -32,7 +33,9 @@ KEEP = "keep it a variable, which a SavedModel stores" + either(": freeze(update
 
 @dataclass(frozen=True)
 class VariableValue:
-    """A tensor that referred to a variable: that one's name, its dtype's number, its shape as a TensorShapeProto."""
+    """A tensor that referred to a variable: that one's name, its dtype's number, its shape as a
+    TensorShapeProto.
+    """
 
     variable: str
     dtype: DataType.ValueType
@@ -43,13 +46,17 @@ class Naming(Protocol):
     """How a graph, or the body of a function, names things."""
 
     has_frames: bool
-    """Whether there may be loops of TensorFlow 1: a new constant must then stand in the loop of what reads it."""
+    """Whether there may be loops of TensorFlow 1: a new constant must then stand in the loop of
+    what reads it.
+    """
 
     def output(self, node: NodeDef, port: int) -> str:
         """How others read an output of an op that hands on what it reads, or of a Const."""
 
     def maker(self, text: str) -> str:
-        """The control input on the op that makes a tensor which is read as `text`; "" when none is needed."""
+        """The control input on the op that makes a tensor which is read as `text`; "" when none is
+        needed.
+        """
 
     def free(self, base: str) -> str:
         """A name for a new op."""
@@ -72,11 +79,14 @@ def updated_variables(
     return [
         value
         for slot, value in references.items()
-        if _UPDATES.fullmatch(node.op) or getattr(_argument(definition, node, slot), "is_ref", False)
+        if _UPDATES.fullmatch(node.op)
+        or getattr(_argument(definition, node, slot), "is_ref", False)
     ]
 
 
-def forwarded_references(node: NodeDef, references: Mapping[int, VariableValue]) -> dict[int, VariableValue]:
+def forwarded_references(
+    node: NodeDef, references: Mapping[int, VariableValue]
+) -> dict[int, VariableValue]:
     """By port the references that an op, which is no call, hands on."""
     if node.op == "IdentityN":
         return dict(references)
@@ -89,7 +99,9 @@ def forwarded_references(node: NodeDef, references: Mapping[int, VariableValue])
     return dict.fromkeys((0, 1) if kind == "Switch" else (0,), one) if refers else {}
 
 
-def accepts_values(node: NodeDef, references: Mapping[int, VariableValue], definition: OpDef | None) -> bool:
+def accepts_values(
+    node: NodeDef, references: Mapping[int, VariableValue], definition: OpDef | None
+) -> bool:
     """Tell whether an op computes the same from values as from references.
 
     Args:
@@ -103,7 +115,9 @@ def accepts_values(node: NodeDef, references: Mapping[int, VariableValue], defin
     if node.op in _REWRITES or node.op == "IdentityN" or _PLAIN.get(node.op, node.op) in _ONE:
         return True
     arguments = [_argument(definition, node, slot) for slot in references]
-    return all(arg is not None and not arg.is_ref and _dtype(arg, node) != DT_RESOURCE for arg in arguments)
+    return all(
+        arg is not None and not arg.is_ref and _dtype(arg, node) != DT_RESOURCE for arg in arguments
+    )
 
 
 def _dtype(arg: OpDef.ArgDef, node: NodeDef) -> int:
@@ -112,7 +126,9 @@ def _dtype(arg: OpDef.ArgDef, node: NodeDef) -> int:
     return int(node.attr[arg.type_attr].type) if arg.type_attr else int(arg.type)
 
 
-def rewrite_node(node: NodeDef, references: Mapping[int, VariableValue], naming: Naming) -> list[NodeDef]:
+def rewrite_node(
+    node: NodeDef, references: Mapping[int, VariableValue], naming: Naming
+) -> list[NodeDef]:
     """Change a NodeDef in place so that it reads values instead of references.
 
     Args:
@@ -148,7 +164,9 @@ def _argument(definition: OpDef | None, node: NodeDef, slot: int) -> OpDef.ArgDe
 
 
 def _change_type(node: NodeDef, op: str, **attributes: DataType.ValueType) -> NodeDef:
-    """Make a NodeDef one of another type, with these dtypes as attributes beside what begins with "_"."""
+    """Make a NodeDef one of another type, with these dtypes as attributes beside what begins with
+    "_".
+    """
     node.op = op
     for key in [key for key in node.attr if not key.startswith("_") or key == "_output_shapes"]:
         del node.attr[key]
@@ -157,7 +175,9 @@ def _change_type(node: NodeDef, op: str, **attributes: DataType.ValueType) -> No
     return node
 
 
-def make_constant(node: NodeDef, dtype: DataType.ValueType, tensor: TensorProto | None = None) -> TensorProto:
+def make_constant(
+    node: NodeDef, dtype: DataType.ValueType, tensor: TensorProto | None = None
+) -> TensorProto:
     """Turn a NodeDef into a Const.
 
     Args:
@@ -181,22 +201,32 @@ def _read(node: NodeDef, value: VariableValue, naming: Naming) -> list[NodeDef]:
 
 
 def _shape(node: NodeDef, value: VariableValue, naming: Naming) -> list[NodeDef]:  # noqa: ARG001
-    return [_change_type(node, "Shape", T=value.dtype, out_type=node.attr["out_type"].type or DT_INT32)]
+    return [
+        _change_type(node, "Shape", T=value.dtype, out_type=node.attr["out_type"].type or DT_INT32)
+    ]
 
 
 def _gather_nd(node: NodeDef, value: VariableValue, naming: Naming) -> list[NodeDef]:  # noqa: ARG001
-    return [_change_type(node, "GatherNd", Tparams=value.dtype, Tindices=node.attr["Tindices"].type)]
+    return [
+        _change_type(node, "GatherNd", Tparams=value.dtype, Tindices=node.attr["Tindices"].type)
+    ]
 
 
 def _gather(node: NodeDef, value: VariableValue, naming: Naming) -> list[NodeDef]:
     batch, indices = node.attr["batch_dims"].i, node.attr["Tindices"].type
-    _change_type(node, "GatherV2", Tparams=value.dtype, Tindices=indices, Taxis=DT_INT32).attr["batch_dims"].i = batch
+    _change_type(node, "GatherV2", Tparams=value.dtype, Tindices=indices, Taxis=DT_INT32).attr[
+        "batch_dims"
+    ].i = batch
     data = [text for text in node.input if text[:1] != "^"]
     axis = type(node)(name=naming.free(f"{node.name}/axis"), device=node.device)
     make_constant(axis, DT_INT32).int_val.append(batch)
     if naming.has_frames and naming.maker(data[1]):
         axis.input.append(naming.maker(data[1]))
-    node.input[:] = [*data, naming.output(axis, 0), *(text for text in node.input if text[:1] == "^")]
+    node.input[:] = [
+        *data,
+        naming.output(axis, 0),
+        *(text for text in node.input if text[:1] == "^"),
+    ]
     return [axis, node]
 
 
@@ -220,7 +250,8 @@ _REWRITES: Mapping[str, Callable[[NodeDef, VariableValue, Naming], list[NodeDef]
 # Rewriting of a whole graph or function body
 
 
-# What ops that become others call their output in the body of a function; that of the new ones is "output".
+# What ops that become others call their output in the body of a function; that of the new ones is
+# "output".
 _OUTPUTS = {"ReadVariableOp": "value", **dict.fromkeys(IS_INITIALIZED, "is_initialized")}
 
 
@@ -237,10 +268,14 @@ class Calls(Protocol):
     def calls(self, node: NodeDef) -> bool:
         """Whether an op is a call whose arguments are its inputs."""
 
-    def gives(self, node: NodeDef, references: Mapping[int, VariableValue]) -> dict[int, VariableValue]:
+    def gives(
+        self, node: NodeDef, references: Mapping[int, VariableValue]
+    ) -> dict[int, VariableValue]:
         """By port the references that a call hands on."""
 
-    def does(self, node: NodeDef, references: Mapping[int, VariableValue]) -> tuple[frozenset[str], frozenset[str]]:
+    def does(
+        self, node: NodeDef, references: Mapping[int, VariableValue]
+    ) -> tuple[frozenset[str], frozenset[str]]:
         """The variables that a call updates, and those that it reads."""
 
     def rewrite_call(self, node: NodeDef, references: Mapping[int, VariableValue]) -> NodeDef:
@@ -248,7 +283,8 @@ class Calls(Protocol):
 
 
 class ValueRewriter:
-    """NodeDefs that read only each other; `values` are the tensors that refer to variables, by how they are read.
+    """NodeDefs that read only each other; `values` are the tensors that refer to variables, by how
+    they are read.
 
     `function` is the name of the function that they are of, "" for a graph.
 
@@ -268,15 +304,23 @@ class ValueRewriter:
         self.renamed: dict[str, str] = {}
         self._updates: dict[str, frozenset[str]] = {}
         self._reads: dict[str, frozenset[str]] = {}
-        self.assigned: dict[str, str] = {}  # by op that reads a variable, what was assigned to it before
+        self.assigned: dict[
+            str, str
+        ] = {}  # by op that reads a variable, what was assigned to it before
 
     def references(self, node: NodeDef) -> dict[int, VariableValue]:
         """By input slot the references that an op is given."""
-        data = [text.removesuffix(":0") if text.count(":") == 1 else text for text in node.input if text[:1] != "^"]
+        data = [
+            text.removesuffix(":0") if text.count(":") == 1 else text
+            for text in node.input
+            if text[:1] != "^"
+        ]
         return {slot: self.values[text] for slot, text in enumerate(data) if text in self.values}
 
     def propagate(self) -> None:
-        """Find all tensors that refer to variables, then what each op does with those that it is given."""
+        """Find all tensors that refer to variables, then what each op does with those that it is
+        given.
+        """
         grew = True
         while grew:
             before = len(self.values)
@@ -296,23 +340,37 @@ class ValueRewriter:
             self._updates[node.name], self._reads[node.name] = self.calls.does(node, references)
             return
         changed = frozenset(
-            value.variable for value in updated_variables(node, references, self.calls.definition(node.op))
+            value.variable
+            for value in updated_variables(node, references, self.calls.definition(node.op))
         )
         if changed:
             self._updates[node.name] = changed
-        elif not forwarded_references(node, references) and node.op not in (*IS_INITIALIZED, "VariableShape"):
+        elif not forwarded_references(node, references) and node.op not in (
+            *IS_INITIALIZED,
+            "VariableShape",
+        ):
             self._reads[node.name] = frozenset(value.variable for value in references.values())
 
     def _find_assigned(self) -> None:
-        """Find the reads that wait for the only op that changes their variable, an assignment: they give its value.
+        """Find the reads that wait for the only op that changes their variable, an assignment: they
+        give its value.
 
-        A SavedModel of TensorFlow 2 reads the path of a vocabulary so before it fills a table from it.
+        A SavedModel of TensorFlow 2 reads the path of a vocabulary so before it fills a table from
+        it.
         """
         nodes = {node.name: node for node in self.nodes}
         for node in self.nodes:
-            variables = self._reads.get(node.name, frozenset()) if node.op == "ReadVariableOp" else frozenset()
+            variables = (
+                self._reads.get(node.name, frozenset())
+                if node.op == "ReadVariableOp"
+                else frozenset()
+            )
             changing = [op for op, changed in self._updates.items() if changed & variables]
-            if len(changing) == 1 and nodes[changing[0]].op == "AssignVariableOp" and f"^{changing[0]}" in node.input:
+            if (
+                len(changing) == 1
+                and nodes[changing[0]].op == "AssignVariableOp"
+                and f"^{changing[0]}" in node.input
+            ):
                 self.assigned[node.name] = nodes[changing[0]].input[1]
                 self._reads[node.name] = frozenset()
 
@@ -343,7 +401,11 @@ class ValueRewriter:
         copy.CopyFrom(node)
         if node.name in self.assigned:
             copy.input[0] = self.assigned[node.name]
-        copy.input[:] = [self.renamed.get(text, text) for text in copy.input if text[:1] != "^" or text[1:] not in cut]
+        copy.input[:] = [
+            self.renamed.get(text, text)
+            for text in copy.input
+            if text[:1] != "^" or text[1:] not in cut
+        ]
         for text in copy.input:
             if text[:1] != "^" and _op(text) in cut:
                 raise self.update_error(_op(text))
@@ -354,7 +416,8 @@ class ValueRewriter:
         if not accepts_values(node, references, self.calls.definition(node.op)):
             variable = next(iter(references.values())).variable
             raise GraphEditError(
-                f"Op {node.name!r} ({node.op}){self._place} needs variable {variable!r} itself, so that "
+                f"Op {node.name!r} ({node.op}){self._place} needs variable {variable!r} itself, so "
+                "that "
                 "cannot become a constant; choose outputs that need no such op, or " + KEEP + ".",
                 [node.name, variable],
             )
@@ -364,13 +427,16 @@ class ValueRewriter:
         """The refusal of an update whose result is needed."""
         variable = next(iter(self._updates.get(op, ())), "")
         return GraphEditError(
-            f"Op {op!r}{self._place} updates variable {variable!r} and the outputs need its result, which a "
+            f"Op {op!r}{self._place} updates variable {variable!r} and the outputs need its "
+            "result, which a "
             "constant cannot give; choose outputs that only read variables, or " + KEEP + ".",
             [op],
         )
 
     def _check_order(self) -> None:
-        """Raise where a variable is read by what comes after its update: the constant is its value before."""
+        """Raise where a variable is read by what comes after its update: the constant is its value
+        before.
+        """
         after = self._readers() if any(self._updates.values()) else {}
         for op, changed in self._updates.items():
             stack, visited = [op] if changed else [], {op}
@@ -380,8 +446,10 @@ class ValueRewriter:
                     if stale:
                         variable = min(stale)
                         raise GraphEditError(
-                            f"Op {reader!r}{self._place} reads variable {variable!r} after {op!r} has "
-                            "updated it, which a constant cannot follow; choose outputs that only read "
+                            f"Op {reader!r}{self._place} reads variable {variable!r} after {op!r} "
+                            "has "
+                            "updated it, which a constant cannot follow; choose outputs that only "
+                            "read "
                             "variables, or " + KEEP + ".",
                             [reader, op],
                         )

@@ -1,6 +1,8 @@
-"""The variables that a graph writes, by its own ops and by the functions that it calls, before anything is frozen.
+"""The variables that a graph writes, by its own ops and by the functions that it calls, before
+anything is frozen.
 
-A constant cannot follow what a call writes: the first call gives the right numbers, the second one does not.
+A constant cannot follow what a call writes: the first call gives the right numbers, the second one
+does not.
 """
 
 from __future__ import annotations
@@ -10,13 +12,20 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from tfgraphwidget.edits.freeze.tensor_naming import FIRST_ARGUMENT, BodyNaming, GraphNaming
-from tfgraphwidget.edits.freeze.value_rewriting import ValueRewriter, VariableValue, accepts_values, updated_variables
+from tfgraphwidget.edits.freeze.value_rewriting import (
+    ValueRewriter,
+    VariableValue,
+    accepts_values,
+    updated_variables,
+)
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import GraphIndex, called_functions
 from tfgraphwidget.tf_types import NodeDef, OpDef
 
 Updates = Literal["refuse", "keep", "drop"]
-"""What becomes of a variable that the outputs write: a refusal, the variable as it is, or a constant with a notice."""
+"""What becomes of a variable that the outputs write: a refusal, the variable as it is, or a
+constant with a notice.
+"""
 
 References = Mapping[int, VariableValue]
 
@@ -31,7 +40,8 @@ class VariableWrite:
         type: Its op type.
         function: The function that it is in; "" for an op of the graph.
         call: The op of the graph whose call reaches it, or the op itself.
-        needs_handle: Whether the op takes the variable itself, and no value in its place: a random generator's state.
+        needs_handle: Whether the op takes the variable itself, and no value in its place: a random
+            generator's state.
         is_read: Whether the graph reads the variable too: then the next call differs.
     """
 
@@ -46,7 +56,9 @@ class VariableWrite:
 
 @dataclass(frozen=True)
 class _Usage:
-    """What a function does with the references that it is given: it hands some on, writes some, and reads some."""
+    """What a function does with the references that it is given: it hands some on, writes some, and
+    reads some.
+    """
 
     gives: References = field(default_factory=dict)
     writes: Mapping[str, VariableWrite] = field(default_factory=dict)
@@ -74,7 +86,9 @@ class _FunctionUsage:
 
     def gives(self, node: NodeDef, references: References) -> dict[int, VariableValue]:
         """By port the references that a call hands on."""
-        return dict(next((usage.gives for usage in self.of_call(node, references) if usage.gives), {}))
+        return dict(
+            next((usage.gives for usage in self.of_call(node, references) if usage.gives), {})
+        )
 
     def does(self, node: NodeDef, references: References) -> tuple[frozenset[str], frozenset[str]]:
         """The variables that a call writes, and those that it reads."""
@@ -98,11 +112,17 @@ class _FunctionUsage:
     def _of_function(self, name: str, references: References) -> _Usage:
         key = (name, *((k, value.variable) for k, value in sorted(references.items())))
         if key not in self._usage:
-            self._usage[key] = _Usage()  # a function that calls itself does there what is found here
+            self._usage[key] = (
+                _Usage()
+            )  # a function that calls itself does there what is found here
             definition = self._index.extras.function(name)
             arguments = definition.signature.input_arg
-            values = {arguments[k].name: value for k, value in references.items() if k < len(arguments)}
-            rewriter = ValueRewriter(list(definition.node_def), values, BodyNaming(definition, self._index), self)
+            values = {
+                arguments[k].name: value for k, value in references.items() if k < len(arguments)
+            }
+            rewriter = ValueRewriter(
+                list(definition.node_def), values, BodyNaming(definition, self._index), self
+            )
             rewriter.propagate()
             gives = {
                 k: rewriter.values[definition.ret[argument.name]]
@@ -115,7 +135,8 @@ class _FunctionUsage:
     def writes(self, rewriter: ValueRewriter, function: str) -> dict[str, VariableWrite]:
         """The first write of each variable among the ops of a function.
 
-        A variable that is read only after the one assignment of it is none: what is read is what was assigned.
+        A variable that is read only after the one assignment of it is none: what is read is what
+        was assigned.
 
         Args:
             rewriter: The ops, with the references that they are given.
@@ -127,15 +148,23 @@ class _FunctionUsage:
             if references:
                 for write in self._writes_of_op(node, references, function):
                     first_writes.setdefault(write.variable, write)
-        by_op = {node.name: rewriter.references(node) for node in rewriter.nodes if node.name in rewriter.assigned}
-        overwritten = {value.variable for references in by_op.values() for value in references.values()}
+        by_op = {
+            node.name: rewriter.references(node)
+            for node in rewriter.nodes
+            if node.name in rewriter.assigned
+        }
+        overwritten = {
+            value.variable for references in by_op.values() for value in references.values()
+        }
         return {
             variable: write
             for variable, write in first_writes.items()
             if variable not in overwritten or variable in rewriter.effects()[1]
         }
 
-    def _writes_of_op(self, node: NodeDef, references: References, function: str) -> Iterable[VariableWrite]:
+    def _writes_of_op(
+        self, node: NodeDef, references: References, function: str
+    ) -> Iterable[VariableWrite]:
         if self.calls(node):
             for usage in self.of_call(node, references):
                 for write in usage.writes.values():
@@ -145,13 +174,16 @@ class _FunctionUsage:
         written = updated_variables(node, references, definition)
         needs_handle = not written and not accepts_values(node, references, definition)
         for value in references.values() if needs_handle else written:
-            yield VariableWrite(value.variable, node.name, node.op, function, node.name, needs_handle)
+            yield VariableWrite(
+                value.variable, node.name, node.op, function, node.name, needs_handle
+            )
 
 
 def find_writes(
     index: GraphIndex, nodes: Sequence[NodeDef], variables: Mapping[str, VariableValue]
 ) -> dict[str, VariableWrite]:
-    """The first write of each variable that some ops write, directly or in the functions that they call.
+    """The first write of each variable that some ops write, directly or in the functions that they
+    call.
 
     Returns:
         The writes, by the handle ops of the variables.
@@ -160,11 +192,15 @@ def find_writes(
     rewriter = ValueRewriter(nodes, dict(variables), GraphNaming(index), usage)
     rewriter.propagate()
     reads = rewriter.effects()[1]
-    return {name: replace(write, is_read=name in reads) for name, write in usage.writes(rewriter, "").items()}
+    return {
+        name: replace(write, is_read=name in reads)
+        for name, write in usage.writes(rewriter, "").items()
+    }
 
 
 def check_followed(writes: Iterable[VariableWrite], keep: str, drop: str) -> None:
-    """Raise GraphEditError for the first variable that is written and read, so that the next call gives other results.
+    """Raise GraphEditError for the first variable that is written and read, so that the next call
+    gives other results.
 
     Args:
         writes: The writes of variables that are to become constants.
@@ -173,9 +209,14 @@ def check_followed(writes: Iterable[VariableWrite], keep: str, drop: str) -> Non
     write = next((write for write in writes if write.is_read or write.needs_handle), None)
     if write is None:
         return
-    place = f" of function {write.function!r}, which op {write.call!r} reaches," if write.function else ""
+    place = (
+        f" of function {write.function!r}, which op {write.call!r} reaches,"
+        if write.function
+        else ""
+    )
     raise GraphEditError(
-        f"Op {write.op!r} ({write.type}){place} writes variable {write.variable!r}, which a constant cannot follow "
+        f"Op {write.op!r} ({write.type}){place} writes variable {write.variable!r}, which a "
+        "constant cannot follow "
         "from one call to the next; " + keep + ("" if write.needs_handle else drop) + ".",
         list(dict.fromkeys([write.call, write.variable])),
     )

@@ -1,7 +1,8 @@
 """Conversion of the variables that outputs need to constants. No graph is changed here.
 
-Loops and conditionals stay what they are, of TensorFlow 1 as of TensorFlow 2; functions that are given variables are
-exchanged for ones that take values. Ops that only update variables are cut. Other state (tables, iterators) is kept.
+Loops and conditionals stay what they are, of TensorFlow 1 as of TensorFlow 2; functions that are
+given variables are exchanged for ones that take values. Ops that only update variables are cut.
+Other state (tables, iterators) is kept.
 """
 
 from __future__ import annotations
@@ -14,8 +15,18 @@ import numpy as np
 from tfgraphwidget.edits.clone.boundary_inputs import placeholder
 from tfgraphwidget.edits.freeze.flattening import flatten
 from tfgraphwidget.edits.freeze.tensor_naming import FIRST_ARGUMENT, BodyNaming, GraphNaming
-from tfgraphwidget.edits.freeze.value_rewriting import KEEP, ValueRewriter, VariableValue, make_constant
-from tfgraphwidget.edits.freeze.variable_writes import Updates, VariableWrite, check_followed, find_writes
+from tfgraphwidget.edits.freeze.value_rewriting import (
+    KEEP,
+    ValueRewriter,
+    VariableValue,
+    make_constant,
+)
+from tfgraphwidget.edits.freeze.variable_writes import (
+    Updates,
+    VariableWrite,
+    check_followed,
+    find_writes,
+)
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import (
     ANY_PORT,
@@ -44,7 +55,8 @@ References = Mapping[int, VariableValue]
 _WAYS_OUT = (
     either("freeze(updates='keep') leaves it a variable", "'keep' leaves it a variable"),
     either(
-        ", and freeze(updates='drop') a constant that nothing updates", ", and 'drop' a constant that nothing updates"
+        ", and freeze(updates='drop') a constant that nothing updates",
+        ", and 'drop' a constant that nothing updates",
     ),
 )
 _TRACED = ("forward_function_name", "backward_function_name", "_input_shapes")
@@ -52,7 +64,9 @@ _TRACED = ("forward_function_name", "backward_function_name", "_input_shapes")
 
 @dataclass(frozen=True)
 class SpecializedFunction:
-    """A function for certain references: its new name, what it hands on by output, which variables it would update."""
+    """A function for certain references: its new name, what it hands on by output, which variables
+    it would update.
+    """
 
     name: str
     gives: References
@@ -61,7 +75,9 @@ class SpecializedFunction:
 
 
 class FunctionSpecializer:
-    """The functions of an index, specialized for references as arguments; `new_functions` are the new ones."""
+    """The functions of an index, specialized for references as arguments; `new_functions` are the
+    new ones.
+    """
 
     def __init__(self, index: GraphIndex) -> None:
         self.index = index
@@ -93,7 +109,9 @@ class FunctionSpecializer:
         """Whether an op is a call whose arguments are its inputs."""
         return node.op in FIRST_ARGUMENT or node.op in self.index.functions
 
-    def _specialized_functions(self, node: NodeDef, references: References) -> dict[str, SpecializedFunction]:
+    def _specialized_functions(
+        self, node: NodeDef, references: References
+    ) -> dict[str, SpecializedFunction]:
         """The functions that a call needs in place of those it calls, by the names of these."""
         first = FIRST_ARGUMENT.get(node.op, 0)
         arguments = {slot - first: value for slot, value in references.items()}
@@ -106,7 +124,11 @@ class FunctionSpecializer:
         """By port the references that a call hands on."""
         return dict(
             next(
-                (special.gives for special in self._specialized_functions(node, references).values() if special.gives),
+                (
+                    special.gives
+                    for special in self._specialized_functions(node, references).values()
+                    if special.gives
+                ),
                 {},
             )
         )
@@ -119,7 +141,8 @@ class FunctionSpecializer:
         if node.op in WHILE_LOOPS and updates & reads:
             variable = min(updates & reads)
             raise GraphEditError(
-                f"Loop {node.name!r} reads variable {variable!r} and updates it, which a constant cannot "
+                f"Loop {node.name!r} reads variable {variable!r} and updates it, which a constant "
+                "cannot "
                 "follow; choose outputs that only read variables, or " + KEEP + ".",
                 [node.name],
             )
@@ -127,7 +150,10 @@ class FunctionSpecializer:
 
     def rewrite_call(self, node: NodeDef, references: References) -> NodeDef:
         """The call of functions that take values; `node` is changed."""
-        specials, first = self._specialized_functions(node, references), FIRST_ARGUMENT.get(node.op, 0)
+        specials, first = (
+            self._specialized_functions(node, references),
+            FIRST_ARGUMENT.get(node.op, 0),
+        )
         gives = self.gives(node, references)
         self._check_agree(node, references, specials, gives)
         node.attr.pop("_gradient_op_type", None)
@@ -136,9 +162,16 @@ class FunctionSpecializer:
             node.op = specials[node.op].name
             return node
         for attribute in node.attr.values():
-            for function in [attribute.func] if attribute.WhichOneof("value") == "func" else attribute.list.func:
-                function.name = specials[function.name].name if function.name in specials else function.name
-        types, shapes = "T" if node.op in WHILE_LOOPS else "Tin", node.attr["output_shapes"].list.shape
+            for function in (
+                [attribute.func] if attribute.WhichOneof("value") == "func" else attribute.list.func
+            ):
+                function.name = (
+                    specials[function.name].name if function.name in specials else function.name
+                )
+        types, shapes = (
+            "T" if node.op in WHILE_LOOPS else "Tin",
+            node.attr["output_shapes"].list.shape,
+        )
         for slot, value in references.items():
             node.attr[types].list.type[slot - first] = value.dtype
         for port, value in gives.items():
@@ -150,9 +183,15 @@ class FunctionSpecializer:
         return node
 
     def _check_agree(
-        self, node: NodeDef, references: References, specials: Mapping[str, SpecializedFunction], gives: References
+        self,
+        node: NodeDef,
+        references: References,
+        specials: Mapping[str, SpecializedFunction],
+        gives: References,
     ) -> None:
-        """Raise where the branches of a conditional, or the rounds of a loop, hand on other references."""
+        """Raise where the branches of a conditional, or the rounds of a loop, hand on other
+        references.
+        """
         conditions = {
             reference.function
             for reference in called_functions(node, self.index.functions)
@@ -163,7 +202,8 @@ class FunctionSpecializer:
             node.op in WHILE_LOOPS and set(gives) != set(references)
         ):
             raise GraphEditError(
-                f"Op {node.name!r} ({node.op}) hands on a variable in one case and something else in another, so what "
+                f"Op {node.name!r} ({node.op}) hands on a variable in one case and something else "
+                "in another, so what "
                 "it gives cannot be a constant's value; choose outputs that do not need it.",
                 [node.name],
             )
@@ -174,7 +214,8 @@ class FunctionSpecializer:
         if key not in self._specializations:
             if name in self._open:
                 raise GraphEditError(
-                    f"Function {name!r} calls itself, so what it reads cannot become constants; freeze outputs that "
+                    f"Function {name!r} calls itself, so what it reads cannot become constants; "
+                    "freeze outputs that "
                     "do not need it."
                 )
             self._open.add(name)
@@ -190,7 +231,9 @@ class FunctionSpecializer:
         self._used_names.add(new.lower())
         body = _with_value_arguments(original, new, references)
         values = {body.signature.input_arg[k].name: value for k, value in references.items()}
-        rewriting = ValueRewriter(list(original.node_def), values, BodyNaming(body, self.index), self, name)
+        rewriting = ValueRewriter(
+            list(original.node_def), values, BodyNaming(body, self.index), self, name
+        )
         rewriting.propagate()
         _replace_body(body, rewriting, rewriting.pure_updates())
         gives = {
@@ -217,7 +260,11 @@ def _with_value_arguments(original: FunctionDef, name: str, references: Referenc
         body.signature.input_arg[k].ClearField("handle_data")
         body.resource_arg_unique_id.pop(k, None)
         if k in body.arg_attr:
-            for attribute in [attribute for attribute in body.arg_attr[k].attr if attribute != "_user_specified_name"]:
+            for attribute in [
+                attribute
+                for attribute in body.arg_attr[k].attr
+                if attribute != "_user_specified_name"
+            ]:
                 del body.arg_attr[k].attr[attribute]
     return body
 
@@ -237,9 +284,15 @@ def _replace_body(body: FunctionDef, rewriting: ValueRewriter, cut: Collection[s
 
 
 def only_read(index: GraphIndex, outputs: Collection[str]) -> frozenset[str]:
-    """The variables that outputs need and nothing that they need updates, by handle op; none if that is not known."""
+    """The variables that outputs need and nothing that they need updates, by handle op; none if
+    that is not known.
+    """
     ops = np.flatnonzero(needed_ops(index, (), outputs)).tolist()
-    values = {index.names[i]: _variable_value(index.nodes[i]) for i in ops if index.types[i] == "VarHandleOp"}
+    values = {
+        index.names[i]: _variable_value(index.nodes[i])
+        for i in ops
+        if index.types[i] == "VarHandleOp"
+    }
     rewriter = ValueRewriter(
         [index.nodes[i] for i in ops], dict(values), GraphNaming(index), FunctionSpecializer(index)
     )
@@ -255,11 +308,12 @@ def only_read(index: GraphIndex, outputs: Collection[str]) -> frozenset[str]:
 class ConvertedGraph:
     """A graph without variables.
 
-    `nodes` are its NodeDefs, `functions` the FunctionDefs that the index does not have. `variables` are the handle ops
-    that are constants now, `cut` the ops that would have updated them, `remaining_state` other ops that hold state,
-    with what it is in words. `fed` are the inputs that are placeholders now and were none: (tensor, placeholder).
-    `unused` are the inputs that nothing reads. `writes` are the first writes of variables, `remaining_variables` the
-    handle ops of those that stay variables.
+    `nodes` are its NodeDefs, `functions` the FunctionDefs that the index does not have. `variables`
+    are the handle ops that are constants now, `cut` the ops that would have updated them,
+    `remaining_state` other ops that hold state, with what it is in words. `fed` are the inputs that
+    are placeholders now and were none: (tensor, placeholder). `unused` are the inputs that nothing
+    reads. `writes` are the first writes of variables, `remaining_variables` the handle ops of those
+    that stay variables.
     """
 
     nodes: tuple[NodeDef, ...]
@@ -273,25 +327,39 @@ class ConvertedGraph:
     remaining_variables: tuple[str, ...] = ()
 
     def notices(self) -> list[str]:
-        """A sentence for the updates that were left out, and one for the variables that were kept."""
+        """A sentence for the updates that were left out, and one for the variables that were
+        kept.
+        """
         # Nothing changes where a called function writes what nothing reads.
         writes = [write for write in self.writes if write.variable not in self.remaining_variables]
         calls = [write.call for write in writes if write.function and write.is_read]
         notices = []
         if calls:
             cut = names_text(list(dict.fromkeys([*self.cut, *calls])))
-            notices.append(f"The frozen graph does not update variables: what {cut} writes is left out.")
+            notices.append(
+                f"The frozen graph does not update variables: what {cut} writes is left out."
+            )
         elif self.cut:
             count = "is" if len(self.cut) == 1 else "are"
-            notices.append(f"The frozen graph does not update variables: {names_text(self.cut)} {count} left out.")
+            notices.append(
+                f"The frozen graph does not update variables: {names_text(self.cut)} {count} left "
+                "out."
+            )
         if self.remaining_variables:
-            what = "they are variables still" if self.remaining_variables[1:] else "it is a variable still"
+            what = (
+                "they are variables still"
+                if self.remaining_variables[1:]
+                else "it is a variable still"
+            )
             notices.append(f"The outputs write {names_text(self.remaining_variables)}, so {what}.")
         return notices
 
 
-def check_computed(index: GraphIndex, outputs: Collection[str], inputs: Collection[str] = ()) -> None:
-    """Raise GraphEditError where all outputs are fed, so that a graph of what they need would compute nothing.
+def check_computed(
+    index: GraphIndex, outputs: Collection[str], inputs: Collection[str] = ()
+) -> None:
+    """Raise GraphEditError where all outputs are fed, so that a graph of what they need would
+    compute nothing.
 
     Args:
         outputs: Ops or tensors.
@@ -299,13 +367,19 @@ def check_computed(index: GraphIndex, outputs: Collection[str], inputs: Collecti
     """
     ends, fed = pairs(index, outputs), set(pairs(index, inputs))
     is_fed = [
-        index.types[op] in REQUIRED_PLACEHOLDERS or not fed.isdisjoint([(op, k), (op, ANY_PORT)]) for op, k in ends
+        index.types[op] in REQUIRED_PLACEHOLDERS or not fed.isdisjoint([(op, k), (op, ANY_PORT)])
+        for op, k in ends
     ]
     if ends and all(is_fed) and len(index) > len({op for op, _ in ends}):
         names = list(dict.fromkeys(index.names[op] for op, _ in ends))
-        what = "are inputs, which nothing computes" if names[1:] else "is an input, which nothing computes"
+        what = (
+            "are inputs, which nothing computes"
+            if names[1:]
+            else "is an input, which nothing computes"
+        )
         raise GraphEditError(
-            f"{names_text(names)} {what}, so no other op would be left; name the ops that give the results.",
+            f"{names_text(names)} {what}, so no other op would be left; name the ops that give the "
+            "results.",
             names,
         )
 
@@ -327,21 +401,24 @@ def convert_variables(
     Args:
         outputs: Ops or tensors.
         tensor: Returns the TensorProto of a variable's value, by the name of its handle op.
-        inputs: Ops or tensors that are fed. One that is not a placeholder becomes one, under its own name if that is
-            free.
-        updates: Whether a variable that a function writes and reads is refused, or what is written stays a variable, or
-            becomes a constant that nothing updates. What an op of a graph writes, and no function, is not refused.
+        inputs: Ops or tensors that are fed. One that is not a placeholder becomes one, under its
+            own name if that is free.
+        updates: Whether a variable that a function writes and reads is refused, or what is written
+            stays a variable, or becomes a constant that nothing updates. What an op of a graph
+            writes, and no function, is not refused.
         in_function: Whether the graph is the body of a function, which is called again and again.
-        ways_out: How a variable that is refused stays one, and how it becomes a constant nevertheless.
+        ways_out: How a variable that is refused stays one, and how it becomes a constant
+            nevertheless.
         inline: Whether calls are exchanged for the ops of the functions.
-        lower_control_flow: Whether that is done with loops and conditionals too, which become those of TensorFlow 1.
+        lower_control_flow: Whether that is done with loops and conditionals too, which become those
+            of TensorFlow 1.
 
     Returns:
         The converted graph.
 
     Raises:
-        GraphEditError: The result of an update is needed, a variable is read after its update, or an input cannot be
-            fed. The error names the op.
+        GraphEditError: The result of an update is needed, a variable is read after its update, or
+            an input cannot be fed. The error names the op.
     """
     outputs, inputs = tuple(outputs), tuple(inputs)
     check_computed(index, outputs, inputs)
@@ -357,7 +434,9 @@ def convert_variables(
     rewriting = ValueRewriter(nodes, dict(values), naming, functions)
     rewriting.propagate()
     if updates == "refuse":
-        check_followed([write for write in writes.values() if in_function or write.function], *ways_out)
+        check_followed(
+            [write for write in writes.values() if in_function or write.function], *ways_out
+        )
     updating = rewriting.pure_updates()
     needed = _ops_without_updates(index, need, inputs, outputs, updating, rewriting.assigned)
     for name in outputs:
@@ -369,7 +448,9 @@ def convert_variables(
         used = {split_input(text)[0] for node in rewritten_nodes for text in node.input}
         used |= {index.names[index.op(name)] for name in outputs}
         inside -= values.keys() - used
-        rewritten_nodes = [node for node in rewritten_nodes if node.name not in values or node.name in used]
+        rewritten_nodes = [
+            node for node in rewritten_nodes if node.name not in values or node.name in used
+        ]
     for node in rewritten_nodes:
         if node.name in values:
             make_constant(node, values[node.name].dtype, tensor(node.name))
@@ -379,14 +460,20 @@ def convert_variables(
     nodes, new_functions = [*entering, *rewritten_nodes], functions.reachable(rewritten_nodes)
     if inline or lower_control_flow:
         ends = {index.names[index.op(name)] for name in outputs}
-        flat = flatten(index, nodes, new_functions, naming.free, ends, lower_control_flow=lower_control_flow)
+        flat = flatten(
+            index, nodes, new_functions, naming.free, ends, lower_control_flow=lower_control_flow
+        )
         nodes, new_functions = list(flat.nodes), flat.functions
     return ConvertedGraph(
         tuple(nodes),
         new_functions,
         tuple(name for name in values if name in inside),
         tuple(name for name in (index.names[i] for i in ops) if name in updating),
-        tuple((index.names[i], kind) for i, kind in others if index.names[i] not in {*values, *remaining_variables}),
+        tuple(
+            (index.names[i], kind)
+            for i, kind in others
+            if index.names[i] not in {*values, *remaining_variables}
+        ),
         fed,
         unused_inputs(index, inputs, needed),
         tuple(writes.values()),
@@ -397,7 +484,9 @@ def convert_variables(
 def _connect_inputs(
     index: GraphIndex, inputs: tuple[str, ...], nodes: list[NodeDef], naming: GraphNaming
 ) -> tuple[list[NodeDef], tuple[tuple[str, str], ...]]:
-    """The placeholders that `nodes` is to read the inputs from, and of those that are new, for which tensors."""
+    """The placeholders that `nodes` is to read the inputs from, and of those that are new, for
+    which tensors.
+    """
     cut, there = set(pairs(index, inputs)), {node.name for node in nodes}
     placeholders: dict[tuple[int, int], NodeDef] = {}
     fed = []
@@ -412,7 +501,9 @@ def _connect_inputs(
             elif (op, port) not in placeholders:
                 own = port == 0 and name not in there
                 base = f"{name}_{port}_placeholder" if port else f"{name}_placeholder"
-                placeholders[op, port] = _input_placeholder(index, op, port, name if own else naming.free(base))
+                placeholders[op, port] = _input_placeholder(
+                    index, op, port, name if own else naming.free(base)
+                )
                 fed.append((f"{name}:{port}", str(placeholders[op, port].name)))
             node.input[slot] = placeholders[op, port].name
     return [node for node in placeholders.values() if node.name not in there], tuple(fed)
@@ -427,7 +518,14 @@ def _input_placeholder(index: GraphIndex, op: int, port: int, name: str) -> Node
             + either("leave it out of inputs=.", "leave inputs empty."),
             [index.names[op]],
         )
-    return placeholder(index, op, port, name, GraphEditError, either("leave it out of inputs=", "leave inputs empty"))
+    return placeholder(
+        index,
+        op,
+        port,
+        name,
+        GraphEditError,
+        either("leave it out of inputs=", "leave inputs empty"),
+    )
 
 
 def _variable_value(handle: NodeDef) -> VariableValue:
@@ -442,13 +540,17 @@ def _ops_without_updates(
     updating: Iterable[str],
     assigned: Mapping[str, str],
 ) -> Mask:
-    """The ops that are still needed when no op waits for the updates, and `assigned` reads give what was assigned."""
+    """The ops that are still needed when no op waits for the updates, and `assigned` reads give
+    what was assigned.
+    """
     within = need & ~traversal.mask_of(index, (index.ids[name] for name in updating))
     values = [(index.ids[read], index.ids[split_input(text)[0]]) for read, text in assigned.items()]
     roots = [index.op(name) for name in outputs]
     while True:
         needed = traversal.backward(index, roots, stop=pairs(index, inputs), within=within)
-        more = [value for read, value in values if needed[read] and within[value] and not needed[value]]
+        more = [
+            value for read, value in values if needed[read] and within[value] and not needed[value]
+        ]
         if not more:
             return needed
         roots += more

@@ -62,7 +62,9 @@ class ChangeBatchSize(Command):
         """
         if self.size is not None and (type(self.size) is not int or not 0 < self.size < _MOST):
             size = value_text(self.size)
-            raise GraphEditError(f"change_batch_size({size}): give a number from 1 to {_MOST:,}, or None for any.")
+            raise GraphEditError(
+                f"change_batch_size({size}): give a number from 1 to {_MOST:,}, or None for any."
+            )
         index = context.index
         ops, others = _batch_inputs(index, self.inputs)
         rewriter = ConsumerRewriter(index)
@@ -75,9 +77,13 @@ class ChangeBatchSize(Command):
             return nothing_to_do(f"The batch size is {present} already.")
         patch = Patch(changed=changed)
         if others:
-            patch = patch.with_notes(f"{names_text([index.names[op] for op in others])} stay what they are.")
+            patch = patch.with_notes(
+                f"{names_text([index.names[op] for op in others])} stay what they are."
+            )
         old = {shape[0] for op in ops if (shape := index.shape(op, 0))}
-        sizes = tuple((0, was, self.size) for was in sorted(size for size in old if size is not None))
+        sizes = tuple(
+            (0, was, self.size) for was in sorted(size for size in old if size is not None)
+        )
         return Resizing(context, ops[0], sizes, fix=True).run(patch)
 
 
@@ -85,21 +91,34 @@ def _batch_inputs(index: GraphIndex, inputs: tuple[str, ...]) -> tuple[list[int]
     """The placeholders that have the batch size first, and the other ones of known rank."""
     if inputs:
         ops = [index.op(split_tensor(name)[0]) for name in inputs]
-        bad = next((op for op in ops if index.types[op] not in REQUIRED_PLACEHOLDERS or not index.shape(op, 0)), None)
+        bad = next(
+            (
+                op
+                for op in ops
+                if index.types[op] not in REQUIRED_PLACEHOLDERS or not index.shape(op, 0)
+            ),
+            None,
+        )
         if bad is not None:
             raise GraphEditError(
-                f"change_batch_size: {index.names[bad]!r} is no placeholder with a first dimension; "
-                + either("leave it out of inputs=.", "leave inputs empty."),
+                f"change_batch_size: {index.names[bad]!r} is no placeholder with a first "
+                "dimension; " + either("leave it out of inputs=.", "leave inputs empty."),
                 [index.names[bad]],
             )
         return ops, []
     shapes: dict[int, Shape] = {}
     for op, kind in enumerate(index.types):
-        if kind in REQUIRED_PLACEHOLDERS and index.dtypes(op)[0] not in HANDLE_DTYPES and index.shape(op, 0):
+        if (
+            kind in REQUIRED_PLACEHOLDERS
+            and index.dtypes(op)[0] not in HANDLE_DTYPES
+            and index.shape(op, 0)
+        ):
             shapes[op] = index.shape(op, 0)
     if not shapes:
         raise GraphEditError(
-            "change_batch_size: no input has a first dimension; use " + editor_call("passes.set_input") + "."
+            "change_batch_size: no input has a first dimension; use "
+            + editor_call("passes.set_input")
+            + "."
         )
     first = Counter((shape or (None,))[0] for shape in shapes.values()).most_common(1)[0][0]
     ops = [op for op, shape in shapes.items() if (shape or (None,))[0] == first]

@@ -56,13 +56,15 @@ def _dtype_name(_: kinds.Resolver, dtype: object) -> object:
 class Cast(Pass):
     """Let the graph compute with 16-bit floats, with weights of half the size.
 
-    Softmax, losses, exponentials, sums, batch normalization statistics and ops without a kernel stay float32; the
-    report lists them. Variables stay float32 and are read through a Cast: `freeze()` first makes constants of them.
+    Softmax, losses, exponentials, sums, batch normalization statistics and ops without a kernel
+    stay float32; the report lists them. Variables stay float32 and are read through a Cast:
+    `freeze()` first makes constants of them.
 
     Args:
         dtype: "float16" or "bfloat16".
         keep: Ops, scopes or op types that stay float32.
-        ends: "keep": the inputs and outputs of the graph stay float32; "cast": they change their dtype.
+        ends: "keep": the inputs and outputs of the graph stay float32; "cast": they change their
+            dtype.
         functions: Whether the functions that the graph calls are changed too.
 
     Returns:
@@ -83,7 +85,8 @@ class Cast(Pass):
     method: ClassVar[str] = "passes.cast"
 
     dtype: Annotated[
-        Literal["float16", "bfloat16"], kinds.Operand('Literal["float16", "bfloat16"] | DTypeLike', _dtype_name)
+        Literal["float16", "bfloat16"],
+        kinds.Operand('Literal["float16", "bfloat16"] | DTypeLike', _dtype_name),
     ]
     _: KW_ONLY
     keep: kinds.Names = ()
@@ -99,7 +102,9 @@ class Cast(Pass):
         return f"The graph has no float32 op that can compute in {self.dtype}."
 
     def enters(self, context: PlanContext, op: int) -> bool:
-        """Whether the functions that op `op` of `context` calls are changed: not if they read a large number."""
+        """Whether the functions that op `op` of `context` calls are changed: not if they read a
+        large number.
+        """
         index = context.index
         return self.dtype != "float16" or _extremes(index).isdisjoint(index.input_lists[op])
 
@@ -107,15 +112,21 @@ class Cast(Pass):
         """The patch of `context`, one graph or body. Raises GraphEditError for another dtype."""
         dtype: object = self.dtype  # replay and people give what they like
         if not isinstance(dtype, str) or dtype not in _DTYPES:
-            raise GraphEditError(f"cast({value_text(self.dtype)}): the dtype must be 'float16' or 'bfloat16'.")
+            raise GraphEditError(
+                f"cast({value_text(self.dtype)}): the dtype must be 'float16' or 'bfloat16'."
+            )
         if self.ends not in ("keep", "cast"):
-            raise GraphEditError(either(f"cast(ends={value_text(self.ends)}): give", "Give") + " 'keep' or 'cast'.")
+            raise GraphEditError(
+                either(f"cast(ends={value_text(self.ends)}): give", "Give") + " 'keep' or 'cast'."
+            )
         index = context.index
         types = {name for name in self.keep if name in index.kinds[0]}
         names = tuple(name for name in self.keep if name not in types or name in index.ids)
         keep = {op for op, kind in enumerate(index.types) if kind in types}
         keep |= set(resolve_ops(index, names)) if names and not context.function else set()
-        casting = _Casting(context, self.dtype, keep, casts_ends=self.ends == "cast" and not context.function)
+        casting = _Casting(
+            context, self.dtype, keep, casts_ends=self.ends == "cast" and not context.function
+        )
         return casting.patch()
 
 
@@ -144,7 +155,11 @@ class _Casting:
         """The ops that something outside of the graph names, or nothing reads."""
         index = self.index
         names = {split_tensor(name)[0] for name in self.context.external_tensors}
-        names |= {split_tensor(member.name)[0] for members in index.collections.values() for member in members}
+        names |= {
+            split_tensor(member.name)[0]
+            for members in index.collections.values()
+            for member in members
+        }
         ops = {index.ids[name] for name in names if name in index.ids}
         return ops | set(np.flatnonzero(without_consumers(index)).tolist())
 
@@ -153,11 +168,18 @@ class _Casting:
         fixed = FLOAT32_OPS | NO_HALF_KERNELS[self.dtype]
         ops: set[int] = set()
         for op, kind in enumerate(index.types):
-            if op in self.float_constants or (kind in REQUIRED_PLACEHOLDERS and not self.casts_ends):
+            if op in self.float_constants or (
+                kind in REQUIRED_PLACEHOLDERS and not self.casts_ends
+            ):
                 continue
             if not self._attributes(op):
                 continue
-            if kind in fixed or op in self.keep or self._reads_extreme(op) or self._is_for_sensitive(op):
+            if (
+                kind in fixed
+                or op in self.keep
+                or self._reads_extreme(op)
+                or self._is_for_sensitive(op)
+            ):
                 self.float32_types[kind] += 1
             elif self.casts_ends or op not in self.ends:
                 ops.add(op)
@@ -166,30 +188,49 @@ class _Casting:
         return {op for op in ops if index.types[op] != "Cast" or op in wanted}
 
     def _attributes(self, op: int) -> frozenset[str]:
-        """The attributes of an op that are float32 and may be the new dtype; none for an op that must stay."""
+        """The attributes of an op that are float32 and may be the new dtype; none for an op that
+        must stay.
+        """
         index, node = self.index, self.index.nodes[op]
         definition = index.typing.definition(node.op)
         if definition is None or definition.is_stateful or node.op.startswith("TensorList"):
             return frozenset()
         if node.op in index.functions:
             return frozenset()
-        if any(arg.is_ref for arg in (*definition.input_arg, *definition.output_arg)) or self._reads_handle(op):
+        if any(
+            arg.is_ref for arg in (*definition.input_arg, *definition.output_arg)
+        ) or self._reads_handle(op):
             return frozenset()
-        used = {arg.type_attr for arg in (*definition.input_arg, *definition.output_arg) if arg.type_attr}
+        used = {
+            arg.type_attr
+            for arg in (*definition.input_arg, *definition.output_arg)
+            if arg.type_attr
+        }
         if node.op == "Cast":
-            used = set() if node.attr["SrcT"].type in (14, 19) else {"DstT"}  # from a half, as a cast before left it
+            used = (
+                set() if node.attr["SrcT"].type in (14, 19) else {"DstT"}
+            )  # from a half, as a cast before left it
         if node.op in REQUIRED_PLACEHOLDERS:
             used = {"dtype"}
-        names = (a.name for a in definition.attr if a.type == "type" and a.name in used and a.name != _STATISTICS)
+        names = (
+            a.name
+            for a in definition.attr
+            if a.type == "type" and a.name in used and a.name != _STATISTICS
+        )
         return frozenset(name for name in names if self._may_be_half(node, definition, name))
 
     def _may_be_half(self, node: NodeDef, definition: OpDef, name: str) -> bool:
         value = attribute(node, definition, name)
         allowed = next(a for a in definition.attr if a.name == name).allowed_values.list.type
-        return value is not None and value.type == _FLOAT and (not allowed or self.number in allowed)
+        return (
+            value is not None and value.type == _FLOAT and (not allowed or self.number in allowed)
+        )
 
     def _reads_handle(self, op: int) -> bool:
-        return any(dtype.endswith("_ref") or dtype in ("", "resource", "variant") for dtype in self._input_dtypes(op))
+        return any(
+            dtype.endswith("_ref") or dtype in ("", "resource", "variant")
+            for dtype in self._input_dtypes(op)
+        )
 
     def _input_dtypes(self, op: int) -> Iterator[str]:
         for source, port in self._inputs(op):
@@ -202,16 +243,24 @@ class _Casting:
         return list(zip(index.inputs.values[row].tolist(), index.ports[row].tolist(), strict=True))
 
     def _reads_extreme(self, op: int) -> bool:
-        """Whether an op reads a value that the dtype cannot represent: a mask of -1e9, an epsilon of 1e-12."""
+        """Whether an op reads a value that the dtype cannot represent: a mask of -1e9, an epsilon
+        of 1e-12.
+        """
         return any(source in self.extremes for source in self.index.input_lists[op])
 
     def _is_for_sensitive(self, op: int) -> bool:
         index = self.index
         readers = index.consumer_lists[op]
-        return index.types[op] in SUMS and bool(readers) and all(index.types[r] in PRECISION_SENSITIVE for r in readers)
+        return (
+            index.types[op] in SUMS
+            and bool(readers)
+            and all(index.types[r] in PRECISION_SENSITIVE for r in readers)
+        )
 
     def _flows(self) -> set[int]:
-        """The ops that hand on the flow of a TensorArray, which is a float32 whose value is of no meaning."""
+        """The ops that hand on the flow of a TensorArray, which is a float32 whose value is of no
+        meaning.
+        """
         index = self.index
         arrays = {op for op, kind in enumerate(index.types) if kind.startswith("TensorArray")}
         return _carriers(index, arrays, V1_FORWARDING)
@@ -225,7 +274,9 @@ class _Casting:
             return False
         needs = [self._needs(reader, slot) for reader, slot in self._readers(op)]
         fixed = FLOAT32_OPS | NO_HALF_KERNELS[self.dtype]
-        others = [reader for reader, slot in self._readers(op) if self._needs(reader, slot) == "float32"]
+        others = [
+            reader for reader, slot in self._readers(op) if self._needs(reader, slot) == "float32"
+        ]
         if any(index.types[reader] in fixed or reader in self.keep for reader in others):
             return False
         if self.dtype in needs:
@@ -249,7 +300,9 @@ class _Casting:
         return dtype[slot] if slot < len(dtype) else "float32"
 
     def _arguments(self, op: int, *, outputs: bool) -> list[str]:
-        """For each input or output of an op the new dtype where that changes, else "float32" for what was."""
+        """For each input or output of an op the new dtype where that changes, else "float32" for
+        what was.
+        """
         index, node = self.index, self.index.nodes[op]
         changed = self._attributes(op) if op in self.cast_ops else frozenset()
         definition = index.typing.definition(node.op)
@@ -260,9 +313,17 @@ class _Casting:
         for arg in definition.output_arg if outputs else definition.input_arg:
             number = attribute(node, definition, arg.number_attr) if arg.number_attr else None
             types = attribute(node, definition, arg.type_list_attr) if arg.type_list_attr else None
-            count = len(types.list.type) if types is not None else 1 if number is None else int(number.i)
+            count = (
+                len(types.list.type)
+                if types is not None
+                else 1
+                if number is None
+                else int(number.i)
+            )
             place = len(after)
-            after += [self.dtype] * count if arg.type_attr in changed else before[place : place + count]
+            after += (
+                [self.dtype] * count if arg.type_attr in changed else before[place : place + count]
+            )
         return after
 
     def _gives(self, tensor: Tensor) -> str:
@@ -297,7 +358,9 @@ class _Casting:
         rewrite.notes += self._notes(counts, len(casts), before, after)
         return rewrite.patch(prune=False)
 
-    def _connect(self, rewrite: GraphRewrite, op: int, casts: dict[tuple[Tensor, str], str]) -> None:
+    def _connect(
+        self, rewrite: GraphRewrite, op: int, casts: dict[tuple[Tensor, str], str]
+    ) -> None:
         """Let an op read each input with the dtype that it needs."""
         index = self.index
         for slot, tensor in enumerate(self._inputs(op)):
@@ -309,31 +372,52 @@ class _Casting:
                 rewrite.node(op).input[slot] = self._cast(rewrite, tensor, gives, needs, casts)
 
     def _cast(
-        self, rewrite: GraphRewrite, tensor: Tensor, before: str, after: str, casts: dict[tuple[Tensor, str], str]
+        self,
+        rewrite: GraphRewrite,
+        tensor: Tensor,
+        before: str,
+        after: str,
+        casts: dict[tuple[Tensor, str], str],
     ) -> str:
         """The name of the op that casts a tensor; there is one for all that read it."""
         index, source = self.index, self.index.names[tensor[0]]
         if (tensor, after) not in casts:
             device = index.nodes[tensor[0]].device
             node = rewrite.add(f"{source}/{after}", "Cast", [as_input(source, tensor[1])], device)
-            node.attr["SrcT"].type, node.attr["DstT"].type = map(index.typing.number, (before, after))
+            node.attr["SrcT"].type, node.attr["DstT"].type = map(
+                index.typing.number, (before, after)
+            )
             node.attr["Truncate"].b = False
             casts[tensor, after] = node.name
         return casts[tensor, after]
 
     def _notes(self, counts: Counter[str], casts: int, before: int, after: int) -> Iterable[str]:
         total = sum(counts.values())
-        yield f"{count_text(total, 'op')} compute in {self.dtype}, with {count_text(casts, 'Cast')} between."
+        yield (
+            f"{count_text(total, 'op')} compute in {self.dtype}, with "
+            f"{count_text(casts, 'Cast')} between."
+        )
         if self.cast_constants:
-            yield f"{count_text(len(self.cast_constants), 'constant')}: {before:,} → {after:,} bytes."
+            yield (
+                f"{count_text(len(self.cast_constants), 'constant')}: {before:,} → {after:,} bytes."
+            )
         if self.float32_types:
-            most = ", ".join(f"{kind} ({count:,})" for kind, count in self.float32_types.most_common(8))
-            more = f" and {len(self.float32_types) - 8} more types" if len(self.float32_types) > 8 else ""
+            most = ", ".join(
+                f"{kind} ({count:,})" for kind, count in self.float32_types.most_common(8)
+            )
+            more = (
+                f" and {len(self.float32_types) - 8} more types"
+                if len(self.float32_types) > 8
+                else ""
+            )
             yield f"Kept in float32: {most}{more}."
         index = self.index
         calls = [index.names[op] for op in sorted(_calls(index)) if self._reads_extreme(op)]
         if calls:
-            yield f"The functions of {names_text(calls)} stay float32: they read numbers outside of {self.dtype}."
+            yield (
+                f"The functions of {names_text(calls)} stay float32: they read numbers outside "
+                f"of {self.dtype}."
+            )
         variables = sum(kind in HANDLES for kind in self.index.types)
         if variables:
             yield (
@@ -364,7 +448,8 @@ def _float_constant(node: NodeDef) -> Array | None:
 
 @cached_per_index
 def _extremes(index: GraphIndex) -> frozenset[int]:
-    """The constants that float16 cannot represent, and the ops that hand on such a value, also into and out of loops.
+    """The constants that float16 cannot represent, and the ops that hand on such a value, also into
+    and out of loops.
 
     A function may hand on any number that it reads, or that one of its constants has.
     """
@@ -374,7 +459,9 @@ def _extremes(index: GraphIndex) -> frozenset[int]:
         finite = np.abs(value[np.isfinite(value)])
         if _is_large(value):
             large.add(op)
-        elif finite.size <= _SMALL and bool(((finite > 0) & (finite < np.finfo(np.float16).tiny)).any()):
+        elif finite.size <= _SMALL and bool(
+            ((finite > 0) & (finite < np.finfo(np.float16).tiny)).any()
+        ):
             small.add(op)
     calls = _calls(index)
     large |= {op for op, has_large in calls.items() if has_large}
@@ -391,7 +478,9 @@ def _is_large(value: Array) -> bool:
 
 @cached_per_index
 def _calls(index: GraphIndex) -> dict[int, bool]:
-    """The ops that call functions; whether a constant in these has a number that float16 does not have."""
+    """The ops that call functions; whether a constant in these has a number that float16 does not
+    have.
+    """
     calls: dict[int, bool] = {}
     results: dict[tuple[str, ...], bool] = {}
     has_large: dict[str, bool] = {}
@@ -407,7 +496,9 @@ def _calls(index: GraphIndex) -> dict[int, bool]:
         names = tuple(each.function for each in called_functions(node, index.functions))
         if names:
             if names not in results:
-                results[names] = any(map(is_large, reachable_functions(index.functions, index.extras, [node])))
+                results[names] = any(
+                    map(is_large, reachable_functions(index.functions, index.extras, [node]))
+                )
             calls[op] = results[names]
     return calls
 

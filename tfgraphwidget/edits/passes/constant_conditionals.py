@@ -1,7 +1,9 @@
-"""Conditionals whose predicate is constant: the branch that is taken takes the place of the conditional.
+"""Conditionals whose predicate is constant: the branch that is taken takes the place of the
+conditional.
 
-A conditional of TensorFlow 2 becomes a call of the branch's function. Of one of TensorFlow 1 the ops of the branch read
-what its Switches read, each Merge becomes an Identity under its own name, and the ops of the other branch are removed.
+A conditional of TensorFlow 2 becomes a call of the branch's function. Of one of TensorFlow 1 the
+ops of the branch read what its Switches read, each Merge becomes an Identity under its own name,
+and the ops of the other branch are removed.
 """
 
 from __future__ import annotations
@@ -27,12 +29,16 @@ from tfgraphwidget.naming import as_input, colocated_with, split_input, split_te
 Values = Mapping[int, list[Array]]
 """The outputs of ops, as far as they are known."""
 
-# What a functional conditional has and a call has not: how it is lowered, how many outputs its branches had once, and
-# which inputs are only read, counted with the predicate.
-_OF_CONDITIONALS = frozenset({"_lower_using_switch_merge", "_num_original_outputs", "_read_only_resource_inputs"})
+# What a functional conditional has and a call has not: how it is lowered, how many outputs its
+# branches had once, and which inputs are only read, counted with the predicate.
+_OF_CONDITIONALS = frozenset(
+    {"_lower_using_switch_merge", "_num_original_outputs", "_read_only_resource_inputs"}
+)
 
 
-def choose_branches(rewrite: GraphRewrite, values: Values, keep: Iterable[int] = ()) -> Counter[str]:
+def choose_branches(
+    rewrite: GraphRewrite, values: Values, keep: Iterable[int] = ()
+) -> Counter[str]:
     """Put the branch that is taken in the place of each conditional whose predicate is known.
 
     Returns:
@@ -64,7 +70,9 @@ def _call_branch(rewrite: GraphRewrite, op: int, values: Values) -> bool:
     if "branches" in before.attr:
         functions = list(before.attr["branches"].list.func)
         number = int(predicate.reshape(-1)[0]) if predicate.size == 1 else -1
-        branch = functions[number if 0 <= number < len(functions) else -1]  # TensorFlow takes the last for all others
+        branch = functions[
+            number if 0 <= number < len(functions) else -1
+        ]  # TensorFlow takes the last for all others
     else:
         branch = before.attr["then_branch" if _is_true(predicate) else "else_branch"].func
     is_stateless = before.op.startswith("Stateless")
@@ -81,7 +89,9 @@ def _call_branch(rewrite: GraphRewrite, op: int, values: Values) -> bool:
 
 
 def _is_true(predicate: Array) -> bool:
-    """What TensorFlow takes a tensor for in an If: its number, whether its text is not empty, or whether it has any."""
+    """What TensorFlow takes a tensor for in an If: its number, whether its text is not empty, or
+    whether it has any.
+    """
     if predicate.ndim:
         return predicate.size > 0
     return bool(predicate.item())
@@ -104,7 +114,9 @@ class _Decided:
 
 
 class _DecidedConditionals:
-    """The conditionals of Switches and Merges whose predicate is known, and that nothing else needs."""
+    """The conditionals of Switches and Merges whose predicate is known, and that nothing else
+    needs.
+    """
 
     def __init__(self, rewrite: GraphRewrite, values: Values, keep: frozenset[int]) -> None:
         self.rewrite, self.index = rewrite, rewrite.index
@@ -112,7 +124,8 @@ class _DecidedConditionals:
         self._keep, self._named = keep, _ops_named_elsewhere(rewrite)
         self._placed_beside = _ops_placed_beside(self.index)
         self._index_is_read = self._merges_whose_index_is_read()
-        # One conditional may need another to be taken away with it: that of a gradient reads what it was computed from.
+        # One conditional may need another to be taken away with it: that of a gradient reads what
+        # it was computed from.
         while True:
             self._remember()
             able = [each for each in self.conditionals if self._is_able(each)]
@@ -124,15 +137,25 @@ class _DecidedConditionals:
         index = self.index
         for block in control_flow.conditionals(index):
             op, port = control_flow.predicate_source(index, block)
-            is_plain = len(block.branches) == 2 and all(index.types[each] in SWITCH for each in block.switches)
+            is_plain = len(block.branches) == 2 and all(
+                index.types[each] in SWITCH for each in block.switches
+            )
             outputs = values.get(op)
-            if is_plain and block.merges and outputs and outputs[port].dtype == bool and outputs[port].size == 1:
+            if (
+                is_plain
+                and block.merges
+                and outputs
+                and outputs[port].dtype == bool
+                and outputs[port].size == 1
+            ):
                 yield _Decided(block, int(bool(outputs[port].reshape(-1)[0])))
 
     def _remember(self) -> None:
         """What the conditionals that are left have together."""
         self.dead = {op for each in self.conditionals for op in each.dead}
-        self.port_taken = {op: each.branch for each in self.conditionals for op in each.block.switches}
+        self.port_taken = {
+            op: each.branch for each in self.conditionals for op in each.block.switches
+        }
         self.merges = {op for each in self.conditionals for op in each.block.merges}
 
     def _merges_whose_index_is_read(self) -> set[int]:
@@ -145,14 +168,20 @@ class _DecidedConditionals:
         }
 
     def _is_able(self, conditional: _Decided) -> bool:
-        """Whether a conditional can be taken away: what is dead is not needed, and each Merge has one live input."""
+        """Whether a conditional can be taken away: what is dead is not needed, and each Merge has
+        one live input.
+        """
         index = self.index
         ends = {*conditional.block.merges, *conditional.block.switches}
-        if not self._keep.isdisjoint(conditional.dead | ends) or not self._named.isdisjoint(conditional.dead):
+        if not self._keep.isdisjoint(conditional.dead | ends) or not self._named.isdisjoint(
+            conditional.dead
+        ):
             return False
         for op in conditional.dead:
             others = {*index.waiting_lists[op], *self._placed_beside.get(op, ())}
-            if not others <= self.dead or not self.dead | self.merges >= set(index.consumer_lists[op]):
+            if not others <= self.dead or not self.dead | self.merges >= set(
+                index.consumer_lists[op]
+            ):
                 return False
         for merge in conditional.block.merges:
             is_ref = index.types[merge] != "Merge"
@@ -162,7 +191,11 @@ class _DecidedConditionals:
 
     def _live_inputs(self, merge: int) -> list[int]:
         """The numbers of the inputs of a Merge that have values."""
-        return [k for k, (op, port) in enumerate(_read(self.index, merge)) if not self._is_dead(op, port)]
+        return [
+            k
+            for k, (op, port) in enumerate(_read(self.index, merge))
+            if not self._is_dead(op, port)
+        ]
 
     def _is_dead(self, op: int, port: int) -> bool:
         return op in self.dead or (op in self.port_taken and port != self.port_taken[op])
@@ -182,12 +215,16 @@ class _DecidedConditionals:
             node = rewrite.node(reader)
             node.input[:] = [self._instead(text) for text in node.input]
         for switch in self.port_taken:
-            data = split_input(self._instead(as_input(index.names[switch], self.port_taken[switch])))[0]
+            data = split_input(
+                self._instead(as_input(index.names[switch], self.port_taken[switch]))
+            )[0]
             rewrite.wait_instead(switch, [data])
         rewrite.removed |= self.dead
 
     def _instead(self, text: str) -> str:
-        """What an op reads in the place of a Switch: what the Switch reads, or the outermost one of several."""
+        """What an op reads in the place of a Switch: what the Switch reads, or the outermost one of
+        several.
+        """
         while True:
             name, port = split_input(text)
             switch = self.index.ids.get(name, -1)
@@ -199,14 +236,18 @@ class _DecidedConditionals:
 def _read(index: GraphIndex, op: int) -> list[tuple[int, int]]:
     """The tensors that an op reads, as (op, port)."""
     start = index.inputs.start
-    return list(zip(index.input_lists[op], index.ports[start[op] : start[op + 1]].tolist(), strict=True))
+    return list(
+        zip(index.input_lists[op], index.ports[start[op] : start[op + 1]].tolist(), strict=True)
+    )
 
 
 def _ops_named_elsewhere(rewrite: GraphRewrite) -> frozenset[int]:
     """The ops that signatures, collections or variables name."""
     index = rewrite.index
     names = {split_tensor(name)[0] for name in rewrite.context.external_tensors}
-    names |= {split_tensor(member.name)[0] for members in index.collections.values() for member in members}
+    names |= {
+        split_tensor(member.name)[0] for members in index.collections.values() for member in members
+    }
     for variable in definitions(index, handles(index)).values():
         ends = (variable.handle, variable.initializer, variable.snapshot, variable.initial_value)
         names |= {split_tensor(name)[0] for name in ends if name}

@@ -28,13 +28,16 @@ from tfgraphwidget.naming import as_input, count_text, split_input
 from tfgraphwidget.tf_types import NodeDef
 
 # What does not change what an op computes.
-_SILENT = frozenset({"_output_shapes", "_user_specified_name", "_gradient_op_type", "_input_shapes"})
+_SILENT = frozenset(
+    {"_output_shapes", "_user_specified_name", "_gradient_op_type", "_input_shapes"}
+)
 
 
 @register
 @dataclass(frozen=True)
 class MergeDuplicates(Pass):
-    """Merge the ops that compute the same: of one type, with the same inputs, attributes and device.
+    """Merge the ops that compute the same: of one type, with the same inputs, attributes and
+    device.
 
     Constants are compared by content. Ops with state or random numbers are never merged.
 
@@ -87,21 +90,31 @@ class MergeDuplicates(Pass):
                 same = first.setdefault(_key(index, op, merged), op)
                 if same != op:
                     merged[op] = same
-        readers = {r for at in merged for r in (*index.consumer_lists[at], *index.waiting_lists[at])}
+        readers = {
+            r for at in merged for r in (*index.consumer_lists[at], *index.waiting_lists[at])
+        }
         for op in sorted(readers):
             if op not in merged or rewrite.named[op]:
                 _read(rewrite, op, merged)
         rewrite.removed |= {op for op in merged if not rewrite.named[op]}
         counts = Counter(index.types[op] for op in rewrite.removed)
         most = ", ".join(f"{count:,} {kind}" for kind, count in counts.most_common(5))
-        rewrite.notes += [f"Merged {count_text(len(rewrite.removed), 'op')} into others: {most}."] if counts else []
+        rewrite.notes += (
+            [f"Merged {count_text(len(rewrite.removed), 'op')} into others: {most}."]
+            if counts
+            else []
+        )
         return rewrite.patch(prune=False)
 
 
 def _may_merge(index: GraphIndex, kind: str) -> bool:
     """Whether ops of a type may be merged."""
     definition = index.typing.definition(kind)
-    if definition is None or definition.is_stateful or kind in PLACEHOLDERS | ARGUMENTS | V1_CONTROL_FLOW:
+    if (
+        definition is None
+        or definition.is_stateful
+        or kind in PLACEHOLDERS | ARGUMENTS | V1_CONTROL_FLOW
+    ):
         return False
     return not any(arg.is_ref for arg in (*definition.input_arg, *definition.output_arg))
 
@@ -113,7 +126,8 @@ def _is_pure(index: GraphIndex, op: int) -> bool:
         dtypes, port = index.dtypes(source), int(index.ports[start + slot])
         if port >= len(dtypes) or dtypes[port].endswith("_ref") or dtypes[port] in ("", "resource"):
             return False
-    # TensorFlow cannot let a loop read another list where it was given more inputs for its gradient.
+    # TensorFlow cannot let a loop read another list where it was given more inputs for its
+    # gradient.
     if "variant" in index.dtypes(op):
         return False
     node = index.nodes[op]
@@ -136,7 +150,11 @@ def _key(index: GraphIndex, op: int, merged: dict[int, int]) -> Hashable:
 
 def _attributes(index: GraphIndex, op: int, node: NodeDef) -> Hashable:
     definition = index.typing.definition(node.op)
-    defaults = {a.name: a.default_value for a in definition.attr if a.HasField("default_value")} if definition else {}
+    defaults = (
+        {a.name: a.default_value for a in definition.attr if a.HasField("default_value")}
+        if definition
+        else {}
+    )
     values: dict[str, Hashable] = {}
     for key, value in node.attr.items():
         if key in _SILENT or (key in defaults and defaults[key] == value):

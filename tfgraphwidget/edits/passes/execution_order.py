@@ -45,7 +45,9 @@ class Sort(Command):
         return "Sorted the ops by execution order"
 
     def plan(self, context: PlanContext) -> Patch:
-        """The patch of the graph of `context`; one that does nothing if the ops are sorted already."""
+        """The patch of the graph of `context`; one that does nothing if the ops are sorted
+        already.
+        """
         index = context.index
         order = execution_order(index)
         if order == list(range(len(index))):
@@ -59,10 +61,11 @@ class Sort(Command):
 
 
 def execution_order(index: GraphIndex) -> list[int]:
-    """List ops in an order in which each is behind those that it reads and waits for, near that of the graph `index`.
+    """List ops in an order in which each is behind those that it reads and waits for, near that of
+    the graph `index`.
 
-    A Merge of a loop is listed before the NextIteration that it reads. Ops of a damaged graph that wait for each other
-    come last.
+    A Merge of a loop is listed before the NextIteration that it reads. Ops of a damaged graph that
+    wait for each other come last.
     """
     waiting = [0] * len(index)
     for op in range(len(index)):
@@ -74,7 +77,11 @@ def execution_order(index: GraphIndex) -> list[int]:
         op = heapq.heappop(ready)
         order.append(op)
         is_back = index.types[op] in NEXT
-        data = {reader for reader in index.consumer_lists[op] if not (is_back and index.types[reader] in MERGE)}
+        data = {
+            reader
+            for reader in index.consumer_lists[op]
+            if not (is_back and index.types[reader] in MERGE)
+        }
         for reader in data | set(index.waiting_lists[op]):
             waiting[reader] -= 1
             if not waiting[reader]:

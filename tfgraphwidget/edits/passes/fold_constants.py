@@ -1,6 +1,7 @@
 """FoldConstants: what depends on constants alone is computed once.
 
-Common ops are computed by numpy (`kernels`), the others by TensorFlow in a scratch graph, in a session of its own.
+Common ops are computed by numpy (`kernels`), the others by TensorFlow in a scratch graph, in a
+session of its own.
 """
 
 from __future__ import annotations
@@ -50,7 +51,9 @@ from tfgraphwidget.tf_types import NodeDef
 # Their results depend on the device, or hold for a session only.
 _NEVER = re.compile(r"Stateless\w+|\w*Random\w*|GuaranteeConst|FakeParam|_\w+")
 _LIMIT = 102_400
-MAX_HELD = 1 << 29  # bytes of values that are held at once, 512 MB: others read them, however small they are stored
+MAX_HELD = (
+    1 << 29
+)  # bytes of values that are held at once, 512 MB: others read them, however small they are stored
 MAX_SECONDS = 30.0  # that computing may take; what is left stays as it is
 _FEW = 3
 
@@ -60,13 +63,14 @@ _FEW = 3
 class FoldConstants(Pass):
     """Compute once what depends on constants alone, and store it as constants.
 
-    Ops with state, random numbers, queues, Python functions, and placeholders with a default are not computed. Ops
-    that fail when they are computed stay, with a note. Of a conditional with a constant predicate the branch that
-    is taken stays: a call of its function, or with Switch and Merge its ops, whose Merge becomes an Identity.
+    Ops with state, random numbers, queues, Python functions, and placeholders with a default are
+    not computed. Ops that fail when they are computed stay, with a note. Of a conditional with a
+    constant predicate the branch that is taken stays: a call of its function, or with Switch and
+    Merge its ops, whose Merge becomes an Identity.
 
     Args:
-        limit: The largest constant to store, in bytes; a larger one is stored if it is smaller than what it is
-            computed from.
+        limit: The largest constant to store, in bytes; a larger one is stored if it is smaller than
+            what it is computed from.
         shapes: Whether known static shapes count as constants.
         keep: Ops that stay; None for those of the marked boundary.
         functions: Whether the functions that the graph calls are changed too.
@@ -111,7 +115,8 @@ class FoldConstants(Pass):
         """The patch of `context`, one graph or body."""
         if type(self.limit) is not int or self.limit < 0:
             raise GraphEditError(
-                either(f"fold_constants(limit={self.limit!r}): give", "Give") + " a number of bytes from 0 on."
+                either(f"fold_constants(limit={self.limit!r}): give", "Give")
+                + " a number of bytes from 0 on."
             )
         index = context.index
         keep = [index.op(name) for name in self.keep] if not context.function else []
@@ -122,20 +127,26 @@ class FoldConstants(Pass):
 
 @dataclass
 class _ConstantFolding:
-    """Finds the ops whose outputs are known, in execution order, and makes constants of those that others read."""
+    """Finds the ops whose outputs are known, in execution order, and makes constants of those that
+    others read.
+    """
 
     context: PlanContext
     limit: int
     shapes: bool
     keep: frozenset[int]
     values: dict[int, list[Array]] = field(default_factory=dict)
-    sizes: dict[int, int] = field(default_factory=dict)  # bytes of the constants that a value is computed from
+    sizes: dict[int, int] = field(
+        default_factory=dict
+    )  # bytes of the constants that a value is computed from
     failed: dict[int, str] = field(default_factory=dict)
     large: list[int] = field(default_factory=list)
     memory: int = 0  # bytes of the values
     late: list[int] = field(default_factory=list)  # ops that there was no more time for
     end: float = field(default_factory=lambda: time.monotonic() + MAX_SECONDS)
-    away: list[int] = field(default_factory=list)  # ops that only TensorFlow, which is missing, could compute
+    away: list[int] = field(
+        default_factory=list
+    )  # ops that only TensorFlow, which is missing, could compute
 
     @property
     def index(self) -> GraphIndex:
@@ -146,7 +157,9 @@ class _ConstantFolding:
         index = self.index
         candidates = {kind for kind in index.kinds[0] if self._may_fold(kind)}
         has_blocks = not V1_CONTROL_FLOW.isdisjoint(index.kinds[0])
-        self._blocks = frozenset(control_flow.control_flow_ops(index)) if has_blocks else frozenset[int]()
+        self._blocks = (
+            frozenset(control_flow.control_flow_ops(index)) if has_blocks else frozenset[int]()
+        )
         pending: list[int] = []
         later: set[int] = set()
         for op in execution_order(index):
@@ -164,7 +177,9 @@ class _ConstantFolding:
         self._by_tensorflow(pending)
 
     def _is_for_tensorflow(self, op: int, later: set[int]) -> bool:
-        """Whether TensorFlow is to compute an op; what numpy computes is stored. `later` are those before it."""
+        """Whether TensorFlow is to compute an op; what numpy computes is stored. `later` are those
+        before it.
+        """
         sources = self.index.input_lists[op]
         if not sources or not all(source in self.values or source in later for source in sources):
             return False
@@ -189,21 +204,37 @@ class _ConstantFolding:
         index, proto = self.index, self.index.nodes[op].attr["value"].tensor
         try:
             self.values[op] = [tensor_values.tensor_array(proto, index.dtypes(op)[0])]
-        except (TypeError, ValueError, KeyError, IndexError):  # of a dtype without values, or damaged
+        except (
+            TypeError,
+            ValueError,
+            KeyError,
+            IndexError,
+        ):  # of a dtype without values, or damaged
             return
         array = self.values[op][0]
         if array.dtype.hasobject:
-            texts = [text.encode() if isinstance(text, str) else text for text in array.reshape(-1).tolist()]
+            texts = [
+                text.encode() if isinstance(text, str) else text
+                for text in array.reshape(-1).tolist()
+            ]
             self.values[op] = [np.array(texts, object).reshape(array.shape)]
         self.sizes[op] = proto.ByteSize()
 
     def _from_static_shape(self, op: int) -> bool:
-        """Whether the value of a Shape, Size or Rank follows from static shapes alone; it is stored then."""
+        """Whether the value of a Shape, Size or Rank follows from static shapes alone; it is stored
+        then.
+        """
         index = self.index
-        if op in self._blocks or op in self.keep or any(source in self.values for source in index.input_lists[op]):
+        if (
+            op in self._blocks
+            or op in self.keep
+            or any(source in self.values for source in index.input_lists[op])
+        ):
             return False
         start = int(index.inputs.start[op])
-        read = [(source, int(index.ports[start + k])) for k, source in enumerate(index.input_lists[op])]
+        read = [
+            (source, int(index.ports[start + k])) for k, source in enumerate(index.input_lists[op])
+        ]
         shapes = [index.shape(*tensor) for tensor in read]
         node = index.nodes[op]
         is_long = "out_type" in node.attr and node.attr["out_type"].type == 9  # DT_INT64
@@ -213,7 +244,13 @@ class _ConstantFolding:
             if shape is None or (None in shape and node.op != "Rank"):
                 return False
             sizes = [size or 0 for size in shape]
-            value = len(sizes) if node.op == "Rank" else sizes if node.op != "Size" else int(np.prod(sizes))
+            value = (
+                len(sizes)
+                if node.op == "Rank"
+                else sizes
+                if node.op != "Size"
+                else int(np.prod(sizes))
+            )
             values.append(np.array(value, np.int32 if node.op == "Rank" else dtype))
         if self._depends_on_effects[op]:
             return False
@@ -227,7 +264,10 @@ class _ConstantFolding:
 
     def _inputs(self, op: int) -> list[Array]:
         index, start = self.index, int(self.index.inputs.start[op])
-        return [self.values[source][int(index.ports[start + k])] for k, source in enumerate(index.input_lists[op])]
+        return [
+            self.values[source][int(index.ports[start + k])]
+            for k, source in enumerate(index.input_lists[op])
+        ]
 
     def _dtypes(self, op: int) -> list[np.dtype] | None:
         try:
@@ -261,10 +301,15 @@ class _ConstantFolding:
             self.large.append(op)
         else:
             self.memory += in_memory
-            self.values[op], self.sizes[op] = list(values), max(size, sources if size > self.limit else 0)
+            self.values[op], self.sizes[op] = (
+                list(values),
+                max(size, sources if size > self.limit else 0),
+            )
 
     def _may_be_computed(self, op: int) -> bool:
-        """Whether the outputs of an op, as far as static shapes tell, are not too large to be computed."""
+        """Whether the outputs of an op, as far as static shapes tell, are not too large to be
+        computed.
+        """
         index, dtypes = self.index, self._dtypes(op)
         if dtypes is None:
             return False
@@ -298,27 +343,39 @@ class _ConstantFolding:
 
     def _run(self, ops: list[int]) -> None:
         index, inside = self.index, set(ops)
-        outside = dict.fromkeys(source for op in ops for source in index.input_lists[op] if source not in inside)
+        outside = dict.fromkeys(
+            source for op in ops for source in index.input_lists[op] if source not in inside
+        )
         nodes: list[NodeDef] = []
         names: dict[tuple[int, int], str] = {}
         for op in outside:
             for port, value in enumerate(self.values[op]):
                 names[op, port] = f"constant_{len(nodes)}"
-                nodes.append(self._constant(type(index.nodes[op])(name=names[op, port]), value, index.dtypes(op)[port]))
+                nodes.append(
+                    self._constant(
+                        type(index.nodes[op])(name=names[op, port]), value, index.dtypes(op)[port]
+                    )
+                )
         tensors: list[str] = []
         for op in ops:
             node = type(index.nodes[op])()
             node.CopyFrom(index.nodes[op])
             node.device, start = "", int(index.inputs.start[op])
             node.attr.pop("_class", None)
-            read = [(source, int(index.ports[start + k])) for k, source in enumerate(index.input_lists[op])]
+            read = [
+                (source, int(index.ports[start + k]))
+                for k, source in enumerate(index.input_lists[op])
+            ]
             node.name = f"op_{op}"
             node.input[:] = [names.get(end) or as_input(f"op_{end[0]}", end[1]) for end in read]
             nodes.append(node)
             tensors += [f"{node.name}:{port}" for port in range(len(index.dtypes(op)))]
         results = iter(self.context.compute(nodes, tensors, max(1.0, self.end - time.monotonic())))
         for op in ops:
-            values = [np.asarray(next(results), object if name == "string" else None) for name in index.dtypes(op)]
+            values = [
+                np.asarray(next(results), object if name == "string" else None)
+                for name in index.dtypes(op)
+            ]
             if all(source in self.values for source in index.input_lists[op]):
                 self._store(op, values)
 
@@ -339,7 +396,9 @@ class _ConstantFolding:
         counts = Counter[str]()
         idle = self._idle_waits(folded, rewrite.named)
         for op in sorted(folded):
-            readers = set(index.consumer_lists[op]) | (set() if op in idle else set(index.waiting_lists[op]))
+            readers = set(index.consumer_lists[op]) | (
+                set() if op in idle else set(index.waiting_lists[op])
+            )
             is_end = not readers or rewrite.named[op]
             if not is_end and readers <= folded:
                 continue
@@ -367,17 +426,28 @@ class _ConstantFolding:
         """The sentence about the ops that became constants, by type."""
         most = ", ".join(f"{count:,} {kind}" for kind, count in counts.most_common(5))
         total = sum(counts.values())
-        return f"{count_text(total, 'op')} became {'a constant' if total == 1 else 'constants'}: {most}."
+        return (
+            f"{count_text(total, 'op')} became {'a constant' if total == 1 else 'constants'}: "
+            f"{most}."
+        )
 
     def _idle_waits(self, folded: set[int], named: Mask) -> set[int]:
-        """The ops that only folded ones read, and that wait for nothing: who waits for their values need not."""
+        """The ops that only folded ones read, and that wait for nothing: who waits for their values
+        need not.
+        """
         index = self.index
         late = traversal.forward(index, np.flatnonzero(np.diff(index.controls.start)).tolist())
-        unread = (op for op in self.values if folded.issuperset(index.consumer_lists[op]) and index.waiting_lists[op])
+        unread = (
+            op
+            for op in self.values
+            if folded.issuperset(index.consumer_lists[op]) and index.waiting_lists[op]
+        )
         return {op for op in unread if not (late[op] or named[op])}
 
     def _make_constant(self, rewrite: GraphRewrite, op: int, folded: set[int]) -> bool:
-        """Let an op be a constant, or its consumers read one for each output; whether that can be."""
+        """Let an op be a constant, or its consumers read one for each output; whether that can
+        be.
+        """
         index, before, waits = self.index, self.index.nodes[op], self._waits(op, folded)
         values, dtypes = self.values[op], index.dtypes(op)
         if len(values) == 1:
@@ -392,7 +462,12 @@ class _ConstantFolding:
             return False
         names: list[str] = []
         for port, value in enumerate(values):
-            node = rewrite.add(f"{before.name}/folded_{port}", "Const", [f"^{name}" for name in waits], before.device)
+            node = rewrite.add(
+                f"{before.name}/folded_{port}",
+                "Const",
+                [f"^{name}" for name in waits],
+                before.device,
+            )
             self._constant(node, value, dtypes[port])
             names.append(node.name)
             rewrite.redirect(op, node.name, port)
@@ -401,14 +476,20 @@ class _ConstantFolding:
         return True
 
     def _waits(self, op: int, folded: set[int]) -> list[str]:
-        """What an op waits for, directly or because it reads what waits: constants are inside of loops by that."""
+        """What an op waits for, directly or because it reads what waits: constants are inside of
+        loops by that.
+        """
         index = self.index
         names: dict[str, None] = {}
         visited, stack = {op}, [op]
         while stack:
             at = stack.pop()
             names |= dict.fromkeys(control_inputs(index.nodes[at]))
-            if at in folded and index.types[at] in SHAPE_QUERIES and index.input_lists[at][0] not in self.values:
+            if (
+                at in folded
+                and index.types[at] in SHAPE_QUERIES
+                and index.input_lists[at][0] not in self.values
+            ):
                 continue
             for source in index.input_lists[at]:
                 if source not in visited:
@@ -416,23 +497,32 @@ class _ConstantFolding:
                     stack.append(source)
         ops = (index.ids[name] for name in names)
         stay = (before for before in ops if len(self.values.get(before, ())) < 2)
-        return sorted(index.names[at] for at in stay if index.types[at] not in CONSTANTS or op in self._blocks)
+        return sorted(
+            index.names[at] for at in stay if index.types[at] not in CONSTANTS or op in self._blocks
+        )
 
     def _notes(self) -> list[str]:
         index, notes = self.index, []
-        failed = [f"{index.names[op]!r} ({index.types[op]}): {why}" for op, why in list(self.failed.items())[:_FEW]]
+        failed = [
+            f"{index.names[op]!r} ({index.types[op]}): {why}"
+            for op, why in list(self.failed.items())[:_FEW]
+        ]
         if failed:
-            notes.append(f"{count_text(len(self.failed), 'op')} failed and stayed: {'; '.join(failed)}.")
+            notes.append(
+                f"{count_text(len(self.failed), 'op')} failed and stayed: {'; '.join(failed)}."
+            )
         if self.large:
             names = names_text([index.names[op] for op in self.large])
             notes.append(f"{names} stayed, for the result is larger than {self.limit:,} bytes.")
         if self.late:
             notes.append(
-                f"{count_text(len(self.late), 'op')} stayed, since the others took {MAX_SECONDS:g} seconds; fold again."
+                f"{count_text(len(self.late), 'op')} stayed, since the others took {MAX_SECONDS:g} "
+                "seconds; fold again."
             )
         if self.away:
             notes.append(
-                f"{count_text(len(self.away), 'op')} stayed, since TensorFlow, which computes them, is missing."
+                f"{count_text(len(self.away), 'op')} stayed, since TensorFlow, which computes "
+                "them, is missing."
             )
         return notes
 
@@ -446,7 +536,9 @@ def _stored_size(value: Array) -> int:
 
 
 def _named_by_variables(index: GraphIndex) -> frozenset[int]:
-    """The ops that variables name: a live graph cannot make an op another one, and its variables name the old one."""
+    """The ops that variables name: a live graph cannot make an op another one, and its variables
+    name the old one.
+    """
     names: set[str] = set()
     for variable in definitions(index, handles(index)).values():
         ends = (variable.initializer, variable.snapshot, variable.initial_value)

@@ -37,11 +37,13 @@ _CUSTOM_GRADIENT = "_gradient_op_type"
 class RemoveIdentities(Pass):
     """Remove the Identity ops: their consumers read what they read.
 
-    Control inputs of a removed op become those of its consumers, and ops that waited for it wait for its input.
-    Identity ops that hold together the control flow of TensorFlow 1, and reads of its variables, stay.
+    Control inputs of a removed op become those of its consumers, and ops that waited for it wait
+    for its input. Identity ops that hold together the control flow of TensorFlow 1, and reads of
+    its variables, stay.
 
     Args:
-        also: Further op types: "CheckNumerics", "StopGradient", "PreventGradient", "Snapshot", "NoOp", "Assert".
+        also: Further op types: "CheckNumerics", "StopGradient", "PreventGradient", "Snapshot",
+            "NoOp", "Assert".
         keep: Ops that stay; None for those of the marked boundary.
         functions: Whether the functions that the graph calls are changed too.
 
@@ -79,7 +81,9 @@ class RemoveIdentities(Pass):
         return f"The graph has no {types} that can be removed."
 
     def rewrite(self, context: PlanContext) -> Patch | None:
-        """The patch of `context`, one graph or body. Raises GraphEditError for a type that is not one of those."""
+        """The patch of `context`, one graph or body. Raises GraphEditError for a type that is not
+        one of those.
+        """
         unknown = next((name for name in self.also if name not in _CHOICE), None)
         if unknown is not None:
             raise GraphEditError(
@@ -98,12 +102,18 @@ class _Identities:
 
     def __init__(self, rewrite: GraphRewrite, types: set[str]) -> None:
         self.rewrite, self.index, self.types = rewrite, rewrite.index, types
-        self.sources: dict[int, tuple[int, int]] = {}  # what consumers read instead of an op that goes
+        self.sources: dict[
+            int, tuple[int, int]
+        ] = {}  # what consumers read instead of an op that goes
         self.controls: dict[int, tuple[int, ...]] = {}  # what they wait for besides
 
     def patch(self) -> Patch | None:
         index, counts = self.index, Counter[str]()
-        blocks = control_flow.control_flow_ops(index) if any(kind in V1_CONTROL_FLOW for kind in index.kinds[0]) else ()
+        blocks = (
+            control_flow.control_flow_ops(index)
+            if any(kind in V1_CONTROL_FLOW for kind in index.kinds[0])
+            else ()
+        )
         self.blocks = frozenset(blocks)
         for op in execution_order(index):
             if index.types[op] in self.types and not self.rewrite.named[op] and self._goes(op):
@@ -112,12 +122,15 @@ class _Identities:
         if not counts:
             return None
         readers = (
-            reader for op in self.rewrite.removed for reader in (*index.consumer_lists[op], *index.waiting_lists[op])
+            reader
+            for op in self.rewrite.removed
+            for reader in (*index.consumer_lists[op], *index.waiting_lists[op])
         )
         for reader in sorted(set(readers) - self.rewrite.removed):
             self._read_past(reader)
         self.rewrite.notes.append(
-            f"Removed {', '.join(count_text(count, f'{kind} op') for kind, count in sorted(counts.items()))}."
+            "Removed "
+            f"{', '.join(count_text(count, f'{kind} op') for kind, count in sorted(counts.items()))}."
         )
         return self.rewrite.patch(prune="Assert" in counts)
 
@@ -142,19 +155,29 @@ class _Identities:
         more = self.controls.get(source[0], ()) if source[0] in self.sources else ()
         source = self.sources.get(source[0], source)
         controls = tuple(dict.fromkeys((*controls, *more)))
-        if waiting and (index.types[source[0]] in V1_CONTROL_FLOW or source[0] in self.rewrite.removed):
+        if waiting and (
+            index.types[source[0]] in V1_CONTROL_FLOW or source[0] in self.rewrite.removed
+        ):
             return False
-        if source[0] == op or index.types[source[0]] in SWITCH & {"_SwitchN"} or self._decides_loop(source[0]):
+        if (
+            source[0] == op
+            or index.types[source[0]] in SWITCH & {"_SwitchN"}
+            or self._decides_loop(source[0])
+        ):
             return False
-        if controls and any(index.types[reader] in V1_CONTROL_FLOW for reader in index.consumer_lists[op]):
+        if controls and any(
+            index.types[reader] in V1_CONTROL_FLOW for reader in index.consumer_lists[op]
+        ):
             return False
         self.sources[op], self.controls[op] = source, controls
         return True
 
     def _decides_loop(self, op: int) -> bool:
-        """Whether an op is the Switch of a loop: if two ops read its value, TensorFlow's gradient of the loop is wrong.
+        """Whether an op is the Switch of a loop: if two ops read its value, TensorFlow's gradient
+        of the loop is wrong.
 
-        See tests/test_tensorflow_facts.py::test_the_gradient_of_a_loop_misses_readers_of_its_switch_but_one.
+        See
+        tests/test_tensorflow_facts.py::test_the_gradient_of_a_loop_misses_readers_of_its_switch_but_one.
         """
         index = self.index
         inputs = index.input_lists[op] if index.types[op] in SWITCH else []
@@ -173,7 +196,9 @@ class _Identities:
         return tuple(before)
 
     def _lose_their_block(self, op: int, waiting: list[int], controls: tuple[int, ...]) -> bool:
-        """Whether an op runs in its loop or conditional only because it waits for one that is to go."""
+        """Whether an op runs in its loop or conditional only because it waits for one that is to
+        go.
+        """
         index = self.index
         if op not in self.blocks:
             return False

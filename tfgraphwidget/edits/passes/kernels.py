@@ -1,7 +1,8 @@
 """Kernels: what common ops compute of constants, with numpy.
 
-Each gives bit for bit what TensorFlow gives: they move elements, compute with integers and booleans, and do the
-arithmetic of floats that IEEE 754 rounds in one way. All else is for TensorFlow to compute.
+Each gives bit for bit what TensorFlow gives: they move elements, compute with integers and
+booleans, and do the arithmetic of floats that IEEE 754 rounds in one way. All else is for
+TensorFlow to compute.
 """
 
 from __future__ import annotations
@@ -30,7 +31,8 @@ class TooLarge(ValueError):
 def _elementwise(function: Callable[..., Array]) -> Kernel:
     def compute(_: Attributes, values: Sequence[Array]) -> Array:
         if any(value.dtype.kind not in "biufO" or value.dtype == np.float16 for value in values):
-            raise NotImplementedError  # TensorFlow multiplies complex and half-precision numbers in its own way
+            # TensorFlow multiplies complex and half-precision numbers in its own way
+            raise NotImplementedError
         _check_size(np.broadcast_shapes(*(value.shape for value in values)))
         result = np.asarray(function(*values))
         if any(map(_has_subnormals, (*values, result))):
@@ -105,7 +107,9 @@ def _transpose(_: Attributes, values: Sequence[Array]) -> Array:
 
 
 def _tile(_: Attributes, values: Sequence[Array]) -> Array:
-    _check_size([size * times for size, times in zip(values[0].shape, values[1].tolist(), strict=True)])
+    _check_size(
+        [size * times for size, times in zip(values[0].shape, values[1].tolist(), strict=True)]
+    )
     return np.tile(values[0], values[1].tolist())
 
 
@@ -136,7 +140,9 @@ def _slice(_: Attributes, values: Sequence[Array]) -> Array:
     for length, begin, size in zip(value.shape, begins, sizes, strict=True):
         if begin < 0 or size < -1 or begin + max(size, 0) > length:
             raise IndexError(f"a slice from {begin} of size {size} of a dimension of {length}")
-    return value[tuple(slice(b, None if n == -1 else b + n) for b, n in zip(begins, sizes, strict=True))]
+    return value[
+        tuple(slice(b, None if n == -1 else b + n) for b, n in zip(begins, sizes, strict=True))
+    ]
 
 
 def _strided_slice(attributes: Attributes, values: Sequence[Array]) -> Array:
@@ -178,7 +184,8 @@ def _cast(dtype: npt.DTypeLike) -> Kernel:
         value, to = values[0], np.dtype(dtype)
         is_exact = value.dtype.kind in _NUMBERS and to.kind in _NUMBERS
         if not is_exact or (value.dtype.kind == "f" and to.kind != "f"):
-            raise NotImplementedError  # of a float outside of the integers TensorFlow makes what the machine makes
+            # of a float outside of the integers TensorFlow makes what the machine makes
+            raise NotImplementedError
         result = value.astype(to)
         if _has_subnormals(value) or _has_subnormals(result):
             raise NotImplementedError
@@ -268,7 +275,9 @@ KERNELS: Mapping[str, Kernel] = {
 
 
 def _size_dtype(attributes: Attributes) -> type[np.int64 | np.int32]:
-    return np.int64 if "out_type" in attributes and attributes["out_type"].type == 9 else np.int32  # DT_INT64
+    return (
+        np.int64 if "out_type" in attributes and attributes["out_type"].type == 9 else np.int32
+    )  # DT_INT64
 
 
 def compute(
@@ -280,7 +289,8 @@ def compute(
         Its outputs.
 
     Raises:
-        NotImplementedError: There is no kernel that gives the same numbers as TensorFlow, bit for bit.
+        NotImplementedError: There is no kernel that gives the same numbers as TensorFlow, bit for
+            bit.
         TooLarge: The outputs would be too large.
         ArithmeticError, ValueError, IndexError: TensorFlow would fail too.
 
@@ -297,7 +307,11 @@ def compute(
         raise NotImplementedError
     with np.errstate(all="ignore"):
         result = kernel(attributes, values)
-    outputs = [np.asarray(result)] if isinstance(result, np.ndarray) or np.isscalar(result) else list(result)
+    outputs = (
+        [np.asarray(result)]
+        if isinstance(result, np.ndarray) or np.isscalar(result)
+        else list(result)
+    )
     for output, dtype in zip(outputs, dtypes, strict=True):
         if output.dtype != dtype:
             raise NotImplementedError

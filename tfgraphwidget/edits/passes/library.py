@@ -1,4 +1,6 @@
-"""What goes with ops, or without: functions that no op calls, collections, attributes that mark ops and functions."""
+"""What goes with ops, or without: functions that no op calls, collections, attributes that mark ops
+and functions.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,13 @@ from tfgraphwidget.edits.command import Command, subject_text
 from tfgraphwidget.edits.context import PlanContext
 from tfgraphwidget.edits.function_bodies import plan_everywhere
 from tfgraphwidget.edits.passes.whole_graph import GraphRewrite
-from tfgraphwidget.edits.patch import Change, Patch, Report, nothing_to_do, without_uncalled_functions
+from tfgraphwidget.edits.patch import (
+    Change,
+    Patch,
+    Report,
+    nothing_to_do,
+    without_uncalled_functions,
+)
 from tfgraphwidget.edits.registry import register
 from tfgraphwidget.edits.rewrite.attributes import check_new_node
 from tfgraphwidget.edits.rewrite.consumers import resolve_ops
@@ -65,7 +73,9 @@ class RemoveFunctions(Command):
         if not names:
             return nothing_to_do("Ops call every function of the graph.")
         functions = tuple(index.extras.function(name) for name in names)
-        return Patch(remove=Change(functions=functions), report=Report((f"Removed {names_text(names)}.",)))
+        return Patch(
+            remove=Change(functions=functions), report=Report((f"Removed {names_text(names)}.",))
+        )
 
 
 @register
@@ -112,15 +122,20 @@ class RemoveCollection(Command):
         for key in self.keys:
             if not collections.get(key):
                 present = sorted(name for name, members in collections.items() if members)
-                raise UnknownName(f"The graph has no collection {key!r}{known_instead(key, present)}")
-        members = tuple((key, member) for key in dict.fromkeys(self.keys) for member in collections[key])
+                raise UnknownName(
+                    f"The graph has no collection {key!r}{known_instead(key, present)}"
+                )
+        members = tuple(
+            (key, member) for key in dict.fromkeys(self.keys) for member in collections[key]
+        )
         return Patch(remove=Change(members=members))
 
 
 @register
 @dataclass(frozen=True)
 class RemoveAttr(Command):
-    """Remove an attribute of ops, as of what was placed on a TPU: `editor.passes.remove_attr("_tpu_replicate")`.
+    """Remove an attribute of ops, as of what was placed on a TPU:
+    `editor.passes.remove_attr("_tpu_replicate")`.
 
     Args:
         name: The attribute, one that the op type does not need.
@@ -153,27 +168,41 @@ class RemoveAttr(Command):
         return f"Removed {self.name} of {subject_text(self.what) if self.what else 'all ops'}"
 
     def plan(self, context: PlanContext) -> Patch:
-        """The patch; GraphEditError where no op has the attribute, and where one cannot be without."""
+        """The patch; GraphEditError where no op has the attribute, and where one cannot be
+        without.
+        """
         if any(0xD800 <= ord(letter) < 0xE000 for letter in self.name):
-            raise GraphEditError(f"{self.name!r} is not text that an attribute can be named by; give another name.")
+            raise GraphEditError(
+                f"{self.name!r} is not text that an attribute can be named by; give another name."
+            )
         outermost = context.index
         ops = resolve_ops(outermost, self.what) if self.what else range(len(outermost))
         chosen = frozenset(ops)
 
         def rewrite(inner: PlanContext) -> Patch | None:
-            return self._rewrite(inner, chosen if inner.index is outermost else range(len(inner.index)))
+            return self._rewrite(
+                inner, chosen if inner.index is outermost else range(len(inner.index))
+            )
 
         if self.functions:
             within = mask_of(outermost, chosen)
             patch = plan_everywhere(
-                context, rewrite, "without", within=within, keeps_gradients=False, without_attribute=self.name
+                context,
+                rewrite,
+                "without",
+                within=within,
+                keeps_gradients=False,
+                without_attribute=self.name,
             )
         else:
             patch = rewrite(context)
         if patch is None:
             present = sorted({name for op in chosen for name in outermost.nodes[op].attr})
-            raise UnknownName(f"No op here has attribute {self.name!r}{known_instead(self.name, present)}")
-        # The functions as they were would keep it. Those of a SavedModel have names in its objects, too.
+            raise UnknownName(
+                f"No op here has attribute {self.name!r}{known_instead(self.name, present)}"
+            )
+        # The functions as they were would keep it. Those of a SavedModel have names in its objects,
+        # too.
         is_alone = not context.function and not context.signatures
         return without_uncalled_functions(outermost, patch) if is_alone else patch
 
@@ -183,13 +212,17 @@ class RemoveAttr(Command):
             if self.name not in index.nodes[op].attr:
                 continue
             definition = index.typing.definition(index.types[op])
-            described = {attr.name: attr for attr in definition.attr} if definition is not None else {}
+            described = (
+                {attr.name: attr for attr in definition.attr} if definition is not None else {}
+            )
             node = rewrite.node(op)
             del node.attr[self.name]
             if self.name in described and not described[self.name].HasField("default_value"):
                 raise GraphEditError(
                     f"Op {node.name!r} cannot be without {self.name!r}, which every {node.op} has; "
-                    + in_cell(f"set another value: editor.set_attr({node.name!r}, {self.name!r}, …)."),
+                    + in_cell(
+                        f"set another value: editor.set_attr({node.name!r}, {self.name!r}, …)."
+                    ),
                     [node.name],
                 )
             if self.name in described:

@@ -15,8 +15,23 @@ from tfgraphwidget.edits.context import PlanContext
 from tfgraphwidget.edits.patch import Patch, Report, nothing_to_do
 from tfgraphwidget.edits.registry import register
 from tfgraphwidget.edits.rewrite.rename import lost_state_notes, rename_patch
-from tfgraphwidget.graph import CONSTANTS, GraphIndex, definitions, handles, has_state, persistent_state, tensor_values
-from tfgraphwidget.naming import count_text, enclosing_scopes, free_name, scope_around, shared_name, split_tensor
+from tfgraphwidget.graph import (
+    CONSTANTS,
+    GraphIndex,
+    definitions,
+    handles,
+    has_state,
+    persistent_state,
+    tensor_values,
+)
+from tfgraphwidget.naming import (
+    count_text,
+    enclosing_scopes,
+    free_name,
+    scope_around,
+    shared_name,
+    split_tensor,
+)
 from tfgraphwidget.tf_types import NodeDef
 
 _KEYS = ("shared_name", "container", "debug_name", "tensor_array_name", "stack_name")
@@ -34,8 +49,8 @@ class ObfuscateNames(Command):
         contents: Whether large constants become zeros, and texts "text", as well.
 
     Returns:
-        What was renamed; its notes list what stays, such as op types, the names of functions, and the keys of
-        variables that have values.
+        What was renamed; its notes list what stays, such as op types, the names of functions, and
+        the keys of variables that have values.
 
     Raises:
         GraphEditError: There is no name to hide.
@@ -67,8 +82,12 @@ class ObfuscateNames(Command):
         """
         index = context.index
         arguments = {split_tensor(name)[0] for name in context.arguments}
-        if context.function or context.ends is not None:  # callers find the state by the names of its ops
-            arguments |= {index.names[op] for op in np.flatnonzero(persistent_state(index)).tolist()}
+        if (
+            context.function or context.ends is not None
+        ):  # callers find the state by the names of its ops
+            arguments |= {
+                index.names[op] for op in np.flatnonzero(persistent_state(index)).tolist()
+            }
             for variable in definitions(index, handles(index)).values():
                 parts = (variable.initializer, variable.snapshot, variable.initial_value)
                 arguments |= {split_tensor(name)[0] for name in parts if name}
@@ -76,7 +95,9 @@ class ObfuscateNames(Command):
         if all(name in arguments or _says_nothing(name, kind) for name, kind in pairs):
             return nothing_to_do("The graph has no names to hide.")
         names = {old: new for old, new in obfuscated_names(index).items() if old not in arguments}
-        scopes = tuple(dict.fromkeys(scope for name in names.values() for scope in enclosing_scopes(name)))
+        scopes = tuple(
+            dict.fromkeys(scope for name in names.values() for scope in enclosing_scopes(name))
+        )
         patch = rename_patch(index, names, tuple(scope for scope in scopes if "/" not in scope))
         keys = _Keys(index, has_values=context.has_values)
         nodes = tuple(keys.without_names(node) for node in patch.add.nodes)
@@ -84,16 +105,30 @@ class ObfuscateNames(Command):
         if self.contents:
             zeroed = sum(_without_content(node, index) for node in nodes)
         notes = [f"{count_text(len(names), 'op')} renamed."]
-        notes += [f"{count_text(zeroed, 'constant')} became zeros or texts of no meaning."] if self.contents else []
-        notes.append(f"These stay: {', '.join(self._remaining(index, keys, has_arguments=bool(arguments)))}.")
+        notes += (
+            [f"{count_text(zeroed, 'constant')} became zeros or texts of no meaning."]
+            if self.contents
+            else []
+        )
+        notes.append(
+            f"These stay: {', '.join(self._remaining(index, keys, has_arguments=bool(arguments)))}."
+        )
         patch = replace(patch, add=replace(patch.add, nodes=nodes))
         return replace(patch, report=Report((*lost_state_notes(patch, context), *notes)))
 
     def _remaining(self, index: GraphIndex, keys: _Keys, *, has_arguments: bool) -> list[str]:
         remaining = ["op types, attributes and shapes", "the keys of signatures and collections"]
         remaining += [] if self.contents else ["the contents of constants"]
-        remaining += [f"{count_text(len(index.functions), 'function')} with their names"] if index.functions else []
-        remaining += [f"the keys of {count_text(keys.state_keys, 'variable or table')}"] if keys.state_keys else []
+        remaining += (
+            [f"{count_text(len(index.functions), 'function')} with their names"]
+            if index.functions
+            else []
+        )
+        remaining += (
+            [f"the keys of {count_text(keys.state_keys, 'variable or table')}"]
+            if keys.state_keys
+            else []
+        )
         remaining += ["the names of arguments and captured variables"] if has_arguments else []
         remaining += ["the frames of loops"] if keys.frames_stay else []
         return remaining
@@ -126,7 +161,9 @@ def obfuscated_names(index: GraphIndex) -> dict[str, str]:
 def _says_nothing(name: str, kind: str) -> bool:
     """Whether a name is one that this edit gives."""
     *scopes, last = name.split("/")
-    return re.fullmatch(rf"({re.escape(kind)}|op)(_\d+)+", last) is not None and all(map(_SCOPE.fullmatch, scopes))
+    return re.fullmatch(rf"({re.escape(kind)}|op)(_\d+)+", last) is not None and all(
+        map(_SCOPE.fullmatch, scopes)
+    )
 
 
 class _Keys:
@@ -137,8 +174,12 @@ class _Keys:
         # Functions stay as they are, and find what they share with the graph by its key.
         bodies = (index.extras.function(name) for name in index.functions)
         inner = [node for body in bodies for node in body.node_def if has_state(node)]
-        self._in_functions = {(shared_name(node) or node.name).encode(errors="surrogateescape") for node in inner}
-        self._in_functions |= {node.attr["container"].s for node in inner if "container" in node.attr}
+        self._in_functions = {
+            (shared_name(node) or node.name).encode(errors="surrogateescape") for node in inner
+        }
+        self._in_functions |= {
+            node.attr["container"].s for node in inner if "container" in node.attr
+        }
         self.frames_stay = bool(index.extras.contexts())
         self._new: dict[bytes, bytes] = {}
         self._numbers = count(1)  # of keys, none of which is given to two states
@@ -160,11 +201,17 @@ class _Keys:
                     node.attr[key].s = self._new[text]
         if "frame_name" in node.attr and not self.frames_stay:
             text = node.attr["frame_name"].s
-            node.attr["frame_name"].s = self._new.setdefault(text, f"frame_{len(self._new) + 1}".encode())
+            node.attr["frame_name"].s = self._new.setdefault(
+                text, f"frame_{len(self._new) + 1}".encode()
+            )
         return node
 
     def _free_key(self) -> bytes:
-        return next(key for number in self._numbers if (key := f"key_{number}".encode()) not in self._in_functions)
+        return next(
+            key
+            for number in self._numbers
+            if (key := f"key_{number}".encode()) not in self._in_functions
+        )
 
 
 def _without_content(node: NodeDef, index: GraphIndex) -> bool:

@@ -58,23 +58,36 @@ class RenameType(Pass):
 
     def nothing(self, context: PlanContext) -> str:
         """Why there is nothing to do in the graph of `context`."""
-        return f"The graph has no op of type {self.old!r}{did_you_mean(self.old, context.index.kinds[0])}"
+        return (
+            "The graph has no op of type "
+            f"{self.old!r}{did_you_mean(self.old, context.index.kinds[0])}"
+        )
 
     def rewrite(self, context: PlanContext) -> Patch | None:
-        """The patch of `context`, one graph or body. Raises GraphEditError for a type that the ops cannot have."""
+        """The patch of `context`, one graph or body. Raises GraphEditError for a type that the ops
+        cannot have.
+        """
         if self.old == self.new:
-            raise GraphEditError(f"rename_type: {self.old!r} is the old and the new type; name another one.")
+            raise GraphEditError(
+                f"rename_type: {self.old!r} is the old and the new type; name another one."
+            )
         if not _OP_TYPE.fullmatch(self.new):
-            raise GraphEditError(f"rename_type: {value_text(self.new)} is no op type; give one such as 'Relu'.")
+            raise GraphEditError(
+                f"rename_type: {value_text(self.new)} is no op type; give one such as 'Relu'."
+            )
         index = context.index
         ops = [op for op, kind in enumerate(index.types) if kind == self.old]
         if not ops and not context.function and index.typing.definition(self.old) is None:
             end = did_you_mean(self.old, index.kinds[0])
-            raise UnknownName(f"rename_type: neither the graph nor TensorFlow has an op type {self.old!r}{end}")
+            raise UnknownName(
+                f"rename_type: neither the graph nor TensorFlow has an op type {self.old!r}{end}"
+            )
         if not ops:
             return None
         if self.new in index.functions:
-            raise GraphEditError(f"rename_type: {self.new!r} is a function of the graph; name an op type.")
+            raise GraphEditError(
+                f"rename_type: {self.new!r} is a function of the graph; name an op type."
+            )
         definition, rewrite = index.typing.definition(self.new), GraphRewrite(context)
         removed: dict[str, None] = {}
         uses = OutputUses(context)
@@ -87,9 +100,13 @@ class RenameType(Pass):
                 uses.check(op, node)
         rewrite.notes.append(f"{count_text(len(ops), f'{self.old} op')} became {self.new}.")
         if definition is None:
-            rewrite.notes.append(f"TensorFlow does not know {self.new!r} here; load its library to run the graph.")
+            rewrite.notes.append(
+                f"TensorFlow does not know {self.new!r} here; load its library to run the graph."
+            )
         if removed:
-            rewrite.notes.append(f"{self.new} has no attribute {names_text(list(removed))}, which was removed.")
+            rewrite.notes.append(
+                f"{self.new} has no attribute {names_text(list(removed))}, which was removed."
+            )
         return rewrite.patch(prune=False)
 
 
@@ -99,11 +116,19 @@ def _fit_attributes(node: NodeDef, definition: OpDef) -> list[str]:
     extra = [key for key in node.attr if key[:1] != "_" and key not in attributes]
     for key in extra:
         del node.attr[key]
-    missing = [a.name for a in definition.attr if a.name not in node.attr and not a.HasField("default_value")]
+    missing = [
+        a.name
+        for a in definition.attr
+        if a.name not in node.attr and not a.HasField("default_value")
+    ]
     if missing:
         raise GraphEditError(
-            f"rename_type: op {node.name!r} lacks attribute {missing[0]!r}, which {definition.name} needs; "
-            + in_cell(f'set it first, editor.set_attr("{node.name}", "{missing[0]}", …), or use editor.replace.'),
+            f"rename_type: op {node.name!r} lacks attribute {missing[0]!r}, which "
+            f"{definition.name} needs; "
+            + in_cell(
+                f'set it first, editor.set_attr("{node.name}", "{missing[0]}", …), or use '
+                "editor.replace."
+            ),
             [node.name],
         )
     return extra
@@ -114,7 +139,8 @@ def _check_inputs(index: GraphIndex, op: int, node: NodeDef) -> None:
     data = index.input_lists[op]
     if specs is not None and len(specs) != len(data):
         raise GraphEditError(
-            f"rename_type: op {node.name!r} has {count_text(len(data), 'input')}, and {node.op} takes "
+            f"rename_type: op {node.name!r} has {count_text(len(data), 'input')}, and {node.op} "
+            "takes "
             f"{len(specs)}; use " + editor_call("replace") + ".",
             [node.name],
         )
@@ -124,8 +150,7 @@ def _check_inputs(index: GraphIndex, op: int, node: NodeDef) -> None:
         dtype = dtypes[port].removesuffix("_ref") if port < len(dtypes) else ""
         if dtype and spec.dtype and index.typing.number(dtype) != spec.dtype % 100:
             raise GraphEditError(
-                f"rename_type: input {k} of {node.name!r} is {dtype}, which {node.op} does not take; use "
-                + editor_call("replace")
-                + ".",
+                f"rename_type: input {k} of {node.name!r} is {dtype}, which {node.op} does not "
+                "take; use " + editor_call("replace") + ".",
                 [node.name],
             )

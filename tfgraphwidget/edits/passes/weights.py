@@ -64,9 +64,13 @@ class RoundWeights(Pass):
         return _nothing(context.index, self.minimum, f"that {self.bits} bits do not hold")
 
     def rewrite(self, context: PlanContext) -> Patch | None:
-        """The patch of `context`, one graph or body. Raises GraphEditError for a number of bits that is none."""
+        """The patch of `context`, one graph or body. Raises GraphEditError for a number of bits
+        that is none.
+        """
         if type(self.bits) is not int or not 0 < self.bits <= _MOST_BITS:
-            raise GraphEditError(f"round_weights({value_text(self.bits)}): give 1 to {_MOST_BITS} bits.")
+            raise GraphEditError(
+                f"round_weights({value_text(self.bits)}): give 1 to {_MOST_BITS} bits."
+            )
         rewrite, largest, count = GraphRewrite(context), 0.0, 0
         for op, weights in _weights(context, "round_weights", self.minimum):
             rounded = _round(weights, self.bits)
@@ -74,16 +78,20 @@ class RoundWeights(Pass):
                 tensor_values.set_tensor(rewrite.node(op).attr["value"].tensor, rounded, _FLOAT)
                 largest, count = max(largest, float(np.abs(rounded - weights).max())), count + 1
         if count:
-            rewrite.notes.append(f"{count_text(count, 'constant')} rounded, by up to {largest:.3g}.")
+            rewrite.notes.append(
+                f"{count_text(count, 'constant')} rounded, by up to {largest:.3g}."
+            )
         return rewrite.patch(prune=False)
 
 
 @register
 @dataclass(frozen=True)
 class QuantizeWeights(Pass):
-    """Store each large float32 constant as int8 with a scale and a zero point; the file takes a quarter.
+    """Store each large float32 constant as int8 with a scale and a zero point; the file takes a
+    quarter.
 
-    The constants are made floats where they are read, so that the graph computes as before, with these values.
+    The constants are made floats where they are read, so that the graph computes as before, with
+    these values.
 
     Args:
         minimum: The smallest number of elements of a constant that is quantized.
@@ -129,40 +137,61 @@ class QuantizeWeights(Pass):
             quantized, zero, scale = _quantize(weights, per_channel=by_channel)
             error = np.abs((quantized.astype(np.float32) - zero) * scale - weights)
             largest, count = max(largest, float(error.max())), count + 1
-            before, after = before + weights.nbytes, after + quantized.nbytes + zero.nbytes + scale.nbytes
+            before, after = (
+                before + weights.nbytes,
+                after + quantized.nbytes + zero.nbytes + scale.nbytes,
+            )
             _dequantize(rewrite, op, quantized, zero, scale)
         if count:
             rewrite.notes.append(
-                f"{count_text(count, 'constant')}: {before:,} → {after:,} bytes; values differ by up to {largest:.3g}."
+                f"{count_text(count, 'constant')}: {before:,} → {after:,} bytes; values differ by "
+                f"up to {largest:.3g}."
             )
         return rewrite.patch(prune=False)
 
 
 def _nothing(index: GraphIndex, minimum: int, which: str) -> str:
     variables = any(kind in HANDLES for kind in index.types)
-    way = ("; " + editor_call("freeze", "") + " makes constants of the variables") if variables else ""
-    return f"The graph has no float32 constant of {count_text(minimum, 'element')} {which}" + way + "."
+    way = (
+        ("; " + editor_call("freeze", "") + " makes constants of the variables")
+        if variables
+        else ""
+    )
+    return (
+        f"The graph has no float32 constant of {count_text(minimum, 'element')} {which}" + way + "."
+    )
 
 
 def _weights(context: PlanContext, verb: str, minimum: int) -> Iterator[tuple[int, Array]]:
     """The large float32 constants, with their values; not those that hold one number over and over.
 
-    A constant that a call passes to a function is one of the caller, which passes what becomes of it: a function that
-    stored it too would make the file larger with each call (tests/edits/passes/test_weights_of_functions.py).
+    A constant that a call passes to a function is one of the caller, which passes what becomes of
+    it: a function that stored it too would make the file larger with each call
+    (tests/edits/passes/test_weights_of_functions.py).
     """
     index, arguments = context.index, frozenset(context.arguments)
     if type(minimum) is not int or minimum < 1:
         raise GraphEditError(
-            either(f"{verb}(minimum={value_text(minimum)}): give", "Give") + " a number of elements from 1 on."
+            either(f"{verb}(minimum={value_text(minimum)}): give", "Give")
+            + " a number of elements from 1 on."
         )
-    fixed = {split_tensor(v.initial_value or "")[0] for v in definitions(index, handles(index)).values()}
+    fixed = {
+        split_tensor(v.initial_value or "")[0] for v in definitions(index, handles(index)).values()
+    }
     for op, node in enumerate(index.nodes):
         is_passed = f"{node.name}:0" in arguments
-        if node.op not in CONSTANTS or node.attr["dtype"].type != _FLOAT or node.name in fixed or is_passed:
+        if (
+            node.op not in CONSTANTS
+            or node.attr["dtype"].type != _FLOAT
+            or node.name in fixed
+            or is_passed
+        ):
             continue
         proto = node.attr["value"].tensor
         shape = [dim.size for dim in proto.tensor_shape.dim]
-        if np.prod(shape, dtype=np.float64) < minimum or proto.ByteSize() < 2 * np.prod(shape, dtype=np.float64):
+        if np.prod(shape, dtype=np.float64) < minimum or proto.ByteSize() < 2 * np.prod(
+            shape, dtype=np.float64
+        ):
             continue
         try:
             values = tensor_values.tensor_array(proto, "float32")
@@ -191,7 +220,9 @@ def _quantize(weights: Array, *, per_channel: bool) -> tuple[Array, Array, Array
     return values, zero, scale
 
 
-def _dequantize(rewrite: GraphRewrite, op: int, quantized: Array, zero: Array, scale: Array) -> None:
+def _dequantize(
+    rewrite: GraphRewrite, op: int, quantized: Array, zero: Array, scale: Array
+) -> None:
     """Let a constant be the product of the scale and what is stored less the zero point."""
     node = rewrite.node(op)
     waits = [f"^{name}" for name in control_inputs(node)]
@@ -204,9 +235,15 @@ def _dequantize(rewrite: GraphRewrite, op: int, quantized: Array, zero: Array, s
 
     stored = constant("quantized", quantized, _INT8)
     floats = rewrite.add(f"{node.name}/float", "Cast", [stored.name], node.device)
-    floats.attr["SrcT"].type, floats.attr["DstT"].type, floats.attr["Truncate"].b = _INT8, _FLOAT, False
+    floats.attr["SrcT"].type, floats.attr["DstT"].type, floats.attr["Truncate"].b = (
+        _INT8,
+        _FLOAT,
+        False,
+    )
     zero_point = constant("zero_point", zero, _FLOAT)
-    centered = rewrite.add(f"{node.name}/centered", "Sub", [floats.name, zero_point.name], node.device)
+    centered = rewrite.add(
+        f"{node.name}/centered", "Sub", [floats.name, zero_point.name], node.device
+    )
     centered.attr["T"].type = _FLOAT
     factor = constant("scale", scale, _FLOAT)
     node.op = "Mul"

@@ -9,7 +9,11 @@ import numpy as np
 
 from tfgraphwidget.edits.command import Command
 from tfgraphwidget.edits.context import PlanContext
-from tfgraphwidget.edits.control_flow_contexts import contexts_around, nested_contexts, structural_tensors
+from tfgraphwidget.edits.control_flow_contexts import (
+    contexts_around,
+    nested_contexts,
+    structural_tensors,
+)
 from tfgraphwidget.edits.function_bodies import plan_everywhere
 from tfgraphwidget.edits.patch import Change, NodeChange, Patch, Report, nothing_to_do, removal_of
 from tfgraphwidget.edits.queue_runners import op_names
@@ -28,7 +32,9 @@ from tfgraphwidget.tf_types import ContextDef, NodeDef
 
 
 class Pass(Command):
-    """A command on a whole graph and, if its field `functions` is true, on the functions that it calls."""
+    """A command on a whole graph and, if its field `functions` is true, on the functions that it
+    calls.
+    """
 
     functions: bool
 
@@ -48,7 +54,9 @@ class Pass(Command):
         """Why there is nothing to do, in a sentence."""
 
     def enters(self, context: PlanContext, op: int) -> bool:  # noqa: ARG002
-        """Whether the functions that op `op` of `context`, the graph or a body, calls are changed too."""
+        """Whether the functions that op `op` of `context`, the graph or a body, calls are changed
+        too.
+        """
         return True
 
     def plan(self, context: PlanContext) -> Patch:
@@ -70,15 +78,24 @@ class Pass(Command):
 def named_ops(context: PlanContext, keep: Iterable[int] = ()) -> Mask:
     """Find the ops that something beside edges names, so that no pass removes them.
 
-    These are the ends of signatures and functions, members of collections, the ops of variables, control flow contexts
-    and queue runners, ops that others are placed beside, and ops without consumers, which people fetch by name.
+    These are the ends of signatures and functions, members of collections, the ops of variables,
+    control flow contexts and queue runners, ops that others are placed beside, and ops without
+    consumers, which people fetch by name.
     """
     index = context.index
     names = {split_tensor(name)[0] for name in context.external_tensors}
-    names |= {split_tensor(member.name)[0] for members in index.collections.values() for member in members}
-    names |= {name for node in index.nodes if "_class" in node.attr for name in colocated_with(node)}
+    names |= {
+        split_tensor(member.name)[0] for members in index.collections.values() for member in members
+    }
+    names |= {
+        name for node in index.nodes if "_class" in node.attr for name in colocated_with(node)
+    }
     if not V1_CONTROL_FLOW.isdisjoint(index.kinds[0]):
-        hangs = (structural_tensors(inner) for outer in index.extras.contexts() for inner in _with_inner(outer))
+        hangs = (
+            structural_tensors(inner)
+            for outer in index.extras.contexts()
+            for inner in _with_inner(outer)
+        )
         names |= {split_tensor(name)[0] for tensors in hangs for name in tensors}
     names |= {name for _, runner in index.extras.runners() for name in op_names(runner)}
     for variable in definitions(index, handles(index)).values():
@@ -146,10 +163,14 @@ class GraphRewrite:
             self._used_names = self.index.used_names()
         free = free_name(name, self._used_names)
         self._used_names.add(free.lower())
-        self._new.append(type(self.index.nodes[0])(name=free, op=op_type, input=list(inputs), device=device))
+        self._new.append(
+            type(self.index.nodes[0])(name=free, op=op_type, input=list(inputs), device=device)
+        )
         return self._new[-1]
 
-    def redirect(self, op: int, new: str, port: int = 0, only: Collection[int] | None = None) -> None:
+    def redirect(
+        self, op: int, new: str, port: int = 0, only: Collection[int] | None = None
+    ) -> None:
         """Let the consumers of an output of an op read another tensor.
 
         Args:
@@ -181,7 +202,8 @@ class GraphRewrite:
         """The patch; None if nothing is changed.
 
         Args:
-            prune: Whether ops are removed too that only removed ops, or changed ops as they were, needed.
+            prune: Whether ops are removed too that only removed ops, or changed ops as they were,
+                needed.
         """
         if self.is_empty:
             return None
@@ -207,7 +229,9 @@ class GraphRewrite:
         outermost = () if V1_CONTROL_FLOW.isdisjoint(index.kinds[0]) else index.extras.contexts()
         contexts = [inner for outer in outermost for inner in _with_inner(outer)]
         inside = {
-            name for each in contexts for name in set(each.values_def.values) - each.values_def.external_values.keys()
+            name
+            for each in contexts
+            for name in set(each.values_def.values) - each.values_def.external_values.keys()
         }
         members: list[ContextDef] = []
         for node in self._new if outermost else ():
@@ -215,7 +239,9 @@ class GraphRewrite:
             op = index.ids.get(name)
             if op is not None and f"{name}:{port}" in inside:
                 leaves = index.types[op] in EXIT
-                members += contexts_around(outermost, f"{name}:{port}", [f"{node.name}:0"], leaves=leaves)
+                members += contexts_around(
+                    outermost, f"{name}:{port}", [f"{node.name}:0"], leaves=leaves
+                )
         return tuple(members)
 
     def _unused_ops(self) -> set[int]:
@@ -233,7 +259,10 @@ class GraphRewrite:
                     if by < 0:
                         stack.append(source)
 
-        for node in (*self._new, *(after for op, after in self._changed.items() if op not in self.removed)):
+        for node in (
+            *self._new,
+            *(after for op, after in self._changed.items() if op not in self.removed),
+        ):
             count(node, 1)
         for op in {*self._changed, *self.removed}:
             count(index.nodes[op], -1)
@@ -260,7 +289,9 @@ def add_control_inputs(node: NodeDef, names: Iterable[str], without: str = "") -
 
 
 def sorted_controls(node: NodeDef) -> NodeDef:
-    """The NodeDef `node` whose control inputs are in the order that TensorFlow writes, behind its other inputs."""
+    """The NodeDef `node` whose control inputs are in the order that TensorFlow writes, behind its
+    other inputs.
+    """
     data = [text for text in node.input if text[:1] != "^"]
     node.input[:] = [*data, *sorted({text for text in node.input if text[:1] == "^"})]
     return node

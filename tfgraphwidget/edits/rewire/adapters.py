@@ -38,7 +38,9 @@ def insert_adapters(moves: EdgeMoves, kind: str) -> None:
     """
     if kind not in _ADAPTERS:
         choices = ", ".join(map(repr, _ADAPTERS))
-        raise GraphEditError(argument_value("adapter", repr(kind)) + f" is not known; it is one of {choices}.")
+        raise GraphEditError(
+            argument_value("adapter", repr(kind)) + f" is not known; it is one of {choices}."
+        )
     adapters: dict[tuple[Tensor, object], int] = {}
     for slot, old, new in moves.given_inputs():
         setting = _ADAPTERS[kind](moves, slot, old, new)
@@ -48,30 +50,47 @@ def insert_adapters(moves: EdgeMoves, kind: str) -> None:
             moves.adapter_ops[slot] = adapters[new, setting]
     if not adapters:
         ends = next(
-            (f" ({moves.tensor_name(new)!r} for {moves.tensor_name(old)!r})" for _, old, new in moves.changed_inputs()),
+            (
+                f" ({moves.tensor_name(new)!r} for {moves.tensor_name(old)!r})"
+                for _, old, new in moves.changed_inputs()
+            ),
             "",
         )
         raise GraphEditError(
-            f"A {kind} fixes nothing here{ends}; " + either(f"leave adapter={kind!r} out.", "leave adapter empty.")
+            f"A {kind} fixes nothing here{ends}; "
+            + either(f"leave adapter={kind!r} out.", "leave adapter empty.")
         )
 
 
 def possible_adapters(moves: EdgeMoves) -> tuple[AdapterType, ...]:
-    """The fixes that could help: a Cast where dtypes differ, else what makes the static shapes the same."""
+    """The fixes that could help: a Cast where dtypes differ, else what makes the static shapes the
+    same.
+    """
     edges = [edge for edge in moves.changed_inputs() if edge[2][0] < len(moves.index)]
-    differ = [(slot, old, new) for slot, old, new in edges if _base(moves, old) != _base(moves, new)]
+    differ = [
+        (slot, old, new) for slot, old, new in edges if _base(moves, old) != _base(moves, new)
+    ]
     if differ:
         return ("Cast",) if all(_cast(moves, *edge) for edge in differ) else ()
-    shapes = [(slot, old, new) for slot, old, new in edges if moves.index.shape(*old) != moves.index.shape(*new)]
+    shapes = [
+        (slot, old, new)
+        for slot, old, new in edges
+        if moves.index.shape(*old) != moves.index.shape(*new)
+    ]
     kinds: tuple[AdapterType, ...] = ("Transpose", "Reshape")
-    return tuple(k for k in kinds if shapes and all(_ADAPTERS[k](moves, *edge) is not None for edge in shapes))
+    return tuple(
+        k
+        for k in kinds
+        if shapes and all(_ADAPTERS[k](moves, *edge) is not None for edge in shapes)
+    )
 
 
 def _base(moves: EdgeMoves, tensor: Tensor) -> str:
     return moves.dtype(tensor).removesuffix("_ref")
 
 
-# Which adapter fits between the tensor that an input reads (`old`) and a new one; None if none is needed or possible
+# Which adapter fits between the tensor that an input reads (`old`) and a new one; None if none is
+# needed or possible
 
 
 def _cast(moves: EdgeMoves, slot: Slot, old: Tensor, new: Tensor) -> str | None:
@@ -87,7 +106,9 @@ def _reshape(moves: EdgeMoves, _: Slot, old: Tensor, new: Tensor) -> tuple[int, 
         return None
     total = None if shape is None or None in shape else math.prod(size or 0 for size in shape)
     product = math.prod(size for size in had if size is not None)
-    if total is not None and (total != product if None not in had else not product or total % product):
+    if total is not None and (
+        total != product if None not in had else not product or total % product
+    ):
         return None
     return tuple(-1 if size is None else size for size in had)
 
@@ -95,9 +116,17 @@ def _reshape(moves: EdgeMoves, _: Slot, old: Tensor, new: Tensor) -> tuple[int, 
 def _transpose(moves: EdgeMoves, _: Slot, old: Tensor, new: Tensor) -> tuple[int, ...] | None:
     """The order of the dimensions."""
     had, shape = moves.index.shape(*old), moves.index.shape(*new)
-    if had is None or shape is None or had == shape or not 1 < len(had) <= _MOST_DIMENSIONS or len(had) != len(shape):
+    if (
+        had is None
+        or shape is None
+        or had == shape
+        or not 1 < len(had) <= _MOST_DIMENSIONS
+        or len(had) != len(shape)
+    ):
         return None
-    return next((p for p in permutations(range(len(had))) if tuple(shape[k] for k in p) == had), None)
+    return next(
+        (p for p in permutations(range(len(had))) if tuple(shape[k] for k in p) == had), None
+    )
 
 
 # The new ops
@@ -121,7 +150,9 @@ def _make_transpose(moves: EdgeMoves, slot: Slot, new: Tensor, order: tuple[int,
 def _make_with_integers(
     moves: EdgeMoves, kind: tuple[str, str, str], slot: Slot, new: Tensor, numbers: tuple[int, ...]
 ) -> int:
-    """An op that reads a tensor and a constant of whole numbers, which stands under the op's name."""
+    """An op that reads a tensor and a constant of whole numbers, which stands under the op's
+    name.
+    """
     op_type, argument, attribute = kind
     name = _free_name(moves, slot, op_type)
     _, constant = moves.make("Const", f"{name}/{argument}", _loop_control_inputs(moves, new))
@@ -138,7 +169,9 @@ def _make_with_integers(
 
 def _loop_control_inputs(moves: EdgeMoves, tensor: Tensor) -> tuple[str, ...]:
     """The control inputs of a constant that runs whenever the tensor does: a loop has its own."""
-    if not may_run_in_frames(moves.index, [tensor[0]]) or not frames_of(moves.index).source_context(tensor):
+    if not may_run_in_frames(moves.index, [tensor[0]]) or not frames_of(moves.index).source_context(
+        tensor
+    ):
         return ()
     return (as_input(moves.name(tensor[0]), CONTROL),)
 
@@ -181,7 +214,8 @@ def placeholder(moves: EdgeMoves, tensor: Tensor) -> int:
     if not dtype or dtype in HANDLE_DTYPES:
         what = f"a {dtype}, which cannot be fed" if dtype else "of an unknown dtype"
         raise GraphEditError(
-            f"{tensor_text!r} is {what}, so no placeholder can stand for it; take {moves.name(op)!r} along.",
+            f"{tensor_text!r} is {what}, so no placeholder can stand for it; take "
+            f"{moves.name(op)!r} along.",
             [moves.name(op)],
         )
     name = f"{moves.name(op)}_{port}" if port else moves.name(op)
@@ -194,5 +228,7 @@ def placeholder(moves: EdgeMoves, tensor: Tensor) -> int:
         node.attr["shape"].shape.SetInParent()
         for size in shape:
             node.attr["shape"].shape.dim.add(size=-1 if size is None else size)
-    moves.notes.append(f"{node.name!r} " + drawn_shape(shape) + f" stands for {tensor_text!r} now; feed it.")
+    moves.notes.append(
+        f"{node.name!r} " + drawn_shape(shape) + f" stands for {tensor_text!r} now; feed it."
+    )
     return number

@@ -44,9 +44,13 @@ _GRADIENTS_TOO = "Its gradients are bypassed, too."
 
 
 def _inputs(resolver: kinds.Resolver, by: Any) -> str | tuple[tuple[str, str], ...]:
-    """The tensors that consumers are connected to: pairs, one tensor, or () for the only input that fits."""
+    """The tensors that consumers are connected to: pairs, one tensor, or () for the only input that
+    fits.
+    """
     if isinstance(by, Mapping):
-        return tuple((resolver.name(output), resolver.name(tensor)) for output, tensor in by.items())
+        return tuple(
+            (resolver.name(output), resolver.name(tensor)) for output, tensor in by.items()
+        )
     return () if by is None or (isinstance(by, tuple | list) and not by) else resolver.name(by)
 
 
@@ -57,20 +61,22 @@ class Bypass(Rewire):
 
     The ops stay in the graph, without consumers.
 
-    Without `by`, outputs and inputs are paired in order where they are equally many and fit. Otherwise each output is
-    replaced by the only input of its dtype and static shape, or by the only such input that is not a constant or
-    variable and of which more is used than its shape. Outputs that are read only after other outputs, as by gradients,
-    keep their consumers. Ops that wait for an op of the part wait for what the part reads and waits for. Of several
-    parts that no edge joins each is bypassed, or none is.
+    Without `by`, outputs and inputs are paired in order where they are equally many and fit.
+    Otherwise each output is replaced by the only input of its dtype and static shape, or by the
+    only such input that is not a constant or variable and of which more is used than its shape.
+    Outputs that are read only after other outputs, as by gradients, keep their consumers. Ops that
+    wait for an op of the part wait for what the part reads and waits for. Of several parts that no
+    edge joins each is bypassed, or none is.
 
     Args:
         what: The op, name scope or selection.
-        by: The input to connect to, if several have the dtype and static shape of the output; or a dict
-            {output: tensor to read instead}, for these outputs alone.
+        by: The input to connect to, if several have the dtype and static shape of the output; or a
+            dict {output: tensor to read instead}, for these outputs alone.
         adapter: An op to insert where dtypes or shapes differ: "Cast", "Reshape" or "Transpose".
         names: The names of the ops that are inserted.
-        gradients: Bypass the gradient ops of the part, too, so that the graph goes on training: what read the
-            gradient of its input reads that of its output. Nothing else happens where it has no gradients.
+        gradients: Bypass the gradient ops of the part, too, so that the graph goes on training:
+            what read the gradient of its input reads that of its output. Nothing else happens where
+            it has no gradients.
 
     Returns:
         What was changed.
@@ -87,7 +93,9 @@ class Bypass(Rewire):
     """
 
     what: kinds.Part
-    by: Annotated[str | tuple[tuple[str, str], ...], kinds.Operand("object", _inputs, is_dict=True)] = ()
+    by: Annotated[
+        str | tuple[tuple[str, str], ...], kinds.Operand("object", _inputs, is_dict=True)
+    ] = ()
     _: KW_ONLY
     adapter: AdapterType = ""
     names: kinds.Texts = ()
@@ -97,7 +105,12 @@ class Bypass(Rewire):
     def from_call(cls, resolver: kinds.Resolver, /, **arguments: Any) -> Command:
         """The command of a call; a part without gradient ops is bypassed alone."""
         fields = kinds.resolve_fields(cls, resolver, arguments)
-        return cls(**{**fields, "gradients": fields["gradients"] and resolver.has_gradient_ops(fields["what"])})
+        return cls(
+            **{
+                **fields,
+                "gradients": fields["gradients"] and resolver.has_gradient_ops(fields["what"]),
+            }
+        )
 
     def sentence(self) -> str:
         """The sentence that describes the edit."""
@@ -108,11 +121,14 @@ class Bypass(Rewire):
         index = context.index
         part = as_part(index, self.what)
         moves, whole = EdgeMoves(index, self.names), Boundary(index, part.mask)
-        moves.notes += possible_gradient_notes(index, part.mask, subject_text(self.what), context.new_names)
+        moves.notes += possible_gradient_notes(
+            index, part.mask, subject_text(self.what), context.new_names
+        )
         _add_external(context, whole)
         if not whole.leaving and not whole.waiting:
             raise GraphEditError(
-                part_text(self.what) + " has no consumers, so there is nothing to bypass; choose ops that are read.",
+                part_text(self.what)
+                + " has no consumers, so there is nothing to bypass; choose ops that are read.",
                 part.ops[:3],
                 code="nothing-to-bypass",
             )
@@ -131,12 +147,20 @@ class Bypass(Rewire):
             elif len(parts) > 1 and _is_bookkeeping(moves, boundary, primary, backward):
                 unmatched += boundary.leaving
             else:
-                unmatched += self._bypass_part(context, moves, boundary, each, alone=len(parts) == 1)
+                unmatched += self._bypass_part(
+                    context, moves, boundary, each, alone=len(parts) == 1
+                )
         self._add_notes(moves, unmatched, unread, primary)
         return moves
 
     def _bypass_part(
-        self, context: PlanContext, moves: EdgeMoves, boundary: Boundary, part: Selection, *, alone: bool
+        self,
+        context: PlanContext,
+        moves: EdgeMoves,
+        boundary: Boundary,
+        part: Selection,
+        *,
+        alone: bool,
     ) -> list[Tensor]:
         """Move the consumers of ops that hang together; the outputs whose consumers stay."""
         try:
@@ -155,21 +179,30 @@ class Bypass(Rewire):
         return unmatched
 
     def _add_notes(
-        self, moves: EdgeMoves, unmatched: list[Tensor], unread: list[str], primary: Collection[Tensor]
+        self,
+        moves: EdgeMoves,
+        unmatched: list[Tensor],
+        unread: list[str],
+        primary: Collection[Tensor],
     ) -> None:
         """Say what is read as before, and what stays without consumers."""
         if unread and not isinstance(self.what, str):
             verb = "has" if len(unread) == 1 else "have"
-            moves.notes.append(f"{names_text(unread)} {verb} no consumers, so there is nothing to bypass.")
+            moves.notes.append(
+                f"{names_text(unread)} {verb} no consumers, so there is nothing to bypass."
+            )
         if not unmatched:
-            moves.notes.append(part_text(self.what) + " stays in the graph, without consumers outside.")
+            moves.notes.append(
+                part_text(self.what) + " stays in the graph, without consumers outside."
+            )
             return
         tensors = names_text([moves.tensor_name(tensor) for tensor in unmatched])
         verb = "is" if len(unmatched) == 1 else "are"
         moves.notes.append(f"{tensors} of " + part_text(self.what) + f" {verb} read as before.")
         if not self.by and not set(unmatched) & set(primary):
             moves.notes.append(
-                "What reads it comes after; if these are gradients, compute them again before you train with them."
+                "What reads it comes after; if these are gradients, compute them again before you "
+                "train with them."
             )
 
     def fix_label(self) -> str:
@@ -199,22 +232,35 @@ class Bypass(Rewire):
             return dict(pairs)
         return {tensor: self._only_way(moves, tensor, boundary) for tensor in leaving}
 
-    def _bypass_gradients(self, moves: EdgeMoves, part: Selection, renamed: Mapping[str, str]) -> Mask:
-        """Connect the consumers of the gradient of each input to the gradient of the output; the gradient ops."""
+    def _bypass_gradients(
+        self, moves: EdgeMoves, part: Selection, renamed: Mapping[str, str]
+    ) -> Mask:
+        """Connect the consumers of the gradient of each input to the gradient of the output; the
+        gradient ops.
+        """
         backward = gradients_of(moves.index, part.mask, renamed)
-        parts = [(each, gradients_of(moves.index, each.mask, renamed)) for each in connected_parts(moves.index, part)]
+        parts = [
+            (each, gradients_of(moves.index, each.mask, renamed))
+            for each in connected_parts(moves.index, part)
+        ]
         own_ops = np.logical_or.reduce([gradients.mask for _, gradients in parts])
-        if (backward.mask & ~own_ops).any():  # of a tape, which names them after the scope of all parts
+        if (
+            backward.mask & ~own_ops
+        ).any():  # of a tape, which names them after the scope of all parts
             parts = [(part, backward)]
         for each, gradients in parts:
             self._bypass_gradients_of(moves, each, gradients)
         return backward.mask
 
-    def _bypass_gradients_of(self, moves: EdgeMoves, part: Selection, backward: GradientOps) -> None:
+    def _bypass_gradients_of(
+        self, moves: EdgeMoves, part: Selection, backward: GradientOps
+    ) -> None:
         for scope in backward.scopes:
             boundary = Boundary(moves.index, part.mask | backward.mask)
             leaving = _input_gradients(boundary, backward.mask, scope)
-            entering = [tensor for tensor in boundary.entering if moves.name(tensor[0]).startswith(scope)]
+            entering = [
+                tensor for tensor in boundary.entering if moves.name(tensor[0]).startswith(scope)
+            ]
             fitting = [way for way in entering if leaving and _fits(moves, leaving[0], way)]
             if not leaving:
                 continue
@@ -222,7 +268,8 @@ class Bypass(Rewire):
                 raise GraphEditError(
                     f"{len(entering):,} gradients enter "
                     + part_text(self.what)
-                    + f" and {len(leaving):,} leave it, so its gradients cannot be bypassed with it; compute "
+                    + f" and {len(leaving):,} leave it, so its gradients cannot be bypassed with "
+                    "it; compute "
                     "them again after the bypass, and strip training before it.",
                     [moves.name(op) for op, _ in (*leaving, *entering)],
                     without_training(moves.index),
@@ -237,7 +284,8 @@ class Bypass(Rewire):
         candidates = tensors(moves.index, name)
         if len(candidates) != 1 or candidates[0][1] == CONTROL:
             raise GraphEditError(
-                either(f"by= names {name!r}, which", repr(name)) + f" is {len(candidates)} tensors; name one: 'op:0'."
+                either(f"by= names {name!r}, which", repr(name))
+                + f" is {len(candidates)} tensors; name one: 'op:0'."
             )
         return candidates[0]
 
@@ -246,9 +294,15 @@ class Bypass(Rewire):
         entering = list(boundary.entering)
         fitting = [way for way in entering if _fits(moves, tensor, way)]
         fed = _computed_from_inputs(moves.index, fitting) if len(fitting) > 1 else fitting
-        if len(fed) > 1:  # a print has what it prints beside what it passes on, a dropout asks for a shape
+        if (
+            len(fed) > 1
+        ):  # a print has what it prints beside what it passes on, a dropout asks for a shape
             index = moves.index
-            fed = [way for way in fed if any(_uses_value(index, op, k) for op, k in boundary.entering[way])]
+            fed = [
+                way
+                for way in fed
+                if any(_uses_value(index, op, k) for op, k in boundary.entering[way])
+            ]
         if len(fed) == 1:
             return fed[0]
         output_text = _description(moves, tensor)
@@ -256,7 +310,8 @@ class Bypass(Rewire):
         if fitting:
             raise GraphEditError(
                 part_text(self.what)
-                + f" reads {names_text([moves.tensor_name(t) for t in fitting])}, and each would fit those "
+                + f" reads {names_text([moves.tensor_name(t) for t in fitting])}, and each would "
+                "fit those "
                 "that read " + output_text + "; choose one of them.",
                 ops,
                 [replace(self, by=moves.tensor_name(way)) for way in fitting],
@@ -274,23 +329,32 @@ class Bypass(Rewire):
             code="no-input-fits",
         )
 
-    def _go_round(self, moves: EdgeMoves, boundary: Boundary, part: Selection, ways: set[int]) -> None:
+    def _go_round(
+        self, moves: EdgeMoves, boundary: Boundary, part: Selection, ways: set[int]
+    ) -> None:
         """Let who waits for an op of the part wait for what comes before the part."""
         around = sorted({*(ways or {op for op, _ in boundary.entering}), *boundary.control_inputs})
         for op in boundary.waiting:
             waits = [
-                control_input for control_input in moves.current_control_inputs(op) if control_input not in part.ids
+                control_input
+                for control_input in moves.current_control_inputs(op)
+                if control_input not in part.ids
             ]
-            moves.control_inputs[op] = tuple(dict.fromkeys([*waits, *(other for other in around if other != op)]))
+            moves.control_inputs[op] = tuple(
+                dict.fromkeys([*waits, *(other for other in around if other != op)])
+            )
         if boundary.control_inputs and ways:
             before = names_text([moves.name(op) for op in boundary.control_inputs])
-            moves.notes.append(part_text(self.what) + f" waits for {before}; the ops that read past it do not.")
+            moves.notes.append(
+                part_text(self.what) + f" waits for {before}; the ops that read past it do not."
+            )
 
 
 @register
 @dataclass(frozen=True)
 class Detach(Rewire):
-    """Disconnect an op, a name scope or a selection: it reads new placeholders, and so do its consumers.
+    """Disconnect an op, a name scope or a selection: it reads new placeholders, and so do its
+    consumers.
 
     Args:
         what: The op, name scope or selection.
@@ -340,11 +404,15 @@ class Detach(Rewire):
         if self.control:
             for op in np.flatnonzero(part.mask).tolist() if boundary.control_inputs else ():
                 moves.control_inputs[op] = tuple(
-                    control_input for control_input in moves.current_control_inputs(op) if control_input in part.ids
+                    control_input
+                    for control_input in moves.current_control_inputs(op)
+                    if control_input in part.ids
                 )
             for op in boundary.waiting:
                 moves.control_inputs[op] = tuple(
-                    control_input for control_input in moves.current_control_inputs(op) if control_input not in part.ids
+                    control_input
+                    for control_input in moves.current_control_inputs(op)
+                    if control_input not in part.ids
                 )
         if not moves.inputs and not moves.control_inputs:
             raise GraphEditError(
@@ -357,11 +425,15 @@ class Detach(Rewire):
 
     def _stand_in(self, moves: EdgeMoves, tensor: Tensor, slots: list[Slot]) -> None:
         """Let a new placeholder stand for a tensor."""
-        wrong = next((op for op, k in slots if validation.takes_reference(moves.index, op, k)), None)
+        wrong = next(
+            (op for op, k in slots if validation.takes_reference(moves.index, op, k)), None
+        )
         if wrong is not None:
             raise GraphEditError(
-                f"{moves.name(wrong)!r} changes the variable {moves.tensor_name(tensor)!r}, and no placeholder can "
-                f"stand for one; detach {moves.name(wrong)!r} and {moves.name(tensor[0])!r} together, or neither.",
+                f"{moves.name(wrong)!r} changes the variable {moves.tensor_name(tensor)!r}, and no "
+                "placeholder can "
+                f"stand for one; detach {moves.name(wrong)!r} and {moves.name(tensor[0])!r} "
+                "together, or neither.",
                 [moves.name(wrong), moves.name(tensor[0])],
             )
         moves.inputs.update(dict.fromkeys(slots, (placeholder(moves, tensor), 0)))
@@ -376,8 +448,12 @@ def _leave_out(boundary: Boundary, ops: Mask) -> None:
             del boundary.leaving[tensor]
 
 
-def _is_bookkeeping(moves: EdgeMoves, boundary: Boundary, primary: Collection[Tensor], backward: Mask) -> bool:
-    """Whether ops give only what is read after the rest of a part: by gradients, or the shape of an input, say."""
+def _is_bookkeeping(
+    moves: EdgeMoves, boundary: Boundary, primary: Collection[Tensor], backward: Mask
+) -> bool:
+    """Whether ops give only what is read after the rest of a part: by gradients, or the shape of an
+    input, say.
+    """
 
     def is_aside(tensor: Tensor) -> bool:
         if tensor in primary:
@@ -393,15 +469,27 @@ def _is_bookkeeping(moves: EdgeMoves, boundary: Boundary, primary: Collection[Te
 def _input_gradients(boundary: Boundary, backward: Mask, scope: str) -> list[Tensor]:
     """The gradients that a part passes on: to other gradients, else to what is not an optimizer."""
     index = boundary.index
-    consumers = {tensor: [op for op, _ in slots] for tensor, slots in boundary.leaving.items() if backward[tensor[0]]}
-    gradients = [tensor for tensor, ops in consumers.items() if any(index.names[op].startswith(scope) for op in ops)]
+    consumers = {
+        tensor: [op for op, _ in slots]
+        for tensor, slots in boundary.leaving.items()
+        if backward[tensor[0]]
+    }
+    gradients = [
+        tensor
+        for tensor, ops in consumers.items()
+        if any(index.names[op].startswith(scope) for op in ops)
+    ]
     return gradients or [
-        tensor for tensor, ops in consumers.items() if not any("Apply" in index.types[op] for op in ops)
+        tensor
+        for tensor, ops in consumers.items()
+        if not any("Apply" in index.types[op] for op in ops)
     ]
 
 
 def _add_external(context: PlanContext, boundary: Boundary) -> None:
-    """Add the tensors that callers receive to those that leave the part, though no op reads them."""
+    """Add the tensors that callers receive to those that leave the part, though no op reads
+    them.
+    """
     for end in (tensors(context.index, name)[0] for name in context.external_tensors):
         if boundary.mask[end[0]]:
             boundary.leaving.setdefault(end, [])
@@ -426,23 +514,31 @@ def _primary_outputs(index: GraphIndex, boundary: Boundary) -> list[Tensor]:
     leaving = list(boundary.leaving)
     if len(leaving) < 2:
         return leaving
-    readers = {tensor: sorted({op for op, _ in slots}) for tensor, slots in boundary.leaving.items()}
+    readers = {
+        tensor: sorted({op for op, _ in slots}) for tensor, slots in boundary.leaving.items()
+    }
     behind = {tensor: traversal.forward(index, ops) for tensor, ops in readers.items()}
 
     def is_after(tensor: Tensor, other: Tensor) -> bool:
-        return bool(behind[other][readers[tensor]].all() and not behind[tensor][readers[other]].any())
+        return bool(
+            behind[other][readers[tensor]].all() and not behind[tensor][readers[other]].any()
+        )
 
     return [tensor for tensor in leaving if not any(is_after(tensor, other) for other in leaving)]
 
 
 def _computed_from_inputs(index: GraphIndex, candidates: list[Tensor]) -> list[Tensor]:
-    """The tensors that depend on inputs from outside, and are not variables or constants of the layer."""
+    """The tensors that depend on inputs from outside, and are not variables or constants of the
+    layer.
+    """
     fed = computed_from_outside(index)
     return [tensor for tensor in candidates if fed[tensor[0]]]
 
 
 def _uses_value(index: GraphIndex, op: int, k: int) -> bool:
-    """Whether an op computes with its input k, and does not only print it, check it or ask for its shape."""
+    """Whether an op computes with its input k, and does not only print it, check it or ask for its
+    shape.
+    """
     kind = index.types[op]
     return kind not in SHAPE_QUERIES and kind != "Assert" and not (kind in PRINTS and k > 0)
 
@@ -450,7 +546,9 @@ def _uses_value(index: GraphIndex, op: int, k: int) -> bool:
 def _fits(moves: EdgeMoves, tensor: Tensor, way: Tensor) -> bool:
     """Whether what reads a tensor may read another one, as far as dtypes and static shapes tell."""
     a, b = moves.dtype(tensor).removesuffix("_ref"), moves.dtype(way).removesuffix("_ref")
-    return (not a or not b or a == b) and compatible(moves.index.shape(*tensor), moves.index.shape(*way))
+    return (not a or not b or a == b) and compatible(
+        moves.index.shape(*tensor), moves.index.shape(*way)
+    )
 
 
 def _description(moves: EdgeMoves, tensor: Tensor) -> str:

@@ -1,4 +1,6 @@
-"""The edges that an edit moves: they are collected, adapted and checked together, then become a patch."""
+"""The edges that an edit moves: they are collected, adapted and checked together, then become a
+patch.
+"""
 
 from __future__ import annotations
 
@@ -28,11 +30,17 @@ def argument_count(argument: OpDef.ArgDef, node: NodeDef) -> int:
     if argument.number_attr:
         return int(node.attr[argument.number_attr].i) if argument.number_attr in node.attr else 1
     if argument.type_list_attr:
-        return len(node.attr[argument.type_list_attr].list.type) if argument.type_list_attr in node.attr else 1
+        return (
+            len(node.attr[argument.type_list_attr].list.type)
+            if argument.type_list_attr in node.attr
+            else 1
+        )
     return 1
 
 
-def input_argument(node: NodeDef, k: int, definition: OpDef | None) -> tuple[OpDef.ArgDef | None, int]:
+def input_argument(
+    node: NodeDef, k: int, definition: OpDef | None
+) -> tuple[OpDef.ArgDef | None, int]:
     """The argument of an op's OpDef that one of its inputs belongs to, and the input's place in it.
 
     Args:
@@ -54,12 +62,14 @@ class EdgeMoves:
         inputs: The tensor that each changed input reads after the edit.
         control_inputs: The ops that each changed op waits for after the edit.
         new_nodes: NodeDefs that the edit adds, numbered after the ops of `index`.
-        adapter_ops: For inputs with an adapter, the number of that new op; it reads the tensor of `inputs`.
+        adapter_ops: For inputs with an adapter, the number of that new op; it reads the tensor of
+            `inputs`.
         notes: Sentences for the user.
         output_renames: For outputs of a function or signature, the tensor that is returned instead.
         new_names: The names that `free_name` has returned.
         default_names: The names that it would have returned if no hidden op had a name.
-        carries_gradients: Whether the edges of the gradient ops are moved with those that they are of.
+        carries_gradients: Whether the edges of the gradient ops are moved with those that they are
+            of.
     """
 
     def __init__(self, index: GraphIndex, names: tuple[str, ...] = ()) -> None:
@@ -91,7 +101,11 @@ class EdgeMoves:
         """The tensors that an op reads before the edit, in slot order."""
         start, end = self.index.inputs.start[op : op + 2].tolist()
         return list(
-            zip(self.index.inputs.values[start:end].tolist(), self.index.ports[start:end].tolist(), strict=True)
+            zip(
+                self.index.inputs.values[start:end].tolist(),
+                self.index.ports[start:end].tolist(),
+                strict=True,
+            )
         )
 
     def current_control_inputs(self, op: int) -> tuple[int, ...]:
@@ -117,13 +131,19 @@ class EdgeMoves:
 
     def tensor_name(self, tensor: Tensor) -> str:
         """The name of a tensor, or "^op"."""
-        return f"{self.name(tensor[0])}:{tensor[1]}" if tensor[1] != CONTROL else f"^{self.name(tensor[0])}"
+        return (
+            f"{self.name(tensor[0])}:{tensor[1]}"
+            if tensor[1] != CONTROL
+            else f"^{self.name(tensor[0])}"
+        )
 
     def dtype(self, tensor: Tensor) -> str:
         """The dtype of a tensor, "" when it is not known."""
         op, port = tensor
         n = len(self.index)
-        dtypes = self.index.typing.dtypes(self.index.nodes[op] if op < n else self.new_nodes[op - n])
+        dtypes = self.index.typing.dtypes(
+            self.index.nodes[op] if op < n else self.new_nodes[op - n]
+        )
         return dtypes[port] if port < len(dtypes) else ""
 
     def expected_dtype(self, slot: Slot) -> str:
@@ -151,8 +171,14 @@ class EdgeMoves:
     # What is to be
 
     def changed_inputs(self) -> list[tuple[Slot, Tensor, Tensor]]:
-        """Each data input that the edit changes, in graph order, what it reads and what it is to read."""
-        return [edge for edge in self.given_inputs() if edge[1] != edge[2] or edge[0] in self.adapter_ops]
+        """Each data input that the edit changes, in graph order, what it reads and what it is to
+        read.
+        """
+        return [
+            edge
+            for edge in self.given_inputs()
+            if edge[1] != edge[2] or edge[0] in self.adapter_ops
+        ]
 
     def given_inputs(self) -> list[tuple[Slot, Tensor, Tensor]]:
         """The same, and the inputs that are to read what they read already."""
@@ -193,13 +219,21 @@ class EdgeMoves:
             existing = (*self.index.names, *self.index.scopes.names)
             self._used_names = {name.lower() for name in existing}
         names_in_use = self._used_names | self.index.reserved
-        name = self._requested_names.pop(0) if self._requested_names else free_name(base, names_in_use)
+        name = (
+            self._requested_names.pop(0) if self._requested_names else free_name(base, names_in_use)
+        )
         if not is_scope_name(name):
-            raise NameTaken(f"{name!r} is no name that TensorFlow takes for an op; use letters, digits, '_' and '/'.")
+            raise NameTaken(
+                f"{name!r} is no name that TensorFlow takes for an op; use letters, digits, '_' "
+                "and '/'."
+            )
         if name.lower() in names_in_use:
             free = free_name(name, names_in_use)
             raise NameTaken(
-                f"The name {name!r} is taken in this graph; {free!r} is free.", [name], name=name, free=free
+                f"The name {name!r} is taken in this graph; {free!r} is free.",
+                [name],
+                name=name,
+                free=free,
             )
         self.default_names.append(free_name(base, self._used_names))
         self._used_names.add(name.lower())
@@ -209,11 +243,19 @@ class EdgeMoves:
     def check_names(self) -> None:
         """Raise GraphEditError when more names were given than ops are added."""
         if self._requested_names:
-            count, name_count = len(self.new_names), len(self.new_names) + len(self._requested_names)
-            added = f"{count_text(count, 'op')} {'is' if count == 1 else 'are'} added" if count else "no op is added"
+            count, name_count = (
+                len(self.new_names),
+                len(self.new_names) + len(self._requested_names),
+            )
+            added = (
+                f"{count_text(count, 'op')} {'is' if count == 1 else 'are'} added"
+                if count
+                else "no op is added"
+            )
             raise GraphEditError(
                 either("names= has", "There are")
-                + f" {count_text(name_count, 'name')}, and {added}; leave out {names_text(self._requested_names)}."
+                + f" {count_text(name_count, 'name')}, and {added}; leave out "
+                f"{names_text(self._requested_names)}."
             )
 
     def patch(self) -> Patch:
@@ -224,8 +266,14 @@ class EdgeMoves:
             slots.setdefault(op, {})[k] = as_input(self.name(end[0]), end[1])
         waits = self.changed_control_inputs()
         if not slots and not waits and not self.output_renames:
-            raise GraphEditError("This changes no edge of the graph: all reads and waits are so already; leave it out.")
-        changed = tuple(self._node_change(op, slots.get(op, {}), waits.get(op)) for op in sorted({*slots, *waits}))
+            raise GraphEditError(
+                "This changes no edge of the graph: all reads and waits are so already; leave it "
+                "out."
+            )
+        changed = tuple(
+            self._node_change(op, slots.get(op, {}), waits.get(op))
+            for op in sorted({*slots, *waits})
+        )
         return Patch(
             add=Change(nodes=tuple(self.new_nodes)),
             changed=changed,
@@ -234,7 +282,9 @@ class EdgeMoves:
             carries_gradients=self.carries_gradients,
         )
 
-    def _node_change(self, op: int, slots: dict[int, str], waits: tuple[int, ...] | None) -> NodeChange:
+    def _node_change(
+        self, op: int, slots: dict[int, str], waits: tuple[int, ...] | None
+    ) -> NodeChange:
         before = self.index.nodes[op]
         texts = list(before.input)
         data = [text for text in texts if text[:1] != "^"]
@@ -242,7 +292,9 @@ class EdgeMoves:
             data[k] = text
         # TensorFlow writes control inputs in the order of their names.
         control = (
-            [text for text in texts if text[:1] == "^"] if waits is None else sorted(self._control_input_texts(waits))
+            [text for text in texts if text[:1] == "^"]
+            if waits is None
+            else sorted(self._control_input_texts(waits))
         )
         after = type(before)()
         after.CopyFrom(before)
@@ -264,9 +316,10 @@ def owners_of(csr: Csr, edges: npt.NDArray[np.integer]) -> npt.NDArray[np.int64]
 class Boundary:
     """The edges that cross the boundary of the ops for which `mask` is true.
 
-    `entering` are the tensors that come in, in the order of first use, with the inputs inside that read them;
-    `leaving` those that ops outside read, in graph order, with the inputs that do. `control_inputs` are the ops outside
-    that ops inside wait for, `waiting` those outside that wait for ops inside.
+    `entering` are the tensors that come in, in the order of first use, with the inputs inside that
+    read them; `leaving` those that ops outside read, in graph order, with the inputs that do.
+    `control_inputs` are the ops outside that ops inside wait for, `waiting` those outside that wait
+    for ops inside.
     """
 
     def __init__(self, index: GraphIndex, mask: Mask) -> None:
@@ -274,10 +327,13 @@ class Boundary:
         self.entering = self._read(into=True)
         self.leaving = dict(sorted(self._read(into=False).items()))
         self.control_inputs = sorted({op for _, _, op in self._crossing(index.controls, into=True)})
-        self.waiting = sorted({waiter for _, waiter, _ in self._crossing(index.controls, into=False)})
+        self.waiting = sorted(
+            {waiter for _, waiter, _ in self._crossing(index.controls, into=False)}
+        )
 
     def of(self, mask: Mask) -> Boundary:
-        """The boundary of some of the ops, which no edge joins to the others, with the tensors that were added to this.
+        """The boundary of some of the ops, which no edge joins to the others, with the tensors that
+        were added to this.
 
         Args:
             mask: Whether each op is one of them.
@@ -290,11 +346,15 @@ class Boundary:
         """(number of the edge, op that reads or waits, op at the other end)."""
         owner, inside = rows.owner, self.mask
         edges = np.flatnonzero((inside[owner] != inside[rows.values]) & (inside[owner] == into))
-        return list(zip(edges.tolist(), owner[edges].tolist(), rows.values[edges].tolist(), strict=True))
+        return list(
+            zip(edges.tolist(), owner[edges].tolist(), rows.values[edges].tolist(), strict=True)
+        )
 
     def _read(self, *, into: bool) -> dict[Tensor, list[Slot]]:
         slots: dict[Tensor, list[Slot]] = {}
         start, ports = self.index.inputs.start, self.index.ports
         for edge, reader, source in self._crossing(self.index.inputs, into=into):
-            slots.setdefault((source, int(ports[edge])), []).append((reader, edge - int(start[reader])))
+            slots.setdefault((source, int(ports[edge])), []).append(
+                (reader, edge - int(start[reader]))
+            )
         return slots

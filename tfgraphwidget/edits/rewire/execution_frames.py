@@ -1,10 +1,11 @@
 """Validation of v1 loops and branches: whether an op keeps running in its loop or branch.
 
-TensorFlow's executor has no scopes: an op runs in the loop that all it reads comes from, and only when all of it
-comes. So an edge across the border of a loop leaves an op waiting for ever, and an op that loses its last edge from a
-branch runs whatever the predicate says. Where the border is crossed rightly, an Enter, Exit, Switch or Merge stands.
-An op keeps its place when every edge that changes comes from the same loop as before, and when what comes in by all of
-its edges together is as deep in branches as before.
+TensorFlow's executor has no scopes: an op runs in the loop that all it reads comes from, and only
+when all of it comes. So an edge across the border of a loop leaves an op waiting for ever, and an
+op that loses its last edge from a branch runs whatever the predicate says. Where the border is
+crossed rightly, an Enter, Exit, Switch or Merge stands. An op keeps its place when every edge that
+changes comes from the same loop as before, and when what comes in by all of its edges together is
+as deep in branches as before.
 """
 
 from __future__ import annotations
@@ -40,14 +41,20 @@ _WITH_GRADIENTS = ("float", "bfloat", "complex")
 
 
 class ExecutionFrames:
-    """The frames in which the ops of an index run. Ops outside of all loops and branches are missing."""
+    """The frames in which the ops of an index run. Ops outside of all loops and branches are
+    missing.
+    """
 
     def __init__(self, index: GraphIndex) -> None:
         self.index, self.contexts = index, Contexts(index)
         self._bodies: dict[int, Mask] = {}
 
     def why_not(
-        self, op: int, changed: Iterable[tuple[Tensor, Tensor]], before: Iterable[Tensor], after: Iterable[Tensor]
+        self,
+        op: int,
+        changed: Iterable[tuple[Tensor, Tensor]],
+        before: Iterable[Tensor],
+        after: Iterable[Tensor],
     ) -> str:
         """Tell why an op could not keep running in its loop or branch.
 
@@ -61,13 +68,21 @@ class ExecutionFrames:
         before, after = list(before), list(after)
         place = self._innermost(before)
         for old, new in changed:
-            why = self._crossing(op, self.loop(self.source_context(old)), new) or self._special(op, old, new)
-            if not why and self.index.types[op] in MERGE and self.source_context(old) != self.source_context(new):
+            why = self._crossing(op, self.loop(self.source_context(old)), new) or self._special(
+                op, old, new
+            )
+            if (
+                not why
+                and self.index.types[op] in MERGE
+                and self.source_context(old) != self.source_context(new)
+            ):
                 why = self._other_branch(op, new)
             if why:
                 return why
         control_inputs = {t for t in after if t[1] == CONTROL} - set(before)
-        why = next(filter(None, (self._crossing(op, self.loop(place), t) for t in control_inputs)), "")
+        why = next(
+            filter(None, (self._crossing(op, self.loop(place), t) for t in control_inputs)), ""
+        )
         if why:
             return why
         added = [t for t in after if t not in before]
@@ -86,7 +101,11 @@ class ExecutionFrames:
         if op >= len(self.index):
             return 0
         # What a NextIteration hands on goes round: to the contexts it is nowhere.
-        return self.contexts.inside[op] if self.index.types[op] in NEXT else self.contexts.output_context(op, port)
+        return (
+            self.contexts.inside[op]
+            if self.index.types[op] in NEXT
+            else self.contexts.output_context(op, port)
+        )
 
     def loop(self, context: int) -> int:
         """The loop that a context lies in; 0 for none."""
@@ -101,7 +120,9 @@ class ExecutionFrames:
     # The ops that make up a loop
 
     def _special(self, op: int, old: Tensor, new: Tensor) -> str:
-        """Why an op of a loop's own machinery cannot take another tensor, or another op what is for it only."""
+        """Why an op of a loop's own machinery cannot take another tensor, or another op what is for
+        it only.
+        """
         for kind, what in (
             (self._goes_round, "goes round to the loop's next iteration"),
             (self._starts, "is there in the loop's first iteration only"),
@@ -110,18 +131,22 @@ class ExecutionFrames:
         ):
             if kind(new) and not kind(old) and kind != self._decides:
                 return (
-                    f"{self._text(new)} {what}, and {self._name(op)} runs in each; choose another tensor of the loop."
+                    f"{self._text(new)} {what}, and {self._name(op)} runs in each; choose "
+                    "another tensor of the loop."
                 )
             if kind(old) and not kind(new):
                 return (
-                    f"{self._name(op)} takes what {what}, and {self._text(new)} is not such a tensor; choose another."
+                    f"{self._name(op)} takes what {what}, and {self._text(new)} is not such a "
+                    "tensor; choose another."
                 )
         return self._second_reader(op, new)
 
     def _second_reader(self, op: int, new: Tensor) -> str:
-        """The refusal of what a loop's Switch hands to the body where another op reads it: gradients would be wrong.
+        """The refusal of what a loop's Switch hands to the body where another op reads it:
+        gradients would be wrong.
 
-        See tests/test_tensorflow_facts.py::test_the_gradient_of_a_loop_misses_readers_of_its_switch_but_one.
+        See
+        tests/test_tensorflow_facts.py::test_the_gradient_of_a_loop_misses_readers_of_its_switch_but_one.
         """
         if new[1] != 1 or new[0] >= len(self.index) or not self._ends_loop(new[0]):
             return ""
@@ -129,8 +154,10 @@ class ExecutionFrames:
         if not others or not self.index.dtypes(new[0])[1].startswith(_WITH_GRADIENTS):
             return ""
         return (
-            f"{self._text(new)} is read by {self._name(others[0])}, and TensorFlow's gradient of the loop is wrong if "
-            f"two ops read it; let {self._name(op)} read {self._name(others[0])} or another tensor of the loop."
+            f"{self._text(new)} is read by {self._name(others[0])}, and TensorFlow's gradient of "
+            "the loop is wrong if "
+            f"two ops read it; let {self._name(op)} read {self._name(others[0])} or another tensor "
+            "of the loop."
         )
 
     def _type(self, tensor: Tensor) -> str:
@@ -153,7 +180,9 @@ class ExecutionFrames:
         return tensor[1] == 0 and tensor[0] < len(self.index) and self._ends_loop(tensor[0])
 
     def _ends_loop(self, op: int) -> bool:
-        """Whether an op is a loop's Switch, which hands values on to the body (1) or to an Exit (0)."""
+        """Whether an op is a loop's Switch, which hands values on to the body (1) or to an Exit
+        (0).
+        """
         decides = self.contexts.slot(op, 1) if self.index.types[op] in SWITCH else None
         return decides is not None and self.index.types[decides[0]] in LOOP_CONDITION
 
@@ -164,18 +193,26 @@ class ExecutionFrames:
             return ""
         name = self.contexts.key[loop]
         return (
-            f"{self._name(op)} runs in the body of while loop {name!r} and would run with its condition too, once more "
+            f"{self._name(op)} runs in the body of while loop {name!r} and would run with its "
+            "condition too, once more "
             "than the body; let it read another tensor of the body."
             if self._in_body(loop, before)
-            else f"{self._name(op)} runs with the condition of while loop {name!r}, and the body comes after it; let "
+            else f"{self._name(op)} runs with the condition of while loop {name!r}, and the body "
+            "comes after it; let "
             "it read what the condition reads."
         )
 
     def _in_body(self, loop: int, ends: Iterable[Tensor]) -> bool:
         if loop not in self._bodies:
-            switches = [i for i, kind in enumerate(self.index.types) if kind in SWITCH and self._ends_loop(i)]
+            switches = [
+                i
+                for i, kind in enumerate(self.index.types)
+                if kind in SWITCH and self._ends_loop(i)
+            ]
             mine = [(i, 1) for i in switches if self.loop(self.contexts.inside[i]) == loop]
-            round_ = [(i, traversal.ANY_PORT) for i, kind in enumerate(self.index.types) if kind in NEXT]
+            round_ = [
+                (i, traversal.ANY_PORT) for i, kind in enumerate(self.index.types) if kind in NEXT
+            ]
             first = traversal.readers_of(self.index, mine)
             self._bodies[loop] = traversal.forward(self.index, first, stop=round_)
         body = self._bodies[loop]
@@ -185,35 +222,52 @@ class ExecutionFrames:
     # Sentences
 
     def _crossing(self, op: int, loop: int, new: Tensor) -> str:
-        """Why an op of one loop cannot read or wait for what comes from another; 0 is outside of all."""
+        """Why an op of one loop cannot read or wait for what comes from another; 0 is outside of
+        all.
+        """
         other = self.loop(self.source_context(new))
         if other == loop:
             return ""
         if new[0] >= len(self.index):
             return (
-                f"{self._name(op)} runs inside while loop {self.contexts.key[loop]!r}, where no placeholder can be "
+                f"{self._name(op)} runs inside while loop {self.contexts.key[loop]!r}, where no "
+                "placeholder can be "
                 "fed; cut outside of it."
             )
         if other in self.contexts.path(loop) or not other:
             return (
-                f"{self._text(new)} lies outside while loop {self.contexts.key[loop]!r}, and {self._name(op)} "
+                f"{self._text(new)} lies outside while loop {self.contexts.key[loop]!r}, and "
+                f"{self._name(op)} "
                 "inside; " + self._brought_in(loop, new)
             )
         return (
-            f"{self._text(new)} lies inside while loop {self.contexts.key[other]!r}, and {self._name(op)} "
+            f"{self._text(new)} lies inside while loop {self.contexts.key[other]!r}, and "
+            f"{self._name(op)} "
             "outside; " + self._result(other, new)
         )
 
     def _brought_in(self, loop: int, new: Tensor) -> str:
         """The way out for what is to be read inside."""
-        readers = traversal.readers_of(self.index, [new]).tolist() if new[0] < len(self.index) else []
-        enters = (i for i in readers if self.index.types[i] in ENTER and self.contexts.inside[i] == loop)
+        readers = (
+            traversal.readers_of(self.index, [new]).tolist() if new[0] < len(self.index) else []
+        )
+        enters = (
+            i for i in readers if self.index.types[i] in ENTER and self.contexts.inside[i] == loop
+        )
         enter = next((i for i in enters if not self._starts((i, 0))), None)
-        return f"read {self._text((enter, 0))} instead." if enter is not None else "read a tensor of the loop instead."
+        return (
+            f"read {self._text((enter, 0))} instead."
+            if enter is not None
+            else "read a tensor of the loop instead."
+        )
 
     def _result(self, loop: int, new: Tensor) -> str:
         """The way out for what is to be read outside."""
-        exits = [i for i, kind in enumerate(self.index.types) if kind in EXIT and self.contexts.inside[i] == loop]
+        exits = [
+            i
+            for i, kind in enumerate(self.index.types)
+            if kind in EXIT and self.contexts.inside[i] == loop
+        ]
         behind = traversal.forward(self.index, [new[0]])
         best = min(exits, key=lambda i: (not behind[i], i), default=None)
         if best is None:
@@ -230,33 +284,47 @@ class ExecutionFrames:
         if wrong is None:
             return ""
         return (
-            f"{self._text(new)} is there only if {self._branch(wrong)}, and {self._name(op)} runs only if "
+            f"{self._text(new)} is there only if {self._branch(wrong)}, and {self._name(op)} runs "
+            "only if "
             f"{self._branch(mine[of.key[wrong]])}; choose a tensor of the same branch."
         )
 
     def _other_branch(self, op: int, new: Tensor) -> str:
         """The refusal of what comes only if a branch is taken that the op does not run in."""
         context = self.source_context(new)
-        around = [c for c in self.contexts.path(context) if not isinstance(self.contexts.key[c], str)]
+        around = [
+            c for c in self.contexts.path(context) if not isinstance(self.contexts.key[c], str)
+        ]
         if not around:
             return (
-                f"{self._text(new)} is there whatever branch is taken, and {self._name(op)} takes what comes "
+                f"{self._text(new)} is there whatever branch is taken, and {self._name(op)} takes "
+                "what comes "
                 "from one; choose a tensor of the same branch."
             )
         key = self.contexts.key[around[-1]]
         merges = self.contexts.closes.get((self.contexts.parent[around[-1]], key), [])
-        way = f"read the conditional's result {self._text((merges[0], 0))}" if merges else "choose another tensor"
+        way = (
+            f"read the conditional's result {self._text((merges[0], 0))}"
+            if merges
+            else "choose another tensor"
+        )
         return (
-            f"{self._text(new)} is there only if {self._branch(around[-1])}, and {self._name(op)} runs "
+            f"{self._text(new)} is there only if {self._branch(around[-1])}, and {self._name(op)} "
+            "runs "
             f"elsewhere; {way} instead."
         )
 
     def _leaving(self, op: int, place: int) -> str:
         """The refusal for an op that nothing would hold in its loop or branch any more."""
         key = self.contexts.key[place]
-        where = f"inside while loop {key!r}" if isinstance(key, str) else f"only if {self._branch(place)}"
+        where = (
+            f"inside while loop {key!r}"
+            if isinstance(key, str)
+            else f"only if {self._branch(place)}"
+        )
         return (
-            f"{self._name(op)} runs {where}, and nothing else that it reads or waits for would keep it there; let it "
+            f"{self._name(op)} runs {where}, and nothing else that it reads or waits for would "
+            "keep it there; let it "
             "go on reading or waiting for an op from there."
         )
 
@@ -273,48 +341,68 @@ class ExecutionFrames:
         op, port = tensor
         if op >= len(self.index):
             return "a new placeholder"
-        return repr(f"^{self.index.names[op]}" if port == CONTROL else f"{self.index.names[op]}:{port}")
+        return repr(
+            f"^{self.index.names[op]}" if port == CONTROL else f"{self.index.names[op]}:{port}"
+        )
 
 
 _ROLES = (ENTER, EXIT, NEXT, LOOP_CONDITION, SWITCH, MERGE)
 
 
 def check_loops(index: GraphIndex, patch: Patch) -> None:
-    """Check that no op takes or leaves the place of one that holds a v1 loop or conditional together.
+    """Check that no op takes or leaves the place of one that holds a v1 loop or conditional
+    together.
 
     TensorFlow's executor ends the process where an Exit runs outside of all loops.
 
     Raises:
-        GraphEditError: An op becomes one of these, or another, or is added without the rest of its loop.
+        GraphEditError: An op becomes one of these, or another, or is added without the rest of its
+            loop.
     """
     for edited in patch.changed:
         before, after = edited.before.op, edited.after.op
-        if before != after and _role(before) != _role(after) and not _decides_nothing(index, patch, edited):
+        if (
+            before != after
+            and _role(before) != _role(after)
+            and not _decides_nothing(index, patch, edited)
+        ):
             kind, other = (before, after) if _role(before) else (after, before)
             raise GraphEditError(
-                f"Op {edited.name!r} cannot become {after}: a while loop or conditional needs its {kind} ops, and "
+                f"Op {edited.name!r} cannot become {after}: a while loop or conditional needs its "
+                f"{kind} ops, and "
                 f"{other} ops have no place there; replace the whole loop or conditional.",
                 [edited.name],
             )
     new_names = {new for _, new in patch.renamed}
-    new = [node for node in patch.add.nodes if node.op in ENTER | EXIT | NEXT and node.name not in new_names]
+    new = [
+        node
+        for node in patch.add.nodes
+        if node.op in ENTER | EXIT | NEXT and node.name not in new_names
+    ]
     if not new:
         return
     graph = apply_patch(index, patch)
     alone = {graph.names[op] for op in ends_outside_loops(Contexts(graph))}
     if not any(node.op in LOOP_CONDITION for node in patch.add.nodes):  # no whole loop is added
-        alone |= {node.name for node in new if node.op not in ENTER or not _enters_a_loop(node, index, graph)}
+        alone |= {
+            node.name
+            for node in new
+            if node.op not in ENTER or not _enters_a_loop(node, index, graph)
+        }
     for node in new:
         if node.name in alone:
             raise GraphEditError(
-                f"Op {node.name!r} of type {node.op} would be alone, and is a part of a while loop only; give a "
+                f"Op {node.name!r} of type {node.op} would be alone, and is a part of a while loop "
+                "only; give a "
                 "function that makes the whole loop with tf.while_loop.",
                 [node.name],
             )
 
 
 def _decides_nothing(index: GraphIndex, patch: Patch, edited: NodeChange) -> bool:
-    """Whether a Merge of a conditional whose predicate is constant becomes an Identity: one branch is always taken."""
+    """Whether a Merge of a conditional whose predicate is constant becomes an Identity: one branch
+    is always taken.
+    """
     if edited.before.op not in MERGE or edited.after.op not in IDENTITY:
         return False
     op = index.ids[edited.before.name]
@@ -328,11 +416,18 @@ def _decides_nothing(index: GraphIndex, patch: Patch, edited: NodeChange) -> boo
 
 
 def _enters_a_loop(node: NodeDef, index: GraphIndex, graph: GraphIndex) -> bool:
-    """Whether a new Enter brings a tensor into the loop of `index` in which those run that read it in `graph`."""
+    """Whether a new Enter brings a tensor into the loop of `index` in which those run that read it
+    in `graph`.
+    """
     contexts = frames_of(index).contexts
     readers = (index.ids.get(graph.names[op]) for op in graph.consumer_lists[graph.ids[node.name]])
-    inside = (0 if op is None else contexts.frame(reversed(contexts.path(contexts.inside[op]))) for op in readers)
-    return {contexts.key[context] for context in inside} == {node.attr["frame_name"].s.decode(errors="surrogateescape")}
+    inside = (
+        0 if op is None else contexts.frame(reversed(contexts.path(contexts.inside[op])))
+        for op in readers
+    )
+    return {contexts.key[context] for context in inside} == {
+        node.attr["frame_name"].s.decode(errors="surrogateescape")
+    }
 
 
 def _role(op_type: str) -> frozenset[str]:

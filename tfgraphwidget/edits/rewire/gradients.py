@@ -1,7 +1,8 @@
 """Gradient ops of a part of a graph, known by the name scopes that TensorFlow puts them in.
 
-`tf.gradients` puts those of the op "net/Mul" into "gradients/net/Mul_grad/"; a tape puts those of the ops in the scope
-"net/" into "gradient_tape/net/" (test_tensorflow_facts.py::test_gradients_have_the_names_of_their_ops).
+`tf.gradients` puts those of the op "net/Mul" into "gradients/net/Mul_grad/"; a tape puts those of
+the ops in the scope "net/" into "gradient_tape/net/"
+(test_tensorflow_facts.py::test_gradients_have_the_names_of_their_ops).
 """
 
 from __future__ import annotations
@@ -21,7 +22,9 @@ from tfgraphwidget.naming import enclosing_scopes, names_text
 _GRAD = re.compile(r"_grad(_\d+)?/")
 _TAPE = re.compile(r"((?:.+/)?gradient_tape(?:_\d+)?/)(.+)/[^/]+")
 _CARRIED = "_grad/gradient/"
-"""Part of the names of the gradients of a function that was inserted (`runtime.live.traced_ops.trace_gradient`)."""
+"""Part of the names of the gradients of a function that was inserted
+(`runtime.live.traced_ops.trace_gradient`).
+"""
 _SCOPE = re.compile(r"(.*?/)?(gradients|gradient_tape)(_\d+)?/")
 _BACKWARD = re.compile(r"(^|/)(gradients|gradient_tape)(_\d+)?/|_grad(_\d+)?/")
 
@@ -40,7 +43,8 @@ class GradientOps:
 
 
 def new_names(patches: Iterable[Patch], former_names: Mapping[str, str]) -> dict[str, str]:
-    """The names of renamed ops after all patches, by those before and in between: gradient ops are named after these.
+    """The names of renamed ops after all patches, by those before and in between: gradient ops are
+    named after these.
 
     Args:
         former_names: The names of ops that were renamed before the first, by those before.
@@ -75,7 +79,8 @@ def gradients_of(index: GraphIndex, part: Mask, renamed: Mapping[str, str]) -> G
             from tfgraphwidget.edits.freeze.commands import without_training
 
             raise GraphEditError(
-                f"{name!r} is a gradient of a gradient of these ops, and a bypass would change only the first; "
+                f"{name!r} is a gradient of a gradient of these ops, and a bypass would change "
+                "only the first; "
                 "strip training first, and compute the gradients again after the bypass.",
                 [name],
                 without_training(index),
@@ -101,7 +106,8 @@ def is_second_order(name: str) -> bool:
 
 
 def gradient_scope(name: str) -> str:
-    """The name scope that all gradients lie in which were taken at once, by the name of one; "" if that does not tell.
+    """The name scope that all gradients lie in which were taken at once, by the name of one; "" if
+    that does not tell.
 
     >>> gradient_scope("tower/gradients_1/net/Relu_grad/ReluGrad"), gradient_scope("net/Relu")
     ('tower/gradients_1/', '')
@@ -118,12 +124,16 @@ def gradient_mask(index: GraphIndex, renamed: Mapping[str, str]) -> Mask:
     """
     former = {new: old for old, new in renamed.items()}
     return np.array(
-        [is_gradient_name(name) or is_gradient_name(former.get(name, "")) for name in index.names], dtype=bool
+        [is_gradient_name(name) or is_gradient_name(former.get(name, "")) for name in index.names],
+        dtype=bool,
     )
 
 
-def gradient_owners(index: GraphIndex, ops: Iterable[int], renamed: Mapping[str, str]) -> dict[int, list[int]]:
-    """Find the forward op that each gradient op belongs to; of a tape, all ops of the scope that it is named after.
+def gradient_owners(
+    index: GraphIndex, ops: Iterable[int], renamed: Mapping[str, str]
+) -> dict[int, list[int]]:
+    """Find the forward op that each gradient op belongs to; of a tape, all ops of the scope that it
+    is named after.
 
     Args:
         renamed: The names of the ops that edits have renamed, by those before; see `new_names`.
@@ -147,7 +157,9 @@ def _owners(index: GraphIndex, name: str, renamed: Mapping[str, str]) -> list[in
             op = index.ids.get(of, index.ids.get(renamed.get(of, "")))
             if op is not None:
                 return [op]
-            scope_id = index.scopes.ids.get(of)  # of a function that was inserted, see `carried_gradients`
+            scope_id = index.scopes.ids.get(
+                of
+            )  # of a function that was inserted, see `carried_gradients`
             if scope_id is not None and _CARRIED in name:
                 return [int(each) for each in index.scopes.ops(scope_id)]
     taped = _TAPE.fullmatch(name)
@@ -168,8 +180,11 @@ def has_gradient_ops(index: GraphIndex, what: str | Selection, renamed: Mapping[
     return bool(gradients_of(index, as_part(index, what).mask, renamed).scopes)
 
 
-def possible_gradient_notes(index: GraphIndex, part: Mask, what: str, renamed: Mapping[str, str]) -> tuple[str, ...]:
-    """A sentence about gradient ops that are named after no op of the graph, and read what a part reads or gives.
+def possible_gradient_notes(
+    index: GraphIndex, part: Mask, what: str, renamed: Mapping[str, str]
+) -> tuple[str, ...]:
+    """A sentence about gradient ops that are named after no op of the graph, and read what a part
+    reads or gives.
 
     A file does not say how its ops were called before. None if there are no such ops.
 
@@ -186,7 +201,9 @@ def possible_gradient_notes(index: GraphIndex, part: Mask, what: str, renamed: M
     ]
     if not names:
         return ()
-    are, they = ("is a gradient", "it is one") if len(names) == 1 else ("are gradients", "they are some")
+    are, they = (
+        ("is a gradient", "it is one") if len(names) == 1 else ("are gradients", "they are some")
+    )
     way = f"if {they} of {what}, compute the gradients again before you train"
     return (f"{names_text(names)} {are} of no op that is in the graph by that name; {way}.",)
 
@@ -198,16 +215,29 @@ def _inputs(index: GraphIndex, op: int) -> Iterable[tuple[int, int]]:
 
 
 def _is_of_no_op(index: GraphIndex, name: str, renamed: Mapping[str, str]) -> bool:
-    """Whether an op lies in a scope of gradients that is named after an op which is not in the graph."""
+    """Whether an op lies in a scope of gradients that is named after an op which is not in the
+    graph.
+    """
     grad = _GRAD.search(name)
     scopes = [*enclosing_scopes(name[: grad.start()])] if grad else []
-    names = [names for scope in scopes for names in _forward_names(name[: grad.start()], scope)] if grad else []
-    return bool(names) and not any(of in index.ids or renamed.get(of, "") in index.ids for of in names)
+    names = (
+        [names for scope in scopes for names in _forward_names(name[: grad.start()], scope)]
+        if grad
+        else []
+    )
+    return bool(names) and not any(
+        of in index.ids or renamed.get(of, "") in index.ids for of in names
+    )
 
 
 def _forward_names(head: str, scope: str) -> Iterable[str]:
-    """The names that the op of "scope/net/Mul" can have: both have the prefix that the graph was imported under."""
-    return (prefix + head[len(scope) + 1 :] for prefix in ("", *(f"{outer}/" for outer in enclosing_scopes(scope))))
+    """The names that the op of "scope/net/Mul" can have: both have the prefix that the graph was
+    imported under.
+    """
+    return (
+        prefix + head[len(scope) + 1 :]
+        for prefix in ("", *(f"{outer}/" for outer in enclosing_scopes(scope)))
+    )
 
 
 def scope_of_gradients(index: GraphIndex, part: Mask, name: str, renamed: Mapping[str, str]) -> str:
@@ -222,7 +252,9 @@ def scope_of_gradients(index: GraphIndex, part: Mask, name: str, renamed: Mappin
 
 
 def _by_op(index: GraphIndex, part: Mask, name: str, renamed: Mapping[str, str]) -> str:
-    """The scope of gradients "gradients/" of "gradients/net/Mul_grad/Mul", if net/Mul is in the part; else ""."""
+    """The scope of gradients "gradients/" of "gradients/net/Mul_grad/Mul", if net/Mul is in the
+    part; else "".
+    """
     grad = _GRAD.search(name)
     head = name[: grad.start()] if grad else ""
     for scope in enclosing_scopes(head):
@@ -234,11 +266,17 @@ def _by_op(index: GraphIndex, part: Mask, name: str, renamed: Mapping[str, str])
 
 
 def _by_tape(index: GraphIndex, part: Mask, name: str, renamed: Mapping[str, str]) -> str:
-    """The scope "gradient_tape/" of "gradient_tape/net/Mul", if all of the scope net/ is in the part; else ""."""
+    """The scope "gradient_tape/" of "gradient_tape/net/Mul", if all of the scope net/ is in the
+    part; else "".
+    """
     taped = _TAPE.fullmatch(name)
     if taped is None:
         return ""
     scope, before = index.scopes.ids.get(taped[2]), f"{taped[2]}/"
     ops = [] if scope is None else [*index.scopes.ops(scope)]
-    ops += [index.ids[new] for old, new in renamed.items() if old.startswith(before) and new in index.ids]
+    ops += [
+        index.ids[new]
+        for old, new in renamed.items()
+        if old.startswith(before) and new in index.ids
+    ]
     return taped[1] if ops and part[ops].all() else ""

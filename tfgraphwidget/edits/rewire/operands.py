@@ -59,28 +59,38 @@ def pair_tensors(
         UnknownName: A name is not in the graph.
         GraphEditError: The numbers differ, or a tensor is named twice.
     """
-    sides = [[t for name in as_tuple(names) for t in tensors(index, name)] for names in (ones, others)]
-    a, b = labels or (names_text(as_tuple(ones)) or "nothing", names_text(as_tuple(others)) or "nothing")
+    sides = [
+        [t for name in as_tuple(names) for t in tensors(index, name)] for names in (ones, others)
+    ]
+    a, b = labels or (
+        names_text(as_tuple(ones)) or "nothing",
+        names_text(as_tuple(others)) or "nothing",
+    )
     if len(sides[0]) != len(sides[1]):
         counts = [f"{len(side)} tensor{'' if len(side) == 1 else 's'}" for side in sides]
         raise GraphEditError(
             a
             + f" is {counts[0]} and "
             + b
-            + f" is {counts[1]}, so they make no pairs; name as many on both sides ('op:0' is a tensor, '^op' "
+            + f" is {counts[1]}, so they make no pairs; name as many on both sides ('op:0' is a "
+            "tensor, '^op' "
             "the control edges of an op).",
             _ops(index, (*sides[0], *sides[1])),
         )
     if len(set(sides[0])) < len(sides[0]):
         twice = next(t for k, t in enumerate(sides[0]) if t in sides[0][:k])
         raise GraphEditError(
-            f"{index.names[twice[0]]!r} is named twice in " + a + "; name each tensor once.", _ops(index, [twice])
+            f"{index.names[twice[0]]!r} is named twice in " + a + "; name each tensor once.",
+            _ops(index, [twice]),
         )
     pairs = list(zip(*sides, strict=True))
     for old, new in pairs:
         if (old[1] == CONTROL) != (new[1] == CONTROL):
             raise GraphEditError(
-                a + " and " + b + " pair a tensor with control edges; write '^op' on both sides, or on none.",
+                a
+                + " and "
+                + b
+                + " pair a tensor with control edges; write '^op' on both sides, or on none.",
                 _ops(index, [old, new]),
             )
     return pairs
@@ -117,16 +127,22 @@ def members(index: GraphIndex, what: Ops) -> frozenset[int]:
 
 
 def part_text(part: str | Iterable[str] | Selection) -> Sentence:
-    """A part of a graph as a part of a sentence; a selection is an expression in Python, and its ops on the page.
+    """A part of a graph as a part of a sentence; a selection is an expression in Python, and its
+    ops on the page.
 
     Args:
         part: A name scope, names, or a selection.
     """
-    return either(repr(part), names_text(part.ops)) if isinstance(part, Selection) else Sentence(repr(part))
+    return (
+        either(repr(part), names_text(part.ops))
+        if isinstance(part, Selection)
+        else Sentence(repr(part))
+    )
 
 
 def as_part(index: GraphIndex, what: str | Selection) -> Selection:
-    """An op, a name scope, or a selection without the tensors chosen beside it; GraphEditError when it holds no op.
+    """An op, a name scope, or a selection without the tensors chosen beside it; GraphEditError when
+    it holds no op.
 
     Args:
         what: A name scope or a selection.
@@ -143,7 +159,10 @@ def connected_parts(index: GraphIndex, part: Selection) -> list[Selection]:
     ops = sorted(part.ids)
     number = np.full(len(index), -1, dtype=np.int64)
     number[ops] = np.arange(len(ops))
-    ends = [np.stack([number[rows.owner], number[rows.values]], axis=1) for rows in (index.inputs, index.controls)]
+    ends = [
+        np.stack([number[rows.owner], number[rows.values]], axis=1)
+        for rows in (index.inputs, index.controls)
+    ]
     edges = np.concatenate(ends)
     labels = weak_components(len(ops), edges[(edges >= 0).all(axis=1)])
     parts: dict[int, list[int]] = {}
@@ -153,7 +172,8 @@ def connected_parts(index: GraphIndex, part: Selection) -> list[Selection]:
 
 
 def outputs_of(index: GraphIndex, what: str | Selection) -> tuple[str, ...]:
-    """The tensors that an op, a scope or a selection gives, in graph order; of a selection of tensors these.
+    """The tensors that an op, a scope or a selection gives, in graph order; of a selection of
+    tensors these.
 
     Args:
         what: A name scope or a selection.
@@ -167,7 +187,8 @@ def outputs_of(index: GraphIndex, what: str | Selection) -> tuple[str, ...]:
 
 
 def slots_of(index: GraphIndex, what: str | Selection) -> list[list[Slot]]:
-    """The inputs of an op one by one; of a scope or a selection, for each tensor that comes in its consumers.
+    """The inputs of an op one by one; of a scope or a selection, for each tensor that comes in its
+    consumers.
 
     Args:
         what: A name scope or a selection.

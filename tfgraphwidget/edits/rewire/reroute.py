@@ -39,8 +39,8 @@ from tfgraphwidget.sentences import argument_value, editor_call, either
 class Rewire(Command):
     """A command that moves edges.
 
-    `adapter` is put between a reader and a tensor that does not fit it. `names` are those of the ops that are added, in
-    their order; the rest get free ones.
+    `adapter` is put between a reader and a tensor that does not fit it. `names` are those of the
+    ops that are added, in their order; the rest get free ones.
     """
 
     adapter: AdapterType = ""
@@ -60,14 +60,22 @@ class Rewire(Command):
         return self._plan_moves(context).patch()
 
     def with_final_names(self, context: PlanContext) -> Command:
-        """The same with the names of new ops written down, if a graph without hidden ops would give them others."""
+        """The same with the names of new ops written down, if a graph without hidden ops would give
+        them others.
+        """
         if self.names or not context.index.reserved or not self.adds:
             return self
         moves = self._plan_moves(context)
-        return _replace_fields(self, names=tuple(moves.new_names)) if moves.new_names != moves.default_names else self
+        return (
+            _replace_fields(self, names=tuple(moves.new_names))
+            if moves.new_names != moves.default_names
+            else self
+        )
 
     def suggested_fixes(self, context: PlanContext) -> tuple[Command, ...]:
-        """Commands that may do the same where this one is refused for what the ends of edges are."""
+        """Commands that may do the same where this one is refused for what the ends of edges
+        are.
+        """
         try:
             moves = self.edge_moves(context)
         except GraphEditError:
@@ -75,7 +83,9 @@ class Rewire(Command):
         return (
             ()
             if self.adapter
-            else tuple(_replace_fields(self, adapter=kind) for kind in adapters.possible_adapters(moves))
+            else tuple(
+                _replace_fields(self, adapter=kind) for kind in adapters.possible_adapters(moves)
+            )
         )
 
     def fix_label(self) -> str:
@@ -113,19 +123,24 @@ class _ConsumerCommand(Rewire):
         return lambda op: op not in never and (only is None or op in only)
 
     def _what_they_read(self) -> bool:
-        """Whether named ops themselves are changed, so that to leave one out would be another edit."""
+        """Whether named ops themselves are changed, so that to leave one out would be another
+        edit.
+        """
         return False
 
     def _nobody(self, ends: Iterable[str], ops: Iterable[str]) -> GraphEditError:
         among = (
             ""
             if self.only == self.never == ()
-            else either(" among the ops that only= and never= leave", " among the ops that may be changed")
+            else either(
+                " among the ops that only= and never= leave", " among the ops that may be changed"
+            )
         )
         return GraphEditError(
             "Nobody"
             + among
-            + f" reads {names_text(list(ends))}, so there is no edge to move; name a tensor that is read, "
+            + f" reads {names_text(list(ends))}, so there is no edge to move; name a tensor that "
+            "is read, "
             "or '^op' for those that wait for an op.",
             dict.fromkeys(ops),
         )
@@ -137,23 +152,36 @@ class _ConsumerCommand(Rewire):
             moves = self.edge_moves(context)
         except GraphEditError:
             return ()
-        if isinstance(self.never, Selection) or self._what_they_read() or not validation.cycle_of(moves):
+        if (
+            isinstance(self.never, Selection)
+            or self._what_they_read()
+            or not validation.cycle_of(moves)
+        ):
             return super().suggested_fixes(context)
         waits = moves.changed_control_inputs()
         waiting_ops = {slot[0] for slot, _, _ in moves.changed_inputs()} | set(waits)
         sources = {new[0] for _, _, new in moves.changed_inputs()}.union(*waits.values())
         before = traversal.backward(index, sorted(sources))
         looped = tuple(index.names[op] for op in sorted(waiting_ops) if before[op])
-        return (*super().suggested_fixes(context), _replace_fields(self, never=(*self.never, *looped)))
+        return (
+            *super().suggested_fixes(context),
+            _replace_fields(self, never=(*self.never, *looped)),
+        )
 
     def fix_label(self) -> str:
         """A few words for a button."""
-        left_out = f"Leave out {names_text(self.never)}" if isinstance(self.never, tuple) and self.never else ""
+        left_out = (
+            f"Leave out {names_text(self.never)}"
+            if isinstance(self.never, tuple) and self.never
+            else ""
+        )
         return super().fix_label() or left_out
 
 
 def _move_consumers(moves: EdgeMoves, pairs: Pairs, may: Callable[[int], bool]) -> None:
-    """Let the readers of the first of each pair read the second, and who waits for the one wait for the other."""
+    """Let the readers of the first of each pair read the second, and who waits for the one wait for
+    the other.
+    """
     instead = {old[0]: new[0] for old, new in pairs if old[1] == CONTROL}
     for old, new in pairs:
         if old[1] != CONTROL:
@@ -162,7 +190,8 @@ def _move_consumers(moves: EdgeMoves, pairs: Pairs, may: Callable[[int], bool]) 
         for op in filter(may, moves.waiters(old[0])):
             moves.control_inputs[op] = tuple(
                 dict.fromkeys(
-                    instead.get(control_input, control_input) for control_input in moves.current_control_inputs(op)
+                    instead.get(control_input, control_input)
+                    for control_input in moves.current_control_inputs(op)
                 )
             )
 
@@ -170,11 +199,12 @@ def _move_consumers(moves: EdgeMoves, pairs: Pairs, may: Callable[[int], bool]) 
 @register
 @dataclass(frozen=True)
 class Reroute(_ConsumerCommand):
-    """Connect the consumers of one tensor to another: `editor.reroute("dropout/mul:0", to="dense/BiasAdd:0")`.
+    """Connect the consumers of one tensor to another: `editor.reroute("dropout/mul:0",
+    to="dense/BiasAdd:0")`.
 
     Args:
-        old: A tensor, or a list, which is taken pairwise and all at once. An op stands for its outputs, "^op" for
-            its control edges.
+        old: A tensor, or a list, which is taken pairwise and all at once. An op stands for its
+            outputs, "^op" for its control edges.
         to: The tensor, or list of as many, that the consumers read instead.
         only: The ops, name scopes or selection that may be changed; None for all.
         never: The ops, name scopes or selection that may not be changed.
@@ -212,20 +242,24 @@ class Reroute(_ConsumerCommand):
         moves, pairs = EdgeMoves(index, self.names), pair_tensors(index, self.old, self.to)
         _move_consumers(moves, pairs, self._may(index))
         if not moves.inputs and not moves.control_inputs:
-            raise self._nobody((moves.tensor_name(old) for old, _ in pairs), (moves.name(op) for (op, _), _ in pairs))
+            raise self._nobody(
+                (moves.tensor_name(old) for old, _ in pairs),
+                (moves.name(op) for (op, _), _ in pairs),
+            )
         return moves
 
 
 @register
 @dataclass(frozen=True)
 class Swap(_ConsumerCommand):
-    """Exchange the consumers of two tensors, or the connections of two ops, name scopes or selections.
+    """Exchange the consumers of two tensors, or the connections of two ops, name scopes or
+    selections.
 
     Args:
         a: A tensor, op, name scope or selection.
         b: Another one.
-        what: Of ops, scopes and selections: "outputs" (their consumers), "inputs" (what they read), or "both".
-            They are exchanged pairwise, in their order.
+        what: Of ops, scopes and selections: "outputs" (their consumers), "inputs" (what they read),
+            or "both". They are exchanged pairwise, in their order.
         only: The ops, name scopes or selection that may be changed; None for all.
         never: The ops, name scopes or selection that may not be changed.
         adapter: An op to insert where dtypes or shapes differ: "Cast", "Reshape" or "Transpose".
@@ -276,19 +310,25 @@ class Swap(_ConsumerCommand):
         return self.what != "outputs"
 
     def _of_tensors(self, index: GraphIndex) -> bool:
-        """Whether the two are tensors; GraphEditError when one of them is, and when ends of tensors are asked for."""
+        """Whether the two are tensors; GraphEditError when one of them is, and when ends of tensors
+        are asked for.
+        """
         if self.what not in get_args(Side):
             raise GraphEditError(
-                argument_value("what", repr(self.what)) + " is not known; it is one of 'inputs', 'outputs', 'both'."
+                argument_value("what", repr(self.what))
+                + " is not known; it is one of 'inputs', 'outputs', 'both'."
             )
-        sides = [side for side in (self.a, self.b) if isinstance(side, str) and side not in index.ids]
+        sides = [
+            side for side in (self.a, self.b) if isinstance(side, str) and side not in index.ids
+        ]
         are = [side for side in sides if side[:1] == "^" or split_tensor(side)[1] is not None]
         if are and (len(are) < 2 or self.what != "outputs"):
             raise GraphEditError(
                 part_text(self.a)
                 + " and "
                 + part_text(self.b)
-                + f" cannot exchange {self.what}: a tensor has readers only; name two tensors or two ops."
+                + f" cannot exchange {self.what}: a tensor has readers only; name two tensors or "
+                "two ops."
             )
         return bool(are)
 
@@ -307,9 +347,18 @@ class Swap(_ConsumerCommand):
                 [name],
             )
         if self.what != "inputs":
-            labels = ("what " + part_text(self.a) + " gives"), ("what " + part_text(self.b) + " gives")
-            pairs = pair_tensors(index, outputs_of(index, self.a), outputs_of(index, self.b), labels)
-            _move_consumers(moves, _both_ways(pairs), lambda op: may(op) and op not in parts[0] and op not in parts[1])
+            labels = (
+                ("what " + part_text(self.a) + " gives"),
+                ("what " + part_text(self.b) + " gives"),
+            )
+            pairs = pair_tensors(
+                index, outputs_of(index, self.a), outputs_of(index, self.b), labels
+            )
+            _move_consumers(
+                moves,
+                _both_ways(pairs),
+                lambda op: may(op) and op not in parts[0] and op not in parts[1],
+            )
         if self.what != "outputs":
             a, b = slots_of(index, self.a), slots_of(index, self.b)
             if len(a) != len(b):
@@ -317,7 +366,8 @@ class Swap(_ConsumerCommand):
                     part_text(self.a)
                     + f" has {count_text(len(a), 'input')} and "
                     + part_text(self.b)
-                    + f" has {count_text(len(b), 'input')}, so they cannot exchange them; give parts with "
+                    + f" has {count_text(len(b), 'input')}, so they cannot exchange them; give "
+                    "parts with "
                     "equally many.",
                     [index.names[min(ops)] for ops in parts],
                 )
@@ -337,14 +387,16 @@ def _both_ways(pairs: Pairs) -> Pairs:
 @register
 @dataclass(frozen=True)
 class Connect(Rewire):
-    """Connect a tensor to an input of an op, or the outputs of one selection to the inputs of another.
+    """Connect a tensor to an input of an op, or the outputs of one selection to the inputs of
+    another.
 
     Args:
         source: A tensor, several, or an op, name scope or selection for all of its outputs.
         target: The op, name scope or selection that reads them.
-        k: The number of the input. Without it, the tensors go to the inputs one by one if they are equally many,
-            or one tensor to the only input that fits. Where an op of a file reads fewer tensors than its type
-            takes, this may be the next one; where it reads more, `connect([], op, k)` takes one away.
+        k: The number of the input. Without it, the tensors go to the inputs one by one if they are
+            equally many, or one tensor to the only input that fits. Where an op of a file reads
+            fewer tensors than its type takes, this may be the next one; where it reads more,
+            `connect([], op, k)` takes one away.
         adapter: An op to insert where dtypes or shapes differ: "Cast", "Reshape" or "Transpose".
         names: The names of the ops that are inserted.
 
@@ -381,7 +433,9 @@ class Connect(Rewire):
         return super().plan(context) if patch is None else patch
 
     def _with_other_count(self, index: GraphIndex) -> Patch | None:
-        """The patch of an op that reads more or fewer tensors than it takes, by one input; None for other edits."""
+        """The patch of an op that reads more or fewer tensors than it takes, by one input; None for
+        other edits.
+        """
         if self.k is None or not isinstance(self.target, str) or self.target not in index.ids:
             return None
         op = index.ids[self.target]
@@ -390,7 +444,12 @@ class Connect(Rewire):
         before = index.nodes[op]
         after = type(before)()
         after.CopyFrom(before)
-        if len(sources) == 1 and sources[0][1] != CONTROL and arity is not None and self.k == read < arity:
+        if (
+            len(sources) == 1
+            and sources[0][1] != CONTROL
+            and arity is not None
+            and self.k == read < arity
+        ):
             after.input.insert(read, as_input(index.names[sources[0][0]], sources[0][1]))
         elif not sources and arity is not None and arity < read and 0 <= self.k < read:
             del after.input[self.k]
@@ -420,9 +479,13 @@ class Connect(Rewire):
                 self._text(self.source)
                 + f" gives {count_text(len(source_tensors), 'tensor')} and "
                 + self._text(self.target)
-                + f" takes {count_text(len(slots), 'input')}; connect equally many, or one tensor to one input "
+                + f" takes {count_text(len(slots), 'input')}; connect equally many, or one tensor "
+                "to one input "
                 "by " + either("k=.", "its number."),
-                dict.fromkeys(index.names[op] for op in (*(t[0] for t in source_tensors), *(s[0][0] for s in slots))),
+                dict.fromkeys(
+                    index.names[op]
+                    for op in (*(t[0] for t in source_tensors), *(s[0][0] for s in slots))
+                ),
             )
         for tensor, inputs in zip(source_tensors, slots, strict=True):
             moves.inputs.update(dict.fromkeys(inputs, tensor))
@@ -432,15 +495,23 @@ class Connect(Rewire):
         if isinstance(self.source, Selection):
             return outputs_of(index, self.source)
         names_of_each = (
-            (outputs_of(index, name) if is_scope(index, name) else (name,)) for name in as_tuple(self.source)
+            (outputs_of(index, name) if is_scope(index, name) else (name,))
+            for name in as_tuple(self.source)
         )
         return tuple(name for names in names_of_each for name in names)
 
-    def _slots(self, index: GraphIndex, moves: EdgeMoves, source_tensors: list[Tensor]) -> list[list[Slot]]:
+    def _slots(
+        self, index: GraphIndex, moves: EdgeMoves, source_tensors: list[Tensor]
+    ) -> list[list[Slot]]:
         target = self.target
-        if isinstance(target, str) and target not in index.ids and split_tensor(target)[1] is not None:
+        if (
+            isinstance(target, str)
+            and target not in index.ids
+            and split_tensor(target)[1] is not None
+        ):
             raise GraphEditError(
-                f"{target!r} is what op {split_tensor(target)[0]!r} gives, and connect asks who is to read: "
+                f"{target!r} is what op {split_tensor(target)[0]!r} gives, and connect asks who is "
+                "to read: "
                 f"name the op, or let the readers of {target!r} read another tensor: "
                 + editor_call("reroute", f"{target!r}, to=…")
                 + ".",
@@ -448,16 +519,28 @@ class Connect(Rewire):
             )
         slots = slots_of(index, target)
         if self.k is not None:
-            if isinstance(target, Selection) or target not in index.ids or not 0 <= self.k < len(slots):
+            if (
+                isinstance(target, Selection)
+                or target not in index.ids
+                or not 0 <= self.k < len(slots)
+            ):
                 raise GraphEditError(
                     f"There is no input {self.k} of "
                     + self._text(target)
-                    + f", which has {count_text(len(slots), 'input')}; name an op and count its inputs from 0."
+                    + f", which has {count_text(len(slots), 'input')}; name an op and count its "
+                    "inputs from 0."
                 )
             return [slots[self.k]]
-        if len(source_tensors) == 1 and len(slots) > 1 and isinstance(target, str) and target in index.ids:
+        if (
+            len(source_tensors) == 1
+            and len(slots) > 1
+            and isinstance(target, str)
+            and target in index.ids
+        ):
             fitting = [
-                s for s in slots if not validation.misfit(moves, s[0], moves.current_input(s[0]), source_tensors[0])
+                s
+                for s in slots
+                if not validation.misfit(moves, s[0], moves.current_input(s[0]), source_tensors[0])
             ]
             return fitting if len(fitting) == 1 else slots
         return slots
@@ -475,16 +558,23 @@ class _ControlInputCommand(Rewire):
     ops: kinds.OpNames
 
     def _numbers(self, index: GraphIndex, *, there: bool) -> tuple[EdgeMoves, int, list[int]]:
-        """The op and those that it waits for, or not; GraphEditError when that is so of none, or not of all."""
+        """The op and those that it waits for, or not; GraphEditError when that is so of none, or
+        not of all.
+        """
         moves, op = EdgeMoves(index), index.op(self.op)
         ops = list(dict.fromkeys(index.op(name) for name in self.ops))
         current = moves.current_control_inputs(op)
         wrong = [index.names[other] for other in ops if (other in current) != there]
         if wrong or not ops:
-            problem = f"does not wait for {names_text(wrong)}" if there else f"waits for {names_text(wrong)} already"
+            problem = (
+                f"does not wait for {names_text(wrong)}"
+                if there
+                else f"waits for {names_text(wrong)} already"
+            )
             current_text = names_text([index.names[other] for other in current]) or "nothing"
             raise GraphEditError(
-                f"{self.op!r} {problem if wrong else 'is to wait for no op'}; it waits for {current_text}, so name "
+                f"{self.op!r} {problem if wrong else 'is to wait for no op'}; it waits for "
+                f"{current_text}, so name "
                 "others.",
                 [index.names[op], *wrong],
             )
@@ -524,7 +614,8 @@ class AddControlInputs(_ControlInputCommand):
         name = context.index.names[op]
         if name in {split_tensor(tensor)[0] for tensor in context.arguments}:
             raise GraphEditError(
-                f"Op {name!r} is an argument of the function, which has its value before anything of the function "
+                f"Op {name!r} is an argument of the function, which has its value before anything "
+                "of the function "
                 "runs; add the control inputs to the ops that read it.",
                 [name],
             )
@@ -563,5 +654,7 @@ class RemoveControlInputs(_ControlInputCommand):
     def edge_moves(self, context: PlanContext) -> EdgeMoves:
         """The edges to move, not checked yet."""
         moves, op, ops = self._numbers(context.index, there=True)
-        moves.control_inputs[op] = tuple(other for other in moves.current_control_inputs(op) if other not in ops)
+        moves.control_inputs[op] = tuple(
+            other for other in moves.current_control_inputs(op) if other not in ops
+        )
         return moves

@@ -1,10 +1,11 @@
 """Gradients that an edit leaves behind: those of the forward path that was there before it.
 
-`tf.gradients` and a tape write down the derivative of each op of a path once. An edit that changes what the path
-computes leaves these ops as they are, and who trains with them trains something else. This is found out from the patch,
-whichever command has planned it. An edge that is another one leaves wrong gradients if something that they are taken by
-lies before it, for they are a product of its derivative; or if they read the value that it had. Others are right, as
-those of a weight whose input is scaled. Checked against TensorFlow's own gradients of each edited graph:
+`tf.gradients` and a tape write down the derivative of each op of a path once. An edit that changes
+what the path computes leaves these ops as they are, and who trains with them trains something else.
+This is found out from the patch, whichever command has planned it. An edge that is another one
+leaves wrong gradients if something that they are taken by lies before it, for they are a product of
+its derivative; or if they read the value that it had. Others are right, as those of a weight whose
+input is scaled. Checked against TensorFlow's own gradients of each edited graph:
 tests/edits/test_stale_gradients.py.
 """
 
@@ -19,7 +20,15 @@ import numpy as np
 from tfgraphwidget.edits.command import subject_text
 from tfgraphwidget.edits.patch import NodeChange, Patch, apply_patch
 from tfgraphwidget.edits.rewire.gradients import gradient_mask, gradient_owners, gradient_scope
-from tfgraphwidget.graph import GRADIENT_SUMS, HANDLES, SAME_GRADIENT, TRAINABLE, WITHOUT_GRADIENT, GraphIndex, Shape
+from tfgraphwidget.graph import (
+    GRADIENT_SUMS,
+    HANDLES,
+    SAME_GRADIENT,
+    TRAINABLE,
+    WITHOUT_GRADIENT,
+    GraphIndex,
+    Shape,
+)
 from tfgraphwidget.naming import names_text, split_input, split_tensor
 from tfgraphwidget.tf_types import NodeDef
 
@@ -29,7 +38,9 @@ Tensor = tuple[int, int]
 
 _DIFFERENTIABLE = ("float", "bfloat", "half", "complex", "resource", "variant")
 """What the dtypes begin with that gradients go through."""
-_NO_VALUE = frozenset({"T", "dtype", "shared_name", "container", "message", "summarize", "parallel_iterations"})
+_NO_VALUE = frozenset(
+    {"T", "dtype", "shared_name", "container", "message", "summarize", "parallel_iterations"}
+)
 """Attributes that do not change what an op computes of the values that it reads."""
 
 
@@ -39,10 +50,15 @@ def stale_gradient_notes(
     """A sentence about gradient ops that are wrong after a patch; none if there are none.
 
     Args:
-        renamed: The names of the ops that edits have renamed, by those before: gradient ops are named after these.
+        renamed: The names of the ops that edits have renamed, by those before: gradient ops are
+            named after these.
         what: What the gradients are of, in words; "" for the ops themselves.
     """
-    if not patch.changed or patch.carries_gradients or any(note.endswith(_STALE) for note in patch.report.notes):
+    if (
+        not patch.changed
+        or patch.carries_gradients
+        or any(note.endswith(_STALE) for note in patch.report.notes)
+    ):
         return ()
     backward = BackwardOps(index, renamed)
     ops = list(dict.fromkeys(_ChangedEdges(backward, patch).stale())) if backward.ops else []
@@ -50,7 +66,12 @@ def stale_gradient_notes(
         return ()
     gradients = sorted({gradient for op in ops for gradient in backward.by_owner.get(op, ())})
     names = f" ({names_text([index.names[op] for op in gradients])})" if gradients else ""
-    return (f"The gradients of {what or subject_text(tuple(index.names[op] for op in ops))}{names} {_STALE}",)
+    return (
+        (
+            f"The gradients of {what or subject_text(tuple(index.names[op] for op in ops))}{names} "
+            f"{_STALE}"
+        ),
+    )
 
 
 class BackwardOps:
@@ -100,7 +121,9 @@ class BackwardOps:
         return False
 
     def _has_gradient_by(self, op: int, tensor: Tensor) -> bool:
-        """Whether the gradient of a tensor can come from one op only, and is there: what is differentiated has none."""
+        """Whether the gradient of a tensor can come from one op only, and is there: what is
+        differentiated has none.
+        """
         while list(self._differentiable_readers(tensor[0])) == [op]:
             if tensor[0] in self.by_owner:
                 return True
@@ -115,18 +138,27 @@ class BackwardOps:
         for reader in index.consumer_lists[op]:
             if reader in self.ops or index.types[reader] in WITHOUT_GRADIENT:
                 continue
-            if any(tensor[0] == op and is_differentiable(index, tensor) for tensor in inputs_of(index, reader)):
+            if any(
+                tensor[0] == op and is_differentiable(index, tensor)
+                for tensor in inputs_of(index, reader)
+            ):
                 yield reader
 
     def _results(self) -> list[int]:
         """The gradient ops that others than gradient ops read.
 
-        Those without consumers, too, where only gradient ops read those of their forward op: they are fetched.
+        Those without consumers, too, where only gradient ops read those of their forward op: they
+        are fetched.
         """
         readers, owner = self.index.consumer_lists, self.owner
-        used = {owner[op] for op in owner if any(owner.get(reader) != owner[op] for reader in readers[op])}
+        used = {
+            owner[op]
+            for op in owner
+            if any(owner.get(reader) != owner[op] for reader in readers[op])
+        }
         results = [op for op in self.ops if any(reader not in self.ops for reader in readers[op])]
-        # An optimizer takes all that it has asked for; what else is there has come of it on the way.
+        # An optimizer takes all that it has asked for; what else is there has come of it on the
+        # way.
         trained = {self.scope(op) for op in results if self._is_for_optimizer(op)}
         unread = [op for op in self.ops if not readers[op] and owner.get(op) not in used]
         return results + [op for op in unread if self.scope(op) not in trained]
@@ -140,7 +172,9 @@ class BackwardOps:
         return gradient_scope(name) or name
 
     def _taken_by(self, result: int) -> Iterator[Tensor]:
-        """The inputs of the forward op that a result is the gradient by, as far as their shapes tell."""
+        """The inputs of the forward op that a result is the gradient by, as far as their shapes
+        tell.
+        """
         index, stack, visited = self.index, [result], set()
         while stack:
             op = stack.pop()
@@ -154,10 +188,14 @@ class BackwardOps:
                 stack += [source for source in index.input_lists[op] if source in self.ops]
 
     def _inputs_like(self, op: int, shape: Shape, result: int) -> list[Tensor]:
-        """The inputs of a forward op that have a shape; of an optimizer's result those that read a variable."""
+        """The inputs of a forward op that have a shape; of an optimizer's result those that read a
+        variable.
+        """
         index = self.index
         inputs = [tensor for tensor in inputs_of(index, op) if is_differentiable(index, tensor)]
-        alike = [tensor for tensor in inputs if shape is not None and index.shape(*tensor) == shape] or inputs
+        alike = [
+            tensor for tensor in inputs if shape is not None and index.shape(*tensor) == shape
+        ] or inputs
         if not self._is_for_optimizer(result):
             return alike
         return [tensor for tensor in alike if _reads_variable(index, tensor)] or alike
@@ -170,12 +208,16 @@ class _ChangedEdges:
         self._backward, self._index, self._patch = backward, backward.index, patch
         self._after = apply_patch(self._index, patch)
         self._new_names = dict(patch.renamed)
-        variables = {split_tensor(member.name)[0] for member in self._index.collections.get(TRAINABLE, ())}
+        variables = {
+            split_tensor(member.name)[0] for member in self._index.collections.get(TRAINABLE, ())
+        }
         self._trainable = frozenset(self._new_names.get(name, name) for name in variables)
         self._sources = {(self._name(op), port) for op, port in backward.sources}
 
     def stale(self) -> list[int]:
-        """The ops whose gradients are wrong now: those that give what another op does not read any more, as a rule."""
+        """The ops whose gradients are wrong now: those that give what another op does not read any
+        more, as a rule.
+        """
         ops = []
         for change in self._patch.changed:
             op = self._index.ids.get(change.name)
@@ -183,7 +225,9 @@ class _ChangedEdges:
                 continue
             edges = self._edges(op, change)
             if edges and self._backward.is_differentiated(op, [old for old, _ in edges]):
-                ops += [self._owner(op, old, new) for old, new in edges if self._is_stale(op, old, new)]
+                ops += [
+                    self._owner(op, old, new) for old, new in edges if self._is_stale(op, old, new)
+                ]
         return ops
 
     def _is_stale(self, op: int, old: Tensor, new: Tensor | None) -> bool:
@@ -192,7 +236,9 @@ class _ChangedEdges:
         return new is not None and self._depends_on_source(self._after, new)
 
     def _owner(self, op: int, old: Tensor, new: Tensor | None) -> int:
-        """The op whose gradient is wrong for an edge; the one that reads where the other has no gradient ops."""
+        """The op whose gradient is wrong for an edge; the one that reads where the other has no
+        gradient ops.
+        """
         return old[0] if new is not None and old[0] in self._backward.by_owner else op
 
     def _name(self, op: int) -> str:
@@ -201,7 +247,9 @@ class _ChangedEdges:
         return self._new_names.get(name, name)
 
     def _edges(self, op: int, change: NodeChange) -> list[tuple[Tensor, Tensor | None]]:
-        """The inputs of an op whose derivative is another one: what it read, and what it reads if that is another."""
+        """The inputs of an op whose derivative is another one: what it read, and what it reads if
+        that is another.
+        """
         if self._index.types[op] in WITHOUT_GRADIENT:
             return []
         old = list(inputs_of(self._index, op))
@@ -223,7 +271,9 @@ class _ChangedEdges:
         while queue:
             op, port = queue.popleft()
             name = self._new_names.get(index.names[op], index.names[op])
-            is_trained = index.types[op] in HANDLES and (not self._trainable or name in self._trainable)
+            is_trained = index.types[op] in HANDLES and (
+                not self._trainable or name in self._trainable
+            )
             if is_trained or (name, port) in self._sources:
                 return True
             for source in inputs_of(index, op) if index.types[op] not in WITHOUT_GRADIENT else ():
@@ -233,11 +283,15 @@ class _ChangedEdges:
         return False
 
     def _value_is_read(self, op: int, old: Tensor, new: Tensor | None) -> bool:
-        """Whether a gradient op of an op goes on reading the value that the op does not read any more."""
+        """Whether a gradient op of an op goes on reading the value that the op does not read any
+        more.
+        """
         text = self._name(old[0]), old[1]
         for gradient in self._backward.by_owner.get(op, ()) if new is not None else ():
             at = self._after.ids.get(self._name(gradient))
-            if at is not None and any(split_input(each) == text for each in self._after.nodes[at].input):
+            if at is not None and any(
+                split_input(each) == text for each in self._after.nodes[at].input
+            ):
                 return True
         return False
 
@@ -245,24 +299,36 @@ class _ChangedEdges:
 def inputs_of(index: GraphIndex, op: int) -> Iterator[Tensor]:
     """The tensors that an op reads, in the order of its inputs."""
     start = int(index.inputs.start[op])
-    return ((source, int(index.ports[start + k])) for k, source in enumerate(index.inputs.row(op).tolist()))
+    return (
+        (source, int(index.ports[start + k]))
+        for k, source in enumerate(index.inputs.row(op).tolist())
+    )
 
 
 def is_differentiable(index: GraphIndex, tensor: Tensor) -> bool:
     """Whether gradients go through a tensor, by its dtype."""
     dtypes = index.dtypes(tensor[0])
-    return tensor[1] >= len(dtypes) or not dtypes[tensor[1]] or dtypes[tensor[1]].startswith(_DIFFERENTIABLE)
+    return (
+        tensor[1] >= len(dtypes)
+        or not dtypes[tensor[1]]
+        or dtypes[tensor[1]].startswith(_DIFFERENTIABLE)
+    )
 
 
 def _reads_variable(index: GraphIndex, tensor: Tensor) -> bool:
     """Whether a tensor is the value of a variable."""
     op, _ = _origin(index, tensor)
-    return index.types[op] in HANDLES or any(index.types[source] in HANDLES for source in index.input_lists[op])
+    return index.types[op] in HANDLES or any(
+        index.types[source] in HANDLES for source in index.input_lists[op]
+    )
 
 
 def _origin(index: GraphIndex, tensor: Tensor) -> Tensor:
     """The tensor that ops hand on until it is this one."""
-    while index.types[tensor[0]] in SAME_GRADIENT and "_gradient_op_type" not in index.nodes[tensor[0]].attr:
+    while (
+        index.types[tensor[0]] in SAME_GRADIENT
+        and "_gradient_op_type" not in index.nodes[tensor[0]].attr
+    ):
         tensor = next(inputs_of(index, tensor[0]))
     return tensor
 
@@ -271,5 +337,10 @@ def _computes_otherwise(before: NodeDef, after: NodeDef) -> bool:
     """Whether an op computes something else of the values that it reads."""
     if before.op != after.op:
         return True
-    names = {name for name in (*before.attr, *after.attr) if name[:1] != "_" and name not in _NO_VALUE}
-    return any((name in before.attr) != (name in after.attr) or before.attr[name] != after.attr[name] for name in names)
+    names = {
+        name for name in (*before.attr, *after.attr) if name[:1] != "_" and name not in _NO_VALUE
+    }
+    return any(
+        (name in before.attr) != (name in after.attr) or before.attr[name] != after.attr[name]
+        for name in names
+    )

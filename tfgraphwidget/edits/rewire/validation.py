@@ -11,7 +11,14 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 
 from tfgraphwidget.edits.patch import Patch, apply_patch
-from tfgraphwidget.edits.rewire.edge_moves import EdgeMoves, Slot, Tensor, argument_count, input_argument, owners_of
+from tfgraphwidget.edits.rewire.edge_moves import (
+    EdgeMoves,
+    Slot,
+    Tensor,
+    argument_count,
+    input_argument,
+    owners_of,
+)
 from tfgraphwidget.edits.rewire.execution_frames import frames_of, may_run_in_frames
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import (
@@ -34,7 +41,9 @@ from tfgraphwidget.tf_types import NodeDef, OpDef
 
 _SHOWN = 8
 """How many ops of a cycle a sentence names."""
-_OF_HANDLES = HANDLE_DTYPES | {"string_ref"}  # the latter of queues, tables and readers of old files
+_OF_HANDLES = HANDLE_DTYPES | {
+    "string_ref"
+}  # the latter of queues, tables and readers of old files
 _INDEPENDENT = "choose what does not depend on it"
 
 
@@ -47,10 +56,16 @@ def check(moves: EdgeMoves) -> None:
 
 
 def check_acyclic(index: GraphIndex, patch: Patch, way_out: str = _INDEPENDENT) -> None:
-    """Raise GraphEditError if a patch makes a cycle, of control inputs too; it names the ops of the cycle."""
-    gained = {change.name: _sources_of(change.after) - _sources_of(change.before) for change in patch.changed}
+    """Raise GraphEditError if a patch makes a cycle, of control inputs too; it names the ops of the
+    cycle.
+    """
+    gained = {
+        change.name: _sources_of(change.after) - _sources_of(change.before)
+        for change in patch.changed
+    }
     new = {node.name: _sources_of(node) for node in patch.add.nodes}
-    # Most patches need no more than this: new ops come one after the other, and no op reads what came after it.
+    # Most patches need no more than this: new ops come one after the other, and no op reads what
+    # came after it.
     read = set().union(*gained.values(), *new.values())
     reached = traversal.forward(index, [index.ids[name] for name in gained if name in index.ids])
     is_behind = any(reached[index.ids[name]] for name in read if name in index.ids)
@@ -64,7 +79,11 @@ def check_acyclic(index: GraphIndex, patch: Patch, way_out: str = _INDEPENDENT) 
             op = ids[name]
             is_way_round = after.types[op] in MERGE and after.types[source] in NEXT
             if part[op] == part[source] and not is_way_round:
-                cycle = [op] if op == source else shortest_path(rows.start, rows.values, source, op)[::-1]
+                cycle = (
+                    [op]
+                    if op == source
+                    else shortest_path(rows.start, rows.values, source, op)[::-1]
+                )
                 _refuse_cycle([after.names[each] for each in cycle], way_out)
 
 
@@ -88,7 +107,8 @@ def _refuse_cycle(names: list[str], way_out: str = _INDEPENDENT) -> None:
         raise GraphEditError(f"{names[0]!r} cannot read or wait for itself; {way_out}.", names)
     if names:
         raise GraphEditError(
-            f"{names[0]!r} cannot come after {names[-1]!r}, which needs it: {path_text([*names, names[0]])} would be a "
+            f"{names[0]!r} cannot come after {names[-1]!r}, which needs it: "
+            f"{path_text([*names, names[0]])} would be a "
             f"cycle, in which no op could ever run; {way_out}.",
             names,
         )
@@ -116,7 +136,8 @@ def why_not(index: GraphIndex, source: Tensor, reader: int, k: int) -> str:
 
 
 def refusals(index: GraphIndex, source: Tensor, ops: Iterable[int] | None = None) -> dict[int, str]:
-    """Tell why ops cannot read a tensor at any of their inputs; faster than `why_not`, without static shapes.
+    """Tell why ops cannot read a tensor at any of their inputs; faster than `why_not`, without
+    static shapes.
 
     Args:
         ops: The ops; None for all.
@@ -138,10 +159,15 @@ class _Slots:
     def __init__(self, index: GraphIndex, source: Tensor) -> None:
         self.index, self.source, self.moves = index, source, EdgeMoves(index)
         self.tensor_text, self.dtype = self.moves.tensor_name(source), self.moves.dtype(source)
-        before = traversal.along(_without_back_edges(index, Csr(index.sources.start, index.sources.to)), [source[0]])
+        before = traversal.along(
+            _without_back_edges(index, Csr(index.sources.start, index.sources.to)), [source[0]]
+        )
         self.before: list[bool] = before.tolist()
         csr = index.inputs
-        self.start, self.read = csr.start.tolist(), list(zip(csr.values.tolist(), index.ports.tolist(), strict=True))
+        self.start, self.read = (
+            csr.start.tolist(),
+            list(zip(csr.values.tolist(), index.ports.tolist(), strict=True)),
+        )
         self.dtypes: dict[Tensor, str] = {}
         self.runs = None if V1_CONTROL_FLOW.isdisjoint(index.kinds[0]) else frames_of(index)
 
@@ -152,7 +178,11 @@ class _Slots:
         if not read:
             return f"{name!r} reads nothing."
         if self.before[op] and not (types[op] in MERGE and types[self.source[0]] in NEXT):
-            return f"{self.tensor_text!r} {'comes from' if op == self.source[0] else 'depends on'} {name!r} itself."
+            return (
+                f"{self.tensor_text!r} "
+                f"{'comes from' if op == self.source[0] else 'depends on'} "
+                f"{name!r} itself."
+            )
         why = ""
         for k, old in enumerate(read):
             why = self._why_not(op, k, old, read)
@@ -169,16 +199,25 @@ class _Slots:
         if expected and dtype and expected != dtype:
             expected = self.moves.expected_dtype((op, k)) or expected
         if expected and dtype and expected != dtype:
-            return f"{self.tensor_text!r} is {dtype}, and {self.index.names[op]!r} takes {expected}."
+            return (
+                f"{self.tensor_text!r} is {dtype}, and {self.index.names[op]!r} takes {expected}."
+            )
         if self.dtype and dtype == self.dtype and takes_reference(self.index, op, k):
             return _no_reference(self.moves, (op, k), self.source)
-        other_kind = _other_kind(self.moves, (op, k), old, self.source) if self.dtype in _OF_HANDLES else ""
+        other_kind = (
+            _other_kind(self.moves, (op, k), old, self.source) if self.dtype in _OF_HANDLES else ""
+        )
         if other_kind:
             return other_kind
         if self.runs is None:
             return ""
-        ends = [*read, *((control_input, CONTROL) for control_input in self.moves.current_control_inputs(op))]
-        return self.runs.why_not(op, [(old, self.source)], ends, [*ends[:k], self.source, *ends[k + 1 :]])
+        ends = [
+            *read,
+            *((control_input, CONTROL) for control_input in self.moves.current_control_inputs(op)),
+        ]
+        return self.runs.why_not(
+            op, [(old, self.source)], ends, [*ends[:k], self.source, *ends[k + 1 :]]
+        )
 
 
 # Dtypes
@@ -211,22 +250,31 @@ def misfit(moves: EdgeMoves, slot: Slot, old: Tensor, new: Tensor) -> str:
 
 
 def _other_kind(moves: EdgeMoves, slot: Slot, old: Tensor, new: Tensor) -> str:
-    """Why an op that takes the handle of a queue, say, cannot take that of a variable; "" when it can."""
+    """Why an op that takes the handle of a queue, say, cannot take that of a variable; "" when it
+    can.
+    """
     index = moves.index
     kinds = [handle_kind(index, end) if end[0] < len(index) else "" for end in (old, new)]
     names = moves.name(slot[0]), moves.tensor_name(old), moves.tensor_name(new)
     node = index.nodes[slot[0]]
-    return other_kind_text(node, slot[1], index.typing.definition(node.op), (kinds[0], kinds[1]), names)
+    return other_kind_text(
+        node, slot[1], index.typing.definition(node.op), (kinds[0], kinds[1]), names
+    )
 
 
 def other_kind_text(
-    reader: NodeDef, k: int, definition: OpDef | None, kinds: tuple[str, str], names: tuple[str, str, str]
+    reader: NodeDef,
+    k: int,
+    definition: OpDef | None,
+    kinds: tuple[str, str],
+    names: tuple[str, str, str],
 ) -> str:
     """Why an op that takes the handle of a queue, say, cannot take that of a variable.
 
     Args:
         definition: The OpDef of the op, if it is known.
-        kinds: The kinds of the handle that it reads and of the one that it is to read; "" where nothing tells it.
+        kinds: The kinds of the handle that it reads and of the one that it is to read; "" where
+            nothing tells it.
         names: The names of the op, of the one handle and of the other.
 
     Returns:
@@ -237,11 +285,16 @@ def other_kind_text(
         return ""
     had, kind = (f"{'an' if each[0] in 'ai' else 'a'} {each}" for each in kinds)
     name, old, new = names
-    return f"{new!r} is the handle of {kind}, and {name!r} takes that of {had}, as {old!r} is; give one of those."
+    return (
+        f"{new!r} is the handle of {kind}, and {name!r} takes that of {had}, as {old!r} is; "
+        "give one of those."
+    )
 
 
 def _takes_any_handle(node: NodeDef, k: int, definition: OpDef | None) -> bool:
-    """Whether an input takes tensors of any dtype, as of `tf.stack`, or any resource; what hands it on has readers."""
+    """Whether an input takes tensors of any dtype, as of `tf.stack`, or any resource; what hands it
+    on has readers.
+    """
     argument = input_argument(node, k, definition)[0]
     if node.op in FIRST_INPUT_FORWARDING or argument is None:
         return False
@@ -256,7 +309,8 @@ def _description(moves: EdgeMoves, tensor: Tensor) -> str:
 def _no_reference(moves: EdgeMoves, slot: Slot, new: Tensor) -> str:
     return (
         f"{moves.name(slot[0])!r} changes the variable that it reads at input {slot[1]} "
-        f"({moves.tensor_name(moves.current_input(slot))!r}), and {moves.tensor_name(new)!r} is no variable, but "
+        f"({moves.tensor_name(moves.current_input(slot))!r}), and {moves.tensor_name(new)!r} is no "
+        "variable, but "
         f"{moves.dtype(new)}; give a variable, of a dtype with '_ref'."
     )
 
@@ -272,9 +326,15 @@ def takes_reference(index: GraphIndex, op: int, k: int) -> bool:
 
 
 def taken_inputs(index: GraphIndex, op: int) -> int | None:
-    """How many tensors an op takes by its type and attributes; None for a type that TensorFlow does not know."""
+    """How many tensors an op takes by its type and attributes; None for a type that TensorFlow does
+    not know.
+    """
     definition = index.typing.definition(index.types[op])
-    return None if definition is None else sum(argument_count(arg, index.nodes[op]) for arg in definition.input_arg)
+    return (
+        None
+        if definition is None
+        else sum(argument_count(arg, index.nodes[op]) for arg in definition.input_arg)
+    )
 
 
 # Loops and branches
@@ -296,20 +356,25 @@ def _check_frames(moves: EdgeMoves) -> None:
         control_inputs = [(other, CONTROL) for other in moves.current_control_inputs(op)]
         waits_for = [(other, CONTROL) for other in waits.get(op, moves.current_control_inputs(op))]
         pairs = [(old, new) for _, old, new in slots]
-        why = frames_of(index).why_not(op, pairs, [*read, *control_inputs], [*after.values(), *waits_for])
+        why = frames_of(index).why_not(
+            op, pairs, [*read, *control_inputs], [*after.values(), *waits_for]
+        )
         _raise_if(moves, why, (op, *(new[0] for _, _, new in slots)))
 
 
 def _raise_if(moves: EdgeMoves, why: str, ops: Iterable[int]) -> None:
     if why:
-        raise GraphEditError(why, dict.fromkeys(moves.index.names[op] for op in ops if op < len(moves.index)))
+        raise GraphEditError(
+            why, dict.fromkeys(moves.index.names[op] for op in ops if op < len(moves.index))
+        )
 
 
 # Cycles
 
 
 def cycle_of(moves: EdgeMoves) -> list[int]:
-    """A cycle that goes through a new edge, in the order in which values flow, from the op that reads it; [] for none.
+    """A cycle that goes through a new edge, in the order in which values flow, from the op that
+    reads it; [] for none.
 
     A loop's way round (NextIteration to Merge) is no cycle.
     """
@@ -336,7 +401,9 @@ def cycle_of(moves: EdgeMoves) -> list[int]:
     return shortest_path(rows.start, rows.values, edge[1], edge[0])[::-1]
 
 
-def _rows_after(moves: EdgeMoves, edges: list[tuple[Slot, Tensor, Tensor]], waits: dict[int, tuple[int, ...]]) -> Csr:
+def _rows_after(
+    moves: EdgeMoves, edges: list[tuple[Slot, Tensor, Tensor]], waits: dict[int, tuple[int, ...]]
+) -> Csr:
     """The inputs of each op after the edit, in slot order, then its control inputs.
 
     An edge that is gone leads from an op to itself, which no walk minds.
@@ -350,7 +417,11 @@ def _rows_after(moves: EdgeMoves, edges: list[tuple[Slot, Tensor, Tensor]], wait
         first = start[op + 1] - len(waits_now)
         for at, control_input in enumerate(waits_now):
             values[first + at] = control_input if control_input in ops else op
-        added += [(op, control_input) for control_input in dict.fromkeys(ops) if control_input not in waits_now]
+        added += [
+            (op, control_input)
+            for control_input in dict.fromkeys(ops)
+            if control_input not in waits_now
+        ]
     if not added:
         return Csr(start, values)
     owners = np.array([op for op, _ in added], dtype=np.int32)
@@ -364,7 +435,9 @@ def _without_back_edges(index: GraphIndex, rows: Csr) -> Csr:
     kinds, codes = index.kinds
     if NEXT.isdisjoint(kinds):
         return rows
-    is_next, is_merge = (np.isin(codes, [c for c, kind in enumerate(kinds) if kind in of]) for of in (NEXT, MERGE))
+    is_next, is_merge = (
+        np.isin(codes, [c for c, kind in enumerate(kinds) if kind in of]) for of in (NEXT, MERGE)
+    )
     edges = np.flatnonzero(is_next[rows.values])
     owners = owners_of(rows, edges)
     values = rows.values.copy()

@@ -12,7 +12,11 @@ from tfgraphwidget.tf_types import NodeDef
 def waiting_notes(index: GraphIndex, patch: Patch) -> tuple[str, ...]:
     """A sentence for each op that a patch leaves without readers and that others still wait for."""
     removed = {node.name for node in patch.remove.nodes}
-    left = {name for change in patch.changed for name in _sources(change.before) - _sources(change.after)} - removed
+    left = {
+        name
+        for change in patch.changed
+        for name in _sources(change.before) - _sources(change.after)
+    } - removed
     if not left:
         return ()
     changed = {change.name: change.after for change in patch.changed}
@@ -21,7 +25,11 @@ def waiting_notes(index: GraphIndex, patch: Patch) -> tuple[str, ...]:
     for op in sorted(index.ids[name] for name in left - read if name in index.ids):
         name = index.names[op]
         readers, waiting = (
-            [changed.get(index.names[other], index.nodes[other]) for other in ops if index.names[other] not in removed]
+            [
+                changed.get(index.names[other], index.nodes[other])
+                for other in ops
+                if index.names[other] not in removed
+            ]
             for ops in (index.consumer_lists[op], index.waiting_lists[op])
         )
         names = [node.name for node in waiting if f"^{name}" in node.input]
@@ -36,9 +44,12 @@ def _sources(node: NodeDef) -> set[str]:
 
 
 def _note(name: str, waiting: list[str]) -> str:
-    who, wait, they = (repr(waiting[0]), "waits", "it") if len(waiting) == 1 else (names_text(waiting), "wait", "them")
+    who, wait, they = (
+        (repr(waiting[0]), "waits", "it")
+        if len(waiting) == 1
+        else (names_text(waiting), "wait", "them")
+    )
     return (
-        f"{who} still {wait} for {name!r}, which has no consumers any more; let {they} wait for another op: "
-        + editor_call("reroute", f'"^{name}", "^…"')
-        + "."
+        f"{who} still {wait} for {name!r}, which has no consumers any more; let {they} wait for "
+        "another op: " + editor_call("reroute", f'"^{name}", "^…"') + "."
     )

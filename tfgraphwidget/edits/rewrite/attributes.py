@@ -56,7 +56,8 @@ class SetAttr(Command):
     Args:
         op: The op.
         name: The attribute.
-        value: The new value. A dtype may be a tf.DType or its name, a shape a tf.TensorShape or a list.
+        value: The new value. A dtype may be a tf.DType or its name, a shape a tf.TensorShape or a
+            list.
 
     Returns:
         What was changed.
@@ -82,7 +83,9 @@ class SetAttr(Command):
         return f"Set {self.name} of {self.op} to {brief_value(self.value)}"
 
     def plan(self, context: PlanContext) -> Patch:
-        """The patch; GraphEditError for an attribute that the op has not, or a value that does not suit it."""
+        """The patch; GraphEditError for an attribute that the op has not, or a value that does not
+        suit it.
+        """
         index = context.index
         op = index.op(self.op)
         described, rewriter = self._attribute_def(index, op), ConsumerRewriter(index)
@@ -92,7 +95,8 @@ class SetAttr(Command):
         value.Clear()
         if not _write(value, kind, self.value, index):
             raise GraphEditError(
-                f"{value_text(self.value)} does not suit attribute {self.name!r} of op {self.op!r}, which is a "
+                f"{value_text(self.value)} does not suit attribute {self.name!r} of op "
+                f"{self.op!r}, which is a "
                 f"{_kind_text(kind)}; give one.",
                 [self.op],
             )
@@ -119,7 +123,9 @@ class SetAttr(Command):
         attribute_names = [*attributes] or sorted(name for name in own_names if name not in _OWN)
         end = known_instead(self.name, attribute_names)
         if definition is None and not end.endswith("?"):
-            end = ", and TensorFlow does not know the type; " + in_cell("load its library first (tf.load_op_library).")
+            end = ", and TensorFlow does not know the type; " + in_cell(
+                "load its library first (tf.load_op_library)."
+            )
         raise GraphEditError(f"{kind} {self.op!r} has no attribute {self.name!r}" + end, [self.op])
 
 
@@ -131,7 +137,9 @@ _HELD = {"s": "string", "i": "int", "f": "float", "b": "bool"}
 
 
 def _kind(value: AttrValue, argument: object) -> str:
-    """The kind of an attribute by what it holds, as an OpDef says it; by what is given for an empty list."""
+    """The kind of an attribute by what it holds, as an OpDef says it; by what is given for an empty
+    list.
+    """
     field_name = str(value.WhichOneof("value"))
     if field_name != "list":
         return _HELD.get(field_name, field_name)
@@ -141,7 +149,11 @@ def _kind(value: AttrValue, argument: object) -> str:
     return f"list({inner or kinds.get(type(one), 'shape')})"
 
 
-_WORDS = {"type": "dtype (its name)", "func": "function of the graph's library (its name)", "string": "text"}
+_WORDS = {
+    "type": "dtype (its name)",
+    "func": "function of the graph's library (its name)",
+    "string": "text",
+}
 
 
 def _kind_text(kind: str) -> str:
@@ -195,12 +207,23 @@ def _write_shape(value: AttrValue, sizes: Iterable[int | None] | None, index: Gr
 
 _Kind = tuple[Callable[[Any, GraphIndex], bool], Callable[["AttrValue", Any, GraphIndex], None]]
 _KINDS: dict[str, _Kind] = {
-    "bool": (lambda given, _: isinstance(given, bool), lambda value, given, _: setattr(value, "b", given)),
-    "int": (lambda given, _: _is_number(given, (int,)), lambda value, given, _: setattr(value, "i", given)),
-    "float": (lambda given, _: _is_number(given, (int, float)), lambda value, given, _: setattr(value, "f", given)),
+    "bool": (
+        lambda given, _: isinstance(given, bool),
+        lambda value, given, _: setattr(value, "b", given),
+    ),
+    "int": (
+        lambda given, _: _is_number(given, (int,)),
+        lambda value, given, _: setattr(value, "i", given),
+    ),
+    "float": (
+        lambda given, _: _is_number(given, (int, float)),
+        lambda value, given, _: setattr(value, "f", given),
+    ),
     "string": (
         lambda given, _: isinstance(given, str | bytes),
-        lambda value, given, _: setattr(value, "s", given.encode() if isinstance(given, str) else given),
+        lambda value, given, _: setattr(
+            value, "s", given.encode() if isinstance(given, str) else given
+        ),
     ),
     "type": (
         lambda given, index: isinstance(given, str) and index.typing.number(given) > 0,
@@ -223,15 +246,20 @@ def _check_allowed(command: SetAttr, attr_def: OpDef.AttrDef, value: AttrValue) 
     values: list[object] = ([*value.list.s] or [*value.list.type]) if kind == "list" else [single]
     if allowed_values and not set(values) <= set(allowed_values):
         words = [item.decode(errors="replace") for item in allowed.s]
-        some = f"; it is one of {', '.join(map(repr, words))}." if words else "; choose another dtype."
+        some = (
+            f"; it is one of {', '.join(map(repr, words))}." if words else "; choose another dtype."
+        )
         raise GraphEditError(
-            f"{command.value!r} is not allowed for attribute {command.name!r} of op {command.op!r}{some}", [command.op]
+            f"{command.value!r} is not allowed for attribute {command.name!r} of op "
+            f"{command.op!r}{some}",
+            [command.op],
         )
     number = len(command.value) if kind == "list" else value.i
     if attr_def.has_minimum and number < attr_def.minimum:
         what = "entries" if kind == "list" else "least"
         raise GraphEditError(
-            f"Attribute {command.name!r} of op {command.op!r} needs {attr_def.minimum} at {what}, and {number} was "
+            f"Attribute {command.name!r} of op {command.op!r} needs {attr_def.minimum} at {what}, "
+            f"and {number} was "
             "given; give more.",
             [command.op],
         )
@@ -255,14 +283,17 @@ def _check_places(index: GraphIndex, node: NodeDef) -> None:
         name = colocation(entry)
         if name not in index.ids:
             raise GraphEditError(
-                f"Op {node.name!r} cannot be placed beside {name or entry.decode(errors='replace')!r}, which the graph "
+                f"Op {node.name!r} cannot be placed beside "
+                f"{name or entry.decode(errors='replace')!r}, which the graph "
                 "does not have; give entries as 'loc:@op'.",
                 [node.name],
             )
 
 
 def check_new_node(context: PlanContext, op: int, node: NodeDef) -> None:
-    """Raise GraphEditError when an op with other attributes cannot read, or be read by, what it is."""
+    """Raise GraphEditError when an op with other attributes cannot read, or be read by, what it
+    is.
+    """
     _check_inputs(context.index, op, node)
     OutputUses(context).check(op, node)
 
@@ -275,7 +306,8 @@ def _check_inputs(index: GraphIndex, op: int, node: NodeDef) -> None:
         return
     if len(slots) != len(ends):
         raise GraphEditError(
-            f"Op {name!r} would take {count_text(len(slots), 'tensor')}, and reads {len(ends)}; make a new op "
+            f"Op {name!r} would take {count_text(len(slots), 'tensor')}, and reads {len(ends)}; "
+            "make a new op "
             "of its type and " + editor_call("replace") + " this one.",
             [name],
         )
@@ -283,9 +315,8 @@ def _check_inputs(index: GraphIndex, op: int, node: NodeDef) -> None:
         dtype, read = moves.dtype(source).removesuffix("_ref"), moves.tensor_name(source)
         if slot.dtype and dtype and slot.dtype != index.typing.number(dtype):
             raise GraphEditError(
-                f"Op {name!r} reads {read!r}, which is {dtype}, and would take another dtype; cast that first: "
-                + editor_call("insert", f'{read!r}, "Cast", dtype=…')
-                + ".",
+                f"Op {name!r} reads {read!r}, which is {dtype}, and would take another dtype; cast "
+                "that first: " + editor_call("insert", f'{read!r}, "Cast", dtype=…') + ".",
                 [name, index.names[source[0]]],
             )
 
@@ -311,7 +342,8 @@ class SetDevice(Command):
         What was changed.
 
     Raises:
-        GraphEditError: The device is not a device's name, or the session could not place an op there.
+        GraphEditError: The device is not a device's name, or the session could not place an op
+            there.
 
     Example:
         >>> import tfgraphwidget as tgw
@@ -335,7 +367,8 @@ class SetDevice(Command):
         """The patch; GraphEditError for what is no device."""
         if not _DEVICE.fullmatch(self.device):
             raise GraphEditError(
-                f"{self.device!r} is not written as TensorFlow writes a device: '/device:GPU:0', '/job:worker/task:1', "
+                f"{self.device!r} is not written as TensorFlow writes a device: '/device:GPU:0', "
+                "'/job:worker/task:1', "
                 'or "" for any.'
             )
         index = context.index
@@ -345,24 +378,38 @@ class SetDevice(Command):
         of_caller, targets = chosen & arguments, chosen - arguments
         if of_caller and not targets:
             raise GraphEditError(
-                f"Op {index.names[min(of_caller)]!r} is an argument of the function, which stands where the caller has "
+                f"Op {index.names[min(of_caller)]!r} is an argument of the function, which stands "
+                "where the caller has "
                 "it; place the ops that read it, or what the caller gives."
             )
         along = _colocated_ops(index, targets) - targets - arguments
         rewriter = ConsumerRewriter(index)
         for op in targets | along:
             rewriter.node(op).device = self.device
-        colocated = [edited.name for edited in rewriter.changes() if index.ids[edited.name] in along]
-        note = f"{names_text(colocated)} must stand beside them and {'moves' if len(colocated) == 1 else 'move'} along."
+        colocated = [
+            edited.name for edited in rewriter.changes() if index.ids[edited.name] in along
+        ]
+        note = (
+            f"{names_text(colocated)} must stand beside them and "
+            f"{'moves' if len(colocated) == 1 else 'move'} along."
+        )
         names = [index.names[op] for op in sorted(targets)]
         if not names:
-            raise GraphEditError("The selection holds no ops, so there is nothing to place; select some.")
-        changed = rewriter.require_changes(f"is on {self.device!r}" if self.device else "is on no device", names[0])
+            raise GraphEditError(
+                "The selection holds no ops, so there is nothing to place; select some."
+            )
+        changed = rewriter.require_changes(
+            f"is on {self.device!r}" if self.device else "is on no device", names[0]
+        )
         notes = [note] if colocated else []
         if of_caller:
             names_there = names_text([index.names[op] for op in sorted(of_caller)])
             one = f"Argument {names_there} stays where the caller has it."
-            notes.append(one if len(of_caller) == 1 else f"Arguments {names_there} stay where the caller has them.")
+            notes.append(
+                one
+                if len(of_caller) == 1
+                else f"Arguments {names_there} stay where the caller has them."
+            )
         return Patch(changed=changed, report=Report(tuple(notes)))
 
 
@@ -387,10 +434,11 @@ def _colocated_ops(index: GraphIndex, ops: Iterable[int]) -> set[int]:
 @register
 @dataclass(frozen=True)
 class SetConstant(Command):
-    """Set the value of a constant, or fix that of a placeholder: `editor.set_constant("is_training:0", False)`.
+    """Set the value of a constant, or fix that of a placeholder:
+    `editor.set_constant("is_training:0", False)`.
 
-    The consumers of the placeholder read a new constant. The placeholder goes, unless a signature or the callers of
-    a function name it.
+    The consumers of the placeholder read a new constant. The placeholder goes, unless a signature
+    or the callers of a function name it.
 
     Args:
         tensor: The tensor, or the op.
@@ -429,7 +477,8 @@ class SetConstant(Command):
             return Patch(changed=rewriter.require_changes("holds that value", name))
         if not is_placeholder(kind):
             raise GraphEditError(
-                f"Op {name!r} is a {kind}, which computes its value; name a constant or a placeholder, or let "
+                f"Op {name!r} is a {kind}, which computes its value; name a constant or a "
+                "placeholder, or let "
                 "its readers read another tensor: " + editor_call("replace") + ".",
                 [name],
             )
@@ -455,7 +504,9 @@ class SetConstant(Command):
 
 def has_negative_shape(node: NodeDef) -> bool:
     """Whether a NodeDef holds a value of a shape that no value has, as a damaged file may."""
-    return "value" in node.attr and any(dim.size < 0 for dim in node.attr["value"].tensor.tensor_shape.dim)
+    return "value" in node.attr and any(
+        dim.size < 0 for dim in node.attr["value"].tensor.tensor_shape.dim
+    )
 
 
 # Trainable variables
@@ -466,17 +517,20 @@ def has_negative_shape(node: NodeDef) -> bool:
 class SetTrainable(Command):
     """Make variables the only trainable ones; optimizers use these by default.
 
-    In a function's body it is so for the variables that the body reads. `editor.to_module()`, `to_function()`
-    and `save` have variables that are trainable as asked; those of the original stay what they are.
+    In a function's body it is so for the variables that the body reads. `editor.to_module()`,
+    `to_function()` and `save` have variables that are trainable as asked; those of the original
+    stay what they are.
 
-    Of a name scope or a selection it takes the variables that were made to be trained: no moving averages, step
-    counters or slots of an optimizer, unless there is nothing else in it. A variable that is named is taken.
+    Of a name scope or a selection it takes the variables that were made to be trained: no moving
+    averages, step counters or slots of an optimizer, unless there is nothing else in it. A variable
+    that is named is taken.
 
     Args:
         which: Variables, their names, name scopes or selections.
 
     Returns:
-        What was changed; `editor.find("is:trainable")` are the trainable variables then, in graph order.
+        What was changed; `editor.find("is:trainable")` are the trainable variables then, in graph
+        order.
 
     Raises:
         GraphEditError: One of them contains no variable.
@@ -498,7 +552,11 @@ class SetTrainable(Command):
 
     def sentence(self) -> str:
         """The sentence that describes the edit."""
-        return f"Made only {subject_text(self.variables)} trainable" if self.variables else "Made nothing trainable"
+        return (
+            f"Made only {subject_text(self.variables)} trainable"
+            if self.variables
+            else "Made nothing trainable"
+        )
 
     def note(self) -> str:
         """What it changes: the training that the graph has is as it was."""
@@ -506,13 +564,16 @@ class SetTrainable(Command):
         return f"An optimizer that is made from now on trains {only}."
 
     def plan(self, context: PlanContext) -> Patch:
-        """The patch of the collection; GraphEditError for what no collection holds as a variable."""
+        """The patch of the collection; GraphEditError for what no collection holds as a
+        variable.
+        """
         index = context.index
         variables = listed_variables(index)
         unknown = [name for name in self.variables if name not in variables]
         if unknown:
             raise GraphEditError(
-                f"{unknown[0]!r} is no tf.Variable of this graph's collections, so no optimizer can take it; clone it, "
+                f"{unknown[0]!r} is no tf.Variable of this graph's collections, so no optimizer "
+                "can take it; clone it, "
                 "or add it to tf.compat.v1.GraphKeys.GLOBAL_VARIABLES.",
                 unknown,
             )
@@ -520,7 +581,9 @@ class SetTrainable(Command):
         now = tuple((TRAINABLE, member) for member in index.collections.get(TRAINABLE, ()))
         names = (name for name in handles_of_one(index, self.variables) if name in variables)
         members = tuple((TRAINABLE, Member("variable", f"{name}:0")) for name in names)
-        return Patch(add=Change(members=members), remove=Change(members=now), report=Report((self.note(),)))
+        return Patch(
+            add=Change(members=members), remove=Change(members=now), report=Report((self.note(),))
+        )
 
     def fix_label(self) -> str:
         """The button after a clone."""

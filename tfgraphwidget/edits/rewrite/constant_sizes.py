@@ -1,4 +1,6 @@
-"""Sizes in constants: where an op takes a size from, what a constant holds, and what is said of one that is old."""
+"""Sizes in constants: where an op takes a size from, what a constant holds, and what is said of one
+that is old.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +13,18 @@ import numpy as np
 
 from tfgraphwidget.edits.patch import StaleConstant
 from tfgraphwidget.edits.rewire.edge_moves import EdgeMoves, Tensor
-from tfgraphwidget.graph import CONSTANTS, SIZE_FORWARDING, SIZE_VECTORS, GraphIndex, Shape, control_flow
+from tfgraphwidget.graph import (
+    CONSTANTS,
+    SIZE_FORWARDING,
+    SIZE_VECTORS,
+    GraphIndex,
+    Shape,
+    control_flow,
+)
 from tfgraphwidget.tf_types import DataType, NodeDef
 
-# Sizes in constants. A vector of sizes is often stacked from several constants (`tf.stack([32, tf.shape(x)[1]])`), so
-# it is read entry by entry.
+# Sizes in constants. A vector of sizes is often stacked from several constants (`tf.stack([32,
+# tf.shape(x)[1]])`), so it is read entry by entry.
 
 _MOST = 64
 _DEEPEST = 20
@@ -23,7 +32,9 @@ _PARTS = {"Concat": slice(1, None), "ConcatV2": slice(-1)}  # the other input is
 
 
 class SizeEntry(NamedTuple):
-    """One size: its value, the op of the constant that holds it, and its place there; None where it is computed."""
+    """One size: its value, the op of the constant that holds it, and its place there; None where it
+    is computed.
+    """
 
     value: int | None
     constant: int = -1
@@ -40,7 +51,11 @@ def size_entries(index: GraphIndex, tensor: Tensor, depth: int = 0) -> list[Size
     kind, node = index.types[op], index.nodes[op]
     if kind in CONSTANTS:
         integers = constant_integers(index, node)
-        return None if integers is None else [SizeEntry(value, op, at) for at, value in enumerate(integers)]
+        return (
+            None
+            if integers is None
+            else [SizeEntry(value, op, at) for at, value in enumerate(integers)]
+        )
     read = EdgeMoves(index).current_inputs(op)
     if depth < _DEEPEST and kind in SIZE_FORWARDING and read:
         return size_entries(index, read[0], depth + 1)
@@ -49,7 +64,12 @@ def size_entries(index: GraphIndex, tensor: Tensor, depth: int = 0) -> list[Size
         if all(part is not None for part in parts):
             return [entry for part in parts for entry in part or ()]
     shape = index.shape(*tensor)
-    if shape is None or None in shape or len(shape) > 1 or prod(size or 0 for size in shape) > _MOST:
+    if (
+        shape is None
+        or None in shape
+        or len(shape) > 1
+        or prod(size or 0 for size in shape) > _MOST
+    ):
         return None
     return [SizeEntry(None)] * prod(size or 0 for size in shape)
 
@@ -85,7 +105,12 @@ def set_integers(index: GraphIndex, node: NodeDef, numbers: Sequence[int]) -> No
 
 
 def integer_constant(
-    like: NodeDef, name: str, numbers: Sequence[int], dtype: DataType.ValueType, *, scalar: bool = False
+    like: NodeDef,
+    name: str,
+    numbers: Sequence[int],
+    dtype: DataType.ValueType,
+    *,
+    scalar: bool = False,
 ) -> NodeDef:
     """Make a Const of integers.
 
@@ -113,7 +138,8 @@ def integer_constant(
 
 @dataclass(frozen=True)
 class ShapeChanges:
-    """The static shapes that change with an input's shape: (op, port) -> (before, after), both as far as known.
+    """The static shapes that change with an input's shape: (op, port) -> (before, after), both as
+    far as known.
 
     `name` is the input's, `sizes` are (position, old size, new size) of its dimensions.
     """
@@ -123,7 +149,9 @@ class ShapeChanges:
     sizes: tuple[tuple[int, int, int | None], ...]
 
     def dimensions(self, tensor: Tensor) -> list[tuple[int, int, int | None]]:
-        """(position, size before, size now) of each dimension of a tensor that was known and is another."""
+        """(position, size before, size now) of each dimension of a tensor that was known and is
+        another.
+        """
         before, after = self.shapes.get(tensor, (None, None))
         if before is None or after is None or len(before) != len(after):
             return []
@@ -132,7 +160,9 @@ class ShapeChanges:
 
 
 class SizeAtRunTime(NamedTuple):
-    """The product of dimensions of a tensor, times a number, and a number; of the input where `source` is ""."""
+    """The product of dimensions of a tensor, times a number, and a number; of the input where
+    `source` is "".
+    """
 
     source: str
     positions: tuple[int, ...]
@@ -175,7 +205,11 @@ class SizeConsumer:
         mine = sorted({e.at: e.value or 0 for e in all_ if e.constant == entry.constant}.items())
         value = tuple(size for _, size in mine)
         scalar = index.shape(entry.constant, 0) == ()
-        new = None if proposed is None else tuple(proposed if at == entry.at else size for at, size in mine)
+        new = (
+            None
+            if proposed is None
+            else tuple(proposed if at == entry.at else size for at, size in mine)
+        )
         size = at_run_time or SizeAtRunTime("", (0,))
         return StaleConstant(
             op=index.names[entry.constant],
@@ -200,7 +234,8 @@ class SizeConsumer:
         times: int,
         plus: int,
     ) -> StaleConstant:
-        """Report a size that is computed from the shape of a tensor that the op reads when the graph runs.
+        """Report a size that is computed from the shape of a tensor that the op reads when the
+        graph runs.
 
         Returns:
             The report.
@@ -222,7 +257,9 @@ class SizeConsumer:
         """
         return value // was * now if now is not None and value % was == 0 else None
 
-    def stale_or_computed(self, slot: int, all_: list[SizeEntry], k: int, was: int, now: int | None) -> StaleConstant:
+    def stale_or_computed(
+        self, slot: int, all_: list[SizeEntry], k: int, was: int, now: int | None
+    ) -> StaleConstant:
         """Report a size that must be a number, or be computed when the graph runs.
 
         Args:
@@ -235,12 +272,20 @@ class SizeConsumer:
         number = self.scale(value, was, now)
         of = [(p, old) for p, old, _ in self.changes.sizes if old and value % old == 0]
         of = [(p, old) for p, old in of if old == was] or of
-        # In a loop the size of what lies outside cannot be read; several parts are not put together again.
+        # In a loop the size of what lies outside cannot be read; several parts are not put together
+        # again.
         one_part = all(entry.constant == all_[k].constant for entry in all_)
-        if number is not None or len(of) != 1 or not one_part or control_flow.enclosing_blocks(self.index, self.op):
+        if (
+            number is not None
+            or len(of) != 1
+            or not one_part
+            or control_flow.enclosing_blocks(self.index, self.op)
+        ):
             return self.stale(slot, all_, k, number)
         position, old = of[0]
-        text = f'tf.shape("{self.changes.name}:0")[{position}]' + (f" * {value // old}" if value != old else "")
+        text = f'tf.shape("{self.changes.name}:0")[{position}]' + (
+            f" * {value // old}" if value != old else ""
+        )
         return self.stale(slot, all_, k, text, SizeAtRunTime("", (position,), value // old))
 
 
@@ -261,7 +306,9 @@ def set_uniform_size(node: NodeDef, k: int, size: int) -> None:
     tensor.tensor_shape.dim[k].size = size
     if tensor.tensor_content:
         width = len(tensor.tensor_content) // count
-        tensor.tensor_content = tensor.tensor_content[:width] * prod(dim.size for dim in tensor.tensor_shape.dim)
+        tensor.tensor_content = tensor.tensor_content[:width] * prod(
+            dim.size for dim in tensor.tensor_shape.dim
+        )
     for values in _value_fields(node):
         del values[1:]  # the last value stands for all that follow
 
@@ -269,4 +316,11 @@ def set_uniform_size(node: NodeDef, k: int, size: int) -> None:
 def _value_fields(node: NodeDef) -> tuple[MutableSequence[Any], ...]:
     """The fields of a Const that hold its values one by one."""
     tensor = node.attr["value"].tensor
-    return tensor.float_val, tensor.double_val, tensor.half_val, tensor.int_val, tensor.int64_val, tensor.bool_val
+    return (
+        tensor.float_val,
+        tensor.double_val,
+        tensor.half_val,
+        tensor.int_val,
+        tensor.int64_val,
+        tensor.bool_val,
+    )

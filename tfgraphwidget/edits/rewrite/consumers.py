@@ -11,7 +11,16 @@ from tfgraphwidget.edits.rewire.execution_frames import ExecutionFrames
 from tfgraphwidget.edits.rewire.operands import Ops, members
 from tfgraphwidget.edits.rewire.validation import takes_reference
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.graph import CONTROL, ENTER, EXIT, LOOP_CONDITION, MERGE, NEXT, SWITCH, GraphIndex
+from tfgraphwidget.graph import (
+    CONTROL,
+    ENTER,
+    EXIT,
+    LOOP_CONDITION,
+    MERGE,
+    NEXT,
+    SWITCH,
+    GraphIndex,
+)
 from tfgraphwidget.naming import as_input, split_input, split_tensor
 from tfgraphwidget.sentences import either, in_cell
 from tfgraphwidget.tf_types import AttrValue, NodeDef, OpDef
@@ -54,19 +63,25 @@ class ConsumerRewriter:
         """`changes`, of which there is some: GraphEditError when an op has been `what` before."""
         changes = self.changes()
         if not changes:
-            raise GraphEditError(f"This changes nothing: {op!r} {what} already; leave it out.", [op])
+            raise GraphEditError(
+                f"This changes nothing: {op!r} {what} already; leave it out.", [op]
+            )
         return changes
 
     def changes(self) -> tuple[NodeChange, ...]:
         """The changed ops, in graph order."""
         pairs = ((self.index.nodes[op], self._changed[op]) for op in sorted(self._changed))
         return tuple(
-            NodeChange(before, _with_sorted_control_inputs(before, after)) for before, after in pairs if before != after
+            NodeChange(before, _with_sorted_control_inputs(before, after))
+            for before, after in pairs
+            if before != after
         )
 
 
 def _with_sorted_control_inputs(before: NodeDef, after: NodeDef) -> NodeDef:
-    """The NodeDef with its control inputs, if they are others, in the order that TensorFlow writes: of their names."""
+    """The NodeDef with its control inputs, if they are others, in the order that TensorFlow writes:
+    of their names.
+    """
     old, new = ([text for text in node.input if text[:1] == "^"] for node in (before, after))
     if set(old) != set(new):
         after.input[:] = [*(text for text in after.input if text[:1] != "^"), *sorted(set(new))]
@@ -111,17 +126,23 @@ def readers(index: GraphIndex, of: Tensor, only: Ops = (), never: Ops = ()) -> l
     """
     edges = index.readers
     row = slice(int(edges.start[of[0]]), int(edges.start[of[0] + 1]))
-    reader_ops = sorted({int(to) for to, port in zip(edges.to[row], edges.port[row], strict=True) if port == of[1]})
+    reader_ops = sorted(
+        {int(to) for to, port in zip(edges.to[row], edges.port[row], strict=True) if port == of[1]}
+    )
     candidates, barred = members(index, only), members(index, never)
     if candidates and candidates.isdisjoint(reader_ops):
         name, reader = tensor_name(index, of), index.names[min(candidates)]
         raise GraphEditError(
-            f"Op {reader!r} does not read {name!r}; " + in_cell("name ops in only= that do, or leave it out."), [reader]
+            f"Op {reader!r} does not read {name!r}; "
+            + in_cell("name ops in only= that do, or leave it out."),
+            [reader],
         )
     return [op for op in reader_ops if (not only or op in candidates) and op not in barred]
 
 
-def check_dtype(index: GraphIndex, reading: Iterable[int], old: Tensor, new: str, dtype: str) -> None:
+def check_dtype(
+    index: GraphIndex, reading: Iterable[int], old: Tensor, new: str, dtype: str
+) -> None:
     """Check that ops can read a new tensor in place of another one.
 
     Args:
@@ -156,7 +177,8 @@ def check_dtype(index: GraphIndex, reading: Iterable[int], old: Tensor, new: str
 def _writes(index: GraphIndex, reader: int, of: Tensor) -> bool:
     """Whether an op reads a tensor at an input that must be a reference to a variable."""
     return any(
-        end == of and takes_reference(index, reader, k) for k, end in enumerate(EdgeMoves(index).current_inputs(reader))
+        end == of and takes_reference(index, reader, k)
+        for k, end in enumerate(EdgeMoves(index).current_inputs(reader))
     )
 
 
@@ -170,27 +192,32 @@ def check_skeleton(index: GraphIndex, reading: Iterable[int], old: Tensor) -> No
     for op in reading:
         to = index.types[op]
         inputs = index.input_lists[op]
-        is_loop_switch = to in SWITCH and len(inputs) > 1 and index.types[inputs[1]] in LOOP_CONDITION
+        is_loop_switch = (
+            to in SWITCH and len(inputs) > 1 and index.types[inputs[1]] in LOOP_CONDITION
+        )
         if (
             (kind in ENTER | NEXT and to in MERGE)
             or (kind in SWITCH and to in EXIT)
             or (kind in LOOP_CONDITION | MERGE and is_loop_switch)
         ):
             raise GraphEditError(
-                f"{name!r} and {index.names[op]!r} hold a while loop together, and nothing can go between them; edit "
+                f"{name!r} and {index.names[op]!r} hold a while loop together, and nothing can go "
+                "between them; edit "
                 "what computes the value before it.",
                 [name, index.names[op]],
             )
 
 
 def check_one_frame(index: GraphIndex, ops: Collection[int], results: Iterable[Tensor]) -> None:
-    """Check that what comes out of ops is in the loop that what goes in comes from: other ops can take their place.
+    """Check that what comes out of ops is in the loop that what goes in comes from: other ops can
+    take their place.
 
     Args:
         results: The tensors that others read of them.
 
     Raises:
-        GraphEditError: An Enter, or an Exit, of a v1 while loop is among them, and the other end of the loop is not.
+        GraphEditError: An Enter, or an Exit, of a v1 while loop is among them, and the other end of
+            the loop is not.
     """
     ends = [op for op in ops if index.types[op] in ENTER | EXIT]
     if not ends:
@@ -206,7 +233,8 @@ def check_one_frame(index: GraphIndex, ops: Collection[int], results: Iterable[T
         name = index.names[ends[0]]
         way = "into" if index.types[ends[0]] in ENTER else "out of"
         raise GraphEditError(
-            f"{name!r} is the way {way} a while loop, for which no other op can stand; leave it out, or take the whole "
+            f"{name!r} is the way {way} a while loop, for which no other op can stand; leave it "
+            "out, or take the whole "
             "loop.",
             [name],
         )
@@ -219,7 +247,9 @@ _MOST = 1 << 15
 
 
 class SlotType(NamedTuple):
-    """One input: the number of its dtype (0 if it is not known), and whether it must be a reference to a variable."""
+    """One input: the number of its dtype (0 if it is not known), and whether it must be a reference
+    to a variable.
+    """
 
     dtype: int
     is_ref: bool
@@ -230,13 +260,18 @@ def input_specs(index: GraphIndex, node: NodeDef) -> tuple[SlotType, ...] | None
     definition = index.typing.definition(node.op)
     if definition is None:
         return None
-    return tuple(slot for arg in definition.input_arg for slot in _argument_specs(arg, node, definition))
+    return tuple(
+        slot for arg in definition.input_arg for slot in _argument_specs(arg, node, definition)
+    )
 
 
 def _argument_specs(arg: OpDef.ArgDef, node: NodeDef, definition: OpDef) -> Iterator[SlotType]:
     if arg.type_list_attr:
         value = attribute(node, definition, arg.type_list_attr)
-        yield from (SlotType(number, arg.is_ref) for number in ([] if value is None else value.list.type[:_MOST]))
+        yield from (
+            SlotType(number, arg.is_ref)
+            for number in ([] if value is None else value.list.type[:_MOST])
+        )
         return
     value = attribute(node, definition, arg.type_attr) if arg.type_attr else None
     dtype = arg.type or (0 if value is None else value.type)
@@ -258,4 +293,6 @@ def attribute(node: NodeDef, definition: OpDef | None, name: str) -> AttrValue |
     if name in node.attr:
         return node.attr[name]
     attr_defs = definition.attr if definition is not None else ()
-    return next((a.default_value for a in attr_defs if a.name == name and a.HasField("default_value")), None)
+    return next(
+        (a.default_value for a in attr_defs if a.name == name and a.HasField("default_value")), None
+    )

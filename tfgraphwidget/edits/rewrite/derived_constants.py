@@ -1,7 +1,8 @@
-"""Constants that were computed from the old size of an input, such as the 1/6 of a mean over 6 steps.
+"""Constants that were computed from the old size of an input, such as the 1/6 of a mean over 6
+steps.
 
-Nothing says how they were computed, so none is rewritten: each is listed. One that has its value by accident is listed
-as well, where an op takes it together with what has the size.
+Nothing says how they were computed, so none is rewritten: each is listed. One that has its value by
+accident is listed as well, where an op takes it together with what has the size.
 """
 
 from __future__ import annotations
@@ -30,14 +31,27 @@ _STEPS = 50  # ops between a sum and the division by the number of its terms
 _TOLERANCE = 1e-5  # of a float32 that was computed in Python, in float32 or in float16
 _SCALINGS = frozenset({"Div", "DivNoNan", "Mul", "RealDiv", "FloorDiv", "TruncateDiv"})
 # Ops that a sum passes on its way to a division.
-_ELEMENTWISE = (EQUAL_SIZES | RANK_PRESERVING | SIZE_FORWARDING) | {"ExpandDims", "Reshape", "Squeeze", "Transpose"}
-_PRODUCTS = {"BatchMatMul": "adj_", "BatchMatMulV2": "adj_", "BatchMatMulV3": "adj_", "MatMul": "transpose_"}
-_SIZE_OPS = SIZE_FORWARDING | SIZE_VECTORS | {"ExpandDims", "Reshape"}  # what sizes pass on their way to an op
+_ELEMENTWISE = (EQUAL_SIZES | RANK_PRESERVING | SIZE_FORWARDING) | {
+    "ExpandDims",
+    "Reshape",
+    "Squeeze",
+    "Transpose",
+}
+_PRODUCTS = {
+    "BatchMatMul": "adj_",
+    "BatchMatMulV2": "adj_",
+    "BatchMatMulV3": "adj_",
+    "MatMul": "transpose_",
+}
+_SIZE_OPS = (
+    SIZE_FORWARDING | SIZE_VECTORS | {"ExpandDims", "Reshape"}
+)  # what sizes pass on their way to an op
 _NUMBERS = {"float16": "<f2", "float32": "<f4", "float64": "<f8", "int32": "<i4", "int64": "<i8"}
 
 
 def derived_constants(index: GraphIndex, changes: ShapeChanges) -> Iterator[StaleConstant]:
-    """The constants behind an input that seem to be computed from its old size; what they should hold is not known.
+    """The constants behind an input that seem to be computed from its old size; what they should
+    hold is not known.
 
     Args:
         index: The graph after the edit, with the static shapes of before.
@@ -51,7 +65,9 @@ def derived_constants(index: GraphIndex, changes: ShapeChanges) -> Iterator[Stal
 
 def _old_size_in(consumer: SizeConsumer, constant: int, value: int, slot: int = 0) -> StaleConstant:
     """A constant of which only the old size is known."""
-    return StaleConstant(consumer.index.names[constant], value, None, consumer.index.names[consumer.op], slot=slot)
+    return StaleConstant(
+        consumer.index.names[constant], value, None, consumer.index.names[consumer.op], slot=slot
+    )
 
 
 # Averages
@@ -67,14 +83,18 @@ def _scaling(consumer: SizeConsumer) -> Iterator[StaleConstant]:
             counts = (terms, terms - 1) if terms > 2 else (terms,)  # of a variance without bias
             roots = [sqrt(count) for count in counts]
             if any(
-                isclose(factor, each, rel_tol=_TOLERANCE) for size in (*counts, *roots) for each in (size, 1 / size)
+                isclose(factor, each, rel_tol=_TOLERANCE)
+                for size in (*counts, *roots)
+                for each in (size, 1 / size)
             ):
                 yield _old_size_in(consumer, constant, terms, slot)
                 break
 
 
 def _number(index: GraphIndex, tensor: Tensor) -> tuple[int, float]:
-    """(op, value) of the constant of one number that a tensor is, also as another dtype; (-1, 0) if it is none."""
+    """(op, value) of the constant of one number that a tensor is, also as another dtype; (-1, 0) if
+    it is none.
+    """
     op, moves = tensor[0], EdgeMoves(index)
     while index.types[op] in SIZE_FORWARDING:
         op = moves.current_inputs(op)[0][0]
@@ -85,19 +105,29 @@ def _number(index: GraphIndex, tensor: Tensor) -> tuple[int, float]:
 def _numbers(index: GraphIndex, node: NodeDef) -> list[float]:
     """The numbers in a Const, as they are stored; [] for another dtype."""
     tensor = node.attr["value"].tensor
-    kind = next((kind for name, kind in _NUMBERS.items() if index.typing.number(name) == tensor.dtype), None)
+    kind = next(
+        (kind for name, kind in _NUMBERS.items() if index.typing.number(name) == tensor.dtype), None
+    )
     count = prod(dim.size for dim in tensor.tensor_shape.dim)
     if kind is None or not count:
         return []
     if tensor.tensor_content:
         return [float(number) for number in np.frombuffer(tensor.tensor_content, kind)]
     halves = np.array(tensor.half_val, np.uint16).view(np.float16)
-    stored = [*tensor.float_val, *tensor.double_val, *tensor.int_val, *tensor.int64_val, *map(float, halves)] or [0]
+    stored = [
+        *tensor.float_val,
+        *tensor.double_val,
+        *tensor.int_val,
+        *tensor.int64_val,
+        *map(float, halves),
+    ] or [0]
     return ([float(number) for number in stored] + [float(stored[-1])] * count)[:count]
 
 
 def _summed_terms(consumer: SizeConsumer, tensor: Tensor) -> Iterator[int]:
-    """The number of terms, as it was, of each sum that a tensor is made of and that has another number of terms now."""
+    """The number of terms, as it was, of each sum that a tensor is made of and that has another
+    number of terms now.
+    """
     index, moves = consumer.index, EdgeMoves(consumer.index)
     stack, visited = [tensor[0]], {consumer.op}
     while stack and len(visited) < _STEPS:
@@ -110,7 +140,9 @@ def _summed_terms(consumer: SizeConsumer, tensor: Tensor) -> Iterator[int]:
         if dimensions is not None:
             source, positions = dimensions
             moved = {k for k, _, _ in consumer.changes.dimensions(source)}
-            before = consumer.changes.shapes[source][0] if source in consumer.changes.shapes else None
+            before = (
+                consumer.changes.shapes[source][0] if source in consumer.changes.shapes else None
+            )
             sizes = [size for k, size in enumerate(before or ()) if k in positions]
             if moved.intersection(positions) and None not in sizes:
                 yield prod(size or 0 for size in sizes)
@@ -128,12 +160,18 @@ def _summed_dimensions(consumer: SizeConsumer) -> tuple[Tensor, set[int]] | None
     if kind == "Sum":
         return consumer.read[0], {(entry.value or 0) % rank for entry in consumer.sizes(1)}
     if kind in _PRODUCTS:
-        is_first = any(attr[name].b for name in (f"{_PRODUCTS[kind]}x", f"{_PRODUCTS[kind]}a") if name in attr)
+        is_first = any(
+            attr[name].b for name in (f"{_PRODUCTS[kind]}x", f"{_PRODUCTS[kind]}a") if name in attr
+        )
         return consumer.read[0], {rank - 2 if is_first else rank - 1}
     if kind == "Einsum":
         inputs, _, output = attr["equation"].s.decode().partition("->")
-        labels = inputs.split(",")[0].replace("...", "." * max(rank - len(inputs.split(",")[0]) + 3, 0))
-        return consumer.read[0], {k for k, label in enumerate(labels) if label != "." and label not in output}
+        labels = inputs.split(",")[0].replace(
+            "...", "." * max(rank - len(inputs.split(",")[0]) + 3, 0)
+        )
+        return consumer.read[0], {
+            k for k, label in enumerate(labels) if label != "." and label not in output
+        }
     return None
 
 
@@ -141,7 +179,9 @@ def _summed_dimensions(consumer: SizeConsumer) -> tuple[Tensor, set[int]] | None
 
 
 def _places(consumer: SizeConsumer) -> Iterator[StaleConstant]:
-    """Places of a dimension that are computed from an old size, or reach into its second half: those of windows."""
+    """Places of a dimension that are computed from an old size, or reach into its second half:
+    those of windows.
+    """
     index, (op, _) = consumer.index, consumer.read[1]
     olds = {size for _, size, _ in consumer.changes.sizes if size > 1}
     axes = consumer.sizes(2) if index.types[consumer.op] == "GatherV2" else [SizeEntry(0)]
@@ -155,7 +195,9 @@ def _places(consumer: SizeConsumer) -> Iterator[StaleConstant]:
         elif not numbers:
             for constant in _constants_behind(index, op, index.types):
                 sizes = olds.union([was]).intersection(_numbers(index, index.nodes[constant]))
-                yield from (_old_size_in(consumer, constant, int(size), 1) for size in sorted(sizes))
+                yield from (
+                    _old_size_in(consumer, constant, int(size), 1) for size in sorted(sizes)
+                )
 
 
 def _constants_behind(index: GraphIndex, op: int, through: Container[str]) -> list[int]:
@@ -176,11 +218,20 @@ def _last_place(consumer: SizeConsumer) -> Iterator[StaleConstant]:
     """The place that was the last one of a dimension."""
     attr, begin = consumer.index.nodes[consumer.op].attr, consumer.sizes(1)
     # Reading an attribute that is missing would add it.
-    masks = {name: attr[name].i for name in ("ellipsis_mask", "new_axis_mask", "shrink_axis_mask") if name in attr}
+    masks = {
+        name: attr[name].i
+        for name in ("ellipsis_mask", "new_axis_mask", "shrink_axis_mask")
+        if name in attr
+    }
     if masks.get("ellipsis_mask") or masks.get("new_axis_mask"):
         return
     for k, was, _ in consumer.changes.dimensions(consumer.read[0]):
-        if k < len(begin) and masks.get("shrink_axis_mask", 0) >> k & 1 and was > 1 and begin[k].value == was - 1:
+        if (
+            k < len(begin)
+            and masks.get("shrink_axis_mask", 0) >> k & 1
+            and was > 1
+            and begin[k].value == was - 1
+        ):
             yield consumer.stale(1, begin, k, None)
 
 
@@ -199,7 +250,11 @@ def _crop(consumer: SizeConsumer) -> Iterator[StaleConstant]:
 def _padding_behind(consumer: SizeConsumer) -> Iterator[StaleConstant]:
     """A padding that fills a dimension up: more behind it than before it."""
     op = consumer.read[1][0]
-    numbers = _numbers(consumer.index, consumer.index.nodes[op]) if consumer.index.types[op] in CONSTANTS else []
+    numbers = (
+        _numbers(consumer.index, consumer.index.nodes[op])
+        if consumer.index.types[op] in CONSTANTS
+        else []
+    )
     for k, was, now in consumer.changes.dimensions(consumer.read[0]):
         before, behind = numbers[2 * k : 2 * k + 2] or (0, 0)
         # One more behind is what a convolution with stride 2 needs of even sizes.
@@ -229,11 +284,17 @@ def _number_of_best(consumer: SizeConsumer) -> Iterator[StaleConstant]:
 
 
 def _old_size(consumer: SizeConsumer) -> Iterator[StaleConstant]:
-    """A size that is that of the input as it was: the length of a one-hot vector, a number of copies."""
+    """A size that is that of the input as it was: the length of a one-hot vector, a number of
+    copies.
+    """
     index, olds = consumer.index, {was for _, was, _ in consumer.changes.sizes if was > 1}
     for constant in _constants_behind(index, consumer.read[1][0], _SIZE_OPS):
         numbers = _numbers(index, index.nodes[constant])
-        yield from (_old_size_in(consumer, constant, int(number), 1) for number in numbers[:_STEPS] if number in olds)
+        yield from (
+            _old_size_in(consumer, constant, int(number), 1)
+            for number in numbers[:_STEPS]
+            if number in olds
+        )
 
 
 def _sequence_lengths(consumer: SizeConsumer) -> Iterator[StaleConstant]:

@@ -1,9 +1,9 @@
 """Ops of a traced Python function, moved into a graph.
 
-The function was called on placeholders (see `runtime.live.traced_ops`); here these become the tensors that they stood
-for. In a
-v1 loop or conditional an op without inputs would run outside of it, once and always, and what reads it would wait for
-ever; so there such ops wait for the tensor that the function was called on.
+The function was called on placeholders (see `runtime.live.traced_ops`); here these become the
+tensors that they stood for. In a v1 loop or conditional an op without inputs would run outside of
+it, once and always, and what reads it would wait for ever; so there such ops wait for the tensor
+that the function was called on.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ _HERE = "here"
 class Graft:
     """The ops that are added to a graph, and the names of the tensors that the function returned.
 
-    `notes` say what could not be copied, a sentence each. `traced` is the trace, with the tensors that it was given.
+    `notes` say what could not be copied, a sentence each. `traced` is the trace, with the tensors
+    that it was given.
     """
 
     change: Change
@@ -55,17 +56,22 @@ def graft_function(
 
     Raises:
         NameTaken: The scope is taken.
-        GraphEditError: The tensors are in different loops, or the function makes state inside of one.
+        GraphEditError: The tensors are in different loops, or the function makes state inside of
+            one.
     """
     into = name or into
     check_free(index, into)  # a clone from another graph might go to the root
     pairs = [split_tensor(of) for of in sources]
     stands = {name: (op, port or 0) for name, (op, port) in zip(traced.inputs, pairs, strict=True)}
     everything = Selection.of(traced.index, range(len(traced.index)), "editor.ops()")
-    patch = Clone(into=into, selection=everything, graph=traced, init="none").plan(IndexContext(traced.index, index))
+    patch = Clone(into=into, selection=everything, graph=traced, init="none").plan(
+        IndexContext(traced.index, index)
+    )
     instead = {f"{into}/{name}": end for name, end in stands.items()}
     added = [node for node in patch.add.nodes if node.name not in instead]
-    if traced.graph is not None:  # live variables need no ops that initialize them, and gradients know the FuncGraph
+    if (
+        traced.graph is not None
+    ):  # live variables need no ops that initialize them, and gradients know the FuncGraph
         own = {f"{into}/{node.name}": node for node in traced.index.nodes}
         added = [_with_gradient(node, own[node.name]) for node in added if node.name in own]
         traced = replace(traced, input_sources=dict(zip(traced.inputs, sources, strict=True)))
@@ -73,7 +79,9 @@ def graft_function(
         traced = replace(traced, op_name=name)
         added[0].name = name
     nodes = tuple(_read_tensors(node, instead) for node in added)
-    members = tuple((key, m) for key, m in patch.add.members if split_tensor(m.name)[0] not in instead)
+    members = tuple(
+        (key, m) for key, m in patch.add.members if split_tensor(m.name)[0] not in instead
+    )
     names = {node.name: node.name for node in nodes}
     names |= {f"{name}:0": f"{op}:{port}" for name, (op, port) in instead.items()}
     contexts = control_flow_contexts.rename_contexts(patch.add.contexts, names, {})
@@ -100,7 +108,9 @@ def _read_tensors(node: NodeDef, instead: Mapping[str, tuple[str, int]]) -> Node
     return node
 
 
-def _output(name: str, stands: Mapping[str, tuple[str, int]], traced: TracedFunction, into: str) -> str:
+def _output(
+    name: str, stands: Mapping[str, tuple[str, int]], traced: TracedFunction, into: str
+) -> str:
     op, port = split_tensor(name)
     op, port = stands.get(op, (traced.name_in(into, op), port or 0))
     return f"{op}:{port}"
@@ -109,7 +119,9 @@ def _output(name: str, stands: Mapping[str, tuple[str, int]], traced: TracedFunc
 def _run_in_frames(
     index: GraphIndex, traced: TracedFunction, change: Change, sources: Sequence[str], into: str
 ) -> Change:
-    """The change where the tensors may lie inside of v1 loops and conditionals: the ops then run there too."""
+    """The change where the tensors may lie inside of v1 loops and conditionals: the ops then run
+    there too.
+    """
     tensors = [tensor(index, name) for name in sources]
     if not change.nodes or not may_run_in_frames(index, [op for op, _ in tensors]):
         return change
@@ -121,9 +133,12 @@ def _run_in_frames(
         state = [*(v.handle for v in traced.index.variable_defs), "a table"][0]
         name = index.names[inside[0][1][0]]
         raise GraphEditError(
-            f"The function makes state ({state}), which cannot be initialized inside of a loop or branch, "
+            f"The function makes state ({state}), which cannot be initialized inside of a loop or "
+            "branch, "
             f"where {name!r} lies; "
-            + in_cell("let it read state that editor.call makes outside, or choose a tensor outside."),
+            + in_cell(
+                "let it read state that editor.call makes outside, or choose a tensor outside."
+            ),
             [name],
         )
     deepest, of = max(inside, key=lambda pair: len(frames.contexts.path(pair[0])))
@@ -132,7 +147,8 @@ def _run_in_frames(
         if context not in path:
             names = [index.names[of[0]], index.names[other[0]]]
             raise GraphEditError(
-                f"{names[0]!r} and {names[1]!r} lie in different loops or branches, so no function can be called on "
+                f"{names[0]!r} and {names[1]!r} lie in different loops or branches, so no function "
+                "can be called on "
                 "both; choose tensors of one.",
                 names,
             )
@@ -146,15 +162,21 @@ def _run_in_frames(
 
 
 def _values(index: GraphIndex, node: NodeDef) -> list[str]:
-    """The names by which a control flow context lists an op: its tensors, or the op if it has none."""
+    """The names by which a control flow context lists an op: its tensors, or the op if it has
+    none.
+    """
     return [f"{node.name}:{port}" for port in range(len(index.typing.dtypes(node)))] or [node.name]
 
 
-def _anchor(index: GraphIndex, nodes: tuple[NodeDef, ...], of: Tensor, into: str) -> tuple[NodeDef, ...]:
-    """The nodes, of which those that read and wait for nothing wait for a tensor, or for the op it comes from.
+def _anchor(
+    index: GraphIndex, nodes: tuple[NodeDef, ...], of: Tensor, into: str
+) -> tuple[NodeDef, ...]:
+    """The nodes, of which those that read and wait for nothing wait for a tensor, or for the op it
+    comes from.
 
-    A Switch runs whatever branch is taken: there an Identity of the tensor stands for it. Calls wait too, as TensorFlow
-    lets them: constants in a function that is inlined would otherwise run outside.
+    A Switch runs whatever branch is taken: there an Identity of the tensor stands for it. Calls
+    wait too, as TensorFlow lets them: constants in a function that is inlined would otherwise run
+    outside.
     """
     roots = [node for node in nodes if not node.input or node.op in FUNCTION_CALLS]
     if not roots:
@@ -164,8 +186,14 @@ def _anchor(index: GraphIndex, nodes: tuple[NodeDef, ...], of: Tensor, into: str
     anchor = index.names[op]
     if index.types[op] in SWITCH:
         node_names = {node.name for node in nodes}
-        anchor = next(name for k in range(len(nodes) + 1) if (name := f"{into}/{_HERE}{k or ''}") not in node_names)
-        here = type(index.nodes[op])(name=anchor, op="Identity", input=[as_input(index.names[op], port)])
+        anchor = next(
+            name
+            for k in range(len(nodes) + 1)
+            if (name := f"{into}/{_HERE}{k or ''}") not in node_names
+        )
+        here = type(index.nodes[op])(
+            name=anchor, op="Identity", input=[as_input(index.names[op], port)]
+        )
         here.attr["T"].type = index.typing.number(index.dtypes(op)[port].removesuffix("_ref"))
         anchors = (here,)
     for node in roots:

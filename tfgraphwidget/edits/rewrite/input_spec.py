@@ -1,6 +1,7 @@
 """SetInput: change the dtype or shape of a placeholder, and the constants that hold its old sizes.
 
-Its name stays, since that is what people feed. What follows from its shape is found by `rewrite.resizing`.
+Its name stays, since that is what people feed. What follows from its shape is found by
+`rewrite.resizing`.
 """
 
 from __future__ import annotations
@@ -27,17 +28,19 @@ _SAME: Literal["same"] = "same"
 @register
 @dataclass(frozen=True)
 class SetInput(Command):
-    """Change the shape or dtype of a placeholder: `editor.passes.set_input("x:0", tf.TensorSpec([None, 320, 3]))`.
+    """Change the shape or dtype of a placeholder: `editor.passes.set_input("x:0",
+    tf.TensorSpec([None, 320, 3]))`.
 
-    The placeholder keeps its name, except that another dtype in a live graph needs a new placeholder.
+    The placeholder keeps its name, except that another dtype in a live graph needs a new
+    placeholder.
 
     Args:
         tensor: The placeholder.
         spec: A tf.TensorSpec, a shape or a dtype; or use `shape` and `dtype`.
         shape: The new shape; `tf.TensorShape(None)` for an unknown rank.
         dtype: The new dtype.
-        fix: Rewrite constants that contain the old size, as the shape of a Reshape may. Without it, `constants` of
-            the result lists them.
+        fix: Rewrite constants that contain the old size, as the shape of a Reshape may. Without it,
+            `constants` of the result lists them.
         adapter: "Cast" casts another dtype back for the consumers.
 
     Returns:
@@ -58,7 +61,9 @@ class SetInput(Command):
 
     tensor: str
     _: KW_ONLY
-    shape: Annotated[Shape | Literal["same"], kinds.Operand(none_text="tf.TensorShape(None)")] = _SAME
+    shape: Annotated[Shape | Literal["same"], kinds.Operand(none_text="tf.TensorShape(None)")] = (
+        _SAME
+    )
     dtype: str = ""
     fix: bool = False
     adapter: Literal["", "Cast"] = ""
@@ -76,10 +81,14 @@ class SetInput(Command):
         fix: bool = False,
         adapter: Literal["", "Cast"] = "",
     ) -> Command:
-        """The command of a call, which may have the shape and dtype of a tf.TensorSpec or an array."""
+        """The command of a call, which may have the shape and dtype of a tf.TensorSpec or an
+        array.
+        """
         size = _SAME if shape is None else shape
         new_shape, new_dtype = resolver.shape_and_dtype(spec, size, "" if dtype is None else dtype)
-        return cls(resolver.tensor(tensor), shape=new_shape, dtype=new_dtype, fix=fix, adapter=adapter)
+        return cls(
+            resolver.tensor(tensor), shape=new_shape, dtype=new_dtype, fix=fix, adapter=adapter
+        )
 
     def sentence(self) -> str:
         """The sentence that describes the edit."""
@@ -100,7 +109,10 @@ class SetInput(Command):
         set_placeholder_spec(index, rewriter.node(op), spec)
         cast = self._cast(index, op, (old[1], spec[1]), rewriter)
         patch = Patch(
-            Change(nodes=cast), changed=rewriter.require_changes(f"is {spec[1]} {shape_text(spec[0])}", index.names[op])
+            Change(nodes=cast),
+            changed=rewriter.require_changes(
+                f"is {spec[1]} {shape_text(spec[0])}", index.names[op]
+            ),
         )
         if old[0] is None:
             return patch
@@ -109,12 +121,20 @@ class SetInput(Command):
 
     def fix_label(self) -> str:
         """A few words for a button."""
-        return "Insert a Cast" if self.adapter else "Change the shape, and the constants too" if self.fix else ""
+        return (
+            "Insert a Cast"
+            if self.adapter
+            else "Change the shape, and the constants too"
+            if self.fix
+            else ""
+        )
 
     def _cast(
         self, index: GraphIndex, op: int, dtypes: tuple[str, str], rewriter: ConsumerRewriter
     ) -> tuple[NodeDef, ...]:
-        """A Cast from the new dtype of the placeholder to the old one, for its readers; none where that is the same."""
+        """A Cast from the new dtype of the placeholder to the old one, for its readers; none where
+        that is the same.
+        """
         name, reading, (old, new) = index.names[op], readers(index, (op, 0)), dtypes
         if old == new or not reading:
             return ()
@@ -126,7 +146,9 @@ class SetInput(Command):
                 [replace(self, adapter="Cast")],
             )
         names_in_use = index.used_names()
-        node = type(index.nodes[op])(name=free_name(f"{name}/Cast", names_in_use), op="Cast", input=[name])
+        node = type(index.nodes[op])(
+            name=free_name(f"{name}/Cast", names_in_use), op="Cast", input=[name]
+        )
         node.attr["SrcT"].type, node.attr["DstT"].type = map(index.typing.number, (new, old))
         node.attr["Truncate"].b = False
         for reader in reading:

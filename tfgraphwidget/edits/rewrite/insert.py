@@ -1,7 +1,7 @@
 """Insert: put a function between a tensor and its consumers.
 
-At a placeholder a `spec` puts the function before the input: what is fed is then of that dtype and shape, and the
-function makes of it what the graph reads, as a decoder of images does.
+At a placeholder a `spec` puts the function before the input: what is fed is then of that dtype and
+shape, and the function makes of it what the graph reads, as a decoder of images does.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ from tfgraphwidget.naming import count_text, free_name, split_input, split_tenso
 from tfgraphwidget.sentences import drawn_shape, in_cell
 from tfgraphwidget.tf_types import NodeDef, OpsLike, TensorsLike, TensorSpec
 
-# A placeholder takes another dtype or shape in place, since users feed it by name. A live graph cannot change its
-# dtype; there a new placeholder replaces it (see `edits.op_replacement`).
+# A placeholder takes another dtype or shape in place, since users feed it by name. A live graph
+# cannot change its dtype; there a new placeholder replaces it (see `edits.op_replacement`).
 
 Spec = tuple[Shape, str]
 """Static shape and dtype."""
@@ -54,10 +54,13 @@ def set_placeholder_spec(index: GraphIndex, node: NodeDef, spec: Spec) -> None:
     number = index.typing.number(dtype)
     if not is_placeholder(node.op) or len(node.input):
         raise GraphEditError(
-            f"Op {node.name!r} is a {node.op}, and no placeholder that is fed; name a placeholder.", [node.name]
+            f"Op {node.name!r} is a {node.op}, and no placeholder that is fed; name a placeholder.",
+            [node.name],
         )
     if not number or dtype.endswith("_ref"):
-        raise GraphEditError(f"{dtype!r} is no dtype that can be fed; give one as 'float32' or tf.uint8.")
+        raise GraphEditError(
+            f"{dtype!r} is no dtype that can be fed; give one as 'float32' or tf.uint8."
+        )
     node.attr["dtype"].type = number
     node.attr["shape"].shape.Clear()
     if shape is None:
@@ -70,7 +73,9 @@ def set_placeholder_spec(index: GraphIndex, node: NodeDef, spec: Spec) -> None:
         del node.attr["_output_shapes"]
 
 
-def check_other_readers(index: GraphIndex, placeholder: Tensor, spec: Spec, remaining: Iterable[int]) -> None:
+def check_other_readers(
+    index: GraphIndex, placeholder: Tensor, spec: Spec, remaining: Iterable[int]
+) -> None:
     """Check that ops can keep reading a placeholder whose spec changes.
 
     Raises:
@@ -93,22 +98,25 @@ def check_other_readers(index: GraphIndex, placeholder: Tensor, spec: Spec, rema
 @register
 @dataclass(frozen=True)
 class Insert(Command):
-    """Insert a function between a tensor and its consumers: `editor.insert("conv1/Relu:0", tf.math.l2_normalize)`.
+    """Insert a function between a tensor and its consumers: `editor.insert("conv1/Relu:0",
+    tf.math.l2_normalize)`.
 
-    In a graph that trains, the gradients go through the function where that can be; else the result says which
-    gradients stay as they were.
+    In a graph that trains, the gradients go through the function where that can be; else the result
+    says which gradients stay as they were.
 
     Args:
         at: The tensor, or an op, name scope or selection with one output.
-        function: A Python function of a tensor, called on a placeholder in a separate graph, and once more for its
-            gradient where the graph trains; or an op type of TensorFlow ("Identity", "Cast", "LeakyRelu"). A
-            function without an output tensor (tf.print) runs before the tensor is read.
+        function: A Python function of a tensor, called on a placeholder in a separate graph, and
+            once more for its gradient where the graph trains; or an op type of TensorFlow
+            ("Identity", "Cast", "LeakyRelu"). A function without an output tensor (tf.print) runs
+            before the tensor is read.
         into: The name scope of the new ops, in place of `name`.
-        name: The name of the new op ("net/act"), or of the name scope of several; None for that of the function,
-            in the scope of the op that they follow.
+        name: The name of the new op ("net/act"), or of the name scope of several; None for that of
+            the function, in the scope of the op that they follow.
         only: The consumers that are changed: ops, name scopes, a selection; None for all.
         never: The consumers that are not changed.
-        spec: At a placeholder: a tf.TensorSpec of what is fed from then on; the function goes before the input.
+        spec: At a placeholder: a tf.TensorSpec of what is fed from then on; the function goes
+            before the input.
         attributes: Attributes of the op type, or keyword arguments of the function, by name.
         options: The same as `attributes`.
         more: The same as `attributes`: `editor.insert("x:0", "Cast", dtype=tf.float16)`.
@@ -180,13 +188,16 @@ class Insert(Command):
         return f"Name it {self.name!r}" if self.name else ""
 
     def plan(self, context: PlanContext) -> Patch:
-        """The patch. Raises NameTaken, or GraphEditError when readers cannot read what the function gives."""
+        """The patch. Raises NameTaken, or GraphEditError when readers cannot read what the function
+        gives.
+        """
         traced = self._trace(context)
         index = context.index
         at = tensor(index, self.at)
         if len(traced.outputs) != 1:
             raise GraphEditError(
-                f"The function gives {count_text(len(traced.outputs), 'tensor')} for {self.at!r}; let it give one."
+                f"The function gives {count_text(len(traced.outputs), 'tensor')} for {self.at!r}; "
+                "let it give one."
             )
         reading = readers(index, at, self.only, self.never)
         check_skeleton(index, reading, at)
@@ -214,10 +225,18 @@ class Insert(Command):
     def _with_gradients(
         self, context: PlanContext, patch: Patch, at: Tensor, traced: TracedFunction, new: str
     ) -> Patch | None:
-        """The patch with the gradients of the path going through the function; None where they cannot be carried."""
+        """The patch with the gradients of the path going through the function; None where they
+        cannot be carried.
+        """
         index = context.index
         path = gradient_path(index, at, context.new_names)
-        if self.only or self.never or self.spec is not None or path is None or not can_be_carried(traced):
+        if (
+            self.only
+            or self.never
+            or self.spec is not None
+            or path is None
+            or not can_be_carried(traced)
+        ):
             return None
         spec = index.dtypes(at[0])[at[1]].removesuffix("_ref"), index.shape(*at)
         gradient = context.trace_gradient(self.function, [spec, spec], self.options)
@@ -228,9 +247,16 @@ class Insert(Command):
             if reader in path.value_readers or not is_gradient_name(index.names[reader]):
                 rewriter.redirect(reader, at, new)
         names_in_use = index.used_names() | {node.name.lower() for node in patch.add.nodes}
-        nodes, scopes, traces = list(patch.add.nodes), list(patch.scopes), [(patch.scopes[0], patch.traced)]
+        nodes, scopes, traces = (
+            list(patch.add.nodes),
+            list(patch.scopes),
+            [(patch.scopes[0], patch.traced)],
+        )
         for arriving in path.arriving:
-            scope = free_name(f"{gradient_scope(index.names[arriving.tensor[0]])}{patch.scopes[0]}_grad", names_in_use)
+            scope = free_name(
+                f"{gradient_scope(index.names[arriving.tensor[0]])}{patch.scopes[0]}_grad",
+                names_in_use,
+            )
             names_in_use.add(scope.lower())
             sources = [tensor_name(index, at), tensor_name(index, arriving.tensor)]
             graft = graft_function(gradient, index, sources, scope)
@@ -253,7 +279,9 @@ class Insert(Command):
         """Call the function on a placeholder that is like the tensor."""
         index = context.index
         op, port = tensor(index, self.at)
-        shape, dtype = (index.shape(op, port), index.dtypes(op)[port]) if self.spec is None else self.spec
+        shape, dtype = (
+            (index.shape(op, port), index.dtypes(op)[port]) if self.spec is None else self.spec
+        )
         return context.trace(self.function, [(dtype, shape)], self.options)
 
 

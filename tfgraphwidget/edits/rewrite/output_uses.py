@@ -1,4 +1,6 @@
-"""What reads or names each output of an op, so that no edit of the op itself takes one of them away."""
+"""What reads or names each output of an op, so that no edit of the op itself takes one of them
+away.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,8 @@ class OutputUses:
         self._context, self._index = context, context.index
 
     def check(self, op: int, node: NodeDef) -> None:
-        """Check that an op keeps the outputs that are read or named, and those that are read their dtypes.
+        """Check that an op keeps the outputs that are read or named, and those that are read their
+        dtypes.
 
         Args:
             node: Its NodeDef as it is to be.
@@ -47,19 +50,26 @@ class OutputUses:
             for k, (source, port) in enumerate(moves.current_inputs(reader)):
                 was = before[port] if source == op and port < len(before) else ""
                 now = after[port] if port < len(after) else "gone"
-                is_mended = bool(now) and moves.expected_dtype((reader, k)) == now.removesuffix("_ref")
-                if source == op and was != now and not is_mended and (now == "gone" or (was and now)):
+                is_mended = bool(now) and moves.expected_dtype((reader, k)) == now.removesuffix(
+                    "_ref"
+                )
+                if (
+                    source == op
+                    and was != now
+                    and not is_mended
+                    and (now == "gone" or (was and now))
+                ):
                     raise GraphEditError(
-                        f"{_was(name, port, was)} would be {now}, and op {index.names[reader]!r} reads it; let "
+                        f"{_was(name, port, was)} would be {now}, and op {index.names[reader]!r} "
+                        "reads it; let "
                         "it read another tensor first" + either(" (editor.reroute).", "."),
                         [name, index.names[reader]],
                     )
         for port, who, way_out in self._names_by_op.get(name, ()):
             if port >= len(after):
                 raise GraphEditError(
-                    f"Op {name!r} would have {count_text(len(after), 'output')}, and {who} names '{name}:{port}'; "
-                    + way_out
-                    + ".",
+                    f"Op {name!r} would have {count_text(len(after), 'output')}, and {who} names "
+                    f"'{name}:{port}'; " + way_out + ".",
                     [name],
                 )
 
@@ -85,7 +95,11 @@ class OutputUses:
         owner = f"function {context.function!r}" if context.function else "a signature"
         yield from ((tensor, owner, _REPLACE) for tensor in context.external_tensors)
         for key, members in index.collections.items():
-            yield from ((member.name, f"collection {key!r}", _REPLACE) for member in members if member.kind != "op")
+            yield from (
+                (member.name, f"collection {key!r}", _REPLACE)
+                for member in members
+                if member.kind != "op"
+            )
         for variable in definitions(index, handles(index)).values():
             ends = (f"{variable.handle}:0", variable.snapshot, variable.initial_value)
             yield from ((name, f"variable {variable.handle!r}", _REPLACE) for name in ends if name)

@@ -1,8 +1,8 @@
 """Remove: remove ops and the ops that only they need.
 
-What waited for a removed op waits for what that waited for, so that the order in which things happen stays; in a loop
-or conditional of TensorFlow 1 for what that needed, where nothing else would say that it runs there. What
-stood beside it (colocation) stands alone.
+What waited for a removed op waits for what that waited for, so that the order in which things
+happen stays; in a loop or conditional of TensorFlow 1 for what that needed, where nothing else
+would say that it runs there. What stood beside it (colocation) stands alone.
 """
 
 from __future__ import annotations
@@ -45,13 +45,15 @@ _COLOCATED = "_class"
 class Remove(Command):
     """Remove ops, name scopes or a selection, and what only they needed.
 
-    Pruning never removes ops that hold state, that have side effects, or that are in a collection. It leaves each input
-    of the graph a consumer: the ops between such an input and a removed op stay.
+    Pruning never removes ops that hold state, that have side effects, or that are in a collection.
+    It leaves each input of the graph a consumer: the ops between such an input and a removed op
+    stay.
 
     Args:
         what: The ops, name scope or selection.
         prune: Remove what only they needed too: constants, reads of variables, unused branches.
-        consumers: Remove all ops that depend on them too; else they must have no consumers that stay.
+        consumers: Remove all ops that depend on them too; else they must have no consumers that
+            stay.
 
     Returns:
         What was removed.
@@ -96,9 +98,13 @@ class Remove(Command):
         """
         removed = set(resolve_ops(index, self.what))
         if not removed:
-            raise GraphEditError("The selection holds no ops, so there is nothing to remove; select some.")
+            raise GraphEditError(
+                "The selection holds no ops, so there is nothing to remove; select some."
+            )
         if self.consumers:
-            removed = set(np.flatnonzero(traversal.forward(index, removed, controls=False)).tolist())
+            removed = set(
+                np.flatnonzero(traversal.forward(index, removed, controls=False)).tolist()
+            )
         self._check_unread(index, removed)
         if self.prune:
             ends = {split_tensor(name)[0] for name in external}
@@ -110,9 +116,16 @@ class Remove(Command):
         removal = removal_of(index, removed)
         names = {node.name for node in removal.nodes}
         touched = tuple(
-            pair for pair in index.extras.runners() if not names.isdisjoint(queue_runners.op_names(pair[1]))
+            pair
+            for pair in index.extras.runners()
+            if not names.isdisjoint(queue_runners.op_names(pair[1]))
         )
-        stay = {name: name for _, runner in touched for name in queue_runners.op_names(runner) if name not in names}
+        stay = {
+            name: name
+            for _, runner in touched
+            for name in queue_runners.op_names(runner)
+            if name not in names
+        }
         dangling = [name for name in external if split_tensor(name)[0] in names]
         return Patch(
             add=Change(runners=queue_runners.rename_runners(touched, stay)),
@@ -130,7 +143,8 @@ class Remove(Command):
                     continue
                 a, b = index.names[reader], index.names[op]
                 raise GraphEditError(
-                    f"Op {a!r} stays and reads {b!r}, which is to go; let it read another tensor first"
+                    f"Op {a!r} stays and reads {b!r}, which is to go; let it read another tensor "
+                    "first"
                     + either(" (editor.reroute, editor.bypass)", "")
                     + ", or remove all that depends on it too.",
                     [a, b],
@@ -139,7 +153,9 @@ class Remove(Command):
 
 
 def _without_results(patch: Patch, arguments: tuple[str, ...], results: Mapping[str, str]) -> Patch:
-    """The patch of a function that was opened itself: it does not return what is removed, if something is left."""
+    """The patch of a function that was opened itself: it does not return what is removed, if
+    something is left.
+    """
     removed = {node.name for node in patch.remove.nodes}
     remaining = {key: name for key, name in results.items() if split_tensor(name)[0] not in removed}
     missing = [key for key in results if key not in remaining]
@@ -153,7 +169,9 @@ def _without_results(patch: Patch, arguments: tuple[str, ...], results: Mapping[
     return replace(patch, ends=(arguments, remaining), report=replace(patch.report, notes=notes))
 
 
-def no_longer_needed(index: GraphIndex, removed: set[int], protected: Mask, stand_ins: Iterable[int] = ()) -> set[int]:
+def no_longer_needed(
+    index: GraphIndex, removed: set[int], protected: Mask, stand_ins: Iterable[int] = ()
+) -> set[int]:
     """Find what feeds, or is waited for by, ops that are removed and no others.
 
     Args:
@@ -164,10 +182,13 @@ def no_longer_needed(index: GraphIndex, removed: set[int], protected: Mask, stan
     outside = from_outside(index) & ~traversal.mask_of(index, stand_ins)
     while True:
         after = removed | unused
-        # An input that would have no consumer left: the way from it to what goes is what people call the model.
+        # An input that would have no consumer left: the way from it to what goes is what people
+        # call the model.
         read = {source for op in after for source in index.input_lists[op]} - after
         unread = [op for op in read if outside[op] and after.issuperset(index.consumer_lists[op])]
-        way = traversal.forward(index, [op for op in unread if not removed.issuperset(index.consumer_lists[op])])
+        way = traversal.forward(
+            index, [op for op in unread if not removed.issuperset(index.consumer_lists[op])]
+        )
         spared = {op for op in unused if way[op]}
         if not spared:
             return unused
@@ -197,8 +218,14 @@ def unprunable_ops(index: GraphIndex, ends: set[str], *, colocations: bool = Tru
         colocations: Whether an op is one because another is colocated with it.
     """
     protected = persistent_state(index) | from_outside(index)
-    entries = {split_tensor(member.name)[0] for members in index.collections.values() for member in members}
-    names = entries | ends | {name for node in index.nodes if colocations for name in colocated_with(node)}
+    entries = {
+        split_tensor(member.name)[0] for members in index.collections.values() for member in members
+    }
+    names = (
+        entries
+        | ends
+        | {name for node in index.nodes if colocations for name in colocated_with(node)}
+    )
     protected[[index.ids[name] for name in names if name in index.ids]] = True
     for variable in definitions(index, handles(index)).values():
         protected[sorted(own_ops(index, variable))] = True
@@ -208,7 +235,9 @@ def unprunable_ops(index: GraphIndex, ends: set[str], *, colocations: bool = Tru
 
 
 def variable_parts(index: GraphIndex) -> dict[int, str]:
-    """The ops that a `tf.Variable` names beside its handle, with the handle's name: initializer and snapshot."""
+    """The ops that a `tf.Variable` names beside its handle, with the handle's name: initializer and
+    snapshot.
+    """
     parts: dict[int, str] = {}
     for variable in index.variable_defs:
         for name in (variable.initializer, variable.snapshot):
@@ -225,13 +254,16 @@ def _check_variables(index: GraphIndex, removed: set[int]) -> None:
         if index.ids.get(parts[op]) not in removed:
             name = index.names[op]
             raise GraphEditError(
-                f"Op {name!r} is a part of variable {parts[op]!r}, which stays; remove the variable with all "
+                f"Op {name!r} is a part of variable {parts[op]!r}, which stays; remove the "
+                "variable with all "
                 "that reads it, or leave this op.",
                 [name, parts[op]],
             )
 
 
-def _reconnect_control_inputs(index: GraphIndex, removed: set[int], rewriter: ConsumerRewriter) -> None:
+def _reconnect_control_inputs(
+    index: GraphIndex, removed: set[int], rewriter: ConsumerRewriter
+) -> None:
     """Replace control inputs from removed ops by the control inputs of these."""
     for op in sorted(removed):
         for waiting in set(index.waiting_lists[op]) - removed:
@@ -245,7 +277,8 @@ def _reconnect_control_inputs(index: GraphIndex, removed: set[int], rewriter: Co
             if not node.input and control_flow.enclosing_blocks(index, waiting):
                 name = index.names[op]
                 raise GraphEditError(
-                    f"Op {node.name!r} runs in its loop or conditional only because it waits for {name!r}; remove it "
+                    f"Op {node.name!r} runs in its loop or conditional only because it waits for "
+                    f"{name!r}; remove it "
                     "too, or leave that.",
                     [node.name, name],
                 )
@@ -266,7 +299,9 @@ def _remaining_control_inputs(index: GraphIndex, op: int, removed: set[int]) -> 
 
 
 def _anchors(index: GraphIndex, op: int, waiting: int, removed: set[int]) -> list[int]:
-    """The ops that a removed op needed, itself or through removed ops, in the innermost block of what waited for it."""
+    """The ops that a removed op needed, itself or through removed ops, in the innermost block of
+    what waited for it.
+    """
     block = control_flow.enclosing_blocks(index, waiting)[0]
     visited, stack = {op}, [op]
     anchors: set[int] = set()
@@ -283,7 +318,9 @@ def _anchors(index: GraphIndex, op: int, waiting: int, removed: set[int]) -> lis
     return sorted(anchors)
 
 
-def drop_colocation(index: GraphIndex, removed: set[int], rewriter: ConsumerRewriter) -> tuple[str, ...]:
+def drop_colocation(
+    index: GraphIndex, removed: set[int], rewriter: ConsumerRewriter
+) -> tuple[str, ...]:
     """Drop colocations with removed ops; return a sentence about it.
 
     Args:
@@ -305,4 +342,6 @@ def drop_colocation(index: GraphIndex, removed: set[int], rewriter: ConsumerRewr
 
 def _lost_signature_notes(names: Iterable[str]) -> tuple[str, ...]:
     names = tuple(names)
-    return (f"{names_text(names)} is no longer an input or output of a signature.",) if names else ()
+    return (
+        (f"{names_text(names)} is no longer an input or output of a signature.",) if names else ()
+    )

@@ -1,8 +1,8 @@
 """Rename: an op or a name scope.
 
-An op under a new name is a new op to TensorFlow: it is added, the old one goes, and its consumers read the new one. Its
-state stays: what TensorFlow finds by the op's own name is given that name as its key
-(test_tensorflow_facts.py::test_a_renamed_op_finds_its_state_by_the_key_it_had).
+An op under a new name is a new op to TensorFlow: it is added, the old one goes, and its consumers
+read the new one. Its state stays: what TensorFlow finds by the op's own name is given that name as
+its key (test_tensorflow_facts.py::test_a_renamed_op_finds_its_state_by_the_key_it_had).
 """
 
 from __future__ import annotations
@@ -58,13 +58,15 @@ _KEY, _BY_NAME, _COLOCATED, _COLOCATE = "shared_name", "use_node_name_sharing", 
 @register
 @dataclass(frozen=True)
 class Rename(Command):
-    """Rename an op, a name scope ("a/"), or an input or output of a signature ("serving_default:output_0").
+    """Rename an op, a name scope ("a/"), or an input or output of a signature
+    ("serving_default:output_0").
 
     The ops of a variable that are named after it are renamed too. It keeps its value.
 
     Args:
         old: The op, or the present name.
-        new: The new name; "" to leave a name scope out of the names of its ops: `editor.rename("clone_0/", "")`.
+        new: The new name; "" to leave a name scope out of the names of its ops:
+            `editor.rename("clone_0/", "")`.
 
     Returns:
         What was changed.
@@ -92,25 +94,36 @@ class Rename(Command):
         name = old if isinstance(old, str) else resolver.op(old)
         is_in_graph = name in index.ids or name.rstrip("/") in index.scopes.ids
         title, _, key = name.partition(":")
-        if not is_in_graph and key and any(signature.name == title for signature in resolver.signatures):
+        if (
+            not is_in_graph
+            and key
+            and any(signature.name == title for signature in resolver.signatures)
+        ):
             return RenameKey.of_signature(resolver.signatures, title, key, new)
         return cls(name, new)
 
     def sentence(self) -> str:
-        """The sentence that describes the edit: a name that ends as before is that of another scope."""
+        """The sentence that describes the edit: a name that ends as before is that of another
+        scope.
+        """
         old, new = subject_text(self.old), subject_text(self.new)
         if not self.new.rstrip("/"):
             return f"Left {old} out of the names of its ops"
         (before, name), (scope, last) = posixpath.split(old), posixpath.split(new)
         if before == scope:
             return f"Renamed {old} to {new}"
-        return f"Moved {old} to {scope or 'the top level'}" + (f", as {last}" if last != name else "")
+        return f"Moved {old} to {scope or 'the top level'}" + (
+            f", as {last}" if last != name else ""
+        )
 
     def plan(self, context: PlanContext) -> Patch:
-        """The patch. Raises UnknownName, NameTaken, or GraphEditError where half of something would be renamed."""
+        """The patch. Raises UnknownName, NameTaken, or GraphEditError where half of something would
+        be renamed.
+        """
         if len(self.new) > LONGEST:
             raise GraphEditError(
-                f"A name has at most {LONGEST:,} characters, and this one {len(self.new):,}; give a shorter one."
+                f"A name has at most {LONGEST:,} characters, and this one {len(self.new):,}; give "
+                "a shorter one."
             )
         index = context.index
         names = self._names(index)
@@ -135,25 +148,35 @@ class Rename(Command):
         why = (
             "is taken in this graph"
             if new.lower() in ops | scopes
-            else "is the name of an op that TensorFlow holds still, though an edit has removed it or was undone"
+            else "is the name of an op that TensorFlow holds still, though an edit has removed it "
+            "or was undone"
         )
         wanted = self.new.rstrip("/")
         if not wanted:
-            raise NameTaken(f"{new!r} {why}, so {old!r} cannot have that name; rename that op first.", [old])
-        free = free_name(wanted, used | {scope for name in index.reserved for scope in enclosing_scopes(name)})
+            raise NameTaken(
+                f"{new!r} {why}, so {old!r} cannot have that name; rename that op first.", [old]
+            )
+        free = free_name(
+            wanted, used | {scope for name in index.reserved for scope in enclosing_scopes(name)}
+        )
         of_all = "" if new == wanted else f" for {self.old.rstrip('/')!r}"
-        raise NameTaken(f"{new!r} {why}; {free!r} is free{of_all}.", [old], [replace(self, new=free)])
+        raise NameTaken(
+            f"{new!r} {why}; {free!r} is free{of_all}.", [old], [replace(self, new=free)]
+        )
 
     def _names(self, index: GraphIndex) -> dict[str, str]:
         """Old name -> new name of each op, in graph order."""
         whole = _name_here(index, self.old)
-        old = whole if whole in index.ids else whole.rstrip("/")  # other tools end a name with a slash
+        old = (
+            whole if whole in index.ids else whole.rstrip("/")
+        )  # other tools end a name with a slash
         new, scopes = self.new.rstrip("/"), index.scopes
         if not new and old in scopes.ids and old and (whole not in index.ids):
             return self._names_without_scope(index, old)
         if not is_scope_name(new):
             raise NameTaken(
-                f"{self.new!r} is no name: use letters, digits, '_', '-', '.' and '/', and begin with a letter or "
+                f"{self.new!r} is no name: use letters, digits, '_', '-', '.' and '/', and begin "
+                "with a letter or "
                 "digit."
             )
         if whole in index.ids:
@@ -167,28 +190,40 @@ class Rename(Command):
             end = did_you_mean(self.old, [*index.names, *scopes.names], otherwise=FIND_OPS)
             raise UnknownName(f"This graph has no op or name scope {self.old!r}" + end)
         if old == new:
-            raise NameTaken(f"{old!r} has that name already; give another one.", [old] if old in index.ids else [])
+            raise NameTaken(
+                f"{old!r} has that name already; give another one.",
+                [old] if old in index.ids else [],
+            )
         return {index.names[i]: new + index.names[i][len(old) :] for i in sorted(along)}
 
     def _names_without_scope(self, index: GraphIndex, scope: str) -> dict[str, str]:
-        """Old name -> new name of each op in a scope that is left out; an op of the name of the scope keeps it."""
-        names = [index.names[op] for op in sorted(index.scopes.ops(index.scopes.ids[scope]).tolist())]
+        """Old name -> new name of each op in a scope that is left out; an op of the name of the
+        scope keeps it.
+        """
+        names = [
+            index.names[op] for op in sorted(index.scopes.ops(index.scopes.ids[scope]).tolist())
+        ]
         names_by_old = {name: name[len(scope) + 1 :] for name in names if name != scope}
         wrong = next((old for old, new in names_by_old.items() if not is_scope_name(new)), None)
         if wrong is not None:
             raise NameTaken(
-                f"{wrong!r} without {scope!r} is no name: a name begins with a letter or digit; rename that op first.",
+                f"{wrong!r} without {scope!r} is no name: a name begins with a letter or digit; "
+                "rename that op first.",
                 [wrong],
             )
         return names_by_old
 
 
 def _name_here(index: GraphIndex, name: str) -> str:
-    """The name of an op or a scope; of an op that was opened under another name than its file has, that."""
+    """The name of an op or a scope; of an op that was opened under another name than its file has,
+    that.
+    """
     if name in index.ids or name.rstrip("/") in index.scopes.ids:
         return name
     noted = (node for node in index.nodes if NAME_IN_FILE in node.attr)
-    return next((node.name for node in noted if text_attribute(node, NAME_IN_FILE) == name.encode()), name)
+    return next(
+        (node.name for node in noted if text_attribute(node, NAME_IN_FILE) == name.encode()), name
+    )
 
 
 def rename_patch(index: GraphIndex, names: Mapping[str, str], scopes: tuple[str, ...]) -> Patch:
@@ -209,8 +244,14 @@ def rename_patch(index: GraphIndex, names: Mapping[str, str], scopes: tuple[str,
     removal = removal_of(index, [index.ids[old] for old in names])
     renamed_nodes = tuple(_renamed_node(node, names, index) for node in removal.nodes)
     runners = index.extras.runners()
-    touched = tuple(pair for pair in runners if not names.keys().isdisjoint(queue_runners.op_names(pair[1])))
-    every = {name: names.get(name, name) for _, runner in touched for name in queue_runners.op_names(runner)}
+    touched = tuple(
+        pair for pair in runners if not names.keys().isdisjoint(queue_runners.op_names(pair[1]))
+    )
+    every = {
+        name: names.get(name, name)
+        for _, runner in touched
+        for name in queue_runners.op_names(runner)
+    }
     members, renamed = _members(index, names)
     variables = tuple(NodeCopier(names).variable(v, "") for v in removal.variables)
     held_in = index.extras.contexts() if removal.contexts else ()
@@ -221,7 +262,12 @@ def rename_patch(index: GraphIndex, names: Mapping[str, str], scopes: tuple[str,
     pairs = tuple(names.items())
     return Patch(
         add=Change(
-            renamed_nodes, renamed, variables, contexts, queue_runners.rename_runners(touched, every), copies=pairs
+            renamed_nodes,
+            renamed,
+            variables,
+            contexts,
+            queue_runners.rename_runners(touched, every),
+            copies=pairs,
         ),
         remove=replace(removal, members=members, runners=touched),
         scopes=scopes,
@@ -233,7 +279,9 @@ def rename_patch(index: GraphIndex, names: Mapping[str, str], scopes: tuple[str,
 
 
 def _check_whole(index: GraphIndex, names: Mapping[str, str]) -> None:
-    """Variables and v1 control flow contexts are renamed whole or not at all: Python objects name their parts."""
+    """Variables and v1 control flow contexts are renamed whole or not at all: Python objects name
+    their parts.
+    """
     for variable in index.variable_defs:
         if variable.handle in names:
             continue
@@ -241,7 +289,8 @@ def _check_whole(index: GraphIndex, names: Mapping[str, str]) -> None:
             op = split_tensor(name or "")[0]
             if op in names:
                 raise GraphEditError(
-                    f"Op {op!r} is a part of variable {variable.handle!r}; rename op {variable.handle!r} instead, and "
+                    f"Op {op!r} is a part of variable {variable.handle!r}; rename op "
+                    f"{variable.handle!r} instead, and "
                     "its parts with it.",
                     [op, variable.handle],
                 )
@@ -258,16 +307,21 @@ def _check_context(index: GraphIndex, context: ContextDef, names: Mapping[str, s
         held_ops = {split_tensor(name)[0] for name in context.values_def.values} - {
             split_tensor(name)[0] for name in context.values_def.external_values
         }
-        unnamed = sorted(((hangs | held_ops) & index.ids.keys()) - names.keys())  # hidden ops have contexts too
+        unnamed = sorted(
+            ((hangs | held_ops) & index.ids.keys()) - names.keys()
+        )  # hidden ops have contexts too
         if unnamed:
             scope = context.context_name.rpartition("/")[0]
             # The gradient of a loop has ops in it, under names of its own.
             is_apart = all(not name.startswith(f"{scope}/") for name in unnamed)
             way = (
-                'save it as a file without contexts (".pb") and rename that' if is_apart else f"rename all of {scope!r}"
+                'save it as a file without contexts (".pb") and rename that'
+                if is_apart
+                else f"rename all of {scope!r}"
             )
             raise GraphEditError(
-                f"Op {min(touched)!r} holds {context.context_name!r} together, of which {unnamed[0]!r} would keep its "
+                f"Op {min(touched)!r} holds {context.context_name!r} together, of which "
+                f"{unnamed[0]!r} would keep its "
                 f"name; {way}.",
                 [min(touched), unnamed[0]],
             )
@@ -276,24 +330,34 @@ def _check_context(index: GraphIndex, context: ContextDef, names: Mapping[str, s
 
 
 def _renamed_node(node: NodeDef, names: Mapping[str, str], index: GraphIndex) -> NodeDef:
-    """An op's NodeDef under its new name, and naming others by theirs; its state is found where it was."""
+    """An op's NodeDef under its new name, and naming others by theirs; its state is found where it
+    was.
+    """
     new = type(node)()
     new.CopyFrom(node)
     new.name = names[node.name]
     _rename_references(new, names)
-    if persistent_state(index)[index.ids[node.name]] and not shared_name(node) and _goes_by_name(node):
+    if (
+        persistent_state(index)[index.ids[node.name]]
+        and not shared_name(node)
+        and _goes_by_name(node)
+    ):
         new.attr[_KEY].s = node.name.encode()
     return new
 
 
 def _goes_by_name(node: NodeDef) -> bool:
-    """Whether an op's state without a key is found by the op's name; other state is found by the op only."""
+    """Whether an op's state without a key is found by the op's name; other state is found by the op
+    only.
+    """
     by_name = _BY_NAME in node.attr and node.attr[_BY_NAME].b
     return node.op in REF_HANDLES or by_name or kind_of(node.op) == "staging area"
 
 
 def lost_state_notes(patch: Patch, context: PlanContext) -> tuple[str, ...]:
-    """A sentence for state that a session does not find under another key, and that nothing hands over."""
+    """A sentence for state that a session does not find under another key, and that nothing hands
+    over.
+    """
     index = context.index
     old, new = ({node.name: node for node in change.nodes} for change in (patch.remove, patch.add))
     pairs = ((old[before], new[after]) for before, after in patch.renamed)
@@ -301,7 +365,8 @@ def lost_state_notes(patch: Patch, context: PlanContext) -> tuple[str, ...]:
     return lost_state_text(
         (before.name, after.name)
         for before, after in pairs
-        if persistent_state(index)[index.ids[before.name]] and kind_of(before.op) not in transferable
+        if persistent_state(index)[index.ids[before.name]]
+        and kind_of(before.op) not in transferable
         if state_name(before) != state_name(after)
     )
 
@@ -320,7 +385,8 @@ def lost_state_text(pairs: Iterable[tuple[str, str]]) -> tuple[str, ...]:
 
 
 def state_name(node: NodeDef) -> str:
-    """What a session finds the state of an op by: a variable without a name has the empty one, whatever its op.
+    """What a session finds the state of an op by: a variable without a name has the empty one,
+    whatever its op.
 
     Args:
         node: The NodeDef of an op that holds state.
@@ -358,7 +424,9 @@ def _node_changes(index: GraphIndex, names: Mapping[str, str]) -> tuple[NodeChan
 def _members(
     index: GraphIndex, names: Mapping[str, str]
 ) -> tuple[tuple[tuple[str, Member], ...], tuple[tuple[str, Member], ...]]:
-    """All entries of the collections that hold something renamed, before and after: their order stays."""
+    """All entries of the collections that hold something renamed, before and after: their order
+    stays.
+    """
     before: list[tuple[str, Member]] = []
     after: list[tuple[str, Member]] = []
     copier = NodeCopier(names)
@@ -393,18 +461,25 @@ class RenameKey(Command):
     new: str
 
     @classmethod
-    def of_signature(cls, signatures: Iterable[Signature], name: str, key: str, new: str) -> RenameKey:
-        """The command that renames a key which the signature has, to one that it has not. Raises GraphEditError.
+    def of_signature(
+        cls, signatures: Iterable[Signature], name: str, key: str, new: str
+    ) -> RenameKey:
+        """The command that renames a key which the signature has, to one that it has not. Raises
+        GraphEditError.
 
         Args:
             key: The name of its input or output.
         """
         signature = next(each for each in signatures if each.name == name)
-        sides = [[side_key for side_key, _ in side] for side in (signature.inputs, signature.outputs)]
+        sides = [
+            [side_key for side_key, _ in side] for side in (signature.inputs, signature.outputs)
+        ]
         side_keys = next((side for side in sides if key in side), None)
         if side_keys is None:
             keys = names_text([*sides[0], *sides[1]])
-            raise GraphEditError(f"Signature {name!r} has no input or output {key!r}; it has {keys}.")
+            raise GraphEditError(
+                f"Signature {name!r} has no input or output {key!r}; it has {keys}."
+            )
         if not new or new in side_keys:
             free = free_name(new or key, {side_key.lower() for side_key in side_keys})
             raise GraphEditError(f"Signature {name!r} has {new!r} already; {free!r} is free.")

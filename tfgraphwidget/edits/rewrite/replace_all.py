@@ -1,7 +1,9 @@
-"""ReplaceAll: every match of a pattern by what a function, or a text, makes of the tensors that the pattern names.
+"""ReplaceAll: every match of a pattern by what a function, or a text, makes of the tensors that the
+pattern names.
 
-A replacement is traced once for all matches with the same dtypes, shapes and attributes, and all matches are planned as
-one patch. What could read, wait for or return an op inside a match keeps it from being replaced; the patch says so.
+A replacement is traced once for all matches with the same dtypes, shapes and attributes, and all
+matches are planned as one patch. What could read, wait for or return an op inside a match keeps it
+from being replaced; the patch says so.
 """
 
 from __future__ import annotations
@@ -48,7 +50,14 @@ from tfgraphwidget.edits.rewrite.consumers import (
 from tfgraphwidget.edits.rewrite.graft import graft_function
 from tfgraphwidget.edits.rewrite.remove import Remove, variable_parts
 from tfgraphwidget.errors import GraphEditError, InvalidArgument, reason_of
-from tfgraphwidget.graph import CONSTANTS, V1_CONTROL_FLOW, GraphIndex, Shape, called_functions, traversal
+from tfgraphwidget.graph import (
+    CONSTANTS,
+    V1_CONTROL_FLOW,
+    GraphIndex,
+    Shape,
+    called_functions,
+    traversal,
+)
 from tfgraphwidget.graph.patterns import (
     Match,
     Matches,
@@ -105,16 +114,18 @@ def _scope_for(by: object) -> str:
 class ReplaceAll(Command):
     """Replace every match of a pattern: one edit, one line of code, one step to undo.
 
-    Of matches that overlap, the first in topological order is replaced. A match is left alone if an op outside
-    reads or waits for one inside, other than its outputs. Control inputs go over to the new ops.
+    Of matches that overlap, the first in topological order is replaced. A match is left alone if an
+    op outside reads or waits for one inside, other than its outputs. Control inputs go over to the
+    new ops.
 
     Args:
         pattern: The pattern; see `tfgraphwidget.pattern`.
-        by: A Python function of the tensors that the pattern names, in their order; if the pattern has a name for
-            each of its parameters, of those. Or a text: "x", "LeakyRelu(x, alpha=0.2)", or an op type alone, which
-            is called on all. `$padding` is an attribute that the pattern names.
-        into: The name scope of the new ops, inside the scope of the op that they replace; a number is added where
-            it is taken. None for one named after `by`.
+        by: A Python function of the tensors that the pattern names, in their order; if the pattern
+            has a name for each of its parameters, of those. Or a text: "x", "LeakyRelu(x,
+            alpha=0.2)", or an op type alone, which is called on all. `$padding` is an attribute
+            that the pattern names.
+        into: The name scope of the new ops, inside the scope of the op that they replace; a number
+            is added where it is taken. None for one named after `by`.
         within: The ops that matches may consist of; None for all.
         where: A function of a `Match` that says whether to replace it; None for all.
         until: "once"; or "fixed" to repeat until nothing matches, at most 100 times.
@@ -122,12 +133,13 @@ class ReplaceAll(Command):
         functions: Replace in the functions that ops call, too.
 
     Returns:
-        What was changed: `replaced` lists the matches that were, `skipped` those that were not, each with the
-        reason.
+        What was changed: `replaced` lists the matches that were, `skipped` those that were not,
+        each with the reason.
 
     Raises:
         InvalidArgument: The pattern or the replacement cannot be read.
-        GraphEditError: The replacement itself cannot be made: its function raises, or gives too many tensors.
+        GraphEditError: The replacement itself cannot be made: its function raises, or gives too
+            many tensors.
 
     Example:
         >>> import tfgraphwidget as tgw
@@ -142,7 +154,9 @@ class ReplaceAll(Command):
     """
 
     pattern: Annotated[Any, kinds.Operand(_PATTERN, _pattern, external="pattern")]
-    by: Annotated[Any, kinds.Operand("str | Callable[..., object]", kinds.as_given, is_function=True)]
+    by: Annotated[
+        Any, kinds.Operand("str | Callable[..., object]", kinds.as_given, is_function=True)
+    ]
     into: Annotated[str, kinds.Operand("str | None", kinds.as_given, default=None)] = "replaced"
     _: KW_ONLY
     within: kinds.PartOrAll = ()
@@ -153,9 +167,16 @@ class ReplaceAll(Command):
 
     @classmethod
     def from_call(cls, resolver: kinds.Resolver, /, **arguments: Any) -> Command:
-        """The command of a call, whose scope is named after the replacement without another name."""
+        """The command of a call, whose scope is named after the replacement without another
+        name.
+        """
         fields = kinds.resolve_fields(cls, resolver, arguments)
-        return cls(**{**fields, "into": _scope_for(fields["by"]) if fields["into"] is None else fields["into"]})
+        return cls(
+            **{
+                **fields,
+                "into": _scope_for(fields["by"]) if fields["into"] is None else fields["into"],
+            }
+        )
 
     def sentence(self) -> str:
         """What the edit has done, in words."""
@@ -166,28 +187,44 @@ class ReplaceAll(Command):
         return ""
 
     def plan(self, context: PlanContext) -> Patch:
-        """The patch of the graph of `context`; one that does nothing, and says why, where nothing is replaced."""
+        """The patch of the graph of `context`; one that does nothing, and says why, where nothing
+        is replaced.
+        """
         if not is_scope_name(self.into):
             raise InvalidArgument(
-                "into", f"{self.into!r} is no name scope; " + in_cell("write letters and digits: into='gelu'.")
+                "into",
+                f"{self.into!r} is no name scope; "
+                + in_cell("write letters and digits: into='gelu'."),
             )
         report = _Report()
-        mask = traversal.mask_of(context.index, resolve_ops(context.index, self.within)) if self.within else None
+        mask = (
+            traversal.mask_of(context.index, resolve_ops(context.index, self.within))
+            if self.within
+            else None
+        )
 
         def rewrite(inner: PlanContext) -> Patch | None:
             if inner is context:
                 return _Planner(self, context, report).plan()
             patch = _Planner(replace(self, within=()), inner, report, inner.function).plan()
-            return patch if patch is None or patch.shapes else inner.infer_shapes(inner.index, patch)
+            return (
+                patch if patch is None or patch.shapes else inner.infer_shapes(inner.index, patch)
+            )
 
         if self.functions:
-            patch = plan_everywhere(context, rewrite, "replaced", within=mask, keeps_gradients=False)
+            patch = plan_everywhere(
+                context, rewrite, "replaced", within=mask, keeps_gradients=False
+            )
         else:
             patch = rewrite(context)
         if patch is None:
             return self._nothing(context, report)
-        shapes = () if self.functions else patch.shapes  # the calls of other functions may give other shapes
-        matches = replace(patch.report, replaced=tuple(report.replaced), skipped=tuple(report.skipped))
+        shapes = (
+            () if self.functions else patch.shapes
+        )  # the calls of other functions may give other shapes
+        matches = replace(
+            patch.report, replaced=tuple(report.replaced), skipped=tuple(report.skipped)
+        )
         return replace(patch, shapes=shapes, report=matches)
 
     def _nothing(self, context: PlanContext, report: _Report) -> Patch:
@@ -195,7 +232,9 @@ class ReplaceAll(Command):
         if report.failure is not None:
             first = report.skipped[0]
             end = "" if first.why.rstrip(".").endswith("?") else "."
-            raise GraphEditError("No match is replaced: " + Sentence(first.why).clause + end, first.ops)
+            raise GraphEditError(
+                "No match is replaced: " + Sentence(first.why).clause + end, first.ops
+            )
         if report.skipped:
             return nothing_to_do("No match is replaced.", tuple(report.skipped))
         pattern = pattern_of(self.pattern)
@@ -216,8 +255,8 @@ class ReplaceAll(Command):
 class _Report:
     """The matches of the graph and of its functions that were replaced, and those that were not.
 
-    `failure` is that of the replacement itself, which is not the fault of a match: a function that raises, or an op
-    type that there is not.
+    `failure` is that of the replacement itself, which is not the fault of a match: a function that
+    raises, or an op type that there is not.
     """
 
     replaced: list[ReplacedMatch] = field(default_factory=list)
@@ -259,7 +298,12 @@ def matches_of(
     mask = traversal.mask_of(index, resolve_ops(index, within)) if within else None
     options: dict[str, Any] = {"effects": effects, "op_types": op_types}
     graph_matches = find_matches(
-        *(index, pattern), within=mask, limit=limit, external=context.external_tensors, expression=expression, **options
+        *(index, pattern),
+        within=mask,
+        limit=limit,
+        external=context.external_tensors,
+        expression=expression,
+        **options,
     )
     if not functions or graph_matches.is_cut:
         return graph_matches
@@ -269,7 +313,9 @@ def matches_of(
         around = stack.pop()
         for op, node in enumerate(around.index.nodes):
             for called in called_functions(node, around.index.functions):
-                if called.function in visited or (mask is not None and around is context and not mask[op]):
+                if called.function in visited or (
+                    mask is not None and around is context and not mask[op]
+                ):
                     continue
                 visited.add(called.function)
                 inner = around.enter(around.index.names[op], called.label)
@@ -289,9 +335,13 @@ def matches_of(
 
 
 class _Planner:
-    """Plans the command for one graph, or for the body of the function `function`; adds to `report`."""
+    """Plans the command for one graph, or for the body of the function `function`; adds to
+    `report`.
+    """
 
-    def __init__(self, command: ReplaceAll, context: PlanContext, report: _Report, function: str = "") -> None:
+    def __init__(
+        self, command: ReplaceAll, context: PlanContext, report: _Report, function: str = ""
+    ) -> None:
         self.command, self.context, self.report, self.function = command, context, report, function
         self.pattern = pattern_of(command.pattern)
         self.by = replacement_of(self.pattern, command.by)
@@ -346,9 +396,15 @@ class _Planner:
         within: OpsArgument = self.command.within if is_first else ()
         mask = traversal.mask_of(index, resolve_ops(index, within)) if within else None
         if not is_first and self.command.within:
-            names = {index.names[op] for op in resolve_ops(self.context.index, self.command.within) if op < len(index)}
+            names = {
+                index.names[op]
+                for op in resolve_ops(self.context.index, self.command.within)
+                if op < len(index)
+            }
             new = {name for name in index.names if name not in self.context.index.ids}
-            mask = traversal.mask_of(index, (index.ids[name] for name in names | new if name in index.ids))
+            mask = traversal.mask_of(
+                index, (index.ids[name] for name in names | new if name in index.ids)
+            )
         matches = find_matches(
             index,
             self.pattern,
@@ -386,14 +442,17 @@ class _Planner:
             raise InvalidArgument(
                 "where",
                 either("where=", "The condition")
-                + f" raised {type(error).__name__} at {match.outputs[0]!r}: {reason_of(error)}; let it return True or "
+                + f" raised {type(error).__name__} at {match.outputs[0]!r}: {reason_of(error)}; "
+                "let it return True or "
                 "False.",
             ) from error
 
     def _attempt(
         self, index: GraphIndex, matches: Sequence[Match], refusals: Mapping[int, str]
     ) -> tuple[_Round, Patch | None, list[SkippedMatch]]:
-        """Replace all but the refused matches; of those that overlap the first. Returns the others with the reason."""
+        """Replace all but the refused matches; of those that overlap the first. Returns the others
+        with the reason.
+        """
         step, skipped, owners = _Round(self, index), list[SkippedMatch](), dict[int, str]()
         for place, match in enumerate(matches):
             if not place % 16:
@@ -417,11 +476,14 @@ class _Planner:
     # Traces
 
     def trace(self, match: Match) -> tuple[TracedFunction | None, tuple[str, ...]]:
-        """What the replacement makes for a match, None where it only passes tensors on; and the tensors it takes."""
+        """What the replacement makes for a match, None where it only passes tensors on; and the
+        tensors it takes.
+        """
         missing = [name for name in self.names_of(match) if name not in match.tensors]
         if missing:
             raise GraphEditError(
-                f"the alternative that fits has no {missing[0]!r}, which the replacement needs; name it in each "
+                f"the alternative that fits has no {missing[0]!r}, which the replacement needs; "
+                "name it in each "
                 "alternative."
             )
         inputs = tuple(match[name] for name in self.names_of(match))
@@ -436,7 +498,8 @@ class _Planner:
             traced = self.context.trace(by, specs)
             if traced.has_state or traced.captured:
                 raise GraphEditError(
-                    "The replacement makes or reads variables of its own, and all matches would share them; "
+                    "The replacement makes or reads variables of its own, and all matches would "
+                    "share them; "
                     "use " + editor_call("replace") + " at each match."
                 )
             self.traces[key] = traced
@@ -450,7 +513,9 @@ class _Planner:
 
 
 def replacement_of(pattern: Pattern, by: object) -> Any:
-    """The replacement of `pattern` as it is called: `by` is a Python function, or a text that describes ops."""
+    """The replacement of `pattern` as it is called: `by` is a Python function, or a text that
+    describes ops.
+    """
     if isinstance(by, FunctionType):
         return _returning(by)
     if not isinstance(by, str):
@@ -459,20 +524,27 @@ def replacement_of(pattern: Pattern, by: object) -> Any:
 
 
 def _returning(function: FunctionType) -> Callable[..., object]:
-    """The function, which is refused where it returns None: other edits take that for what it was argument."""
+    """The function, which is refused where it returns None: other edits take that for what it was
+    argument.
+    """
 
     @functools.wraps(function)
     def call(*tensors: object) -> object:
         result = function(*tensors)
         if result is None:
-            raise GraphEditError("the replacement returns None; let it return a tensor for each output of the pattern.")
+            raise GraphEditError(
+                "the replacement returns None; let it return a tensor for each output of the "
+                "pattern."
+            )
         return result
 
     return call
 
 
 def _arguments(function: Callable[..., object], names: Sequence[str]) -> tuple[str, ...]:
-    """The tensors that a function takes: those of its parameters' names if all are named, else all in order."""
+    """The tensors that a function takes: those of its parameters' names if all are named, else all
+    in order.
+    """
     try:
         parameters = list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):
@@ -492,7 +564,9 @@ class _Round:
         self.rewriter = ConsumerRewriter(index)
         self.nodes: list[NodeDef] = []
         self.new: dict[tuple[int, int], str] = {}  # old tensor -> new one
-        self.waits: dict[tuple[int, int], tuple[str, ...]] = {}  # old tensor -> control inputs for its consumers
+        self.waits: dict[
+            tuple[int, int], tuple[str, ...]
+        ] = {}  # old tensor -> control inputs for its consumers
         self.removed: set[int] = set()
         self.replaced: dict[int, ReplacedMatch] = {}  # by the place of the match
         self.scopes: list[str] = []
@@ -510,18 +584,22 @@ class _Round:
             handle = self._variable_parts.get(op)
             if handle is not None and index.ids.get(handle) not in match.numbers:
                 raise GraphEditError(
-                    f"{index.names[op]!r} is a part of variable {handle!r}, which stays; match the ops that read it."
+                    f"{index.names[op]!r} is a part of variable {handle!r}, which stays; match the "
+                    "ops that read it."
                 )
         with self.planner.report.failures():
             traced, inputs = self.planner.trace(match)
             names, dtypes, change, notes, scope = self._make(match, traced, inputs)
             if len(names) != len(match.results):
                 raise GraphEditError(
-                    f"the replacement returns {len(names)} tensors, and the pattern has {len(match.results)} "
+                    f"the replacement returns {len(names)} tensors, and the pattern has "
+                    f"{len(match.results)} "
                     f"output{'s' * (len(match.results) > 1)}; let it return as many."
                 )
         check_one_frame(index, match.numbers, match.results)
-        reading = [[op for op in readers(index, of) if op not in match.numbers] for of in match.results]
+        reading = [
+            [op for op in readers(index, of) if op not in match.numbers] for of in match.results
+        ]
         for ops, of, new, dtype in zip(reading, match.results, names, dtypes, strict=True):
             check_dtype(index, ops, of, new, dtype)
             check_skeleton(index, ops, of)
@@ -540,7 +618,9 @@ class _Round:
         self.nodes += change.nodes
         self.changes.append(change)
         self.notes |= dict.fromkeys(notes)
-        self.replaced[place] = ReplacedMatch(match.ops, tuple(zip(map(str, match.outputs), names, strict=True)))
+        self.replaced[place] = ReplacedMatch(
+            match.ops, tuple(zip(map(str, match.outputs), names, strict=True))
+        )
         shapes = [index.shape(*of) for of in match.results]
         if shapes != [self._new_shape(match, traced, k) for k in range(len(shapes))]:
             self._resized[place] = match
@@ -559,7 +639,12 @@ class _Round:
         Its replacement is in the cycle, or has the shape that an op refuses.
         """
         index = self.index
-        places = (k for op in refusal.ops for k, pairs in self.replaced.items() if self._is_made_for(pairs, op))
+        places = (
+            k
+            for op in refusal.ops
+            for k, pairs in self.replaced.items()
+            if self._is_made_for(pairs, op)
+        )
         place = next(places, None)
         reader = next((index.ids[op] for op in refusal.ops if op in index.ids), None)
         if place is not None or reader is None:
@@ -570,7 +655,11 @@ class _Round:
 
     def _is_made_for(self, replaced: ReplacedMatch, op: str) -> bool:
         """Whether an op was made for a match."""
-        scopes = {scope for scope in self.scopes if any(new.startswith(f"{scope}/") for _, new in replaced.outputs)}
+        scopes = {
+            scope
+            for scope in self.scopes
+            if any(new.startswith(f"{scope}/") for _, new in replaced.outputs)
+        }
         return any(op.startswith(f"{scope}/") for scope in scopes)
 
     def _make(
@@ -583,10 +672,17 @@ class _Round:
                 name = tensor_name(self.index, of)
                 if not self.index.consumer_lists[of[0]] and name not in self.planner.external:
                     raise GraphEditError(
-                        f"nothing reads {name!r}, so it may be a result; give it a consumer, or keep it."
+                        f"nothing reads {name!r}, so it may be a result; give it a consumer, or "
+                        "keep it."
                     )
             names = [str(match[output.name]) for output in by.outputs]
-            return tuple(names), tuple(match[output.name].dtype for output in by.outputs), Change(), (), ""
+            return (
+                tuple(names),
+                tuple(match[output.name].dtype for output in by.outputs),
+                Change(),
+                (),
+                "",
+            )
         scope = self._free_scope(match)
         graft = graft_function(traced, self.index, inputs, scope)
         dtypes = tuple(traced.dtype(k) for k in range(len(traced.outputs)))
@@ -649,7 +745,9 @@ class _Round:
         notes = (
             # Asked here, too: the patch of a called function's body comes by no other way.
             *stale_gradient_notes(index, patch, names, "what was replaced"),
-            *possible_gradient_notes(index, traversal.mask_of(index, sorted(self.removed)), "what was replaced", names),
+            *possible_gradient_notes(
+                index, traversal.mask_of(index, sorted(self.removed)), "what was replaced", names
+            ),
         )
         patch = patch.with_notes(*notes)
         external = tuple(dict(renames).get(name, name) for name in self.planner.external)
@@ -657,32 +755,45 @@ class _Round:
         return combine(index, patch, Remove(ops).patch(apply_patch(index, patch), external))
 
     def _additions(self) -> Change:
-        functions = {each.signature.name: each for change in self.changes for each in change.functions}
+        functions = {
+            each.signature.name: each for change in self.changes for each in change.functions
+        }
         return Change(
             nodes=tuple(self.nodes),
             members=tuple(member for change in self.changes for member in change.members),
             contexts=tuple(context for change in self.changes for context in change.contexts),
             functions=tuple(functions.values()),
-            gradients=tuple(dict.fromkeys(pair for change in self.changes for pair in change.gradients)),
+            gradients=tuple(
+                dict.fromkeys(pair for change in self.changes for pair in change.gradients)
+            ),
         )
 
-    def _pass_waits_on(self, match: Match, reading: Sequence[Sequence[int]], waits: Sequence[str]) -> None:
-        """Let the consumers of a match wait for what it waits for, as no new op can; raises where they cannot."""
+    def _pass_waits_on(
+        self, match: Match, reading: Sequence[Sequence[int]], waits: Sequence[str]
+    ) -> None:
+        """Let the consumers of a match wait for what it waits for, as no new op can; raises where
+        they cannot.
+        """
         index = self.index
         fetched = any(tensor_name(index, of) in self.planner.external for of in match.results)
         consumers = [op for ops in reading for op in ops]
         if fetched or not consumers or any(index.types[op] in V1_CONTROL_FLOW for op in consumers):
             raise GraphEditError(
-                f"it waits for {names_text(waits)}, and the replacement has no op that could; write 'Identity(x)'."
+                f"it waits for {names_text(waits)}, and the replacement has no op that could; "
+                "write 'Identity(x)'."
             )
         self.waits |= dict.fromkeys(match.results, tuple(waits))
 
     def _waits_of(self, of: tuple[int, int]) -> list[str]:
-        """The control inputs of what reads a tensor in the end, from all matches that passed it on."""
+        """The control inputs of what reads a tensor in the end, from all matches that passed it
+        on.
+        """
         waits: dict[str, None] = {}
         while of in self.new:
             for name in self.waits.get(of, ()):
-                new = next((tensor for tensor in self.new if tensor[0] == self.index.ids[name]), None)
+                new = next(
+                    (tensor for tensor in self.new if tensor[0] == self.index.ids[name]), None
+                )
                 waits[f"^{name if new is None else split_tensor(self._final(new))[0]}"] = None
             op, port = split_tensor(self.new[of])
             of = self.index.ids.get(op, -1), port or 0
@@ -723,7 +834,9 @@ class _Round:
         for waiting in self.index.waiting_lists[old]:
             if waiting not in self.removed:
                 node = self.rewriter.node(waiting)
-                node.input[:] = dict.fromkeys(f"^{new}" if text == name else text for text in node.input)
+                node.input[:] = dict.fromkeys(
+                    f"^{new}" if text == name else text for text in node.input
+                )
                 self._wait(waiting, waits)
 
 
@@ -733,7 +846,9 @@ def _entries(nodes: Sequence[NodeDef]) -> list[NodeDef]:
     return [node for node in nodes if names.isdisjoint(split_input(text)[0] for text in node.input)]
 
 
-def _join(index: GraphIndex, after: GraphIndex, rounds: Sequence[Patch], notes: tuple[str, ...]) -> Patch:
+def _join(
+    index: GraphIndex, after: GraphIndex, rounds: Sequence[Patch], notes: tuple[str, ...]
+) -> Patch:
     """Patches one after the other as one: `after` is the graph after them all."""
     if len(rounds) == 1:
         return rounds[0].with_notes(*notes)
@@ -787,6 +902,8 @@ def _join(index: GraphIndex, after: GraphIndex, rounds: Sequence[Patch], notes: 
         changed=tuple(changed),
         scopes=tuple(dict.fromkeys(scopes)),
         report=Report((*dict.fromkeys(all_notes), *notes)),
-        output_renames=tuple((old, name) for old, name in renames.items() if split_tensor(old)[0] in index.ids),
+        output_renames=tuple(
+            (old, name) for old, name in renames.items() if split_tensor(old)[0] in index.ids
+        ),
         traces=tuple(traces),
     )

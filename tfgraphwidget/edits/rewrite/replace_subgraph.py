@@ -1,6 +1,7 @@
 """Replace: a part of the graph by a Python function or by another part.
 
-The consumers of the old outputs read the new ones. The old ops stay, to be compared, or are removed.
+The consumers of the old outputs read the new ones. The old ops stay, to be compared, or are
+removed.
 """
 
 from __future__ import annotations
@@ -43,12 +44,13 @@ class Replace(Command):
 
     Args:
         what: The op, name scope or selection to replace.
-        by: A Python function of the input tensors of `what` (`Selection.inputs`, in their order) that returns a
-            tensor for each output; an op type ("Elu") of those inputs; or another selection, op or name scope,
-            whose outputs take the place of the old ones in their order. A name of the graph goes before a type.
+        by: A Python function of the input tensors of `what` (`Selection.inputs`, in their order)
+            that returns a tensor for each output; an op type ("Elu") of those inputs; or another
+            selection, op or name scope, whose outputs take the place of the old ones in their
+            order. A name of the graph goes before a type.
         into: The name scope of the function's ops, in place of `name`.
-        name: The name of the new op ("net/act"), or of the name scope of several; None for that of the function,
-            beside the old ops.
+        name: The name of the new op ("net/act"), or of the name scope of several; None for that of
+            the function, beside the old ops.
         ends: {old tensor: new tensor} in place of the order.
         remove: Remove the old ops, and what only they needed.
         attributes: Attributes of the op type, or keyword arguments of the function, by name.
@@ -100,14 +102,24 @@ class Replace(Command):
         is_function = resolver.is_function(by)
         if not is_function:
             by = resolver.replacement(by)
-        pairs = tuple((resolver.tensor(old), resolver.tensor(new)) for old, new in (ends or {}).items())
+        pairs = tuple(
+            (resolver.tensor(old), resolver.tensor(new)) for old, new in (ends or {}).items()
+        )
         part = resolver.part(what, ops=True)
         if not is_function:
             name = None  # other ops of the graph have names
         elif name is None and into is None:
             name = resolver.free_name_for(by, resolver.ops_of(part), instead=remove)
         options = kinds.attribute_pairs(resolver, attributes, more)
-        return cls(part, by, into or "", ends=pairs, remove=remove, attributes=options, name=kinds.one_name(name, into))
+        return cls(
+            part,
+            by,
+            into or "",
+            ends=pairs,
+            remove=remove,
+            attributes=options,
+            name=kinds.one_name(name, into),
+        )
 
     def sentence(self) -> str:
         """The sentence that describes the edit."""
@@ -121,42 +133,60 @@ class Replace(Command):
         """The patch. Raises GraphEditError where ends do not match in number, dtype or place."""
         is_part = isinstance(self.by, Selection | tuple)
         if is_part and self.attributes:
-            raise GraphEditError("Other ops of the graph have their attributes already; leave out attributes.")
+            raise GraphEditError(
+                "Other ops of the graph have their attributes already; leave out attributes."
+            )
         patch = self._by_part(context.index) if is_part else self._by_function(context)
         index = context.index
         notes = possible_gradient_notes(
-            index, traversal.mask_of(index, self.part(index).ids), subject_text(self.what), context.new_names
+            index,
+            traversal.mask_of(index, self.part(index).ids),
+            subject_text(self.what),
+            context.new_names,
         )
         patch = patch.with_notes(*notes)
         if not self.remove:
             return patch
-        external = tuple(name for name in context.external_tensors if name not in dict(patch.output_renames))
+        external = tuple(
+            name for name in context.external_tensors if name not in dict(patch.output_renames)
+        )
         part = self.part(index)
-        rest = Remove((*part.ops, *_captured_for(index, part))).patch(apply_patch(index, patch), external)
+        rest = Remove((*part.ops, *_captured_for(index, part))).patch(
+            apply_patch(index, patch), external
+        )
         return combine(index, patch, rest)
 
     def part(self, index: GraphIndex) -> Selection:
         """The ops to be replaced, with their inputs and outputs."""
         ops = resolve_ops(index, self.what)
         if not ops:
-            raise GraphEditError("The selection holds no ops, so there is nothing to replace; select some.")
+            raise GraphEditError(
+                "The selection holds no ops, so there is nothing to replace; select some."
+            )
         return Selection.of(index, ops, "")
 
     def tensors(self, index: GraphIndex) -> tuple[str, ...]:
-        """The tensors that an op type is called on: all inputs of a single op, which may read one tensor twice."""
+        """The tensors that an op type is called on: all inputs of a single op, which may read one
+        tensor twice.
+        """
         return self._slots(index, self.part(index))
 
     def _outputs(self, context: PlanContext, part: Part, count: int) -> tuple[str, ...]:
-        """The outputs that `count` new tensors take the place of: all, or those that have consumers."""
+        """The outputs that `count` new tensors take the place of: all, or those that have
+        consumers.
+        """
         index, results = context.index, set(context.external_tensors)
         read = tuple(
-            n for n in part.outputs if n in results or not part.ids.issuperset(readers(index, tensor(index, n)))
+            n
+            for n in part.outputs
+            if n in results or not part.ids.issuperset(readers(index, tensor(index, n)))
         )
         for names in (read, part.outputs):
             if len(names) == count:
                 return names
         raise GraphEditError(
-            f"{count} tensor{'s' * (count != 1)} cannot take the place of the {len(read) or len(part.outputs)} that "
+            f"{count} tensor{'s' * (count != 1)} cannot take the place of the "
+            f"{len(read) or len(part.outputs)} that "
             f"come out ({names_text(read or part.outputs)}); let the function give one for each.",
             part.ops[:1],
         )
@@ -173,19 +203,26 @@ class Replace(Command):
         missing = next((each.ops[-1] for each in parts if replaced.isdisjoint(each.ops)), None)
         if missing is not None:
             raise GraphEditError(
-                f"{missing!r} has no consumers, so the function would not take its place; leave it out, or let the "
+                f"{missing!r} has no consumers, so the function would not take its place; leave it "
+                "out, or let the "
                 "function give a tensor for it, too.",
                 [missing],
             )
         return patch
 
     def _each_by_type(self, context: PlanContext, parts: Sequence[Selection]) -> Patch:
-        """The patch that puts an op of the type in the place of each of several parts, which no edge joins."""
+        """The patch that puts an op of the type in the place of each of several parts, which no
+        edge joins.
+        """
         index = context.index
         names_in_use = {name.lower() for name in (*index.used_names(), *index.reserved)}
         patches: list[Patch] = []
         for part in parts:
-            name = free_name(self.name or self.into, names_in_use) if patches else self.name or self.into
+            name = (
+                free_name(self.name or self.into, names_in_use)
+                if patches
+                else self.name or self.into
+            )
             names_in_use.add(name.lower())
             patch, _ = self._graft(context, part, name)
             patches.append(patch)
@@ -195,8 +232,12 @@ class Replace(Command):
         return joined
 
     def _fed_by(self, index: GraphIndex, part: Part) -> tuple[str, ...]:
-        """The tensors that a part reads, without the variables: the function makes its own, or none."""
-        return tuple(name for name in part.inputs if index.types[tensor(index, name)[0]] not in HANDLES)
+        """The tensors that a part reads, without the variables: the function makes its own, or
+        none.
+        """
+        return tuple(
+            name for name in part.inputs if index.types[tensor(index, name)[0]] not in HANDLES
+        )
 
     def _slots(self, index: GraphIndex, part: Part) -> tuple[str, ...]:
         """The same for each input of a single op, which may read one tensor twice."""
@@ -219,7 +260,9 @@ class Replace(Command):
         raise AssertionError(self.by)
 
     def _graft(self, context: PlanContext, part: Part, name: str) -> tuple[Patch, tuple[str, ...]]:
-        """The patch that puts what the function makes in the place of a part, and the outputs that it replaces."""
+        """The patch that puts what the function makes in the place of a part, and the outputs that
+        it replaces.
+        """
         traced, sources = self._call(context, part)
         index = context.index  # tracing may have imported the graph
         outputs = self._outputs(context, part, len(traced.outputs))
@@ -248,7 +291,10 @@ class Replace(Command):
         part = self.part(index)
         other = Selection.of(index, resolve_ops(index, self.by), "")
         if not part.ids.isdisjoint(other.ids):
-            raise GraphEditError("The ops share some with those that are to replace them; choose others.", part.ops[:1])
+            raise GraphEditError(
+                "The ops share some with those that are to replace them; choose others.",
+                part.ops[:1],
+            )
         pairs = self.ends or (
             *_pair_boundaries("input", part.inputs, other.inputs),
             *_pair_boundaries("output", part.outputs, other.outputs),
@@ -269,10 +315,15 @@ class Replace(Command):
 
 
 def _beside(index: GraphIndex, first: Patch, other: Patch) -> Patch:
-    """Two patches that add ops of one type to a graph, whose new ops read nothing of each other, as one."""
+    """Two patches that add ops of one type to a graph, whose new ops read nothing of each other, as
+    one.
+    """
     changed = {change.name: change for change in first.changed}
     for change in other.changed:
-        before, now = change.before, changed[change.name].after if change.name in changed else change.before
+        before, now = (
+            change.before,
+            changed[change.name].after if change.name in changed else change.before,
+        )
         after = type(before)()
         after.CopyFrom(now)
         for k, (old, new) in enumerate(zip(before.input, change.after.input, strict=True)):
@@ -293,32 +344,48 @@ def _beside(index: GraphIndex, first: Patch, other: Patch) -> Patch:
 
 
 def _captured_for(index: GraphIndex, part: Part) -> tuple[str, ...]:
-    """The variables that a function captures for a part alone: nothing else initializes or reads them there."""
-    names = (variable.handle for variable in index.variable_defs if variable.resource and not variable.initializer)
+    """The variables that a function captures for a part alone: nothing else initializes or reads
+    them there.
+    """
+    names = (
+        variable.handle
+        for variable in index.variable_defs
+        if variable.resource and not variable.initializer
+    )
     return tuple(
         name
         for name in names
-        if name in index.ids and part.ids.issuperset(index.consumer_lists[index.ids[name]]) and name not in part.ops
+        if name in index.ids
+        and part.ids.issuperset(index.consumer_lists[index.ids[name]])
+        and name not in part.ops
     )
 
 
-def _pair_boundaries(what: str, old: tuple[str, ...], new: tuple[str, ...]) -> Iterable[tuple[str, str]]:
+def _pair_boundaries(
+    what: str, old: tuple[str, ...], new: tuple[str, ...]
+) -> Iterable[tuple[str, str]]:
     if len(old) != len(new):
         raise GraphEditError(
-            f"{len(old)} {what}s ({names_text(old)}) and {len(new)} to take their place ({names_text(new)}) "
+            f"{len(old)} {what}s ({names_text(old)}) and {len(new)} to take their place "
+            f"({names_text(new)}) "
             "make no pairs; " + in_cell("say which is for which: ends={old: new}.")
         )
     return zip(old, new, strict=True)
 
 
 def _check_no_path_back(index: GraphIndex, part: Part, reading: Iterable[int]) -> None:
-    """Raise when what comes out of the part goes into it again: no function can stand for both halves."""
+    """Raise when what comes out of the part goes into it again: no function can stand for both
+    halves.
+    """
     round_ = traversal.mask_of(index, (op for op, kind in enumerate(index.types) if kind in NEXT))
-    behind = traversal.forward(index, [op for op in reading if not round_[op]], within=~(part.mask | round_))
+    behind = traversal.forward(
+        index, [op for op in reading if not round_[op]], within=~(part.mask | round_)
+    )
     for name in part.inputs:
         op, _ = tensor(index, name)
         if behind[op]:
             raise GraphEditError(
-                f"{name!r} goes into the selection and depends on what comes out of it; select what lies between too.",
+                f"{name!r} goes into the selection and depends on what comes out of it; select "
+                "what lies between too.",
                 [index.names[op], *part.ops[:1]],
             )

@@ -1,8 +1,10 @@
-"""Resizing: what follows from another static shape of an input, also in the functions that it is passed to.
+"""Resizing: what follows from another static shape of an input, also in the functions that it is
+passed to.
 
-Which static shapes follow is asked of TensorFlow. Where constants still hold an old size they are listed, or rewritten:
-by the new number, by -1 where a Reshape or a Slice takes one, else by the size that the input has when the graph runs.
-A function never changes: where a constant is in a body, the call calls a new function.
+Which static shapes follow is asked of TensorFlow. Where constants still hold an old size they are
+listed, or rewritten: by the new number, by -1 where a Reshape or a Slice takes one, else by the
+size that the input has when the graph runs. A function never changes: where a constant is in a
+body, the call calls a new function.
 """
 
 from __future__ import annotations
@@ -46,10 +48,14 @@ Sizes = tuple[tuple[int, int, int | None], ...]
 _ROUNDS = 50
 _PLACE = "In function "
 _ARRAY_WRITES = {"TensorArrayScatterV3": (2, 1), "TensorArrayWriteV3": (2, 0)}
-"""What writes into a TensorArray: the input with the values, and which of its dimensions is the first of an element."""
+"""What writes into a TensorArray: the input with the values, and which of its dimensions is the
+first of an element.
+"""
 _MOST_PASSED = 20
 _Place = tuple[str, int | None, str, int]
-"""A size in a constant, and who takes it: the constant, the place in it, the reader, and the reader's input."""
+"""A size in a constant, and who takes it: the constant, the place in it, the reader, and the
+reader's input.
+"""
 
 
 @dataclass
@@ -70,7 +76,8 @@ class _NewFunctions:
 
 
 class Resizing:
-    """Finds the constants that follow new shapes, round by round: what one is rewritten to tells more shapes.
+    """Finds the constants that follow new shapes, round by round: what one is rewritten to tells
+    more shapes.
 
     Args:
         context: The graph, or the body of a function.
@@ -102,9 +109,10 @@ class Resizing:
     def run(self, patch: Patch) -> Patch:
         """The patch with the constants, rewritten if that was asked for.
 
-        Each round proposes sizes for the constants as they were before the edit, from what the proposals of the round
-        before make of the shapes, until a round proposes the same. So no size is scaled twice, and what was proposed
-        from the shape behind a constant that was still wrong is proposed again.
+        Each round proposes sizes for the constants as they were before the edit, from what the
+        proposals of the round before make of the shapes, until a round proposes the same. So no
+        size is scaled twice, and what was proposed from the shape behind a constant that was still
+        wrong is proposed again.
         """
         self.index = self._with_shapes_of_calls(patch)
         base, arguments = patch, {split_tensor(name)[0] for name in self.context.arguments}
@@ -115,8 +123,11 @@ class Resizing:
             shapes, refusal = self._shapes(self._with_calls(patch))
             changes = ShapeChanges(shapes, self.index.names[self.op], self.sizes)
             sizes = {_place(one): one for one in stale_constants(original, changes)}
-            # What an op makes of nothing but its shape is right once it is rewritten, and not found any more.
-            sizes = {place: one for place, one in stale.items() if _is_of_a_maker(original, one)} | sizes
+            # What an op makes of nothing but its shape is right once it is rewritten, and not found
+            # any more.
+            sizes = {
+                place: one for place, one in stale.items() if _is_of_a_maker(original, one)
+            } | sizes
             resized = self._resized_arrays(base, changes)
             is_same = (not self.fix or sizes == stale) and resized == arrays
             stale, arrays = sizes, resized
@@ -125,13 +136,16 @@ class Resizing:
             fixing = [one for one in stale.values() if one.proposed is not None] if self.fix else []
             others = (change for change in base.changed if change.name not in arrays)
             patch = replace(base, changed=(*others, *arrays.values()))
-            patch = SizeRewriter(self.index, self.op, patch, arguments).rewrite(fixing) if fixing else patch
+            patch = (
+                SizeRewriter(self.index, self.op, patch, arguments).rewrite(fixing)
+                if fixing
+                else patch
+            )
         else:
             name = self.index.names[self.op]
             raise GraphEditError(
-                f"The sizes that follow from the new shape of {name!r} contradict each other; set them by "
-                + editor_call("set_constant")
-                + ".",
+                f"The sizes that follow from the new shape of {name!r} contradict each other; set "
+                "them by " + editor_call("set_constant") + ".",
                 [name],
             )
         fixed = [one for one in stale.values() if self.fix and one.proposed is not None]
@@ -139,10 +153,14 @@ class Resizing:
         calls = self._calls.values()
         refusal = next((call.refusal for call in calls if call.refusal is not None), refusal)
         if refusal is not None:
-            unresolved += tuple(one for call in calls for one in call.constants if not call.functions)
+            unresolved += tuple(
+                one for call in calls for one in call.constants if not call.functions
+            )
             raise self._explain_refusal(refusal, unresolved)
         inside = dict.fromkeys(one for call in calls for one in call.constants)
-        notes = dict.fromkeys((*_notes(unresolved, fixed), *(note for call in calls for note in call.notes)))
+        notes = dict.fromkeys(
+            (*_notes(unresolved, fixed), *(note for call in calls for note in call.notes))
+        )
         patch = self._with_calls(patch)
         return replace(
             patch,
@@ -150,21 +168,29 @@ class Resizing:
         )
 
     def _resized_arrays(self, patch: Patch, changes: ShapeChanges) -> dict[str, NodeChange]:
-        """The TensorArrays whose elements have other sizes now, and what gathers them, with these as `element_shape`.
+        """The TensorArrays whose elements have other sizes now, and what gathers them, with these
+        as `element_shape`.
 
-        TensorFlow does not load a graph that writes another shape into one, nor run one that gathers another.
+        TensorFlow does not load a graph that writes another shape into one, nor run one that
+        gathers another.
         """
         after = self._after(patch)
         sizes: dict[int | None, list[tuple[int, int, int | None]]] = {}
         for op in (op for op, kind in enumerate(after.types) if kind in _ARRAY_WRITES):
             value, first = _ARRAY_WRITES[after.types[op]]
             read = EdgeMoves(after).current_inputs(op)
-            written = [(k - first, was, now) for k, was, now in changes.dimensions(read[value]) if k >= first]
+            written = [
+                (k - first, was, now)
+                for k, was, now in changes.dimensions(read[value])
+                if k >= first
+            ]
             array = _array_of(after, read[0]) if written else None
             if array is not None:
                 sizes.setdefault(array, []).extend(written)
         users = {op: its_sizes for op, its_sizes in sizes.items() if op is not None}
-        for op in (op for op, kind in enumerate(after.types) if kind == "TensorArrayGatherV3" and sizes):
+        for op in (
+            op for op, kind in enumerate(after.types) if kind == "TensorArrayGatherV3" and sizes
+        ):
             users[op] = sizes.get(_array_of(after, EdgeMoves(after).current_inputs(op)[0]), [])
         new_nodes = {}
         for op, its_sizes in users.items():
@@ -174,13 +200,16 @@ class Resizing:
             for k, was, now in its_sizes:
                 if k < len(dimensions) and dimensions[k].size == was:
                     dimensions[k].size = -1 if now is None else now
-                    new_nodes[node.name] = NodeChange(self.index.nodes[self.index.ids[node.name]], node)
+                    new_nodes[node.name] = NodeChange(
+                        self.index.nodes[self.index.ids[node.name]], node
+                    )
         return new_nodes
 
     # Static shapes
 
     def _with_shapes_of_calls(self, patch: Patch) -> GraphIndex:
-        """The graph before the patch, with what follows from the bodies of the functions that it calls.
+        """The graph before the patch, with what follows from the bodies of the functions that it
+        calls.
 
         TensorFlow tells no static shape of an op whose type is a function.
         """
@@ -205,8 +234,12 @@ class Resizing:
         """The graph after the patch, with the static shapes of before."""
         return apply_patch(self.index, replace(patch, shapes=()))
 
-    def _shapes(self, patch: Patch) -> tuple[dict[Tensor, tuple[Shape, Shape]], GraphEditError | None]:
-        """Static shapes before and after, by op number in the graph after; as far as no op refuses what it is given."""
+    def _shapes(
+        self, patch: Patch
+    ) -> tuple[dict[Tensor, tuple[Shape, Shape]], GraphEditError | None]:
+        """Static shapes before and after, by op number in the graph after; as far as no op refuses
+        what it is given.
+        """
         index, refusal = self.index, None
         try:
             patch_shapes = self.context.infer_shapes(index, patch)
@@ -225,10 +258,16 @@ class Resizing:
         index = self.index
         while refusal.ops and refusal.ops[0] in index.ids:
             unreachable = traversal.forward(index, [index.ids[refusal.ops[0]]])
-            index = index.without(frozenset(index.names[i] for i in np.flatnonzero(unreachable).tolist()))
+            index = index.without(
+                frozenset(index.names[i] for i in np.flatnonzero(unreachable).tolist())
+            )
             remaining = index.ids.keys() | {node.name for node in patch.add.nodes}
             changed = tuple(edited for edited in patch.changed if edited.name in index.ids)
-            nodes = tuple(n for n in patch.add.nodes if all(split_input(text)[0] in remaining for text in n.input))
+            nodes = tuple(
+                n
+                for n in patch.add.nodes
+                if all(split_input(text)[0] in remaining for text in n.input)
+            )
             patch = replace(patch, add=replace(patch.add, nodes=nodes), changed=changed)
             try:
                 return self.context.infer_shapes(index, patch)
@@ -239,12 +278,18 @@ class Resizing:
     # Functions
 
     def _follow_calls(self, changes: ShapeChanges) -> bool:
-        """Plan the bodies of functions that are given other shapes. Returns whether one is not as it was planned."""
+        """Plan the bodies of functions that are given other shapes. Returns whether one is not as
+        it was planned.
+        """
         index, is_new = self.index, False
         changed = {source for source, _ in changes.shapes if source < len(index)}
         for op in sorted({reader for source in changed for reader in index.consumer_lists[source]}):
             node = index.nodes[op]
-            references = [each for each in called_functions(node, index.functions) if _passes_inputs(node, each)]
+            references = [
+                each
+                for each in called_functions(node, index.functions)
+                if _passes_inputs(node, each)
+            ]
             if not references:
                 continue
             first = 1 if node.op in BRANCHES else 0
@@ -254,7 +299,9 @@ class Resizing:
             if previous is not None and not any(argument_sizes):
                 is_new = True
                 del self._calls[node.name]
-            if any(argument_sizes) and (previous is None or previous.argument_sizes != argument_sizes):
+            if any(argument_sizes) and (
+                previous is None or previous.argument_sizes != argument_sizes
+            ):
                 is_new = True
                 shapes = [index.shape(*source) for source in sources]
                 self._calls[node.name] = self._plan_call(node, references, argument_sizes, shapes)
@@ -274,7 +321,9 @@ class Resizing:
                 continue
             try:
                 inner = self.context.enter(node.name, reference.label, shapes)
-            except GraphEditError:  # the body is damaged: TensorFlow says what it thinks of the call
+            except (
+                GraphEditError
+            ):  # the body is damaged: TensorFlow says what it thinks of the call
                 continue
             try:
                 patch = self._plan_body(inner, argument_sizes)
@@ -287,27 +336,41 @@ class Resizing:
                 continue
             if patch is None:
                 continue
-            call.constants += [one._replace(function=one.function or inner.function) for one in patch.report.constants]
+            call.constants += [
+                one._replace(function=one.function or inner.function)
+                for one in patch.report.constants
+            ]
             place = f"{_PLACE}{inner.function!r}: "
-            call.notes += [note if note.startswith(_PLACE) else (f"{place}" + note) for note in patch.report.notes]
+            call.notes += [
+                note if note.startswith(_PLACE) else (f"{place}" + note)
+                for note in patch.report.notes
+            ]
             if self.fix:
                 definition, _ = inner.rewrite(patch, "_")
                 definition = self.new.name(reference.function, definition)
                 redirect_call(call.node, reference.label, definition)
-                call.functions |= {new.signature.name: new for new in (*patch.add.functions, definition)}
+                call.functions |= {
+                    new.signature.name: new for new in (*patch.add.functions, definition)
+                }
                 call.gradients += patch.add.gradients
                 if gradient := self.index.extras.gradient(reference.function):
                     call.gradients.append((definition.signature.name, gradient))
                     call.notes.append(
-                        f"{place}its gradient function {gradient!r}, made for the old size, stays as it is; check it "
+                        f"{place}its gradient function {gradient!r}, made for the old size, stays "
+                        "as it is; check it "
                         "before you train."
                     )
         return call
 
     def _plan_body(self, inner: FunctionContext, argument_sizes: tuple[Sizes, ...]) -> Patch | None:
-        """The patch of a body whose arguments have other sizes; None where it says nothing of them."""
+        """The patch of a body whose arguments have other sizes; None where it says nothing of
+        them.
+        """
         index = inner.index
-        names = [argument.name for argument in self.index.extras.function(inner.function).signature.input_arg]
+        names = [
+            argument.name
+            for argument in self.index.extras.function(inner.function).signature.input_arg
+        ]
         changed: list[NodeChange] = []
         sizes: dict[int, Sizes] = {}
         for name, dimensions in zip(names, argument_sizes, strict=False):
@@ -315,7 +378,9 @@ class Resizing:
             if op < 0 or index.types[op] not in REQUIRED_PLACEHOLDERS:
                 continue
             shape = list(index.shape(op, 0) or ())
-            sizes[op] = tuple(each for each in dimensions if each[0] < len(shape) and shape[each[0]] == each[1])
+            sizes[op] = tuple(
+                each for each in dimensions if each[0] < len(shape) and shape[each[0]] == each[1]
+            )
             if sizes[op]:
                 for position, _, now in sizes[op]:
                     shape[position] = now
@@ -325,8 +390,11 @@ class Resizing:
                 changed.append(NodeChange(index.nodes[op], after))
         if not changed:
             return None
-        # Of several arguments the one with the smallest size: those of the others may be multiples of it.
-        op = min((op for op in sizes if sizes[op]), key=lambda op: min(was for _, was, _ in sizes[op]))
+        # Of several arguments the one with the smallest size: those of the others may be multiples
+        # of it.
+        op = min(
+            (op for op in sizes if sizes[op]), key=lambda op: min(was for _, was, _ in sizes[op])
+        )
         resizing = Resizing(inner, op, sizes[op], self.fix, self.fixes, self.new, self.ancestors)
         patch = resizing.run(Patch(changed=tuple(changed)))
         return inner.infer_shapes(index, patch)
@@ -340,19 +408,28 @@ class Resizing:
         functions = {name: new for call in calls.values() for name, new in call.functions.items()}
         gradients = dict.fromkeys(pair for call in calls.values() for pair in call.gradients)
         changed = {edited.name: edited for edited in patch.changed}
-        changed |= {name: NodeChange(index.nodes[index.ids[name]], call.node) for name, call in calls.items()}
+        changed |= {
+            name: NodeChange(index.nodes[index.ids[name]], call.node)
+            for name, call in calls.items()
+        }
         added = replace(patch.add, functions=tuple(functions.values()), gradients=tuple(gradients))
         in_order = sorted(changed.values(), key=lambda edited: index.ids[edited.name])
         return replace(patch, add=added, changed=tuple(in_order))
 
     # What is said
 
-    def _explain_refusal(self, refusal: GraphEditError, unresolved: tuple[StaleConstant, ...]) -> GraphEditError:
+    def _explain_refusal(
+        self, refusal: GraphEditError, unresolved: tuple[StaleConstant, ...]
+    ) -> GraphEditError:
         """The refusal, which names constants that hold an old size."""
         if not unresolved or "still hold" in refusal.why:
             return refusal
         names = names_text(list(dict.fromkeys(one.op for one in unresolved)))
-        way = in_cell("fix=True rewrites what can be") if self.fixes else "set it by " + editor_call("set_constant")
+        way = (
+            in_cell("fix=True rewrites what can be")
+            if self.fixes
+            else "set it by " + editor_call("set_constant")
+        )
         ops = (one.op for one in unresolved if not one.function)
         return GraphEditError(
             refusal.why.clause.partition("; choose")[0]
@@ -388,7 +465,9 @@ class _Call:
 
 
 def _array_of(index: GraphIndex, handle: Tensor) -> int | None:
-    """The TensorArray whose handle a tensor is, also where loops and conditionals have passed it on."""
+    """The TensorArray whose handle a tensor is, also where loops and conditionals have passed it
+    on.
+    """
     for _ in range(_MOST_PASSED):
         kind, read = index.types[handle[0]], EdgeMoves(index).current_inputs(handle[0])
         if kind == "TensorArrayV3":
@@ -412,7 +491,9 @@ def _is_of_a_maker(index: GraphIndex, one: StaleConstant) -> bool:
 def _passes_inputs(node: NodeDef, reference: FunctionRef) -> bool:
     """Whether an op calls a function with its own inputs."""
     is_plain = reference.label == "" or (node.op in FUNCTION_CALLS and reference.label == "f")
-    return is_plain or (node.op in (BRANCHES | WHILE_LOOPS) and reference.label != "_gradient_op_type")
+    return is_plain or (
+        node.op in (BRANCHES | WHILE_LOOPS) and reference.label != "_gradient_op_type"
+    )
 
 
 def _notes(unresolved: Iterable[StaleConstant], fixed: Iterable[StaleConstant]) -> Iterator[str]:
@@ -424,7 +505,8 @@ def _notes(unresolved: Iterable[StaleConstant], fixed: Iterable[StaleConstant]) 
         )
         place = f"{_PLACE}{one.function!r}: " if one.function else ""
         yield (
-            f"{place}{one.op!r} still holds the old size, {_value_text(one.value)}, for {one.reader!r}; " + way + "."
+            f"{place}{one.op!r} still holds the old size, {_value_text(one.value)}, for "
+            f"{one.reader!r}; " + way + "."
         )
     for one in fixed:
         yield (

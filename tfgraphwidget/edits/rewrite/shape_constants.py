@@ -23,7 +23,9 @@ class SizeRewriter:
         keep: Constants that stay: those that a call gives for a function's arguments.
     """
 
-    def __init__(self, index: GraphIndex, op: int, patch: Patch, keep: Collection[str] = ()) -> None:
+    def __init__(
+        self, index: GraphIndex, op: int, patch: Patch, keep: Collection[str] = ()
+    ) -> None:
         self.index, self.op, self.patch, self.keep = index, op, patch, keep
         self.after = apply_patch(index, replace(patch, shapes=()))
         self.nodes: dict[str, NodeDef] = {}
@@ -68,12 +70,18 @@ class SizeRewriter:
         return self.nodes[name]
 
     def _rewrite(self, one: StaleConstant, reader: str) -> None:
-        """In the constant itself if it has no other consumer and may change, else in one beside it."""
+        """In the constant itself if it has no other consumer and may change, else in one beside
+        it.
+        """
         op = self.after.ids[one.op]
         name = one.op
         if name in self.keep or len(set(self.after.consumer_lists[op])) > 1:
             name = self._beside(one, reader)
-        node = self._node(name) if name in self.after.ids else next(n for n in self.new_nodes if n.name == name)
+        node = (
+            self._node(name)
+            if name in self.after.ids
+            else next(n for n in self.new_nodes if n.name == name)
+        )
         values = constant_sizes.constant_integers(self.after, node, max_rank=2) or []
         values[one.at or 0] = int(self._new_size(one))
         constant_sizes.set_integers(self.after, node, values)
@@ -98,10 +106,14 @@ class SizeRewriter:
     def _redirect(self, constant: str, reader: str, name: str) -> None:
         """Let a reader read an op in place of a constant."""
         node = self._node(reader)
-        node.input[:] = [name if split_input(text) == (constant, 0) else text for text in node.input]
+        node.input[:] = [
+            name if split_input(text) == (constant, 0) else text for text in node.input
+        ]
 
     def _nearest_reader(self, one: StaleConstant) -> str:
-        """The op by which the constant goes to its reader: that itself, or one that joins several sizes."""
+        """The op by which the constant goes to its reader: that itself, or one that joins several
+        sizes.
+        """
         after, const = self.after, self.after.ids[one.op]
         stack, visited = [after.ids[one.reader]], set[int]()
         while stack:
@@ -130,12 +142,16 @@ class SizeRewriter:
     def _constant(self, name: str, values: list[int], *, scalar: bool = False) -> str:
         int32 = self.index.typing.number("int32")
         self.new_nodes.append(
-            constant_sizes.integer_constant(self.after.nodes[0], self._free(name), values, int32, scalar=scalar)
+            constant_sizes.integer_constant(
+                self.after.nodes[0], self._free(name), values, int32, scalar=scalar
+            )
         )
         return str(self.new_nodes[-1].name)
 
     def _compute(self, group: list[StaleConstant], reader: str) -> None:
-        """Let the reader take sizes that are computed when the graph runs in place of the numbers of a constant."""
+        """Let the reader take sizes that are computed when the graph runs in place of the numbers
+        of a constant.
+        """
         int32, first = self.index.typing.number("int32"), group[0]
         scope = f"{first.reader}/sizes"
         values = list(first.value) if isinstance(first.value, tuple) else [first.value]
@@ -159,20 +175,33 @@ class SizeRewriter:
         self._redirect(first.op, reader, size)
 
     def _size(self, one: StaleConstant, scope: str) -> str:
-        """The op that computes a size from the shape of a tensor: of the input, or of what the reader reads."""
+        """The op that computes a size from the shape of a tensor: of the input, or of what the
+        reader reads.
+        """
         int32 = self.index.typing.number("int32")
         source = one.source or self.index.names[self.op]
         name, port = split_input(source)
         dtype = self.index.typing.number(self.after.dtypes(self.after.ids[name])[port])
-        shape = self._add(f"{scope}/Shape", "Shape", [source if port else name], T=dtype, out_type=int32)
+        shape = self._add(
+            f"{scope}/Shape", "Shape", [source if port else name], T=dtype, out_type=int32
+        )
         step = self._constant(f"{scope}/strides", [1])
         masks = dict.fromkeys(("begin_mask", "end_mask", "ellipsis_mask", "new_axis_mask"), 0)
         size = ""
         for position in one.positions:
-            ends = [self._constant(f"{scope}/{part}", [k]) for part, k in (("begin", position), ("end", position + 1))]
+            ends = [
+                self._constant(f"{scope}/{part}", [k])
+                for part, k in (("begin", position), ("end", position + 1))
+            ]
             sliced = [shape, *ends, step]
             factor = self._add(
-                f"{scope}/size", "StridedSlice", sliced, T=int32, Index=int32, shrink_axis_mask=1, **masks
+                f"{scope}/size",
+                "StridedSlice",
+                sliced,
+                T=int32,
+                Index=int32,
+                shrink_axis_mask=1,
+                **masks,
             )
             size = self._add(f"{scope}/Mul", "Mul", [size, factor], T=int32) if size else factor
         if one.times != 1:

@@ -1,7 +1,8 @@
 """Constants that still hold the old size of an input with a new shape.
 
-What the new shape makes of all others is known by inference; here it is compared with what constants say. A Reshape to
-[32, 10] of what is now (None, 10) is accepted by TensorFlow, and fails when it runs on 12 rows.
+What the new shape makes of all others is known by inference; here it is compared with what
+constants say. A Reshape to [32, 10] of what is now (None, 10) is accepted by TensorFlow, and fails
+when it runs on 12 rows.
 """
 
 from __future__ import annotations
@@ -74,16 +75,24 @@ def stale_constants(index: GraphIndex, changes: ShapeChanges) -> list[StaleConst
             constants += one(SizeConsumer(index, changes, op))
     constants += _reshapes_of_unknown(index, changes, sources)
     reported = {(one.op, one.reader) for one in constants}
-    constants += [one for one in derived_constants(index, changes) if (one.op, one.reader) not in reported]
+    constants += [
+        one for one in derived_constants(index, changes) if (one.op, one.reader) not in reported
+    ]
     return list(dict.fromkeys(constants))
 
 
-def _reshapes_of_unknown(index: GraphIndex, changes: ShapeChanges, sources: Iterable[int]) -> Iterator[StaleConstant]:
-    """The targets of Reshapes of what follows from the input, of no known shape, that have the old size somewhere."""
+def _reshapes_of_unknown(
+    index: GraphIndex, changes: ShapeChanges, sources: Iterable[int]
+) -> Iterator[StaleConstant]:
+    """The targets of Reshapes of what follows from the input, of no known shape, that have the old
+    size somewhere.
+    """
     blind = [
         op
         for op, kind in enumerate(index.types)
-        if kind == "Reshape" and index.input_lists[op] and index.shape(*EdgeMoves(index).current_inputs(op)[0]) is None
+        if kind == "Reshape"
+        and index.input_lists[op]
+        and index.shape(*EdgeMoves(index).current_inputs(op)[0]) is None
     ]
     behind = traversal.forward(index, sources) if blind else ()
     for op in (op for op in blind if behind[op]):
@@ -101,7 +110,9 @@ def _reshape(consumer: SizeConsumer) -> Iterator[StaleConstant]:
     if not target or not changed:
         return
     before, _ = consumer.changes.shapes[tensor]
-    numbers = [_STAND_INS[k] if n is None else n for k, n in enumerate(before or ())][: len(_STAND_INS)]
+    numbers = [_STAND_INS[k] if n is None else n for k, n in enumerate(before or ())][
+        : len(_STAND_INS)
+    ]
     sizes = _target_numbers(consumer, target, before or (), numbers)
     if sizes is None:
         yield from _reshape_in_part(consumer, target, before or ())
@@ -129,7 +140,8 @@ def _sizes_of_group(
     numbers: list[int],
     sizes: list[int],
 ) -> Iterator[tuple[int, int | None]]:
-    """(place, new size) in the target, of dimensions that it merges or splits: -1 if known at run time, None if never.
+    """(place, new size) in the target, of dimensions that it merges or splits: -1 if known at run
+    time, None if never.
 
     What `-1` or a computed size stands for follows by itself.
     """
@@ -158,32 +170,59 @@ def _sizes_of_group(
         yield k, (scaled // was if was and scaled % was == 0 else None)
 
 
-# Primes that stand for dimensions which are not known: no product of sizes is a multiple of one by accident.
-_STAND_INS = (1_000_003, 1_000_033, 1_000_037, 1_000_039, 1_000_081, 1_000_099, 1_000_117, 1_000_121)
+# Primes that stand for dimensions which are not known: no product of sizes is a multiple of one by
+# accident.
+_STAND_INS = (
+    1_000_003,
+    1_000_033,
+    1_000_037,
+    1_000_039,
+    1_000_081,
+    1_000_099,
+    1_000_117,
+    1_000_121,
+)
 
 
 def _target_numbers(
-    consumer: SizeConsumer, target: list[SizeEntry], before: tuple[int | None, ...], numbers: list[int]
+    consumer: SizeConsumer,
+    target: list[SizeEntry],
+    before: tuple[int | None, ...],
+    numbers: list[int],
 ) -> list[int] | None:
-    """The sizes of a target as they were before, with stand-ins for unknown ones; None where they do not add up."""
+    """The sizes of a target as they were before, with stand-ins for unknown ones; None where they
+    do not add up.
+    """
     out = consumer.index.shape(consumer.op, 0)
     if len(numbers) != len(before):
         return None
-    output_sizes = list(out) if out is not None and len(out) == len(target) else [None] * len(target)
-    sizes = [output_sizes[k] if entry.value in (None, -1) else entry.value for k, entry in enumerate(target)]
+    output_sizes = (
+        list(out) if out is not None and len(out) == len(target) else [None] * len(target)
+    )
+    sizes = [
+        output_sizes[k] if entry.value in (None, -1) else entry.value
+        for k, entry in enumerate(target)
+    ]
     stand_ins = iter([number for number, size in zip(numbers, before, strict=True) if size is None])
     for k, entry in enumerate(target):
-        if sizes[k] is None and entry.value is None:  # `tf.shape(x)[0]`: the unknown dimensions, in their order
+        if (
+            sizes[k] is None and entry.value is None
+        ):  # `tf.shape(x)[0]`: the unknown dimensions, in their order
             sizes[k] = next(stand_ins, None)
     rest, whole = prod(size for size in sizes if size is not None), prod(numbers)
     if sizes.count(None) == 1 and rest and whole % rest == 0:
         sizes[sizes.index(None)] = whole // rest
     numbers_of_target = [size for size in sizes if size is not None]
-    return numbers_of_target if len(numbers_of_target) == len(target) and prod(numbers_of_target) == whole else None
+    return (
+        numbers_of_target
+        if len(numbers_of_target) == len(target) and prod(numbers_of_target) == whole
+        else None
+    )
 
 
 def _factors(consumer: SizeConsumer, size: tuple[int, int | None]) -> Sequence[tuple[int, int]]:
-    """(size before, size now) of the dimensions that a Reshape further up has merged into one, of `size`; () if none.
+    """(size before, size now) of the dimensions that a Reshape further up has merged into one, of
+    `size`; () if none.
 
     Rows and columns become the tokens of a transformer so, and are taken apart again behind it.
     """
@@ -195,20 +234,33 @@ def _factors(consumer: SizeConsumer, size: tuple[int, int | None]) -> Sequence[t
             continue
         visited.add(op)
         read = moves.current_inputs(op)
-        if index.types[op] == "Reshape" and read and any(m[1:] == size for m in consumer.changes.dimensions((op, 0))):
+        if (
+            index.types[op] == "Reshape"
+            and read
+            and any(m[1:] == size for m in consumer.changes.dimensions((op, 0)))
+        ):
             before, after = consumer.changes.shapes.get(read[0], (None, None))
-            pairs = [pair for pair in zip(before or (), after or (), strict=True) if None not in pair]
+            pairs = [
+                pair for pair in zip(before or (), after or (), strict=True) if None not in pair
+            ]
             for first in range(len(pairs)):
                 for end in range(first + 2, len(pairs) + 1):
                     part = [(was or 0, now or 0) for was, now in pairs[first:end]]
-                    if (prod(was for was, _ in part), prod(now for _, now in part)) == size and 1 not in dict(part):
+                    if (
+                        prod(was for was, _ in part),
+                        prod(now for _, now in part),
+                    ) == size and 1 not in dict(part):
                         return part
         stack += [source for source, _ in read]
     return ()
 
 
-def _place_of_size(consumer: SizeConsumer, places: list[int], sizes: list[int], olds: list[int]) -> int | None:
-    """The one place of several that holds a size, or a multiple or a part of it; None where it may be another."""
+def _place_of_size(
+    consumer: SizeConsumer, places: list[int], sizes: list[int], olds: list[int]
+) -> int | None:
+    """The one place of several that holds a size, or a multiple or a part of it; None where it may
+    be another.
+    """
     if len(places) == 1:
         return places[0]
     if len(olds) > 1:
@@ -225,7 +277,9 @@ def _place_of_size(consumer: SizeConsumer, places: list[int], sizes: list[int], 
 def _reshape_in_part(
     consumer: SizeConsumer, target: list[SizeEntry], before: tuple[int | None, ...]
 ) -> Iterator[StaleConstant]:
-    """The same where not all dimensions were known: those that come first and stay; of others it is told."""
+    """The same where not all dimensions were known: those that come first and stay; of others it is
+    told.
+    """
     had = [e.value for e in target]
     for k, was, now in consumer.changes.dimensions(consumer.read[0]):
         if k < len(had) and had[k] == was and tuple(had[:k]) == before[:k]:
@@ -236,14 +290,17 @@ def _reshape_in_part(
             )
             continue
         multiples = [
-            place for place, size in enumerate(had) if size is not None and size > 1 and was > 1 and size % was == 0
+            place
+            for place, size in enumerate(had)
+            if size is not None and size > 1 and was > 1 and size % was == 0
         ]
         if multiples:
             yield consumer.stale(1, target, multiples[0], None)
 
 
 def _groups(before: list[int], after: list[int]) -> Iterator[tuple[range, range]]:
-    """The dimensions of a shape and of what it is reshaped to that stand for each other, as few together as can be.
+    """The dimensions of a shape and of what it is reshaped to that stand for each other, as few
+    together as can be.
 
     >>> list(_groups([32, 4, 10], [128, 10]))
     [(range(0, 2), range(0, 1)), (range(2, 3), range(1, 2))]
@@ -277,12 +334,18 @@ def _slice(consumer: SizeConsumer) -> Iterator[StaleConstant]:
     """A slice up to the old end; -1 is the end, whatever it is."""
     begin, size = consumer.sizes(1), consumer.sizes(2)
     for k, was, _ in consumer.changes.dimensions(consumer.read[0]):
-        if k < min(len(begin), len(size)) and (begin[k].value or 0) + (size[k].value or 0) == was and size[k].value:
+        if (
+            k < min(len(begin), len(size))
+            and (begin[k].value or 0) + (size[k].value or 0) == was
+            and size[k].value
+        ):
             yield consumer.stale(2, size, k, -1)
 
 
 def _image_size(consumer: SizeConsumer) -> Iterator[StaleConstant]:
-    """The size that images are resized to, where it is a multiple of the old one, though it may be fixed on purpose."""
+    """The size that images are resized to, where it is a multiple of the old one, though it may be
+    fixed on purpose.
+    """
     sizes = consumer.sizes(1)
     for k, was, _ in consumer.changes.dimensions(consumer.read[0]):
         if 1 <= k <= len(sizes) and sizes[k - 1].value and (sizes[k - 1].value or 0) % was == 0:
@@ -290,12 +353,19 @@ def _image_size(consumer: SizeConsumer) -> Iterator[StaleConstant]:
 
 
 def _unrolled_slices(consumer: SizeConsumer) -> Iterator[StaleConstant]:
-    """A slice of the last place of a dimension, where there is one of each place: a loop that Python has unrolled."""
+    """A slice of the last place of a dimension, where there is one of each place: a loop that
+    Python has unrolled.
+    """
     index = consumer.index
     for k, was, _ in consumer.changes.dimensions(consumer.read[0]):
         if was > 1 and _place_of_slice(consumer, k) == was - 1:
-            slices = (SizeConsumer(index, consumer.changes, op) for op in index.consumer_lists[consumer.read[0][0]])
-            places = {_place_of_slice(one, k) for one in slices if one.read[:1] == consumer.read[:1]}
+            slices = (
+                SizeConsumer(index, consumer.changes, op)
+                for op in index.consumer_lists[consumer.read[0][0]]
+            )
+            places = {
+                _place_of_slice(one, k) for one in slices if one.read[:1] == consumer.read[:1]
+            }
             if places >= set(range(was)):
                 name = index.names[consumer.op]
                 yield StaleConstant(name, was, None, name)
@@ -306,7 +376,11 @@ def _place_of_slice(consumer: SizeConsumer, k: int) -> int | None:
     if consumer.index.types[consumer.op] != "StridedSlice":
         return None
     masks, begin = _masks(consumer), consumer.sizes(1)
-    is_place = masks["shrink_axis_mask"] >> k & 1 and not masks["ellipsis_mask"] and not masks["new_axis_mask"]
+    is_place = (
+        masks["shrink_axis_mask"] >> k & 1
+        and not masks["ellipsis_mask"]
+        and not masks["new_axis_mask"]
+    )
     return begin[k].value if is_place and k < len(begin) else None
 
 
@@ -320,12 +394,18 @@ def _strided_slice(consumer: SizeConsumer) -> Iterator[StaleConstant]:
         free = (masks["end_mask"] | masks["shrink_axis_mask"]) >> k & 1
         if k < len(end) and end[k].value == was and not free:
             yield consumer.stale(2, end, k, _END if now is None else now)
-        elif k < len(end) and not masks["shrink_axis_mask"] >> k & 1 and _is_center_or_half(consumer, k, was):
+        elif (
+            k < len(end)
+            and not masks["shrink_axis_mask"] >> k & 1
+            and _is_center_or_half(consumer, k, was)
+        ):
             yield consumer.stale(2, end, k, None)
 
 
 def _is_center_or_half(consumer: SizeConsumer, k: int, was: int) -> bool:
-    """Whether a slice is the center of a dimension, or one half: it may follow the size, or be fixed on purpose."""
+    """Whether a slice is the center of a dimension, or one half: it may follow the size, or be
+    fixed on purpose.
+    """
     masks, begin, end = _masks(consumer), consumer.sizes(1), consumer.sizes(2)
     first = 0 if masks["begin_mask"] >> k & 1 or k >= len(begin) else begin[k].value
     last = was if masks["end_mask"] >> k & 1 else end[k].value
@@ -337,7 +417,11 @@ def _is_center_or_half(consumer: SizeConsumer, k: int, was: int) -> bool:
 
 def _gather(consumer: SizeConsumer) -> Iterator[StaleConstant]:
     """Constant places of a dimension, up to its old end."""
-    axis = consumer.sizes(2)[0].value if consumer.index.types[consumer.op] == "GatherV2" and consumer.sizes(2) else 0
+    axis = (
+        consumer.sizes(2)[0].value
+        if consumer.index.types[consumer.op] == "GatherV2" and consumer.sizes(2)
+        else 0
+    )
     places = consumer.sizes(1)
     rank = len(consumer.index.shape(*consumer.read[0]) or ())
     for k, was, _ in consumer.changes.dimensions(consumer.read[0]):
@@ -360,13 +444,22 @@ def _masks(consumer: SizeConsumer) -> dict[str, int]:
 
 
 def _part_of_shape(consumer: SizeConsumer) -> Iterator[StaleConstant]:
-    """A slice of a constant that is the old shape of a tensor: of `tf.shape(x)[0]`, where that was known."""
+    """A slice of a constant that is the old shape of a tensor: of `tf.shape(x)[0]`, where that was
+    known.
+    """
     index = consumer.index
     if index.types[consumer.read[0][0]] not in CONSTANTS:
         return
     sizes = consumer.sizes(0)
     shape = tuple(entry.value for entry in sizes)
-    of = next((tensor for tensor, (before, _) in consumer.changes.shapes.items() if before == shape != ()), None)
+    of = next(
+        (
+            tensor
+            for tensor, (before, _) in consumer.changes.shapes.items()
+            if before == shape != ()
+        ),
+        None,
+    )
     for k, was, now in consumer.changes.dimensions(of) if of is not None else ():
         if k in _slice_places(consumer, len(sizes)):
             yield consumer.stale_or_computed(0, sizes, k, was, now)
@@ -374,7 +467,11 @@ def _part_of_shape(consumer: SizeConsumer) -> Iterator[StaleConstant]:
 
 def _slice_places(consumer: SizeConsumer, length: int) -> range:
     """The places of a vector that a slice takes; all if they are not known."""
-    masks, (begin, *_), (end, *_) = _masks(consumer), consumer.sizes(1) or [SizeEntry(0)], consumer.sizes(2) or [_NONE]
+    masks, (begin, *_), (end, *_) = (
+        _masks(consumer),
+        consumer.sizes(1) or [SizeEntry(0)],
+        consumer.sizes(2) or [_NONE],
+    )
     first = 0 if masks["begin_mask"] & 1 else begin.value
     if masks["shrink_axis_mask"] & 1 and first is not None:
         return range(length)[first:][:1]
@@ -382,7 +479,9 @@ def _slice_places(consumer: SizeConsumer, length: int) -> range:
 
 
 def _list_of_rows(consumer: SizeConsumer) -> Iterator[StaleConstant]:
-    """The shape of the elements of a list that a tensor is made, and the lengths of lists that go with it in a loop."""
+    """The shape of the elements of a list that a tensor is made, and the lengths of lists that go
+    with it in a loop.
+    """
     index, target = consumer.index, consumer.sizes(1)
     for position, was, now in consumer.changes.dimensions(consumer.read[0]):
         if 0 < position <= len(target) and target[position - 1].value == was:
@@ -391,14 +490,20 @@ def _list_of_rows(consumer: SizeConsumer) -> Iterator[StaleConstant]:
         if position:
             continue
         for op, kind in enumerate(index.types):
-            length = SizeConsumer(index, consumer.changes, op).sizes(1) if kind == "TensorListReserve" else []
+            length = (
+                SizeConsumer(index, consumer.changes, op).sizes(1)
+                if kind == "TensorListReserve"
+                else []
+            )
             if [entry.value for entry in length] == [was]:
                 yield StaleConstant(index.names[length[0].constant], was, None, index.names[op])
         yield from _rounds_of_loops(consumer, was)
 
 
 def _rounds_of_loops(consumer: SizeConsumer, was: int) -> Iterator[StaleConstant]:
-    """The numbers of rounds of the loops that read a list, in their inputs and in their conditions."""
+    """The numbers of rounds of the loops that read a list, in their inputs and in their
+    conditions.
+    """
     index = consumer.index
     for loop in index.consumer_lists[consumer.op]:
         if index.types[loop] not in WHILE_LOOPS:
@@ -460,7 +565,9 @@ def _transposed_convolution(consumer: SizeConsumer) -> Iterator[StaleConstant]:
 
 
 def _space_to_batch(consumer: SizeConsumer) -> Iterator[StaleConstant]:
-    """The padding of a dilated convolution, which fills the last block, and the crop behind it that takes it off."""
+    """The padding of a dilated convolution, which fills the last block, and the crop behind it that
+    takes it off.
+    """
     block, paddings, behind = consumer.sizes(1), _pairs(consumer), _batch_to_space(consumer)
     crops = _pairs(behind) if behind is not None else []
     for k, was, now in consumer.changes.dimensions(consumer.read[0]):
@@ -514,13 +621,18 @@ def _batch_to_space(consumer: SizeConsumer) -> SizeConsumer | None:
 
 
 def _uniform_constant(consumer: SizeConsumer) -> Iterator[StaleConstant]:
-    """A constant of one number everywhere, folded from `tf.ones([n, n])`, where it meets dimensions of other sizes.
+    """A constant of one number everywhere, folded from `tf.ones([n, n])`, where it meets dimensions
+    of other sizes.
 
     One that is added to a tensor as it is may be a weight: `_equal_sizes` reports it.
     """
     index, op = consumer.index, consumer.op
     shape = index.shape(op, 0)
-    if not shape or None in shape or any(index.types[reader] in EQUAL_SIZES for reader in index.consumer_lists[op]):
+    if (
+        not shape
+        or None in shape
+        or any(index.types[reader] in EQUAL_SIZES for reader in index.consumer_lists[op])
+    ):
         return
     sizes, name = [size or 0 for size in shape], index.names[op]
     for k, size in enumerate(sizes):
@@ -532,7 +644,9 @@ def _uniform_constant(consumer: SizeConsumer) -> Iterator[StaleConstant]:
 
 
 def _shape_maker(consumer: SizeConsumer) -> Iterator[StaleConstant]:
-    """The constant sizes of an op that builds a shape, where they meet a dimension that has another size now."""
+    """The constant sizes of an op that builds a shape, where they meet a dimension that has another
+    size now.
+    """
     slot = SHAPE_MAKERS[consumer.index.types[consumer.op]]
     sizes, shape = consumer.sizes(slot), consumer.index.shape(consumer.op, 0)
     if (
@@ -543,7 +657,11 @@ def _shape_maker(consumer: SizeConsumer) -> Iterator[StaleConstant]:
     ):
         return
     for k, entry in enumerate(sizes):
-        dimension = next(_meeting_dimensions(consumer, k, entry.value), None) if entry.value not in (None, 1) else None
+        dimension = (
+            next(_meeting_dimensions(consumer, k, entry.value), None)
+            if entry.value not in (None, 1)
+            else None
+        )
         if dimension is not None:
             yield consumer.stale_or_computed(slot, sizes, k, *dimension)
 
@@ -552,18 +670,29 @@ def _equal_sizes(consumer: SizeConsumer) -> Iterator[StaleConstant]:
     """A constant, as large as another input was before; it is not known what it should hold."""
     index, axis = consumer.index, -1
     if consumer.index.types[consumer.op] == "ConcatV2":
-        axis = next((e.value for e in consumer.sizes(len(consumer.read) - 1) if e.value is not None), -1)
+        axis = next(
+            (e.value for e in consumer.sizes(len(consumer.read) - 1) if e.value is not None), -1
+        )
     for other in consumer.read:
         for position, was, _ in consumer.changes.dimensions(other):
             for op, port in consumer.read:
                 shape = index.shape(op, port) if index.types[op] in CONSTANTS else None
                 k = position + len(shape or ()) - len(index.shape(*other) or ())
                 if shape and 0 <= k < len(shape) and shape[k] == was != 1 and position != axis:
-                    yield StaleConstant(index.names[op], tuple(n or 0 for n in shape), None, index.names[consumer.op])
+                    yield StaleConstant(
+                        index.names[op],
+                        tuple(n or 0 for n in shape),
+                        None,
+                        index.names[consumer.op],
+                    )
 
 
-def _meeting_dimensions(consumer: SizeConsumer, k: int, size: int | None) -> Iterator[tuple[int, int | None]]:
-    """(size before, size now) of dimensions that meet dimension `k` of what an op makes, handed on as it is."""
+def _meeting_dimensions(
+    consumer: SizeConsumer, k: int, size: int | None
+) -> Iterator[tuple[int, int | None]]:
+    """(size before, size now) of dimensions that meet dimension `k` of what an op makes, handed on
+    as it is.
+    """
     index, moves = consumer.index, EdgeMoves(consumer.index)
     visited, stack = {consumer.op}, [(consumer.op, k)]
     while stack and len(visited) < _STEPS:
@@ -575,11 +704,17 @@ def _meeting_dimensions(consumer: SizeConsumer, k: int, size: int | None) -> Ite
             visited.add(reader)
             for other in moves.current_inputs(reader) if index.types[reader] in EQUAL_SIZES else ():
                 shift = len(shape) - len(index.shape(*other) or ())
-                dimensions = (m for m in consumer.changes.dimensions(other) if m[0] + shift == at and m[1] == size)
+                dimensions = (
+                    m
+                    for m in consumer.changes.dimensions(other)
+                    if m[0] + shift == at and m[1] == size
+                )
                 yield from ((was, now) for _, was, now in dimensions)
             read = moves.current_inputs(reader) if index.types[reader] in GATHERS else []
             if len(read) > 1 and read[1][0] == op and at == 0:
-                rows = (m for m in consumer.changes.dimensions(read[0]) if m[0] == 0 and m[1] == size)
+                rows = (
+                    m for m in consumer.changes.dimensions(read[0]) if m[0] == 0 and m[1] == size
+                )
                 yield from ((was, now) for _, was, now in rows)
             out = index.shape(reader, 0)
             if out is None or (reader, 0) in consumer.changes.shapes:

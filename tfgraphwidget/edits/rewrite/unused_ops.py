@@ -15,11 +15,16 @@ from tfgraphwidget.graph import GraphIndex, Mask, persistent_state, traversal
 from tfgraphwidget.naming import colocated_with, split_input, split_tensor
 
 # Types of ops that draw random numbers: a side effect, but of no use when nothing consumes them.
-_DRAWS = re.compile(r".*Random(Uniform|Standard|Gamma|Poisson|Shuffle|Normal).*|.*TruncatedNormal|Multinomial")
+_DRAWS = re.compile(
+    r".*Random(Uniform|Standard|Gamma|Poisson|Shuffle|Normal).*|.*TruncatedNormal|Multinomial"
+)
 
 
 def find_unused_ops(
-    index: GraphIndex, patches: Iterable[Patch], external: Collection[str], renamed: Mapping[str, str]
+    index: GraphIndex,
+    patches: Iterable[Patch],
+    external: Collection[str],
+    renamed: Mapping[str, str],
 ) -> tuple[int, ...]:
     """Find the ops that a consumer has stopped reading, and that nothing needs now, with the ops
     that only they need.
@@ -96,7 +101,9 @@ class _Uses:
 
     def colocation_targets(self, used: Mask) -> Mask:
         """The ops that used ops are colocated with."""
-        return traversal.mask_of(self._index, (other for op, other in self._colocations if used[op]))
+        return traversal.mask_of(
+            self._index, (other for op, other in self._colocations if used[op])
+        )
 
 
 def _needed_ops(index: GraphIndex, external: Collection[str], stand_ins: set[int]) -> Mask:
@@ -148,7 +155,9 @@ def _stand_ins_of_detached(index: GraphIndex, patches: Iterable[Patch]) -> set[i
         placeholders &= consumed
         if placeholders:
             cuts.append((placeholders, _no_longer_consumed(patch)))
-        cuts = [(_renamed_ops(patch, inputs), _renamed_ops(patch, outputs)) for inputs, outputs in cuts]
+        cuts = [
+            (_renamed_ops(patch, inputs), _renamed_ops(patch, outputs)) for inputs, outputs in cuts
+        ]
     stand_ins: set[int] = set()
     for inputs, outputs in cuts:
         abandoned = [index.ids[name] for name in outputs if name in index.ids]

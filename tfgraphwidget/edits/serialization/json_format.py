@@ -2,18 +2,20 @@
 
 A document is `{"tfgraphwidget": 2, "edits": [...]}`, and an edit
 
-    {"command": "reroute", "arguments": {"old": "a:0", "to": "b:0"}, "functions": ["call:body"], "renew": false}
+    {"command": "reroute", "arguments": {"old": "a:0", "to": "b:0"}, "functions": ["call:body"],
+    "renew": false}
 
-`command` is the verb of one in `edits.registry`, `arguments` holds its fields; those at their default are left out.
-`functions` are those that were open, outermost first. `renew` is there when the session was left alone. Both may be
-missing, and so may `reserved` and `imported`, which are those of `edits.history.Step`. The edits of a batch are
+`command` is the verb of one in `edits.registry`, `arguments` holds its fields; those at their
+default are left out. `functions` are those that were open, outermost first. `renew` is there when
+the session was left alone. Both may be missing, and so may `reserved` and `imported`, which are
+those of `edits.history.Step`. The edits of a batch are
 
     {"batch": "Prune the head", "edits": [...]}
 
 What version 0.2 wrote is read too, see `names_of_0_2`.
 
-Reading is strict: an unknown key, a value of the wrong type, or one more than a command takes is refused before
-anything is changed. Nothing in JSON is ever run as code.
+Reading is strict: an unknown key, a value of the wrong type, or one more than a command takes is
+refused before anything is changed. Nothing in JSON is ever run as code.
 """
 
 from __future__ import annotations
@@ -48,12 +50,13 @@ from tfgraphwidget.graph import GraphIndex, Part, Selection, ops
 from tfgraphwidget.naming import known_instead
 from tfgraphwidget.sentences import editor_call
 
-# The values of commands as JSON: numbers, names, lists, arrays of any dtype, selections. A tuple becomes a list. A
-# value that JSON does not have becomes an object with one of these keys:
+# The values of commands as JSON: numbers, names, lists, arrays of any dtype, selections. A tuple
+# becomes a list. A value that JSON does not have becomes an object with one of these keys:
 # * "float": "nan", "inf" or "-inf"
 # * "complex": [real, imaginary]
 # * "bytes": base64
-# * "array": base64 of the elements in C order, little-endian, with "dtype" and "shape"; for dtype "object", a list of
+# * "array": base64 of the elements in C order, little-endian, with "dtype" and "shape"; for dtype
+# "object", a list of
 #   strings and bytes
 # * "ops" and "tensors": a selection, by names
 # Reading looks up no names but dtypes of NumPy and ml_dtypes, and calls nothing.
@@ -136,14 +139,20 @@ def decode(data: object) -> Any:
         raise NotDecodable(f"an object with the keys {sorted(map(str, data))[:5]} is no value")
     try:
         return _DECODERS[kind](data)
-    except (MemoryError, OverflowError, ValueError):  # a shape that no array has, an integer that no float is
+    except (
+        MemoryError,
+        OverflowError,
+        ValueError,
+    ):  # a shape that no array has, an integer that no float is
         raise NotDecodable(f"{kind!r} says what no value can be") from None
 
 
 def _array_of(value: object) -> Array:
     try:
         return np.asarray(value)
-    except Exception as error:  # a symbolic tensor says with an exception of its own that it has no value
+    except (
+        Exception
+    ) as error:  # a symbolic tensor says with an exception of its own that it has no value
         raise NotEncodable(f"a {type(value).__name__} without a value") from error
 
 
@@ -160,7 +169,11 @@ def _encode_array(array: Array) -> Json:
         raise NotEncodable(f"an array of dtype {array.dtype}")
     name = array.dtype.str[1:] if array.dtype.kind in "SU" else array.dtype.name
     little_endian = array if extra else array.astype(array.dtype.newbyteorder("<"), copy=False)
-    return {"array": base64.b64encode(little_endian.tobytes()).decode(), "dtype": name, "shape": shape}
+    return {
+        "array": base64.b64encode(little_endian.tobytes()).decode(),
+        "dtype": name,
+        "shape": shape,
+    }
 
 
 def _decode_array(data: Mapping[str, Any]) -> Array:
@@ -169,20 +182,28 @@ def _decode_array(data: Mapping[str, Any]) -> Array:
         raise NotDecodable("the shape of an array is a list of sizes")
     if data["dtype"] == "object":
         values = [decode(item) for item in items] if isinstance(items, list) else []
-        if not all(isinstance(value, str | bytes) for value in values) or len(values) != prod(shape):
-            raise NotDecodable("an array of objects holds as many strings or bytes as its shape says")
+        if not all(isinstance(value, str | bytes) for value in values) or len(values) != prod(
+            shape
+        ):
+            raise NotDecodable(
+                "an array of objects holds as many strings or bytes as its shape says"
+            )
         array = np.empty(len(values), object)
         array[:] = values
         return array.reshape(shape)
     dtype, content = _dtype(data["dtype"]), _bytes(items)
     if len(content) != dtype.itemsize * prod(shape):
-        raise NotDecodable(f"an array of shape {shape} and dtype {data['dtype']} has not {len(content)} bytes")
+        raise NotDecodable(
+            f"an array of shape {shape} and dtype {data['dtype']} has not {len(content)} bytes"
+        )
     if not dtype.itemsize:
         if prod(shape):  # NumPy would make room for all of them
             raise NotDecodable(f"elements of dtype {data['dtype']} hold nothing")
         return np.zeros(shape, dtype)
     if dtype.kind == "U" and (np.frombuffer(content, "<u4") > sys.maxunicode).any():
-        raise NotDecodable(f"a text in the array of dtype {data['dtype']} has characters that there are not")
+        raise NotDecodable(
+            f"a text in the array of dtype {data['dtype']} has characters that there are not"
+        )
     little_endian = dtype if dtype.type.__module__ == _EXTRA else dtype.newbyteorder("<")
     return np.frombuffer(content, little_endian).astype(dtype, copy=True).reshape(shape)
 
@@ -289,7 +310,10 @@ class EditRecord:
         Raises:
             UnknownName: The graph lacks an op of a selection.
         """
-        fields = {key: value.on(index) if isinstance(value, OpNames) else value for key, value in self.fields.items()}
+        fields = {
+            key: value.on(index) if isinstance(value, OpNames) else value
+            for key, value in self.fields.items()
+        }
         return self.kind(**fields)
 
 
@@ -303,8 +327,8 @@ def records_of(steps: Iterable[Step]) -> list[dict[str, Json]]:
         One JSON object for each; those of a batch are in one.
 
     Raises:
-        GraphEditError: An edit has what no file can hold (a Python function, another graph, a session), or its command
-            is not registered. The error names the edit.
+        GraphEditError: An edit has what no file can hold (a Python function, another graph, a
+            session), or its command is not registered. The error names the edit.
     """
     records: list[dict[str, Json]] = []
     number = 0
@@ -346,13 +370,16 @@ def record_of(command: Command, number: int = 1) -> dict[str, Json]:
             fields_json[field.name] = encode(value)
         except NotEncodable as error:
             raise GraphEditError(
-                f"Edit {number} ({verb}) holds {error} for {field.name!r}, which no JSON can hold; save a "
+                f"Edit {number} ({verb}) holds {error} for {field.name!r}, which no JSON can hold; "
+                "save a "
                 "script instead: " + editor_call("save", "'edits.py'") + "."
             ) from None
     registration = registration_of(verb)
     if registration is None or registration.kind is not type(command):
         raise GraphEditError(
-            f"Edit {number} ({verb}) cannot be written; save a script: " + editor_call("save", "'edits.py'") + "."
+            f"Edit {number} ({verb}) cannot be written; save a script: "
+            + editor_call("save", "'edits.py'")
+            + "."
         )
     return {"command": verb, "arguments": fields_json}
 
@@ -383,7 +410,9 @@ def _is_named(value: object) -> bool:
 
 def _description(value: object) -> str:
     name = getattr(value, "__name__", "")
-    return f"the Python function {name!r}" if callable(value) and name else f"a {type(value).__name__}"
+    return (
+        f"the Python function {name!r}" if callable(value) and name else f"a {type(value).__name__}"
+    )
 
 
 # From JSON to commands
@@ -393,10 +422,15 @@ def parse(text: str | bytes) -> object:
     """Parse the text of a file of edits. Raises GraphEditError for text that is not JSON."""
     try:
         return json.loads(text, parse_constant=_refuse_constant)
-    except (ValueError, RecursionError) as error:  # no JSON, no text, an endless number, brackets without end
+    except (
+        ValueError,
+        RecursionError,
+    ) as error:  # no JSON, no text, an endless number, brackets without end
         reason = str(error)[:100]
         raise GraphEditError(
-            f"This is no JSON: {reason}; give what " + editor_call("save", "'edits.json'") + " wrote."
+            f"This is no JSON: {reason}; give what "
+            + editor_call("save", "'edits.json'")
+            + " wrote."
         ) from None
 
 
@@ -417,7 +451,9 @@ def records_from(edits: object) -> tuple[EditRecord, ...]:
     if not isinstance(edits, list | tuple):
         raise WrongType(
             "edits",
-            f"A {type(edits).__name__} is no list of edits; give what " + editor_call("history.records", "") + " gave.",
+            f"A {type(edits).__name__} is no list of edits; give what "
+            + editor_call("history.records", "")
+            + " gave.",
         )
     return tuple(_records_from(edits))
 
@@ -430,16 +466,21 @@ def _records_from(edits: Sequence[object]) -> Iterator[EditRecord]:
         batch, own = _batch_from(edit, number + 1) if is_batch else (None, [edit])
         for each in own:
             number += 1
-            yield dataclasses.replace(_record_from(names_of_0_2.with_names_of_today(each), number), batch=batch)
+            yield dataclasses.replace(
+                _record_from(names_of_0_2.with_names_of_today(each), number), batch=batch
+            )
 
 
 def _batch_from(edit: Any, number: int) -> tuple[Batch, list[object]]:
     """A batch and its edits, as they were written."""
-    if edit.keys() != {"batch", "edits"} or not isinstance(edit["batch"], str) or not isinstance(edit["edits"], list):
+    if (
+        edit.keys() != {"batch", "edits"}
+        or not isinstance(edit["batch"], str)
+        or not isinstance(edit["edits"], list)
+    ):
         raise GraphEditError(
-            f"Edit {number} cannot be read: a batch has a name, 'batch', and a list of 'edits'; give what "
-            + editor_call("history.records", "")
-            + " returned."
+            f"Edit {number} cannot be read: a batch has a name, 'batch', and a list of 'edits'; "
+            "give what " + editor_call("history.records", "") + " returned."
         )
     return Batch(edit["batch"]), edit["edits"]
 
@@ -458,15 +499,15 @@ def _edits_of(decoded: Mapping[object, object]) -> object:
         )
     if version > VERSION:
         raise GraphEditError(
-            f"These edits were written in version {version}, and this tfgraphwidget reads up to {VERSION}; install a "
+            f"These edits were written in version {version}, and this tfgraphwidget reads up to "
+            f"{VERSION}; install a "
             "newer one."
         )
     if decoded.keys() != {_NAME, "edits"}:
         other = min(map(str, decoded.keys() ^ {_NAME, "edits"}))
         raise GraphEditError(
-            f"A file of edits has the keys {_NAME!r} and 'edits', and {other!r} is amiss here; give what "
-            + editor_call("save", "'edits.json'")
-            + " wrote."
+            f"A file of edits has the keys {_NAME!r} and 'edits', and {other!r} is amiss here; "
+            "give what " + editor_call("save", "'edits.json'") + " wrote."
         )
     return decoded["edits"]
 
@@ -477,13 +518,18 @@ def _record_from(edit: object, number: int) -> EditRecord:
         if not isinstance(edit, dict):
             raise NotDecodable("an edit is an object with 'command' and 'arguments'")
         required_keys = {"command", "arguments"}
-        _check_keys(edit, required_keys, {*required_keys, "functions", "renew", "reserved", "imported"})
+        _check_keys(
+            edit, required_keys, {*required_keys, "functions", "renew", "reserved", "imported"}
+        )
         verb, fields_json = edit["command"], edit["arguments"]
         functions, names = edit.get("functions", []), edit.get("reserved", [])
         registration = registration_of(verb) if isinstance(verb, str) else None
         if registration is None:
             name = str(verb)[:40]
-            raise NotDecodable(f"{name!r} is not a command{known_instead(name, sorted(commands()), 'commands are')}")
+            raise NotDecodable(
+                f"{name!r} is not a "
+                f"command{known_instead(name, sorted(commands()), 'commands are')}"
+            )
         if not isinstance(fields_json, dict):
             raise NotDecodable("'arguments' is an object of the command's fields")
         for key, value in (("functions", functions), ("reserved", names)):
@@ -510,7 +556,8 @@ def _check_keys(mapping: Mapping[str, object], required_keys: set[str], all_keys
     for key in mapping:
         if key not in all_keys:
             raise NotDecodable(
-                f"{str(key)[:40]!r} is not known{known_instead(str(key)[:40], sorted(all_keys), 'keys are')}"
+                f"{str(key)[:40]!r} is not "
+                f"known{known_instead(str(key)[:40], sorted(all_keys), 'keys are')}"
             )
     for key in sorted(required_keys - mapping.keys()):
         raise NotDecodable(f"{key!r} is missing")
@@ -529,7 +576,9 @@ def _fields(kind: type[Command], fields_json: Mapping[str, object]) -> Iterator[
         value = decode(json_value)
         hint = _types(kind)[name]
         if not _fits(value, hint) or (operands[name].is_reference and not _is_named(value)):
-            raise NotDecodable(f"{name!r} cannot be {value_text(value)}; it is of type {_type_text(hint)}")
+            raise NotDecodable(
+                f"{name!r} cannot be {value_text(value)}; it is of type {_type_text(hint)}"
+            )
         yield name, value
 
 
@@ -538,7 +587,9 @@ def _writable(kind: type[Command]) -> tuple[dataclasses.Field[object], ...]:
     """The fields that a file says; a graph or a session, which it cannot name, is none."""
     operands = operands_of(kind)
     fields = dataclasses.fields(kind)
-    return tuple(field for field in fields if not (operands[field.name].external and field.default is None))
+    return tuple(
+        field for field in fields if not (operands[field.name].external and field.default is None)
+    )
 
 
 def _type_text(hint: object) -> str:

@@ -1,7 +1,7 @@
 """The names that version 0.2 gave to edits, in its files and scripts, and what they are called now.
 
-Files that it wrote are read by these tables: ".json" and ".tgw" by `with_names_of_today`, and a ".py" by `upgrade`,
-of which the command line runs what it gives. Nothing else knows the old names.
+Files that it wrote are read by these tables: ".json" and ".tgw" by `with_names_of_today`, and a
+".py" by `upgrade`, of which the command line runs what it gives. Nothing else knows the old names.
 """
 
 from __future__ import annotations
@@ -29,7 +29,9 @@ RENEW = {"always": True, "never": False}
 
 
 def with_names_of_today(edit: object) -> object:
-    """An edit of JSON under the names of today; what is not an edit of 0.2 is given back as it is."""
+    """An edit of JSON under the names of today; what is not an edit of 0.2 is given back as it
+    is.
+    """
     if not isinstance(edit, dict) or "verb" not in edit:
         return edit
     now: dict[Any, Any] = {KEYS.get(key, key): value for key, value in edit.items()}
@@ -48,8 +50,23 @@ def arguments_of_today(arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 
 _PASSES = (
-    *("remove_identities", "merge_duplicates", "fold_batch_norm", "fold_constants", "remove_devices", "rename_type"),
-    *("sort", "obfuscate_names", "change_batch_size", "cast", "round_weights", "quantize_weights", "strip_training"),
+    *(
+        "remove_identities",
+        "merge_duplicates",
+        "fold_batch_norm",
+        "fold_constants",
+        "remove_devices",
+        "rename_type",
+    ),
+    *(
+        "sort",
+        "obfuscate_names",
+        "change_batch_size",
+        "cast",
+        "round_weights",
+        "quantize_weights",
+        "strip_training",
+    ),
     *("remove_attr", "remove_collection", "remove_functions"),
 )
 METHODS = {
@@ -73,7 +90,10 @@ METHODS = {
 PLACES = {
     **METHODS,
     **{name: f"to_{name}" for name in ("networkx", "keras", "module", "function")},
-    **{name: f"view.{name}" for name in ("widget", "difference", "hide", "show_only", "reveal", "pin", "unpin")},
+    **{
+        name: f"view.{name}"
+        for name in ("widget", "difference", "hide", "show_only", "reveal", "pin", "unpin")
+    },
     **{name: f"view.{name}" for name in ("color_by", "legend", "scene", "direction", "breadcrumb")},
     **{name: f"view.{name}" for name in ("expand", "collapse", "called_functions")},
     **{name: f"source.{name}" for name in ("notices", "trusted")},
@@ -105,7 +125,9 @@ PLACES = {
 """What an editor of 0.2 has -> what it is now, for who looks for it."""
 
 Rewrite = Callable[[list[str], dict[str, str]], str]
-"""Writes what stands after "editor." of the arguments of a call, by their place and by name; "" to leave it."""
+"""Writes what stands after "editor." of the arguments of a call, by their place and by name; "" to
+leave it.
+"""
 
 
 def _call(method: str, arguments: list[str], options: Mapping[str, str]) -> str:
@@ -120,7 +142,9 @@ def _filter(name: str) -> Rewrite:
         if not texts:
             return ""
         is_one = len(texts) == 1
-        return f"ops({name}={texts[0].removeprefix('*') if is_one else '[' + ', '.join(texts) + ']'})"
+        return (
+            f"ops({name}={texts[0].removeprefix('*') if is_one else '[' + ', '.join(texts) + ']'})"
+        )
 
     return rewrite
 
@@ -131,7 +155,9 @@ def _rewrite_enclosed(arguments: list[str], options: dict[str, str]) -> str:
         return ""
     seeds, wall = texts
     one = seeds.startswith(("'", '"')) and not seeds.startswith(("'''", '"""'))
-    return f"ops({seeds if one else '*' + seeds})." + _call("connected", [], {"until": wall, **options})
+    return f"ops({seeds if one else '*' + seeds})." + _call(
+        "connected", [], {"until": wall, **options}
+    )
 
 
 SELECTIONS: dict[str, Rewrite] = {
@@ -160,7 +186,8 @@ class _Change(NamedTuple):
 
 
 def upgrade(script: str) -> str:
-    r"""A script that 0.2 wrote, with the names of today and as many lines; other text is given back as it is.
+    r"""A script that 0.2 wrote, with the names of today and as many lines; other text is given back
+    as it is.
 
     Args:
         script: The Python source; it is parsed, and not run.
@@ -179,7 +206,9 @@ def upgrade(script: str) -> str:
             source = _Source(script)
             changes = sorted(find_changes(tree, source))
             outermost = [
-                each for k, each in enumerate(changes) if not any(_holds(other, each) for other in changes[:k])
+                each
+                for k, each in enumerate(changes)
+                if not any(_holds(other, each) for other in changes[:k])
             ]
             if not outermost:
                 break
@@ -202,7 +231,9 @@ class _Source:
 
     def span(self, node: Any) -> tuple[int, int]:
         """Where a node begins and ends."""
-        return self._lines[node.lineno - 1] + node.col_offset, self._lines[node.end_lineno - 1] + node.end_col_offset
+        return self._lines[node.lineno - 1] + node.col_offset, self._lines[
+            node.end_lineno - 1
+        ] + node.end_col_offset
 
     def text(self, node: Any) -> str:
         """The text of a node."""
@@ -210,7 +241,9 @@ class _Source:
         return self._bytes[start:end].decode()
 
     def arguments(self, call: ast.Call) -> tuple[list[str], dict[str, str]]:
-        """The arguments of a call as they are written, by place and by name; `**more` is among the first."""
+        """The arguments of a call as they are written, by place and by name; `**more` is among the
+        first.
+        """
         more = ["**" + self.text(each.value) for each in call.keywords if each.arg is None]
         named = {each.arg: self.text(each.value) for each in call.keywords if each.arg is not None}
         return [*map(self.text, call.args), *more], named
@@ -255,7 +288,9 @@ def _names(tree: ast.AST, source: _Source) -> Iterator[_Change]:
 
 def _renewals(tree: ast.AST, source: _Source) -> Iterator[_Change]:
     """Calls with `renew`, which is a property of the editor now."""
-    statements = {id(each.value): each for each in ast.walk(tree) if isinstance(each, ast.Expr | ast.Assign)}
+    statements = {
+        id(each.value): each for each in ast.walk(tree) if isinstance(each, ast.Expr | ast.Assign)
+    }
     for call, method in _calls_of_editor(tree):
         renew = next((each.value for each in call.keywords if each.arg == "renew"), None)
         if renew is None:
@@ -274,4 +309,6 @@ def _renewals(tree: ast.AST, source: _Source) -> Iterator[_Change]:
         else:
             start, end = source.span(statement)
             target = source.text(statement)[: source.span(call)[0] - start]
-            yield _Change(start, end, f"editor.renew = {renews}; {target}{now}; editor.renew = True")
+            yield _Change(
+                start, end, f"editor.renew = {renews}; {target}{now}; editor.renew = True"
+            )

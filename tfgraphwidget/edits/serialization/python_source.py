@@ -26,16 +26,29 @@ from tfgraphwidget.edits.entrance import Entrance
 from tfgraphwidget.edits.history import Batch, Step
 from tfgraphwidget.graph import Part, call, lambda_of
 
-# Python functions and values as source code that makes them again in another process.  A function comes with the
-# names that it reads, from its closure and its module, each as a statement before it. A value without source (a
-# variable, a session) becomes a line that says what to fill in.
+# Python functions and values as source code that makes them again in another process.  A function
+# comes with the names that it reads, from its closure and its module, each as a statement before
+# it. A value without source (a variable, a session) becomes a line that says what to fill in.
 
 _LARGEST = 1 << 20  # bytes of an array that is written into the source
 _LONGEST = 10_000  # characters of a value
 _NOT_KEYS = ("file", "allow_pickle")  # of arrays in a file: np.savez has parameters of these names
 _SIMPLE = (type(None), bool, int, float, complex, str, bytes)
-_PARTS = ("", "nn.", "math.", "linalg.", "debugging.", "image.", "strings.", "random.", "signal.", "keras.")
-_INSTALLED = tuple(sysconfig.get_paths()[key] for key in ("stdlib", "platstdlib", "purelib", "platlib"))
+_PARTS = (
+    "",
+    "nn.",
+    "math.",
+    "linalg.",
+    "debugging.",
+    "image.",
+    "strings.",
+    "random.",
+    "signal.",
+    "keras.",
+)
+_INSTALLED = tuple(
+    sysconfig.get_paths()[key] for key in ("stdlib", "platstdlib", "purelib", "platlib")
+)
 
 _Function = ast.FunctionDef | ast.Lambda
 
@@ -79,21 +92,26 @@ def array_expression(array: Array, name: str, arrays: Arrays, file: str) -> Sour
         The expression.
     """
     if array.dtype.kind == "O":
-        return SourceExpression(f"np.array({array.tolist()!r}, dtype=object)", {"np": "import numpy as np"})
+        return SourceExpression(
+            f"np.array({array.tolist()!r}, dtype=object)", {"np": "import numpy as np"}
+        )
     statements, view = {"np": "import numpy as np"}, ""
     if array.dtype.type.__module__ == "ml_dtypes":  # NumPy's files forget what they are
         statements["ml_dtypes"], view = "import ml_dtypes", f".view(ml_dtypes.{array.dtype.name})"
         array = array.view(f"u{array.dtype.itemsize}")
     if array.nbytes > _LARGEST:
         free = (key for key in _numbered_names(name) if key not in _NOT_KEYS and key not in arrays)
-        key = next((key for key, existing in arrays.items() if existing is array), None) or next(free)
+        key = next((key for key, existing in arrays.items() if existing is array), None) or next(
+            free
+        )
         arrays[key] = array
         return SourceExpression(f'np.load("{file}")[{key!r}]{view}', statements)
     buffer = io.BytesIO()
     np.save(buffer, array, allow_pickle=False)
     statements |= {"base64": "import base64", "io": "import io"}
     return SourceExpression(
-        f'np.load(io.BytesIO(base64.b64decode("{base64.b64encode(buffer.getvalue()).decode()}"))){view}', statements
+        f'np.load(io.BytesIO(base64.b64decode("{base64.b64encode(buffer.getvalue()).decode()}"))){view}',
+        statements,
     )
 
 
@@ -113,7 +131,9 @@ def reads_only(expression: str, names_in_scope: Collection[str]) -> bool:
     names = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]
     own = {arg.arg for arg in ast.walk(tree) if isinstance(arg, ast.arg)}
     own |= {name.id for name in names if not isinstance(name.ctx, ast.Load)}
-    return all(name.id in names_in_scope or name.id in own or hasattr(builtins, name.id) for name in names)
+    return all(
+        name.id in names_in_scope or name.id in own or hasattr(builtins, name.id) for name in names
+    )
 
 
 class _ExpressionWriter:
@@ -132,11 +152,17 @@ class _ExpressionWriter:
         expression = _public(thing)
         if expression is not None:
             return expression
-        plain = getattr(thing, "python_function", None) or inspect.unwrap(thing) if callable(thing) else thing
+        plain = (
+            getattr(thing, "python_function", None) or inspect.unwrap(thing)
+            if callable(thing)
+            else thing
+        )
         if isinstance(plain, FunctionType):
             return self._function(plain, name)
         kind = f"{type(thing).__module__.partition('.')[0]} {type(thing).__name__}"
-        return SourceExpression(name, {name: assignment_to_fill(name, f"the {kind.removeprefix('builtins ')}")})
+        return SourceExpression(
+            name, {name: assignment_to_fill(name, f"the {kind.removeprefix('builtins ')}")}
+        )
 
     def _function(self, function: FunctionType, name: str) -> SourceExpression:
         own = function.__name__ if function.__name__.isidentifier() else name
@@ -145,7 +171,9 @@ class _ExpressionWriter:
         self._in_progress.add(id(function))
         tree, text = _source(function)
         if tree is None:
-            return SourceExpression(own, {own: assignment_to_fill(own, f"the function {function.__qualname__!r}")})
+            return SourceExpression(
+                own, {own: assignment_to_fill(own, f"the function {function.__qualname__!r}")}
+            )
         statements: dict[str, str] = {}
         for free, free_value in _free_names(function, tree):
             expression = self.value(free_value, free) if free != own else SourceExpression(own, {})
@@ -154,8 +182,12 @@ class _ExpressionWriter:
                 if expression.text == free
                 else {**expression.statements, free: f"{free} = {expression.text}"}
             )
-            if any(statements.get(name, text) != text for name, text in more.items()):  # two closures, one name
-                return SourceExpression(own, {own: assignment_to_fill(own, f"the function {function.__qualname__!r}")})
+            if any(
+                statements.get(name, text) != text for name, text in more.items()
+            ):  # two closures, one name
+                return SourceExpression(
+                    own, {own: assignment_to_fill(own, f"the function {function.__qualname__!r}")}
+                )
             statements |= more
         if isinstance(tree, ast.Lambda):
             return SourceExpression(text, statements)
@@ -177,8 +209,16 @@ def _is_literal(thing: object) -> bool:
     if type(thing) in _SIMPLE:
         return len(repr(thing)) <= _LONGEST
     if isinstance(thing, list | tuple | set) and type(thing) in (list, tuple, set):
-        return len(thing) <= _LONGEST and all(map(_is_literal, thing)) and (bool(thing) or type(thing) is not set)
-    return type(thing) is dict and len(thing) <= _LONGEST and all(map(_is_literal, (*thing, *thing.values())))
+        return (
+            len(thing) <= _LONGEST
+            and all(map(_is_literal, thing))
+            and (bool(thing) or type(thing) is not set)
+        )
+    return (
+        type(thing) is dict
+        and len(thing) <= _LONGEST
+        and all(map(_is_literal, (*thing, *thing.values())))
+    )
 
 
 # Values that another process can import
@@ -212,7 +252,9 @@ def _public(thing: object) -> SourceExpression | None:
 def _module(module: ModuleType) -> SourceExpression:
     name = module.__name__.replace("tensorflow._api.v2", "tensorflow")
     if name.startswith("tensorflow"):  # most of its parts cannot be imported by their names
-        return SourceExpression(f"tf{name.removeprefix('tensorflow')}", {"tf": "import tensorflow as tf"})
+        return SourceExpression(
+            f"tf{name.removeprefix('tensorflow')}", {"tf": "import tensorflow as tf"}
+        )
     if name == "numpy":
         return SourceExpression("np", {"np": "import numpy as np"})
     top = name.partition(".")[0]
@@ -236,7 +278,9 @@ def _is_installed(module: ModuleType) -> bool:
 
 
 def _source(function: FunctionType) -> tuple[_Function | None, str]:
-    """The syntax tree and the source of a function; (None, "") if the source is missing or ambiguous."""
+    """The syntax tree and the source of a function; (None, "") if the source is missing or
+    ambiguous.
+    """
     try:
         if function.__name__ == "<lambda>":
             node: _Function | None = lambda_of(function)
@@ -244,7 +288,11 @@ def _source(function: FunctionType) -> tuple[_Function | None, str]:
         else:
             text = textwrap.dedent(inspect.getsource(function)).rstrip()
             first = ast.parse(text).body[0]
-            node = first if isinstance(first, ast.FunctionDef) and first.name == function.__name__ else None
+            node = (
+                first
+                if isinstance(first, ast.FunctionDef) and first.name == function.__name__
+                else None
+            )
     except (OSError, TypeError, SyntaxError, ValueError):
         node = None
     if node is None:
@@ -254,21 +302,35 @@ def _source(function: FunctionType) -> tuple[_Function | None, str]:
 
 
 def _inline_defaults(node: _Function, function: FunctionType) -> bool:
-    """Put the values of a function's defaults in their place; remove annotations that cannot be resolved."""
+    """Put the values of a function's defaults in their place; remove annotations that cannot be
+    resolved.
+    """
     places: list[tuple[list[ast.expr] | list[ast.expr | None], int, object]] = [
         (node.args.defaults, k, value) for k, value in enumerate(function.__defaults__ or ())
     ]
     keyword_defaults = function.__kwdefaults__ or {}
     keyed = enumerate(node.args.kwonlyargs)
-    places += [(node.args.kw_defaults, k, keyword_defaults[arg.arg]) for k, arg in keyed if arg.arg in keyword_defaults]
+    places += [
+        (node.args.kw_defaults, k, keyword_defaults[arg.arg])
+        for k, arg in keyed
+        if arg.arg in keyword_defaults
+    ]
     changed = False
     for container, k, value in places:
         if not isinstance(container[k], ast.Constant) and _is_literal(value):
             container[k], changed = ast.parse(repr(value), mode="eval").body, True
     visible = {*_visible_names(function), *dir(builtins)}
-    noted = [arg for arg in ast.walk(node) if isinstance(arg, ast.arg) and arg.annotation is not None]
+    noted = [
+        arg for arg in ast.walk(node) if isinstance(arg, ast.arg) and arg.annotation is not None
+    ]
     texts = [arg.annotation for arg in noted] + [getattr(node, "returns", None)]
-    if any(name.id not in visible for text in texts if text for name in ast.walk(text) if isinstance(name, ast.Name)):
+    if any(
+        name.id not in visible
+        for text in texts
+        if text
+        for name in ast.walk(text)
+        if isinstance(name, ast.Name)
+    ):
         for arg in noted:
             arg.annotation = None
         changed = True
@@ -280,7 +342,9 @@ def _inline_defaults(node: _Function, function: FunctionType) -> bool:
 def _visible_names(function: FunctionType) -> Mapping[str, object]:
     """The values of the names that a function uses and does not define."""
     cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
-    closure = {name: cell.cell_contents for name, cell in cells.items() if cell != CellType()}  # one may be empty still
+    closure = {
+        name: cell.cell_contents for name, cell in cells.items() if cell != CellType()
+    }  # one may be empty still
     return {**function.__globals__, **closure}
 
 
@@ -308,7 +372,9 @@ class Script:
     arrays: Arrays
 
 
-def script(opened: str, path: tuple[str, ...], steps: Sequence[Step], file: str = "values.npz") -> Script:
+def script(
+    opened: str, path: tuple[str, ...], steps: Sequence[Step], file: str = "values.npz"
+) -> Script:
     """Write the script that opens a source and repeats the steps.
 
     Args:
@@ -327,14 +393,18 @@ def script(opened: str, path: tuple[str, ...], steps: Sequence[Step], file: str 
     for step in steps:
         start = len(body)
         if step.batch is not batch and step.batch is not None:
-            definitions_at = start  # of the batch's functions: before it, since their text is not to be indented
+            # of the batch's functions: before it, since their text is not to be indented
+            definitions_at = start
             body.append(step.batch.line)
             start += 1
         batch = step.batch
         body += _moves(path, step.path)
         path = step.path
         if step.imported and not is_imported:
-            body.append("editor.graph  # TensorFlow holds the graph from here on, and cannot change all of it in place")
+            body.append(
+                "editor.graph  # TensorFlow holds the graph from here on, and cannot change all of "
+                "it in place"
+            )
         if more := [name for name in step.reserved if name not in reserved]:
             body.append(f"editor.history.reserve({literal(more)})")
         is_imported, reserved = is_imported or step.imported, reserved | set(more)
@@ -361,13 +431,19 @@ def _moves(here: tuple[str, ...], there: tuple[str, ...]) -> list[str]:
     shared = sum(1 for k in range(1, min(len(here), len(there)) + 1) if here[:k] == there[:k])
     moves = [f"editor.view.leave({shared - 1})"] if shared < len(here) else []
     for op, label, everywhere in map(Entrance.of, there[shared:]):
-        arguments = [literal(op), *([literal(label)] if label else []), *(["everywhere=True"] if everywhere else [])]
+        arguments = [
+            literal(op),
+            *([literal(label)] if label else []),
+            *(["everywhere=True"] if everywhere else []),
+        ]
         moves.append(f"editor.view.enter({', '.join(arguments)})")
     return moves
 
 
 class _ScriptWriter(ValueWriter):
-    """The names in a script: each is defined before the line that uses it, and again when its meaning changes."""
+    """The names in a script: each is defined before the line that uses it, and again when its
+    meaning changes.
+    """
 
     def __init__(self, file: str) -> None:
         self.arrays: Arrays = {}
@@ -411,7 +487,9 @@ class _ScriptWriter(ValueWriter):
 
     def function(self, function: Callable[..., object]) -> str:
         """The function's name, or the lambda itself; its source comes before."""
-        return self._define_all(expression_of(function, super().function(function), self.arrays, self._file))
+        return self._define_all(
+            expression_of(function, super().function(function), self.arrays, self._file)
+        )
 
     def array(self, array: Array, name: str) -> str:
         """The entry of `values` that the script makes before."""
@@ -420,7 +498,11 @@ class _ScriptWriter(ValueWriter):
             self.define("values", "values = {}")
         beside = len(self.arrays)
         text = self._define_all(array_expression(array, name, self.arrays, self._file))
-        note = f"  # editor.save writes {self._file} beside the script" if len(self.arrays) > beside else ""
+        note = (
+            f"  # editor.save writes {self._file} beside the script"
+            if len(self.arrays) > beside
+            else ""
+        )
         self.define(f"values {key}", f"values[{key}] = {text}{note}")
         return f"values[{key}]"
 
@@ -430,6 +512,8 @@ class _ScriptWriter(ValueWriter):
         return name
 
     def selection(self, part: Part) -> str:
-        """The expression, or the names of the ops where that needs something that the script lacks."""
+        """The expression, or the names of the ops where that needs something that the script
+        lacks.
+        """
         text = super().selection(part)
         return text if reads_only(text, {"editor"}) else call("ops", [*part.ops, *part.tensors])

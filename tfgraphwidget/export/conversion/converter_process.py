@@ -1,4 +1,6 @@
-"""The process in which converters run: an op on which one crashes ends that process, and not the kernel."""
+"""The process in which converters run: an op on which one crashes ends that process, and not the
+kernel.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ class ConversionRefused(Exception):
         helps: What would help, as a sentence without its end; "" if that is unknown.
     """
 
-    def __init__(self, why: str, ops: tuple[str, ...] = (), op_types: tuple[str, ...] = (), helps: str = "") -> None:
+    def __init__(
+        self, why: str, ops: tuple[str, ...] = (), op_types: tuple[str, ...] = (), helps: str = ""
+    ) -> None:
         super().__init__(why, ops, op_types, helps)
         self.why, self.ops, self.op_types, self.helps = why, ops, op_types, helps
 
@@ -52,7 +56,9 @@ class ConverterProcess(ChildProcess):
         except GraphEditError as error:
             if error.code != "converter-timeout":
                 raise
-            raise GraphEditError(error.why + "; " + in_cell("give a larger timeout="), code=error.code) from error
+            raise GraphEditError(
+                error.why + "; " + in_cell("give a larger timeout="), code=error.code
+            ) from error
 
 
 CONVERTERS = ConverterProcess()

@@ -1,4 +1,6 @@
-"""ONNX: a frozen graph converted by tf2onnx, and its run by onnxruntime. Runs in the process of converters."""
+"""ONNX: a frozen graph converted by tf2onnx, and its run by onnxruntime. Runs in the process of
+converters.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ _FEWEST_NODES = 4
 _UNSUPPORTED = re.compile(r"Tensorflow op \[(?P<name>.*): (?P<type>\w+)\] is not supported")
 _AROUND = V1_CONTROL_FLOW | FUNCTION_CALLS
 _FORMULAS = {"Erfc": ("Erf", "1 - y"), "Expm1": ("Exp", "y - 1"), "Log1p": ("Log", "1 + x")}
-"""Op types that tf2onnx has no conversion for: the ONNX op, and what is computed of its result y or its input x."""
+"""Op types that tf2onnx has no conversion for: the ONNX op, and what is computed of its result y or
+its input x.
+"""
 _FAILED = re.compile(r"Failed to convert node '(?P<name>[^']+)'")
 
 
@@ -53,7 +57,9 @@ def convert(graph_def: bytes, signatures: Sequence[Signature], options: Mapping[
             raise refusal from error
         text = reason_of(error)
         names = {node.name for node in v1.GraphDef.FromString(graph_def).node}
-        ops = tuple(name for name in re.findall(r"[\w./>-]+", " ".join([*log.lines, text])) if name in names)
+        ops = tuple(
+            name for name in re.findall(r"[\w./>-]+", " ".join([*log.lines, text])) if name in names
+        )
         raise ConversionRefused(text, tuple(dict.fromkeys(ops))) from error
     finally:
         for name in ("tf2onnx", "tf2onnx.tfonnx"):
@@ -107,10 +113,14 @@ def _separate_outputs(graph: Any, signature: Signature) -> dict[str, str]:
     """The tensors of the outputs by key, each another one: a tensor of an ONNX model has one name.
 
     Args:
-        graph: A GraphDef, which gets an Identity of each tensor that is an input or another output already.
+        graph: A GraphDef, which gets an Identity of each tensor that is an input or another output
+            already.
     """
     tensors: dict[str, str] = {}
-    names, used_tensors = {node.name.lower() for node in graph.node}, {tensor for _, tensor in signature.inputs}
+    names, used_tensors = (
+        {node.name.lower() for node in graph.node},
+        {tensor for _, tensor in signature.inputs},
+    )
     imported: Any = None
     for key, tensor in signature.outputs:
         if tensor in used_tensors:
@@ -128,8 +138,11 @@ def _separate_outputs(graph: Any, signature: Signature) -> dict[str, str]:
 
 
 def _let_functions_be_inlined(graph: Any) -> None:
-    """Change a GraphDef so that TensorFlow's optimizer, which tf2onnx calls, puts functions in place of their calls."""
-    # Else loops and conditionals of functions become those of TensorFlow 1, which have no conversion.
+    """Change a GraphDef so that TensorFlow's optimizer, which tf2onnx calls, puts functions in
+    place of their calls.
+    """
+    # Else loops and conditionals of functions become those of TensorFlow 1, which have no
+    # conversion.
     for node in chain(graph.node, *(function.node_def for function in graph.library.function)):
         node.attr.pop("_lower_using_switch_merge", None)
     names = {node.name for node in graph.node}
@@ -156,7 +169,9 @@ def _refusal(lines: Sequence[str]) -> ConversionRefused | None:
     of_ops = [match for match in matches if match["type"] not in _AROUND]
     matches = of_ops or matches  # what is around an op that is not converted is not either
     if matches:
-        ops, types = (tuple(dict.fromkeys(match[group] for match in matches)) for group in ("name", "type"))
+        ops, types = (
+            tuple(dict.fromkeys(match[group] for match in matches)) for group in ("name", "type")
+        )
         return ConversionRefused("tf2onnx has no conversion", ops, types)
     failed = dict.fromkeys(match["name"] for line in lines if (match := _FAILED.search(line)))
     return ConversionRefused("tf2onnx fails", tuple(failed)) if failed else None
@@ -177,6 +192,8 @@ def run(model: bytes, runs: Sequence[tuple[Signature, Arrays]]) -> list[dict[str
     results = []
     for signature, feeds in runs:
         keys = [key for key, _ in signature.outputs]
-        values = session.run(keys, {key: np.asarray(value) for key, value in feeds.items() if key in input_names})
+        values = session.run(
+            keys, {key: np.asarray(value) for key, value in feeds.items() if key in input_names}
+        )
         results.append(dict(zip(keys, map(np.asarray, values), strict=True)))
     return results

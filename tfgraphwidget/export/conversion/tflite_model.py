@@ -1,4 +1,6 @@
-"""TFLite: a frozen graph as a FlatBuffer, and its run by the interpreter. Runs in the process of converters."""
+"""TFLite: a frozen graph as a FlatBuffer, and its run by the interpreter. Runs in the process of
+converters.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,8 @@ _NEEDS_SELECT = re.compile(r"^TF Select ops: (.*)$", re.MULTILINE)
 _CUSTOM = re.compile(r"^Custom ops: (.*)$", re.MULTILINE)
 _LOCATION = re.compile(r'fused\["(\w+):", "([^"@]+)(?:@[^"]*)?"\]')
 _FAILED_OP = re.compile(r"'tf\.(\w+)' op (.*)")
-# An op that only TensorFlow has; the list of a loop over elements whose shape is known only when it runs.
+# An op that only TensorFlow has; the list of a loop over elements whose shape is known only when it
+# runs.
 _SELECT_HELPS = ("neither a custom op nor a flex op", "requires element_shape to be")
 _SELECT = (
     either("select_tf_ops=True", "the option TensorFlow's ops")
@@ -37,7 +40,8 @@ def convert(graph_def: bytes, signatures: Sequence[Signature], options: Mapping[
     """Convert a frozen graph.
 
     Args:
-        options: "optimize": "float16", "dynamic" or None. "select_tf_ops": whether ops of TensorFlow are kept.
+        options: "optimize": "float16", "dynamic" or None. "select_tf_ops": whether ops of
+            TensorFlow are kept.
 
     Returns:
         The FlatBuffer.
@@ -53,7 +57,10 @@ def convert(graph_def: bytes, signatures: Sequence[Signature], options: Mapping[
         if options.get("optimize") == "float16":
             converter.target_spec.supported_types = [tf.float16]
         if options.get("select_tf_ops"):
-            converter.target_spec.supported_ops = [tf.lite.OpsSet.TFLITE_BUILTINS, tf.lite.OpsSet.SELECT_TF_OPS]
+            converter.target_spec.supported_ops = [
+                tf.lite.OpsSet.TFLITE_BUILTINS,
+                tf.lite.OpsSet.SELECT_TF_OPS,
+            ]
         try:
             model: bytes = converter.convert()
         except Exception as error:  # ConverterError, ValueError, what MLIR raises
@@ -70,7 +77,8 @@ def _converter(graph: GraphDef, signatures: Sequence[Signature], folder: str) ->
     for signature in signatures:
         functions[signature.name] = _function(graph, signature)
     module.functions = functions
-    # A model that is run needs no gradients, and TensorFlow does not save those of functions that were imported.
+    # A model that is run needs no gradients, and TensorFlow does not save those of functions that
+    # were imported.
     options = tf.saved_model.SaveOptions(experimental_custom_gradients=False)
     tf.saved_model.save(module, folder, signatures=functions, options=options)
     return tf.lite.TFLiteConverter.from_saved_model(folder, signature_keys=list(functions))
@@ -79,7 +87,8 @@ def _converter(graph: GraphDef, signatures: Sequence[Signature], folder: str) ->
 def _converter_of_loops(graph: GraphDef, signatures: Sequence[Signature]) -> Any:
     if len(signatures) > 1:
         raise ConversionRefused(
-            "the graph has while loops or conditionals of TensorFlow 1, which it converts for one signature at a time",
+            "the graph has while loops or conditionals of TensorFlow 1, which it converts for one "
+            "signature at a time",
             helps=in_cell("give signature="),
         )
     with tf.Graph().as_default() as imported, v1.Session(graph=imported) as session:
@@ -97,13 +106,22 @@ def _function(graph: GraphDef, signature: Signature) -> Any:
     nodes = {node.name: node for node in graph.node}
     for key, tensor in signature.inputs:
         attributes = nodes[split_tensor(tensor)[0]].attr
-        shape: Any = attributes["shape"].shape  # TensorShape takes a TensorShapeProto; its stubs do not say so
-        specs[key] = tf.TensorSpec(tf.TensorShape(shape), tf.as_dtype(attributes["dtype"].type), key)
+        shape: Any = attributes[
+            "shape"
+        ].shape  # TensorShape takes a TensorShapeProto; its stubs do not say so
+        specs[key] = tf.TensorSpec(
+            tf.TensorShape(shape), tf.as_dtype(attributes["dtype"].type), key
+        )
 
     def call(**values: Any) -> dict[str, Any]:
         fed = {tensor: values[key] for key, tensor in signature.inputs}
-        results = tf.import_graph_def(graph, fed, [tensor for _, tensor in signature.outputs], name="")
-        return {key: tf.identity(result) for (key, _), result in zip(signature.outputs, results, strict=True)}
+        results = tf.import_graph_def(
+            graph, fed, [tensor for _, tensor in signature.outputs], name=""
+        )
+        return {
+            key: tf.identity(result)
+            for (key, _), result in zip(signature.outputs, results, strict=True)
+        }
 
     return tf.function(call).get_concrete_function(**specs)
 
@@ -158,7 +176,11 @@ def _run(interpreter: Any, signature: Signature, feeds: Arrays) -> dict[str, np.
     if signature.name in interpreter.get_signature_list():
         runner = interpreter.get_signature_runner(signature.name)
         details = runner.get_input_details()
-        values = {key: np.asarray(value, details[key]["dtype"]) for key, value in feeds.items() if key in details}
+        values = {
+            key: np.asarray(value, details[key]["dtype"])
+            for key, value in feeds.items()
+            if key in details
+        }
         return {key: np.asarray(value) for key, value in runner(**values).items()}
     inputs, outputs = interpreter.get_input_details(), interpreter.get_output_details()
     by_name = {split_tensor(tensor)[0]: feeds[key] for key, tensor in signature.inputs}
@@ -169,4 +191,6 @@ def _run(interpreter: Any, signature: Signature, feeds: Arrays) -> dict[str, np.
         interpreter.set_tensor(each["index"], np.asarray(by_name[each["name"]], each["dtype"]))
     interpreter.invoke()
     keys = [key for key, _ in signature.outputs]
-    return {key: interpreter.get_tensor(each["index"]) for key, each in zip(keys, outputs, strict=True)}
+    return {
+        key: interpreter.get_tensor(each["index"]) for key, each in zip(keys, outputs, strict=True)
+    }

@@ -1,4 +1,6 @@
-"""Models of other runtimes: the frozen graph, converted and run in a process of its own, and compared."""
+"""Models of other runtimes: the frozen graph, converted and run in a process of its own, and
+compared.
+"""
 
 from __future__ import annotations
 
@@ -32,11 +34,14 @@ from tfgraphwidget.tf_releases import OLDEST
 from tfgraphwidget.tf_types import GraphDef, NodeDef, TensorCompatible
 
 _TOLERANCE = {None: 1e-4, "float16": 2e-2, "dynamic": 1e-1}
-"""How much outputs may differ, relative to the largest number of an output, by the option `optimize`."""
+"""How much outputs may differ, relative to the largest number of an output, by the option
+`optimize`.
+"""
 _MOST_NAMES = 5
 _LACKS_SELECT = "Select TensorFlow op"
 _NOT_RUN = (
-    "The model keeps ops of TensorFlow (TF Select), which the TFLite runtime that is installed here does not have; it "
+    "The model keeps ops of TensorFlow (TF Select), which the TFLite runtime that is installed "
+    "here does not have; it "
     "was written, but not run: run it where that is linked."
 )
 
@@ -54,8 +59,12 @@ def write_converted(path: Path, request: ExportRequest) -> None:
         path.write_bytes(_checked_model(alone, conversion, suffix, request.index))
 
 
-def _checked_model(request: ExportRequest, conversion: Conversion, suffix: str, drawn: GraphIndex) -> bytes:
-    """The converted graph of a request; `drawn` is the graph that the user sees, to whose ops a refusal points."""
+def _checked_model(
+    request: ExportRequest, conversion: Conversion, suffix: str, drawn: GraphIndex
+) -> bytes:
+    """The converted graph of a request; `drawn` is the graph that the user sees, to whose ops a
+    refusal points.
+    """
     notices, request = request.notices, replace(request, notices=[])
     request = _with_one_signature(request, conversion, f"A '{suffix}' file")
     _check_trust(request)
@@ -63,7 +72,8 @@ def _checked_model(request: ExportRequest, conversion: Conversion, suffix: str, 
     if frozen.remaining_state:
         name, kind = frozen.remaining_state[0]
         raise GraphEditError(
-            f"{conversion.label} has no place for {kind} {name!r}; choose a boundary behind or before it: "
+            f"{conversion.label} has no place for {kind} {name!r}; choose a boundary behind or "
+            "before it: "
             "save(path, inputs, outputs).",
             [name for name, _ in frozen.remaining_state],
             code="conversion-refused",
@@ -86,9 +96,13 @@ def _checked_model(request: ExportRequest, conversion: Conversion, suffix: str, 
 
 
 def _check_trust(request: ExportRequest) -> None:
-    """Raise NotTrusted for an op that does more than compute: a converter computes what depends on constants."""
+    """Raise NotTrusted for an op that does more than compute: a converter computes what depends on
+    constants.
+    """
     for signature in request.signatures:
-        inputs, outputs = ([tensor for _, tensor in side] for side in (signature.inputs, signature.outputs))
+        inputs, outputs = (
+            [tensor for _, tensor in side] for side in (signature.inputs, signature.outputs)
+        )
         effects = effects_of(request.index, request.trust).of_run(outputs, inputs)
         request.trust.check(effects, "it was not converted")
 
@@ -111,7 +125,8 @@ def _with_one_signature(request: ExportRequest, conversion: Conversion, kind: st
         return request
     if request.settings.signature is None:
         raise GraphEditError(
-            f"An ONNX model has one signature, and these are {names_text(list(by_name))}; save one file of each."
+            f"An ONNX model has one signature, and these are {names_text(list(by_name))}; save one "
+            "file of each."
         )
     chosen = by_name.get(DEFAULT, signatures[0])
     others = [name for name in by_name if name != chosen.name]
@@ -130,7 +145,8 @@ def _option_text(value: object) -> str | None:
 def _check_packages(suffix: str, conversion: Conversion) -> None:
     if not tf_protos.is_tensorflow_installed():
         raise TensorFlowMissing(
-            f"Writing a '{suffix}' file needs TensorFlow {OLDEST} or newer, which is not installed: run pip install "
+            f"Writing a '{suffix}' file needs TensorFlow {OLDEST} or newer, which is not "
+            "installed: run pip install "
             f"'tfgraphwidget[{','.join(filter(None, ('tensorflow', conversion.extra)))}]'."
         )
     missing = missing_packages(suffix)
@@ -139,32 +155,46 @@ def _check_packages(suffix: str, conversion: Conversion) -> None:
 
 
 def _function(conversion: Conversion, name: str) -> Callable[..., Any]:
-    function: Callable[..., Any] = getattr(import_module(f"tfgraphwidget.export.conversion.{conversion.module}"), name)
+    function: Callable[..., Any] = getattr(
+        import_module(f"tfgraphwidget.export.conversion.{conversion.module}"), name
+    )
     return function
 
 
 def _convert(frozen: FrozenGraph, conversion: Conversion, drawn: GraphIndex) -> bytes:
     request = frozen.request
     graph_def = _of_this_release(frozen.graph_def, request)
-    arguments = graph_def.SerializeToString(), frozen.part.signatures, dict(request.settings.options)
+    arguments = (
+        graph_def.SerializeToString(),
+        frozen.part.signatures,
+        dict(request.settings.options),
+    )
     try:
-        model: bytes = CONVERTERS.call(_function(conversion, "convert"), *arguments, seconds=request.settings.seconds)
+        model: bytes = CONVERTERS.call(
+            _function(conversion, "convert"), *arguments, seconds=request.settings.seconds
+        )
     except ConversionRefused as refusal:
         raise _describe(refusal, conversion, request, drawn) from refusal
     except GraphEditError as error:
         raise GraphEditError(
-            f"The graph cannot be converted to {conversion.label}: " + error.why + "; nothing was written.",
+            f"The graph cannot be converted to {conversion.label}: "
+            + error.why
+            + "; nothing was written.",
             code=error.code,
         ) from error
     return model
 
 
 def _of_this_release(graph_def: GraphDef, request: ExportRequest) -> GraphDef:
-    """A GraphDef in ops of the present release: converters put it into a function, where old ones do not run."""
+    """A GraphDef in ops of the present release: converters put it into a function, where old ones
+    do not run.
+    """
     present: GraphDef = tf_protos.GraphDef()
     present.CopyFrom(graph_def)
     present.versions.producer = tf_protos.graph_def_version()
-    nodes = translate_old_ops(graph_def.node, request.index.typing, graph_def.versions, present.versions)
+    nodes = translate_old_ops(
+        graph_def.node, request.index.typing, graph_def.versions, present.versions
+    )
     del present.node[:]
     present.node.extend(nodes)
     return present
@@ -177,15 +207,25 @@ def _describe(
     signatures = request.signatures if drawn is request.index else ()
     ops = find_ops(drawn, signatures, refusal.ops, refusal.op_types)
     types = f" ({', '.join(refusal.op_types[:_MOST_NAMES])})" if refusal.op_types else ""
-    what = f"{'op' if len(ops) == 1 else 'ops'} {names_text(ops)}{types}: " if ops else f"ops{types}: " if types else ""
-    it, other = ("it", "another op in its place") if len(ops) == 1 else ("them", "other ops in their place")
+    what = (
+        f"{'op' if len(ops) == 1 else 'ops'} {names_text(ops)}{types}: "
+        if ops
+        else f"ops{types}: "
+        if types
+        else ""
+    )
+    it, other = (
+        ("it", "another op in its place") if len(ops) == 1 else ("them", "other ops in their place")
+    )
     helps = refusal.helps or (
         f"choose a boundary without {it}, "
         + either("save(path, inputs, outputs), ", "")
         + f"or put {other}: "
         + editor_call("replace")
         if what
-        else in_cell(f"editor.lint(target={conversion.label.lower()!r}) lists ops that it does not take")
+        else in_cell(
+            f"editor.lint(target={conversion.label.lower()!r}) lists ops that it does not take"
+        )
     )
     return GraphEditError(
         f"The graph cannot be converted to {conversion.label}: {what}"
@@ -199,9 +239,13 @@ def _describe(
 
 
 def find_ops(
-    index: GraphIndex, signatures: Iterable[Signature], names: Sequence[str], op_types: Sequence[str]
+    index: GraphIndex,
+    signatures: Iterable[Signature],
+    names: Sequence[str],
+    op_types: Sequence[str],
 ) -> tuple[str, ...]:
-    """The ops of a graph that a converter means by names, also of ops in functions, or else by types.
+    """The ops of a graph that a converter means by names, also of ops in functions, or else by
+    types.
 
     Args:
         signatures: The signatures that it was converted for; () for the whole graph.
@@ -214,9 +258,13 @@ def find_ops(
     if not found_ops and op_types:
         need = np.full(len(index), not signatures)
         for signature in signatures:
-            inputs, outputs = ([tensor for _, tensor in side] for side in (signature.inputs, signature.outputs))
+            inputs, outputs = (
+                [tensor for _, tensor in side] for side in (signature.inputs, signature.outputs)
+            )
             need |= needed_ops(index, inputs, outputs)
-        found_ops = {op for op in np.flatnonzero(need).tolist() if _has_type(index, op, set(op_types))}
+        found_ops = {
+            op for op in np.flatnonzero(need).tolist() if _has_type(index, op, set(op_types))
+        }
     return tuple(index.names[op] for op in sorted(found_ops))
 
 
@@ -246,7 +294,9 @@ def _nodes_inside(index: GraphIndex, op: int) -> Iterator[NodeDef]:
 def _load(
     model: bytes, frozen: FrozenGraph, conversion: Conversion, seconds: float, lacking: list[str]
 ) -> Iterator[Run]:
-    """Runs a model by the keys of the signatures, in the process of converters; `lacking` gets what it lacks."""
+    """Runs a model by the keys of the signatures, in the process of converters; `lacking` gets what
+    it lacks.
+    """
     signatures = {signature.name: signature for signature in frozen.part.signatures}
 
     def run(signature: Signature, feeds: Mapping[str, TensorCompatible]) -> dict[str, np.ndarray]:

@@ -56,7 +56,8 @@ class GraphML:
 
 @dataclass(frozen=True)
 class EditScript:
-    """The Python script that makes edits again, and next to it the large arrays that it reads, if any.
+    """The Python script that makes edits again, and next to it the large arrays that it reads, if
+    any.
 
     Attributes:
         opened: The expression that opens the source.

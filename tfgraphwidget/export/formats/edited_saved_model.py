@@ -1,7 +1,8 @@
-"""Edited SavedModels: the files of the SavedModel that was opened, in which only what was edited is exchanged.
+"""Edited SavedModels: the files of the SavedModel that was opened, in which only what was edited is
+exchanged.
 
-What edits do not touch stays as it is: signatures with their keys, saved objects, the names of values in the
-checkpoint, tables, asset files and functions.
+What edits do not touch stays as it is: signatures with their keys, saved objects, the names of
+values in the checkpoint, tables, asset files and functions.
 """
 
 from __future__ import annotations
@@ -37,14 +38,24 @@ from tfgraphwidget.naming import free_name, split_input, split_tensor
 from tfgraphwidget.runtime.sandbox import CONSTRUCTION_CONTEXT
 from tfgraphwidget.runtime.session import variable_values
 from tfgraphwidget.sentences import editor_call
-from tfgraphwidget.sources import asset_files, read_contexts, tf_protos, variable_slice, write_checkpoint
+from tfgraphwidget.sources import (
+    asset_files,
+    read_contexts,
+    tf_protos,
+    variable_slice,
+    write_checkpoint,
+)
 from tfgraphwidget.tf_types import FunctionDefLibrary, MetaGraphDef, NodeDef, VariableDef
 
 _INIT = "__saved_model_init_op"
 _MAIN_OPS = ("saved_model_main_op", "legacy_init_op", "saved_model_train_op")
 # Collections of TensorFlow 1 whose entries are messages that name ops.
 _BY_NAME = ("while_context", "cond_context", "queue_runners")
-_WAY_OUT = "make variables of these constants: a SavedModel keeps the values of variables in files of their own"
+_WAY_OUT = (
+    "make variables of these constants: a SavedModel keeps the values of variables in "
+    "files "
+    "of their own"
+)
 
 
 @dataclass
@@ -63,7 +74,8 @@ def write_edited(path: Path, edited: EditedSavedModel, files: Iterable[str]) -> 
 
     Raises:
         NotKept: The edits need a SavedModel that is built from the graph again; nothing is written.
-        GraphEditError: What was written gives something else than the graph does, or TensorFlow could not load it.
+        GraphEditError: What was written gives something else than the graph does, or TensorFlow
+            could not load it.
     """
     request = edited.request
     _check_fed(edited)
@@ -85,15 +97,19 @@ def write_edited(path: Path, edited: EditedSavedModel, files: Iterable[str]) -> 
     model.meta_graphs.extend([*opened.meta_graphs[:place], meta, *opened.meta_graphs[place + 1 :]])
     (path / MODEL).write_bytes(model.SerializeToString(deterministic=True))
     if values:
-        _write_values(edited.folder / "variables" / "variables", path / "variables" / "variables", values)
+        _write_values(
+            edited.folder / "variables" / "variables", path / "variables" / "variables", values
+        )
     if request.settings.verify:
         _verify(path, edited, meta.meta_info_def.tags)
 
 
 def _check_fed(edited: EditedSavedModel) -> None:
-    """Raise GraphEditError for a signature that edits have let need a placeholder which it does not take.
+    """Raise GraphEditError for a signature that edits have let need a placeholder which it does not
+    take.
 
-    TensorFlow 2 does not load a SavedModel with such a signature. One that was so before the edits stays as it was.
+    TensorFlow 2 does not load a SavedModel with such a signature. One that was so before the edits
+    stays as it was.
     """
     before = {signature.name: signature for signature in edited.signatures}
     for signature in edited.request.signatures:
@@ -101,7 +117,8 @@ def _check_fed(edited: EditedSavedModel) -> None:
         opened = before.get(signature.name)
         if unfed and (opened is None or not _unfed_placeholder(edited.opened, opened)):
             raise GraphEditError(
-                f"Signature {signature.name!r} also needs placeholder {unfed!r} now, and does not take it, so "
+                f"Signature {signature.name!r} also needs placeholder {unfed!r} now, and does not "
+                "take it, so "
                 "that TensorFlow could not load what would be written; take it away by "
                 + editor_call("signatures.remove", f"{signature.name!r}")
                 + f", and add it again with '{unfed}:0' among its inputs.",
@@ -143,8 +160,12 @@ def _verify(path: Path, edited: EditedSavedModel, tags: Sequence[str]) -> None:
     except GraphEditError as error:
         request.notices.append("What was written was not run: " + error.why)
         return
-    for loader in check_saved_model(path, GraphReference(request, state), request.trust, tags, edited.folder):
-        request.notices.append(f"{loader} cannot run what was written, nor the SavedModel that was opened.")
+    for loader in check_saved_model(
+        path, GraphReference(request, state), request.trust, tags, edited.folder
+    ):
+        request.notices.append(
+            f"{loader} cannot run what was written, nor the SavedModel that was opened."
+        )
 
 
 # The MetaGraphDef
@@ -161,7 +182,9 @@ def _rewrite(edited: EditedSavedModel) -> tuple[MetaGraphDef, list[NewVariable]]
     if has_objects:
         new = new_variables(original, edited.before, request.index, edited.session)
         nodes = initializer_nodes(nodes, new, _init_op(original))
-    objects = ObjectGraphEdit(original, edited.before, request.index, nodes, request.graph.envelope().library.function)
+    objects = ObjectGraphEdit(
+        original, edited.before, request.index, nodes, request.graph.envelope().library.function
+    )
     if has_objects:
         objects.add_variables(new)
         try:
@@ -180,7 +203,9 @@ def _rewrite(edited: EditedSavedModel) -> tuple[MetaGraphDef, list[NewVariable]]
     meta.graph_def.versions.CopyFrom(request.graph.envelope().versions)
     if has_objects:
         meta.object_graph_def.CopyFrom(objects.objects)
-        removed = set(original.object_graph_def.concrete_functions) - set(objects.objects.concrete_functions)
+        removed = set(original.object_graph_def.concrete_functions) - set(
+            objects.objects.concrete_functions
+        )
         for name in removed & set(meta.meta_info_def.function_aliases):
             del meta.meta_info_def.function_aliases[name]
     else:
@@ -198,7 +223,9 @@ def _init_op(meta: MetaGraphDef) -> str:
 
 
 def _restore_contexts(library: FunctionDefLibrary, original: FunctionDefLibrary) -> None:
-    """Say again of edited functions under which runtime they were traced; sessions take none that say it."""
+    """Say again of edited functions under which runtime they were traced; sessions take none that
+    say it.
+    """
     attributes_by_name = {function.signature.name: function.attr for function in original.function}
     for function in library.function:
         attributes = attributes_by_name.get(function.signature.name)
@@ -207,42 +234,59 @@ def _restore_contexts(library: FunctionDefLibrary, original: FunctionDefLibrary)
 
 
 def _nodes(edited: EditedSavedModel) -> list[NodeDef]:
-    """The NodeDefs of the file: those of the edited graph, and those that a SavedModel needs beside its signatures."""
+    """The NodeDefs of the file: those of the edited graph, and those that a SavedModel needs beside
+    its signatures.
+    """
     original, index, before = edited.meta_graph, edited.request.index, edited.before
     raw = {node.name: node for node in original.graph_def.node}
     was = dict(zip(before.names, before.nodes, strict=True))
     nodes: dict[str, NodeDef] = {}
     for name, node in zip(index.names, edited.request.graph.as_in_file(index.nodes), strict=True):
-        # An op that was not edited is the file's: opening a file makes constants of the paths of its asset files.
+        # An op that was not edited is the file's: opening a file makes constants of the paths of
+        # its asset files.
         nodes[name] = raw[name] if name in raw and was.get(name) == node else node
     _check_state(edited)
     added = set()
-    converted: list[str] = []  # ops that the model restores, and that freezing has replaced under their own names
+    converted: list[
+        str
+    ] = []  # ops that the model restores, and that freezing has replaced under their own names
     stack = _bookkeeping(original)
     if not original.object_graph_def.nodes and any(name not in nodes for name in stack):
         raise NotKept("ops of its Saver were removed")
     while stack:
         name = stack.pop()
         if name in nodes or name not in raw:
-            if name not in raw or name not in nodes or nodes[name].op == raw[name].op or name in converted:
+            if (
+                name not in raw
+                or name not in nodes
+                or nodes[name].op == raw[name].op
+                or name in converted
+            ):
                 continue
             if not original.object_graph_def.nodes:
-                raise NotKept(f"{name!r} is a {nodes[name].op} now, and the model restores a {raw[name].op}")
+                raise NotKept(
+                    f"{name!r} is a {nodes[name].op} now, and the model restores a {raw[name].op}"
+                )
             converted.append(name)
             stack += [split_input(text)[0] for text in raw[name].input]
             continue
         added.add(name)
         nodes[name] = raw[name]
         stack += [split_input(text)[0] for text in raw[name].input]
-    edited_nodes = _rename_nodes([nodes[name] for name in nodes if name not in added], converted, {*nodes, *raw})
+    edited_nodes = _rename_nodes(
+        [nodes[name] for name in nodes if name not in added], converted, {*nodes, *raw}
+    )
     added.update(converted)
     return [*(node for name, node in raw.items() if name in added), *edited_nodes]
 
 
-def _rename_nodes(nodes: Sequence[NodeDef], names: Iterable[str], used_names: Iterable[str]) -> list[NodeDef]:
+def _rename_nodes(
+    nodes: Sequence[NodeDef], names: Iterable[str], used_names: Iterable[str]
+) -> list[NodeDef]:
     """NodeDefs of which some have other names, which their consumers read.
 
-    A frozen variable is a constant of the variable's name, and the objects of a SavedModel restore the variable itself.
+    A frozen variable is a constant of the variable's name, and the objects of a SavedModel restore
+    the variable itself.
     """
     names_in_use = {name.lower() for name in used_names}
     new_names: dict[str, str] = {}
@@ -268,18 +312,26 @@ def _bookkeeping(meta: MetaGraphDef) -> list[str]:
     """The ops that those who load a SavedModel run or look up by name."""
     saver, objects = meta.saver_def, meta.object_graph_def.nodes
     names = [saver.filename_tensor_name, saver.save_tensor_name, saver.restore_op_name]
-    names += [info.name for info in meta.signature_def[_INIT].outputs.values()] if _INIT in meta.signature_def else []
+    names += (
+        [info.name for info in meta.signature_def[_INIT].outputs.values()]
+        if _INIT in meta.signature_def
+        else []
+    )
     for key in _MAIN_OPS:
         names += meta.collection_def[key].node_list.value if key in meta.collection_def else []
-    names += [saved.constant.operation for saved in objects if saved.WhichOneof("kind") == "constant"]
+    names += [
+        saved.constant.operation for saved in objects if saved.WhichOneof("kind") == "constant"
+    ]
     names += [asset.tensor_info.name for asset in asset_files(meta)]
     return [split_tensor(name)[0] for name in names if name]
 
 
 def _check_state(edited: EditedSavedModel) -> None:
-    """Raise NotKept for variables that edits have brought into a model of TensorFlow 1, whose Saver has no others.
+    """Raise NotKept for variables that edits have brought into a model of TensorFlow 1, whose Saver
+    has no others.
 
-    Also for a graph of TensorFlow 1 whose loops, conditionals or queue runners would be told of ops that are not there.
+    Also for a graph of TensorFlow 1 whose loops, conditionals or queue runners would be told of ops
+    that are not there.
     """
     index, names_before = edited.request.index, set(edited.before.names)
     new = [index.names[i] for i in handles(index) if index.names[i] not in names_before]
@@ -291,7 +343,9 @@ def _check_state(edited: EditedSavedModel) -> None:
         if names_before - index.ids.keys():
             raise NotKept("ops were removed that loops or queue runners may name")
         if index.extras.contexts() != read_contexts(edited.meta_graph, names_before):
-            raise NotKept("loops of TensorFlow 1 are written with the contexts that their gradients need")
+            raise NotKept(
+                "loops of TensorFlow 1 are written with the contexts that their gradients need"
+            )
 
 
 def _set_collections(meta: MetaGraphDef, edited: EditedSavedModel, names: set[str]) -> None:
@@ -300,7 +354,9 @@ def _set_collections(meta: MetaGraphDef, edited: EditedSavedModel, names: set[st
     for key in list(meta.collection_def):
         collection = meta.collection_def[key]
         if collection.WhichOneof("kind") == "node_list":
-            remaining = [name for name in collection.node_list.value if split_tensor(name)[0] in names]
+            remaining = [
+                name for name in collection.node_list.value if split_tensor(name)[0] in names
+            ]
             collection.node_list.value[:] = remaining
         elif key in index.collections or collection.WhichOneof("kind") == "bytes_list":
             collection.bytes_list.value[:] = [
@@ -339,7 +395,9 @@ def _is_there(key: str, entry: bytes, names: set[str]) -> bool:
     return split_tensor(definition.variable_name)[0] in names
 
 
-def _set_signature_defs(meta: MetaGraphDef, edited: EditedSavedModel, objects: ObjectGraphEdit) -> None:
+def _set_signature_defs(
+    meta: MetaGraphDef, edited: EditedSavedModel, objects: ObjectGraphEdit
+) -> None:
     """Let the signatures name the tensors that stand for their inputs and outputs now."""
     index, request = edited.request.index, edited.request
     before_by_name, now = (
@@ -349,9 +407,13 @@ def _set_signature_defs(meta: MetaGraphDef, edited: EditedSavedModel, objects: O
     for name in before_by_name.keys() - now.keys():
         del meta.signature_def[name]
     for name in edited.lost:
-        request.notices.append(f"Signature {name!r} was not written, because its inputs or outputs were removed.")
+        request.notices.append(
+            f"Signature {name!r} was not written, because its inputs or outputs were removed."
+        )
     for name in meta.signature_def.keys() - before_by_name.keys() - now.keys() - {_INIT}:
-        del meta.signature_def[name]  # one that named tensors which the graph did not have, as opening it has said
+        del meta.signature_def[
+            name
+        ]  # one that named tensors which the graph did not have, as opening it has said
     for name, signature in now.items():
         proto = meta.signature_def[name]
         was = before_by_name.get(name)
@@ -361,7 +423,11 @@ def _set_signature_defs(meta: MetaGraphDef, edited: EditedSavedModel, objects: O
             set_signature_def(proto, was, signature, signature, index)
             for key, info in proto.outputs.items():
                 shape = objects.output_shape(name, key)
-                if info.WhichOneof("encoding") == "name" and info.tensor_shape.unknown_rank and shape is not None:
+                if (
+                    info.WhichOneof("encoding") == "name"
+                    and info.tensor_shape.unknown_rank
+                    and shape is not None
+                ):
                     info.tensor_shape.CopyFrom(shape)
 
 
@@ -376,8 +442,11 @@ def _specs(index: GraphIndex, signature: Signature) -> list[object]:
 # Values
 
 
-def _changed_values(edited: EditedSavedModel, others: Mapping[str, object]) -> dict[str, np.ndarray]:
-    """The values that variables have in the session and did not have in the file, by their names in the checkpoint.
+def _changed_values(
+    edited: EditedSavedModel, others: Mapping[str, object]
+) -> dict[str, np.ndarray]:
+    """The values that variables have in the session and did not have in the file, by their names in
+    the checkpoint.
 
     `others` are those that came from another checkpoint.
     """
@@ -406,7 +475,9 @@ def _changed_values(edited: EditedSavedModel, others: Mapping[str, object]) -> d
         if variable_slice(stored_value, variable).tobytes() == value.tobytes():
             continue
         for key in keys[variable.handle]:
-            whole = changed.get(key, np.array(others[key] if key in others else reader.get_tensor(key)))
+            whole = changed.get(
+                key, np.array(others[key] if key in others else reader.get_tensor(key))
+            )
             if variable.slice_info is None:
                 whole = value
             else:
@@ -418,7 +489,11 @@ def _changed_values(edited: EditedSavedModel, others: Mapping[str, object]) -> d
 def _write_values(old: Path, new: Path, values: Mapping[str, object]) -> None:
     """Write a checkpoint that has other values under some of its names."""
     reader = tf_protos.checkpoint_reader(str(old))
-    readers = {name: partial(reader.get_tensor, name) for name in reader.get_variable_to_shape_map()}
+    readers = {
+        name: partial(reader.get_tensor, name) for name in reader.get_variable_to_shape_map()
+    }
     for file in new.parent.glob(f"{new.name}.*"):
         file.unlink()
-    write_checkpoint(str(new), {**readers, **{name: partial(values.__getitem__, name) for name in values}})
+    write_checkpoint(
+        str(new), {**readers, **{name: partial(values.__getitem__, name) for name in values}}
+    )

@@ -22,7 +22,9 @@ from tfgraphwidget.writable import reason, write_files
 _VERSION = "brain.Event:2"
 _FILE_VERSION, _GRAPH_DEF = 3, 4  # fields of an Event message
 _LARGE = 1024  # bytes of a constant; TensorBoard's page asks for no larger attribute
-_WAY_OUT = in_cell("give a part of the graph: editor.extract(inputs, outputs).to_tensorboard(logdir)")
+_WAY_OUT = in_cell(
+    "give a part of the graph: editor.extract(inputs, outputs).to_tensorboard(logdir)"
+)
 
 
 def write_events(logdir: Path, index: GraphIndex, around: GraphDef) -> Path:
@@ -36,7 +38,8 @@ def write_events(logdir: Path, index: GraphIndex, around: GraphDef) -> Path:
         The path of the file.
 
     Raises:
-        GraphEditError: If the directory cannot be written to or the graph is too large; no file is left then.
+        GraphEditError: If the directory cannot be written to or the graph is too large; no file is
+            left then.
     """
     slim = list(_without_large_constants(index.nodes))
     _store_shapes(slim, index)
@@ -50,18 +53,31 @@ def write_events(logdir: Path, index: GraphIndex, around: GraphDef) -> Path:
         return _write_file(logdir, events)
     except (OSError, ValueError) as error:
         why = reason(error)
-        raise GraphEditError(f"{str(logdir)[:200]!r} cannot be written to: {why}; give another folder.") from error
+        raise GraphEditError(
+            f"{str(logdir)[:200]!r} cannot be written to: {why}; give another folder."
+        ) from error
 
 
 def _event(field: int, value: bytes) -> bytes:
     """A serialized Event message of this moment with one field of bytes, by its number."""
-    return b"\x09" + struct.pack("<d", time.time()) + packed_number(field << 3 | 2) + packed_number(len(value)) + value
+    return (
+        b"\x09"
+        + struct.pack("<d", time.time())
+        + packed_number(field << 3 | 2)
+        + packed_number(len(value))
+        + value
+    )
 
 
 def _record(data: bytes) -> bytes:
     """A record of a TFRecord file: the length and the data, each with its checksum."""
     length = struct.pack("<Q", len(data))
-    return length + struct.pack("<I", masked_crc32c(length)) + data + struct.pack("<I", masked_crc32c(data))
+    return (
+        length
+        + struct.pack("<I", masked_crc32c(length))
+        + data
+        + struct.pack("<I", masked_crc32c(data))
+    )
 
 
 def _write_file(logdir: Path, events: Iterable[bytes]) -> Path:
@@ -86,7 +102,9 @@ def _write_file(logdir: Path, events: Iterable[bytes]) -> Path:
 
 
 def _free_name() -> str:
-    """A name as TensorFlow makes them, with a later time than existing files: TensorBoard shows the last."""
+    """A name as TensorFlow makes them, with a later time than existing files: TensorBoard shows the
+    last.
+    """
     return f"events.out.tfevents.{time.time():017.6f}.{socket.gethostname()}.{os.getpid()}"
 
 

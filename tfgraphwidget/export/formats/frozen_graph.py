@@ -1,4 +1,6 @@
-"""Frozen graphs: a GraphDef of the ops that the outputs need, with constants in place of variables."""
+"""Frozen graphs: a GraphDef of the ops that the outputs need, with constants in place of
+variables.
+"""
 
 from __future__ import annotations
 
@@ -53,7 +55,10 @@ from tfgraphwidget.sentences import Sentence, either
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.tf_types import FunctionDefLibrary, GraphDef, TensorCompatible, TensorProto
 
-_WAY_OUT = "save a SavedModel (a folder) or a '.meta', which keep the variables' values in files of their own"
+_WAY_OUT = (
+    "save a SavedModel (a folder) or a '.meta', which keep the variables' values in files "
+    "of their own"
+)
 
 _STATE_WAYS_OUT = (
     "save a SavedModel (a folder), which keeps the variable",
@@ -76,10 +81,14 @@ def write_frozen(path: Path, request: ExportRequest) -> None:
     is_alone = _is_alone(request)
     write_message(path, frozen.graph_def, verify=request.settings.verify and not is_alone)
     if request.read_only:
-        request.notices.append(f"The frozen graph cannot run here, so {path.name!r} was not run: " + request.read_only)
+        request.notices.append(
+            f"The frozen graph cannot run here, so {path.name!r} was not run: " + request.read_only
+        )
     if request.settings.verify and not frozen.why_not_run and not is_alone:
         reference = GraphReference(frozen.request, frozen.state)
-        ends = {each.name: (dict(each.inputs), dict(each.outputs)) for each in frozen.part.signatures}
+        ends = {
+            each.name: (dict(each.inputs), dict(each.outputs)) for each in frozen.part.signatures
+        }
         load = partial(opened_by, reference, _load, path, ends, frozen.state.starters)
         check(reference, "The frozen graph", [("tf.import_graph_def", load)])
 
@@ -122,13 +131,19 @@ def freeze_graph(request: ExportRequest, kind: str) -> FrozenGraph:
     except GraphEditError as error:
         if is_alone or isinstance(error, TensorFlowMissing):
             raise
-        # Either variables have no values, which present_values refuses, or a queue cannot be filled and stays as it is.
+        # Either variables have no values, which present_values refuses, or a queue cannot be filled
+        # and stays as it is.
         variables = _variables(request.index, need)
-        state, why = ExportedState(variables, present_values(request, variables), (), (), (), {}), error.why
+        state, why = (
+            ExportedState(variables, present_values(request, variables), (), (), (), {}),
+            error.why,
+        )
     else:
         why = Sentence()
     part, frozen_part, library = _freeze(request, state, kind)
-    graph_def = tf_protos.GraphDef(node=frozen_part.nodes, versions=request.graph.envelope().versions, library=library)
+    graph_def = tf_protos.GraphDef(
+        node=frozen_part.nodes, versions=request.graph.envelope().versions, library=library
+    )
     if not library.ByteSize():
         graph_def.ClearField("library")
     if not is_alone and has_stale_shapes(graph_def):
@@ -138,7 +153,9 @@ def freeze_graph(request: ExportRequest, kind: str) -> FrozenGraph:
 
 
 def _is_alone(request: ExportRequest) -> bool:
-    """Whether the graph is frozen with the values of its file, without TensorFlow: that is missing or cannot run it."""
+    """Whether the graph is frozen with the values of its file, without TensorFlow: that is missing
+    or cannot run it.
+    """
     return bool(request.read_only) or not tf_protos.is_tensorflow_installed()
 
 
@@ -146,11 +163,16 @@ def _runnable_signatures(request: ExportRequest) -> tuple[Signature, ...]:
     """The signatures, with the other placeholders that their outputs need as further inputs."""
     if not request.signatures:
         raise GraphEditError(
-            "A frozen graph is what its outputs need: choose a boundary first" + either(", or give outputs=[…].", ".")
+            "A frozen graph is what its outputs need: choose a boundary first"
+            + either(", or give outputs=[…].", ".")
         )
     index, signatures = request.index, []
     all_outputs = [tensor for signature in request.signatures for _, tensor in signature.outputs]
-    check_computed(index, all_outputs, [tensor for signature in request.signatures for _, tensor in signature.inputs])
+    check_computed(
+        index,
+        all_outputs,
+        [tensor for signature in request.signatures for _, tensor in signature.inputs],
+    )
     for signature in request.signatures:
         inputs = [tensor for _, tensor in signature.inputs]
         outputs = [tensor for _, tensor in signature.outputs]
@@ -158,7 +180,10 @@ def _runnable_signatures(request: ExportRequest) -> tuple[Signature, ...]:
         for sentence in unused_inputs_notice(unused_inputs(index, inputs, need), outputs):
             request.notices.append(sentence)
         feeds_by_tensor = [
-            index.names[i] for i in np.flatnonzero(need & of_type(index, REQUIRED_PLACEHOLDERS.__contains__)).tolist()
+            index.names[i]
+            for i in np.flatnonzero(
+                need & of_type(index, REQUIRED_PLACEHOLDERS.__contains__)
+            ).tolist()
         ]
         more = tuple((name, f"{name}:0") for name in feeds_by_tensor if f"{name}:0" not in inputs)
         signatures.append(replace(signature, inputs=(*signature.inputs, *more)))
@@ -166,20 +191,31 @@ def _runnable_signatures(request: ExportRequest) -> tuple[Signature, ...]:
 
 
 def _variables(index: GraphIndex, need: Mask) -> tuple[VariableDef, ...]:
-    return tuple(definitions(index, np.flatnonzero(need & of_type(index, HANDLES.__contains__)).tolist()).values())
+    return tuple(
+        definitions(
+            index, np.flatnonzero(need & of_type(index, HANDLES.__contains__)).tolist()
+        ).values()
+    )
 
 
 def _stored_state(request: ExportRequest, need: Mask) -> ExportedState:
-    """The values that a file has for the variables, where TensorFlow cannot run it. Raises GraphEditError."""
+    """The values that a file has for the variables, where TensorFlow cannot run it. Raises
+    GraphEditError.
+    """
     variables, readers = _variables(request.index, need), request.graph.stored_values()
-    missing = next((variable.handle for variable in variables if variable.handle not in readers), None)
+    missing = next(
+        (variable.handle for variable in variables if variable.handle not in readers), None
+    )
     if missing is not None and request.read_only:
         raise NotRunnable(
-            f"Variable {missing!r} has no value in the file, and none can be computed: " + request.read_only, [missing]
+            f"Variable {missing!r} has no value in the file, and none can be computed: "
+            + request.read_only,
+            [missing],
         )
     if missing is not None:
         raise TensorFlowMissing(
-            f"Variable {missing!r} has no value in the file, and to compute one for the frozen graph needs TensorFlow: "
+            f"Variable {missing!r} has no value in the file, and to compute one for the frozen "
+            "graph needs TensorFlow: "
             "run pip install 'tfgraphwidget[tensorflow]', or open the file with its checkpoint."
         )
     values = {variable.handle: np.asarray(readers[variable.handle]()) for variable in variables}
@@ -216,7 +252,9 @@ def _freeze(
 
 
 def _tensor_proto(index: GraphIndex, name: str, value: npt.ArrayLike) -> TensorProto:
-    return edit_values.tensor_proto(np.asarray(value), index.nodes[index.ids[name]].attr["dtype"].type)
+    return edit_values.tensor_proto(
+        np.asarray(value), index.nodes[index.ids[name]].attr["dtype"].type
+    )
 
 
 def _library(index: GraphIndex, frozen_part: ConvertedGraph) -> FunctionDefLibrary:
@@ -228,12 +266,18 @@ def _library(index: GraphIndex, frozen_part: ConvertedGraph) -> FunctionDefLibra
     return frozen_library
 
 
-def _report_omissions(request: ExportRequest, frozen_part: ConvertedGraph, state: ExportedState, why: str) -> None:
+def _report_omissions(
+    request: ExportRequest, frozen_part: ConvertedGraph, state: ExportedState, why: str
+) -> None:
     for sentence in frozen_part.notices():
         request.notices.append(sentence)
     for name, kind in frozen_part.remaining_state:
-        fills = f"; run {names_text(state.starters)} once after importing it" if state.starters else ""
-        request.notices.append(f"The frozen graph keeps {kind} {name!r}, which is no variable{fills}.")
+        fills = (
+            f"; run {names_text(state.starters)} once after importing it" if state.starters else ""
+        )
+        request.notices.append(
+            f"The frozen graph keeps {kind} {name!r}, which is no variable{fills}."
+        )
     if why and request.settings.verify:
         request.notices.append("What was written was not run: " + why)
 
@@ -242,15 +286,23 @@ def _report_omissions(request: ExportRequest, frozen_part: ConvertedGraph, state
 def _load(
     path: Path, ends: Mapping[str, tuple[dict[str, str], dict[str, str]]], starters: Sequence[str]
 ) -> Iterator[Run]:
-    """Import a frozen graph; `ends` are the tensors of the inputs and outputs of each signature, by their keys."""
+    """Import a frozen graph; `ends` are the tensors of the inputs and outputs of each signature, by
+    their keys.
+    """
     graph_def = read_graph_def(path)
     there = {node.name for node in graph_def.node}  # without inputs that no output needs
-    with Sandbox(graph_def.node, graph_def.library, {}, starters, versions=graph_def.versions) as sandbox:
+    with Sandbox(
+        graph_def.node, graph_def.library, {}, starters, versions=graph_def.versions
+    ) as sandbox:
 
-        def run(signature: Signature, feeds: Mapping[str, TensorCompatible]) -> dict[str, np.ndarray]:
+        def run(
+            signature: Signature, feeds: Mapping[str, TensorCompatible]
+        ) -> dict[str, np.ndarray]:
             inputs, outputs = ends[signature.name]
             feeds_by_tensor = {
-                inputs[key]: value for key, value in feeds.items() if split_tensor(inputs[key])[0] in there
+                inputs[key]: value
+                for key, value in feeds.items()
+                if split_tensor(inputs[key])[0] in there
             }
             values = sandbox.run(list(outputs.values()), feeds_by_tensor)
             return dict(zip(outputs, values, strict=True))

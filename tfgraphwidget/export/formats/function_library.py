@@ -12,8 +12,12 @@ from tfgraphwidget.tf_types import FunctionDef, FunctionDefLibrary, GraphDef, No
 
 
 def complete_graph_def(request: ExportRequest) -> GraphDef:
-    """The GraphDef of every op that the editor shows, with all functions; ops hidden by undo are left out."""
-    return fill_graph_def(request.index, request.graph.envelope(), request.graph.as_in_file(request.index.nodes))
+    """The GraphDef of every op that the editor shows, with all functions; ops hidden by undo are
+    left out.
+    """
+    return fill_graph_def(
+        request.index, request.graph.envelope(), request.graph.as_in_file(request.index.nodes)
+    )
 
 
 def fill_graph_def(index: GraphIndex, graph_def: GraphDef, nodes: Iterable[NodeDef]) -> GraphDef:
@@ -30,8 +34,12 @@ def fill_graph_def(index: GraphIndex, graph_def: GraphDef, nodes: Iterable[NodeD
     library = graph_def.library
     there = {function.signature.name for function in library.function}
     if not there <= index.functions:  # hidden by undo
-        used_functions = [function for function in library.function if function.signature.name in index.functions]
-        gradients = [gradient for gradient in library.gradient if gradient.function_name in index.functions]
+        used_functions = [
+            function for function in library.function if function.signature.name in index.functions
+        ]
+        gradients = [
+            gradient for gradient in library.gradient if gradient.function_name in index.functions
+        ]
         library.CopyFrom(tf_protos.FunctionDefLibrary(function=used_functions, gradient=gradients))
     lacking = sorted(index.functions - there)
     if lacking:
@@ -40,7 +48,9 @@ def fill_graph_def(index: GraphIndex, graph_def: GraphDef, nodes: Iterable[NodeD
 
 
 def library_of(index: GraphIndex, nodes: Iterable[NodeDef]) -> FunctionDefLibrary:
-    """The library of the functions that nodes call, directly or through functions, and of their gradients."""
+    """The library of the functions that nodes call, directly or through functions, and of their
+    gradients.
+    """
     definitions: dict[str, FunctionDef] = {}
     gradients: dict[str, str] = {}
     stack = list(nodes)
@@ -57,7 +67,10 @@ def library_of(index: GraphIndex, nodes: Iterable[NodeDef]) -> FunctionDefLibrar
                 names.append(gradient)
     library: FunctionDefLibrary = tf_protos.FunctionDefLibrary(
         function=[definitions[name] for name in sorted(definitions)],
-        gradient=[tf_protos.GradientDef(function_name=f, gradient_func=g) for f, g in sorted(gradients.items())],
+        gradient=[
+            tf_protos.GradientDef(function_name=f, gradient_func=g)
+            for f, g in sorted(gradients.items())
+        ],
     )
     return library
 
@@ -68,7 +81,8 @@ def function_of(index: GraphIndex, name: str) -> FunctionDef:
         definition: FunctionDef = index.extras.function(name)
     except KeyError:
         raise GraphEditError(
-            f"The graph calls function {name!r}, which its library does not hold; import the graph again with its "
+            f"The graph calls function {name!r}, which its library does not hold; import the graph "
+            "again with its "
             "function library."
         ) from None
     return definition

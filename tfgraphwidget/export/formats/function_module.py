@@ -15,9 +15,24 @@ import numpy as np
 
 from tfgraphwidget.errors import GraphEditError, NotRunnable, SessionRefused
 from tfgraphwidget.export.request import ExportRequest, FunctionToExport
-from tfgraphwidget.export.verification.reference import MAX_ENDS, ReferenceRun, is_refused, next_numbers, not_run
-from tfgraphwidget.export.verification.round_trip import check_saved_model, first_line, load_eagerly, optimizers_off
-from tfgraphwidget.export.verification.synthetic_feeds import InputSpec, generate_feeds, no_value_for
+from tfgraphwidget.export.verification.reference import (
+    MAX_ENDS,
+    ReferenceRun,
+    is_refused,
+    next_numbers,
+    not_run,
+)
+from tfgraphwidget.export.verification.round_trip import (
+    check_saved_model,
+    first_line,
+    load_eagerly,
+    optimizers_off,
+)
+from tfgraphwidget.export.verification.synthetic_feeds import (
+    InputSpec,
+    generate_feeds,
+    no_value_for,
+)
 from tfgraphwidget.graph import EffectiveOp, Effects, NodesByName, Signature, build
 from tfgraphwidget.runtime.sandbox import PATIENCE, RUNS, RemoteContext, call_apart
 from tfgraphwidget.runtime.session import check_call_ranks
@@ -25,7 +40,15 @@ from tfgraphwidget.sentences import in_cell
 from tfgraphwidget.sources import Source, open_source, shape_from_proto
 from tfgraphwidget.tensorflow_modules import is_installed, tf
 from tfgraphwidget.tf_internals import eager_mode
-from tfgraphwidget.tf_types import Graph, GraphDef, Module, NodeDef, Session, Tensor, TensorCompatible
+from tfgraphwidget.tf_types import (
+    Graph,
+    GraphDef,
+    Module,
+    NodeDef,
+    Session,
+    Tensor,
+    TensorCompatible,
+)
 
 # They change state that the function shares with others and that cannot be restored after a run.
 _SHARED = re.compile(
@@ -34,12 +57,13 @@ _SHARED = re.compile(
 
 
 def save_function(path: Path, request: ExportRequest, function: FunctionToExport) -> None:
-    """Write the tf.Modules of a function, with their `signature`s, as one SavedModel, and verify it.
+    """Write the tf.Modules of a function, with their `signature`s, as one SavedModel, and verify
+    it.
 
     Args:
         request: Whether to verify, and the feeds for that.
-        function: Has the modules. The first is what loading returns; the others are parts of it, with the same
-            variables.
+        function: Has the modules. The first is what loading returns; the others are parts of it,
+            with the same variables.
 
     Raises:
         GraphEditError: If TensorFlow cannot save the modules, or the file gives other results.
@@ -53,7 +77,8 @@ def save_function(path: Path, request: ExportRequest, function: FunctionToExport
             tf.saved_model.save(first, str(path), signatures=signatures)
         except (AssertionError, TypeError, ValueError) as error:
             raise GraphEditError(
-                f"TensorFlow cannot save the function: {first_line(error)}; save its graph as a '.pb' instead."
+                f"TensorFlow cannot save the function: {first_line(error)}; save its graph as a "
+                "'.pb' instead."
             ) from error
     if request.settings.verify:
         check_saved_model(path, ModuleReference(request, exported, path), request.trust)
@@ -63,7 +88,8 @@ def save_function(path: Path, request: ExportRequest, function: FunctionToExport
 def function_as_graph(request: ExportRequest) -> Iterator[ExportRequest]:
     """The request with its function as a graph: that of its SavedModel, as TensorFlow 1 loads it.
 
-    Where TensorFlow is not installed it is the function of a file, with the values of the checkpoint beside.
+    Where TensorFlow is not installed it is the function of a file, with the values of the
+    checkpoint beside.
     """
     if request.function is None:
         raise NotRunnable(request.read_only)
@@ -82,7 +108,11 @@ def function_as_graph(request: ExportRequest) -> Iterator[ExportRequest]:
             yield replace(
                 request,
                 index=build(
-                    body.nodes(), *body.collections(), typing=body.typing, functions=body.functions(), extras=body
+                    body.nodes(),
+                    *body.collections(),
+                    typing=body.typing,
+                    functions=body.functions(),
+                    extras=body,
                 ),
                 graph=_LoadedFunction(source),
                 signatures=source.signatures,
@@ -137,11 +167,15 @@ class ModuleReference:
 
     @property
     def is_remote(self) -> bool:
-        """False: the functions are in this process, and what was written is compared with them on the same devices."""
+        """False: the functions are in this process, and what was written is compared with them on
+        the same devices.
+        """
         return False
 
     def is_refused(self) -> bool:
-        """Whether an op of a file that is not trusted does more than compute; a notice says which."""
+        """Whether an op of a file that is not trusted does more than compute; a notice says
+        which.
+        """
         effects = (op for module in self._modules.values() for op in module.effects())
         return not self._request.trust.is_given and is_refused(self._request, next(effects, None))
 
@@ -151,19 +185,27 @@ class ModuleReference:
         return self._request.notices
 
     def run_all(self) -> list[ReferenceRun]:
-        """Each signature with feeds on which it runs and its outputs; without one, with a notice, that has none."""
+        """Each signature with feeds on which it runs and its outputs; without one, with a notice,
+        that has none.
+        """
         return [run for module in self._modules.values() for run in self._run_one(module)]
 
     def _run_one(self, module: _TracedModule) -> list[ReferenceRun]:
         has_feeds = bool(self._request.settings.feeds)
-        if not has_feeds and (op := next((op for op in module.effects() if op.effect.reaches_out), None)):
+        if not has_feeds and (
+            op := next((op for op in module.effects() if op.effect.reaches_out), None)
+        ):
             self._request.notices.append(not_run(op.sentence[:1].lower() + op.sentence[1:]))
             return []
         if not has_feeds and (name := module.shared_op()):
             self._request.notices.append(not_run(f"op {name!r} changes state that others have too"))
             return []
-        feeds_given = {key: value for key, value in self._request.settings.feeds.items() if key in module.specs}
-        missing = [_input_spec(key, spec) for key, spec in module.specs.items() if key not in feeds_given]
+        feeds_given = {
+            key: value for key, value in self._request.settings.feeds.items() if key in module.specs
+        }
+        missing = [
+            _input_spec(key, spec) for key, spec in module.specs.items() if key not in feeds_given
+        ]
         complaints = [why] if (why := no_value_for(missing)) else []
         ended = 0
         for feeds in () if complaints else generate_feeds(missing):
@@ -175,7 +217,9 @@ class ModuleReference:
             except (tf.errors.OpError, ValueError, TypeError) as error:  # noqa: PERF203
                 complaints.append(first_line(error))
             except SessionRefused as error:
-                complaints.append((error.why.partition("The graph cannot run apart: ")[2] or error.why).clause)
+                complaints.append(
+                    (error.why.partition("The graph cannot run apart: ")[2] or error.why).clause
+                )
                 ended += error.code != SessionRefused.code
                 if ended == MAX_ENDS:
                     break
@@ -192,16 +236,23 @@ class ModuleReference:
         return []
 
     def _try_apart(self, signature: Signature, feeds: Mapping[str, TensorCompatible]) -> None:
-        """Run what was written in a process of its own. Raises SessionRefused where that fails, or ends."""
+        """Run what was written in a process of its own. Raises SessionRefused where that fails, or
+        ends.
+        """
         self._trial = self._trial or RemoteContext(RUNS, PATIENCE, load_eagerly, self._path)
         call_apart(self._trial, signature, feeds)
 
     def rerun(self, run_all: Sequence[ReferenceRun], *, moved: bool = False) -> list[ReferenceRun]:
-        """Run again on the same feeds; `moved`: variables and feeds with `next_numbers` in their place."""
-        runs = [(signature, next_numbers(feeds) if moved else feeds) for signature, feeds, _ in run_all]
+        """Run again on the same feeds; `moved`: variables and feeds with `next_numbers` in their
+        place.
+        """
+        runs = [
+            (signature, next_numbers(feeds) if moved else feeds) for signature, feeds, _ in run_all
+        ]
         with eager_mode(), optimizers_off():
             return [
-                (signature, feeds, self._modules[signature.name].run(feeds, moved=moved)) for signature, feeds in runs
+                (signature, feeds, self._modules[signature.name].run(feeds, moved=moved))
+                for signature, feeds in runs
             ]
 
 
@@ -210,19 +261,29 @@ class _TracedModule:
 
     def __init__(self, name: str, module: Module) -> None:
         self._module, self._function = module, module.signature.get_concrete_function()
-        self.specs = {spec.name: spec for spec in tf.nest.flatten(self._function.structured_input_signature)}
-        inputs, outputs = [(key, key) for key in self.specs], [(key, key) for key in self._function.structured_outputs]
+        self.specs = {
+            spec.name: spec for spec in tf.nest.flatten(self._function.structured_input_signature)
+        }
+        inputs, outputs = (
+            [(key, key) for key in self.specs],
+            [(key, key) for key in self._function.structured_outputs],
+        )
         self.signature = Signature(name, tuple(inputs), tuple(outputs))
 
     def effects(self) -> Iterator[EffectiveOp]:
         """The ops that do more than compute."""
         functions = {function.signature.name: function for function in self._whole.library.function}
-        return Effects(NodesByName(self._whole.node), functions.__getitem__, functions.keys()).of_graph()
+        return Effects(
+            NodesByName(self._whole.node), functions.__getitem__, functions.keys()
+        ).of_graph()
 
     def shared_op(self) -> str:
         """The name of an op that changes state which others have too; "" without one."""
         inside = (node for function in self._whole.library.function for node in function.node_def)
-        return next((node.name for node in chain(self._whole.node, inside) if _SHARED.fullmatch(node.op)), "")
+        return next(
+            (node.name for node in chain(self._whole.node, inside) if _SHARED.fullmatch(node.op)),
+            "",
+        )
 
     @cached_property
     def _whole(self) -> GraphDef:
@@ -230,7 +291,9 @@ class _TracedModule:
         return graph_def
 
     def check_ranks(self, feeds: Mapping[str, TensorCompatible]) -> None:
-        """Raise ValueError for a value of too few dimensions for a kernel that would end the process."""
+        """Raise ValueError for a value of too few dimensions for a kernel that would end the
+        process.
+        """
         check_call_ranks(self._function, self._tensors(feeds))
 
     def _tensors(self, feeds: Mapping[str, TensorCompatible]) -> dict[str, Tensor]:
@@ -245,7 +308,9 @@ class _TracedModule:
                     variable.assign(next_numbers({"": value})[""])
             tensors = self._tensors(feeds)
             check_call_ranks(self._function, tensors)
-            return {key: tensor.numpy() for key, tensor in self._module.signature(**tensors).items()}
+            return {
+                key: tensor.numpy() for key, tensor in self._module.signature(**tensors).items()
+            }
         finally:
             for variable, value in before:
                 variable.assign(value)

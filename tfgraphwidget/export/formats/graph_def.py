@@ -43,7 +43,8 @@ def check_size(
         biggest = sorted(sizes, key=sizes.__getitem__, reverse=True)[:3]
         largest = ", ".join(f"{name!r} ({_size_text(sizes[name])})" for name in biggest)
         raise GraphEditError(
-            f"{kind} would be {_size_text(total)}, and protobuf stops at {_size_text(LARGEST)}: {largest} hold most of "
+            f"{kind} would be {_size_text(total)}, and protobuf stops at {_size_text(LARGEST)}: "
+            f"{largest} hold most of "
             f"it; {way_out}.",
             biggest,
         )
@@ -56,7 +57,10 @@ def _size_text(count: int) -> str:
     return f"{count} bytes"
 
 
-_WAY_OUT = "make variables of these constants, and save a SavedModel or a '.meta', which keep values beside the graph"
+_WAY_OUT = (
+    "make variables of these constants, and save a SavedModel or a '.meta', which keep "
+    "values beside the graph"
+)
 
 
 def write_graph_def(path: Path, request: ExportRequest) -> None:
@@ -68,7 +72,9 @@ def write_graph_def(path: Path, request: ExportRequest) -> None:
     envelope = request.graph.envelope()
     check_size("The GraphDef", request.index.nodes, envelope.library, _WAY_OUT)
     tell_files_that_stay(request, path.name, request.index.nodes)
-    graph_def = fill_graph_def(request.index, envelope, request.graph.as_in_file(request.index.nodes))
+    graph_def = fill_graph_def(
+        request.index, envelope, request.graph.as_in_file(request.index.nodes)
+    )
     write_message(path, graph_def, verify=request.settings.verify)
 
 
@@ -88,10 +94,14 @@ def write_message(path: Path, graph_def: GraphDef, *, verify: bool) -> None:
     if verify and read_graph_def(path) != graph_def:
         if has_unknown_fields(graph_def):
             raise GraphEditError(
-                f"{path.name!r} would lose fields of a newer TensorFlow that the graph has, since a text names its "
+                f"{path.name!r} would lose fields of a newer TensorFlow that the graph has, since "
+                "a text names its "
                 "fields; save a '.pb'."
             )
-        raise GraphEditError(f"{path.name!r} does not read back as the graph that it was written from; save it again.")
+        raise GraphEditError(
+            f"{path.name!r} does not read back as the graph that it was written from; save it "
+            "again."
+        )
 
 
 def read_graph_def(path: Path) -> GraphDef:

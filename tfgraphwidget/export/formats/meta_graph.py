@@ -1,7 +1,7 @@
 """MetaGraphDefs: the whole graph with its collections, and a checkpoint of its variables.
 
-No ops are added for saving and restoring: without a Saver, `tf.compat.v1.train.import_meta_graph` makes one. A Saver
-whose ops are in the graph is written if it is for all of the variables.
+No ops are added for saving and restoring: without a Saver, `tf.compat.v1.train.import_meta_graph`
+makes one. A Saver whose ops are in the graph is written if it is for all of the variables.
 """
 
 from __future__ import annotations
@@ -33,7 +33,13 @@ from tfgraphwidget.export.state.exported_state import (
 )
 from tfgraphwidget.export.state.exported_subgraph import ops_needed, ops_needed_by
 from tfgraphwidget.export.verification.reference import GraphReference, is_refused
-from tfgraphwidget.export.verification.round_trip import Run, check, describe_difference, first_line, opened_by
+from tfgraphwidget.export.verification.round_trip import (
+    Run,
+    check,
+    describe_difference,
+    first_line,
+    opened_by,
+)
 from tfgraphwidget.graph import (
     ASSIGNS,
     SWITCH,
@@ -77,12 +83,19 @@ _RESTORES = "restore_all"
 
 
 def saver_of(index: GraphIndex, variables: Sequence[VariableDef]) -> SaverDef | None:
-    """The SaverDef of the graph's last Saver that restores exactly these variables by their names, or None."""
+    """The SaverDef of the graph's last Saver that restores exactly these variables by their names,
+    or None.
+    """
     for name in reversed(index.names):
         if last_part(name) == _RESTORES and _restores(index, name, variables):
             scope = name.removesuffix(_RESTORES)
             saves = next(
-                (f"{scope}{end}" for end in ("control_dependency", "Identity") if scope + end in index.ids), ""
+                (
+                    f"{scope}{end}"
+                    for end in ("control_dependency", "Identity")
+                    if scope + end in index.ids
+                ),
+                "",
             )
             if saves and f"{scope}Const" in index.ids:
                 saver: SaverDef = tf_protos.SaverDef(
@@ -100,24 +113,37 @@ def saver_of(index: GraphIndex, variables: Sequence[VariableDef]) -> SaverDef | 
 
 def key_of(variable: VariableDef) -> str:
     """The key of a variable in a checkpoint; the slices of a partitioned variable share one."""
-    return str(variable.slice_info.full_name) if variable.slice_info is not None else variable.handle
+    return (
+        str(variable.slice_info.full_name) if variable.slice_info is not None else variable.handle
+    )
 
 
 def _restores(index: GraphIndex, op: str, variables: Sequence[VariableDef]) -> bool:
-    """Whether running an op assigns a checkpoint's values to exactly these variables by their names."""
+    """Whether running an op assigns a checkpoint's values to exactly these variables by their
+    names.
+    """
     ops = np.flatnonzero(needed_ops(index, (), [op])).tolist()
     assigned = {index.names[index.input_lists[i][0]] for i in ops if index.types[i] in ASSIGNS}
     keys: set[str] = set()
     for i in ops:
         if index.types[i] == "RestoreV2":
             names = index.nodes[index.input_lists[i][1]]
-            keys.update(name.decode(errors="replace") for name in names.attr["value"].tensor.string_val)
+            keys.update(
+                name.decode(errors="replace") for name in names.attr["value"].tensor.string_val
+            )
     return assigned == {v.handle for v in variables} and keys == set(map(key_of, variables))
 
 
-_INITIALIZATION = {"asset_filepaths", "saved_model_main_op", "legacy_init_op"}  # what a SavedModel of TF 1 begins with
+_INITIALIZATION = {
+    "asset_filepaths",
+    "saved_model_main_op",
+    "legacy_init_op",
+}  # what a SavedModel of TF 1 begins with
 _GLOBAL = tf_protos.GLOBAL_VARIABLES
-_FOLLOWED = {*COLLECTIONS.values(), "queue_runners"}  # their messages name ops, and edits follow them
+_FOLLOWED = {
+    *COLLECTIONS.values(),
+    "queue_runners",
+}  # their messages name ops, and edits follow them
 
 
 def add_collections(
@@ -126,7 +152,8 @@ def add_collections(
     """Add the collections of a live graph, as far as they name ops that the editor shows.
 
     Args:
-        variables: The variables of the checkpoint; they become the global ones, so that a Saver restores them.
+        variables: The variables of the checkpoint; they become the global ones, so that a Saver
+            restores them.
 
     Returns:
         The keys of collections that a MetaGraphDef cannot hold.
@@ -141,7 +168,9 @@ def add_collections(
             if items and key != _GLOBAL and key not in meta_graph.collection_def:
                 keys.append(str(key))
     for key, members in index.collections.items():
-        if key != _GLOBAL and key in there and not there[key].issuperset(members):  # of before the last edits
+        if (
+            key != _GLOBAL and key in there and not there[key].issuperset(members)
+        ):  # of before the last edits
             networkx_extras.add_collection(meta_graph, index, key)
     protos = [proto_of(variable).SerializeToString(deterministic=True) for variable in variables]
     if protos:
@@ -156,15 +185,21 @@ def drop_missing_ops(meta_graph: MetaGraphDef, index: GraphIndex) -> None:
         kind = tf_protos.collection_message(key)
         assert kind is not None
         protos = meta_graph.collection_def[key].bytes_list.value
-        contexts += _present_contexts([cast("ContextDef", kind.FromString(proto)) for proto in protos], index)
+        contexts += _present_contexts(
+            [cast("ContextDef", kind.FromString(proto)) for proto in protos], index
+        )
         del meta_graph.collection_def[key]
-    for context in contexts:  # a loop whose conditional is gone is an outermost one now, of another collection
+    for context in (
+        contexts
+    ):  # a loop whose conditional is gone is an outermost one now, of another collection
         protos = meta_graph.collection_def[COLLECTIONS[context.DESCRIPTOR.name]].bytes_list.value
         protos.append(context.SerializeToString(deterministic=True))
 
 
 def _present_contexts(contexts: Iterable[ContextDef], index: GraphIndex) -> tuple[ContextDef, ...]:
-    """Control flow contexts without what edits have removed: TensorFlow imports no file in which they name it."""
+    """Control flow contexts without what edits have removed: TensorFlow imports no file in which
+    they name it.
+    """
     present = contexts_in(contexts, index.names)
     stack = list(present)
     while stack:
@@ -196,12 +231,16 @@ def _op_names(item: object) -> list[str]:
 
 _WAY_OUT = "make variables of these constants: their values go into the checkpoint beside"
 _BARE = (
-    "The variables have no values here, as the file came without a checkpoint, so {!r} was written without one, and "
+    "The variables have no values here, as the file came without a checkpoint, so {!r} was written "
+    "without one, and "
     "was not run."
 )
 _SAVEABLE = tf_protos.SAVEABLE_OBJECTS
 _TOLD = "The MetaGraphDef with its checkpoint"
-_KEPT = ("meta_info_def", "signature_def")  # what a newer TensorFlow says in these of the file is written again
+_KEPT = (
+    "meta_info_def",
+    "signature_def",
+)  # what a newer TensorFlow says in these of the file is written again
 
 
 def siblings(path: Path) -> list[Path]:
@@ -210,21 +249,25 @@ def siblings(path: Path) -> list[Path]:
 
 
 def check_beside(path: Path, request: ExportRequest) -> None:
-    """Raise if a MetaGraphDef without values would be written next to the checkpoint of another graph.
+    """Raise if a MetaGraphDef without values would be written next to the checkpoint of another
+    graph.
 
     That checkpoint is not deleted, because it may be the only copy.
     """
     if len(siblings(path)) > 1 and request.graph.lacks_values():
         raise GraphEditError(
-            f"The checkpoint {path.stem!r} lies beside, and the graph here has no values for its variables; open the "
+            f"The checkpoint {path.stem!r} lies beside, and the graph here has no values for its "
+            "variables; open the "
             "file with its checkpoint, or give another name."
         )
 
 
 def write_meta_graph(path: Path, request: ExportRequest) -> None:
-    """Write a MetaGraphDef and, if there are variables, a checkpoint of the same name, and verify both.
+    """Write a MetaGraphDef and, if there are variables, a checkpoint of the same name, and verify
+    both.
 
-    The graph of a file without the values of its variables is written without a checkpoint, with a notice.
+    The graph of a file without the values of its variables is written without a checkpoint, with a
+    notice.
 
     Args:
         path: The file to write, or the directory.
@@ -245,7 +288,9 @@ def write_meta_graph(path: Path, request: ExportRequest) -> None:
 
 
 def _write_live(path: Path, request: ExportRequest, graph: tf.Graph) -> None:
-    """Write the MetaGraphDef of a graph that TensorFlow holds, with a checkpoint, and verify both."""
+    """Write the MetaGraphDef of a graph that TensorFlow holds, with a checkpoint, and verify
+    both.
+    """
     bare = request.graph.lacks_values()
     variables = _variables_to_save(request, bare=bare)
     present = {} if bare else present_values(request, variables)
@@ -257,7 +302,8 @@ def _write_live(path: Path, request: ExportRequest, graph: tf.Graph) -> None:
     meta_graph = new_meta_graph(graph_def, graph, saver)
     for key in add_collections(meta_graph, graph, request.index, variables):
         request.notices.append(
-            f"Collection {key!r} holds Python objects, which no MetaGraphDef can hold, so it is left out."
+            f"Collection {key!r} holds Python objects, which no MetaGraphDef can hold, so it is "
+            "left out."
         )
     in_file = request.graph.file_meta_graph()
     if in_file is not None and meta_graph.graph_def == in_file.graph_def:
@@ -266,7 +312,9 @@ def _write_live(path: Path, request: ExportRequest, graph: tf.Graph) -> None:
     drop_missing_ops(meta_graph, request.index)
     request = replace(request, signatures=_signatures(request))
     for signature in request.signatures:
-        meta_graph.signature_def[signature.name].CopyFrom(signature_def(request.index, signature, signature))
+        meta_graph.signature_def[signature.name].CopyFrom(
+            signature_def(request.index, signature, signature)
+        )
     if in_file is not None:
         copy_unknown_fields(in_file, meta_graph, *_KEPT)
     path.write_bytes(meta_graph.SerializeToString(deterministic=True))
@@ -274,16 +322,24 @@ def _write_live(path: Path, request: ExportRequest, graph: tf.Graph) -> None:
         request.notices.append(_BARE.format(path.name))
         _check_import(path, request)
     elif variables:
-        values = [(key, v, _as_array(present[v.handle])) for key, v in _keys_to_write(request.index, variables)]
+        values = [
+            (key, v, _as_array(present[v.handle]))
+            for key, v in _keys_to_write(request.index, variables)
+        ]
         checkpoints.write(str(path.with_suffix("")), values)
     if request.settings.verify and not bare:
         _verify(path, request, variables, present)
 
 
 def _verify(
-    path: Path, request: ExportRequest, variables: Sequence[VariableDef], present: Mapping[str, np.ndarray]
+    path: Path,
+    request: ExportRequest,
+    variables: Sequence[VariableDef],
+    present: Mapping[str, np.ndarray],
 ) -> None:
-    """Raise unless the file restores its variables and computes what the graph does; a notice says what may not run."""
+    """Raise unless the file restores its variables and computes what the graph does; a notice says
+    what may not run.
+    """
     try:
         _check_values(path, variables, present, request.trust)
         _check_runs(path, request, present)
@@ -292,7 +348,9 @@ def _verify(
 
 
 def _write_unrunnable(path: Path, request: ExportRequest) -> None:
-    """Write what has no live graph: a function as a graph, or the graph of a file that is for other devices, say."""
+    """Write what has no live graph: a function as a graph, or the graph of a file that is for other
+    devices, say.
+    """
     if request.function is not None:
         with function_as_graph(request) as alone:
             write_meta_graph(path, alone)
@@ -305,28 +363,42 @@ def _write_unrunnable(path: Path, request: ExportRequest) -> None:
     tell_files_that_stay(request, path.name, request.index.nodes)
     _write_alone(path, request)
     request.notices.append(
-        f"The graph that was opened cannot run here, so {path.name!r} was not run: " + request.read_only
+        f"The graph that was opened cannot run here, so {path.name!r} was not run: "
+        + request.read_only
     )
 
 
 def _write_alone(path: Path, request: ExportRequest) -> None:
-    """Write a MetaGraphDef that TensorFlow does not import: with the file's collections and values, unverified."""
+    """Write a MetaGraphDef that TensorFlow does not import: with the file's collections and values,
+    unverified.
+    """
     index, values = request.index, request.graph.stored_values()
     variables = index.variable_defs
-    unsaved = [v.name for v in definitions(index, handles(index)).values() if v.handle not in values]
+    unsaved = [
+        v.name for v in definitions(index, handles(index)).values() if v.handle not in values
+    ]
     if variables and not request.graph.lacks_values() and unsaved:
         raise TensorFlowMissing(
-            f"Variable {unsaved[0]!r} has no value in the file, and to compute one for the checkpoint beside "
-            f"{path.name!r} needs TensorFlow: run pip install 'tfgraphwidget[tensorflow]', or save a '.pb' or '.pbtxt'."
+            f"Variable {unsaved[0]!r} has no value in the file, and to compute one for the "
+            "checkpoint beside "
+            f"{path.name!r} needs TensorFlow: run pip install 'tfgraphwidget[tensorflow]', or save "
+            "a '.pb' or '.pbtxt'."
         )
     path.write_bytes(_meta_graph_alone(request).SerializeToString(deterministic=True))
     if variables and not request.graph.lacks_values():
         pairs = _keys_to_write(index, variables)
-        write_bundle(str(path.with_suffix("")), [_stored_tensor(key, v, values[v.handle]) for key, v in pairs])
+        write_bundle(
+            str(path.with_suffix("")),
+            [_stored_tensor(key, v, values[v.handle]) for key, v in pairs],
+        )
 
 
-def _keys_to_write(index: GraphIndex, variables: Sequence[VariableDef]) -> list[tuple[str, VariableDef]]:
-    """The keys of variables in a checkpoint: their names, and where one was renamed that of the graph's Saver, too."""
+def _keys_to_write(
+    index: GraphIndex, variables: Sequence[VariableDef]
+) -> list[tuple[str, VariableDef]]:
+    """The keys of variables in a checkpoint: their names, and where one was renamed that of the
+    graph's Saver, too.
+    """
     of_saver, names = checkpoint_keys(index.nodes, variables), {key_of(v) for v in variables}
     pairs = ((key, v) for v in variables for key in dict.fromkeys((key_of(v), of_saver[v.handle])))
     return [(key, v) for key, v in pairs if key == key_of(v) or key not in names]
@@ -344,7 +416,8 @@ def meta_graph_bytes(request: ExportRequest, graph: tf.Graph | None) -> bytes:
     """The whole graph with its collections as a serialized MetaGraphDef; not verified.
 
     Args:
-        graph: The live graph, whose collections have Python objects; None for a file that TensorFlow has not imported.
+        graph: The live graph, whose collections have Python objects; None for a file that
+            TensorFlow has not imported.
     """
     if graph is None:
         alone: bytes = _meta_graph_alone(request).SerializeToString(deterministic=True)
@@ -366,11 +439,15 @@ def meta_graph_bytes(request: ExportRequest, graph: tf.Graph | None) -> bytes:
 
 def _add_signatures(meta_graph: MetaGraphDef, request: ExportRequest) -> None:
     for signature in request.signatures:
-        meta_graph.signature_def[signature.name].CopyFrom(signature_def(request.index, signature, signature))
+        meta_graph.signature_def[signature.name].CopyFrom(
+            signature_def(request.index, signature, signature)
+        )
 
 
 def _meta_graph_alone(request: ExportRequest) -> MetaGraphDef:
-    """The MetaGraphDef of a graph that TensorFlow has not imported, with its Saver and its signatures."""
+    """The MetaGraphDef of a graph that TensorFlow has not imported, with its Saver and its
+    signatures.
+    """
     original = request.graph.file_meta_graph()
     meta_graph = file_meta_graph(
         request.index,
@@ -379,7 +456,9 @@ def _meta_graph_alone(request: ExportRequest) -> MetaGraphDef:
         original,
         request.notices,
     )
-    check_size("The MetaGraphDef", meta_graph.graph_def.node, meta_graph.graph_def.library, _WAY_OUT)
+    check_size(
+        "The MetaGraphDef", meta_graph.graph_def.node, meta_graph.graph_def.library, _WAY_OUT
+    )
     saver = saver_of(request.index, request.index.variable_defs)
     if saver is not None:
         meta_graph.saver_def.CopyFrom(saver)
@@ -396,7 +475,8 @@ def file_meta_graph(
     original: MetaGraphDef | None,
     notices: list[str],
 ) -> MetaGraphDef:
-    """The MetaGraphDef of a file's graph after edits, with the collections that the file has; no Saver, no signatures.
+    """The MetaGraphDef of a file's graph after edits, with the collections that the file has; no
+    Saver, no signatures.
 
     Args:
         envelope: A GraphDef with the versions and the library, and no nodes.
@@ -409,9 +489,16 @@ def file_meta_graph(
     unedited: Mapping[str, CollectionDef] = {}
     if original is not None:
         meta_graph.meta_info_def.CopyFrom(original.meta_info_def)
-        if original.graph_def.node == meta_graph.graph_def.node:  # else they may name what is not there
+        if (
+            original.graph_def.node == meta_graph.graph_def.node
+        ):  # else they may name what is not there
             unedited = original.collection_def
-        lost = original.collection_def.keys() - index.collections.keys() - followed.keys() - unedited.keys()
+        lost = (
+            original.collection_def.keys()
+            - index.collections.keys()
+            - followed.keys()
+            - unedited.keys()
+        )
         notices += (
             f"Collection {key!r} needs TensorFlow to be written again, so it is left out."
             for key in lost - _FOLLOWED  # of those that edits follow, edits have removed all
@@ -428,7 +515,9 @@ def file_meta_graph(
 
 
 def _followed_collections(index: GraphIndex) -> dict[str, list[Message]]:
-    """The collections of messages that name ops and that edits follow: control flow contexts and queue runners."""
+    """The collections of messages that name ops and that edits follow: control flow contexts and
+    queue runners.
+    """
     entries: dict[str, list[Message]] = {}
     contexts = _present_contexts(index.extras.contexts(), index)
     for key, entry in (
@@ -442,7 +531,8 @@ def _followed_collections(index: GraphIndex) -> dict[str, list[Message]]:
 def _copy_file_fields(meta_graph: MetaGraphDef, original: MetaGraphDef, *, bare: bool) -> None:
     """Copy the file's version, Saver and object graph to the MetaGraphDef of an unchanged graph.
 
-    The Saver is copied only if it reads the new checkpoint: it may have other names for the variables.
+    The Saver is copied only if it reads the new checkpoint: it may have other names for the
+    variables.
     """
     has_saver = bare or meta_graph.HasField("saver_def")
     for key in ("meta_info_def", "object_graph_def", "saver_def"):
@@ -450,25 +540,34 @@ def _copy_file_fields(meta_graph: MetaGraphDef, original: MetaGraphDef, *, bare:
         if original.HasField(key) and (has_saver or key != "saver_def"):
             getattr(meta_graph, key).CopyFrom(getattr(original, key))
     meta_graph.asset_file_def.extend(original.asset_file_def)
-    if not is_version(meta_graph.meta_info_def.tensorflow_version or "1.0"):  # TensorFlow would refuse the file for it
+    if not is_version(
+        meta_graph.meta_info_def.tensorflow_version or "1.0"
+    ):  # TensorFlow would refuse the file for it
         meta_graph.meta_info_def.ClearField("tensorflow_version")
 
 
-def _leave_out_saveables(meta_graph: MetaGraphDef, request: ExportRequest, variables: Sequence[VariableDef]) -> None:
-    """Remove saveable objects from a MetaGraphDef without a Saver: TensorFlow makes one when it reads the file.
+def _leave_out_saveables(
+    meta_graph: MetaGraphDef, request: ExportRequest, variables: Sequence[VariableDef]
+) -> None:
+    """Remove saveable objects from a MetaGraphDef without a Saver: TensorFlow makes one when it
+    reads the file.
 
-    A MetaGraphDef names a saveable object by its op, as that of a mutable table, which no Saver takes
+    A MetaGraphDef names a saveable object by its op, as that of a mutable table, which no Saver
+    takes
     (test_tensorflow_facts.py::test_a_saveable_object_comes_back_as_an_op_that_no_saver_takes).
     """
     if meta_graph.HasField("saver_def") or _SAVEABLE not in meta_graph.collection_def:
         return
     saved = {variable.handle for variable in variables}
     saveables = [
-        name for name in meta_graph.collection_def[_SAVEABLE].node_list.value if split_tensor(name)[0] not in saved
+        name
+        for name in meta_graph.collection_def[_SAVEABLE].node_list.value
+        if split_tensor(name)[0] not in saved
     ]
     if saveables:
         request.notices.append(
-            f"Collection {_SAVEABLE!r} is left out, since no Saver takes {names_text(saveables)} once the file is read "
+            f"Collection {_SAVEABLE!r} is left out, since no Saver takes {names_text(saveables)} "
+            "once the file is read "
             "back; the checkpoint does not hold what is in there."
         )
     del meta_graph.collection_def[_SAVEABLE]
@@ -477,12 +576,16 @@ def _leave_out_saveables(meta_graph: MetaGraphDef, request: ExportRequest, varia
 def _variables_to_save(request: ExportRequest, *, bare: bool) -> tuple[VariableDef, ...]:
     """The variables to save: the global ones, and those in no collection that have a value.
 
-    Without any values (`bare`), all variables in no collection are included. Global ones without a value that no op
-    assigns are left out, as a SavedModel of Keras has them for each of its variables: nothing can give them a value.
+    Without any values (`bare`), all variables in no collection are included. Global ones without a
+    value that no op assigns are left out, as a SavedModel of Keras has them for each of its
+    variables: nothing can give them a value.
     """
     index = request.index
     in_collection = {
-        member.name for members in index.collections.values() for member in members if member.kind == "variable"
+        member.name
+        for members in index.collections.values()
+        for member in members
+        if member.kind == "variable"
     }
     first = [m.name for m in index.collections.get(_GLOBAL, ())]
     by_name = {v.name: v for v in definitions(index, handles(index)).values()}
@@ -492,19 +595,24 @@ def _variables_to_save(request: ExportRequest, *, bare: bool) -> tuple[VariableD
     session = request.graph.session() if (others or unassigned) and not bare else None
     if session is None:
         return (*global_ones, *others)
-    having = {v.handle: v for v in variable_values.variables_with_value(session, [*unassigned, *others])}
+    having = {
+        v.handle: v for v in variable_values.variables_with_value(session, [*unassigned, *others])
+    }
     left_out = {v.handle: None for v in unassigned if v.handle not in having}
     if left_out:
         no_value, it = ("has no value", "it") if len(left_out) == 1 else ("have no values", "them")
         request.notices.append(
-            f"{names_text([*left_out])} {no_value}, and no op assigns {it}: the checkpoint does not hold {it}."
+            f"{names_text([*left_out])} {no_value}, and no op assigns {it}: the checkpoint does "
+            f"not hold {it}."
         )
     by_handle = {v.handle: v for v in global_ones if v.handle not in left_out} | having
     return tuple(by_handle.values())
 
 
 def _signatures(request: ExportRequest) -> tuple[Signature, ...]:
-    """The requested signatures, or none, with a notice, if they cannot run: the file holds more than them."""
+    """The requested signatures, or none, with a notice, if they cannot run: the file holds more
+    than them.
+    """
     try:
         ops_needed_by(request.index, request.signatures)
     except GraphEditError as error:
@@ -523,17 +631,24 @@ def _check_values(
 ) -> None:
     """Raise unless the file restores every variable to its value."""
     reads = {v.handle: v.snapshot or v.name for v in variables}
-    restored = call_apart(partial(RUNS.call, _restore_values, path, trust, reads, seconds=PATIENCE)) if reads else {}
+    restored = (
+        call_apart(partial(RUNS.call, _restore_values, path, trust, reads, seconds=PATIENCE))
+        if reads
+        else {}
+    )
     for handle, value in restored.items():
         if why := describe_difference(present[handle], value):
             raise GraphEditError(
-                f"{_TOLD} restores variable {handle!r} to something else: it {why}; nothing was written.",
+                f"{_TOLD} restores variable {handle!r} to something else: it {why}; nothing was "
+                "written.",
                 [handle],
             )
 
 
 def _check_runs(path: Path, request: ExportRequest, saved: Mapping[str, object]) -> None:
-    """Raise unless the signatures compute what the graph computes; local variables get their current values."""
+    """Raise unless the signatures compute what the graph computes; local variables get their
+    current values.
+    """
     if not request.signatures:
         return
     try:
@@ -546,7 +661,9 @@ def _check_runs(path: Path, request: ExportRequest, saved: Mapping[str, object])
     reference = GraphReference(request, state)
     unsaved = [v for v in state.variables if v.handle not in saved]
     values = {v.handle: state.values[v.handle] for v in unsaved}
-    load = partial(opened_by, reference, _load, path, request.trust, unsaved, values, list(state.starters))
+    load = partial(
+        opened_by, reference, _load, path, request.trust, unsaved, values, list(state.starters)
+    )
     check(reference, _TOLD, [("tf.compat.v1.train.import_meta_graph", load)])
 
 
@@ -570,7 +687,9 @@ def _load(
         variable_values.load_values(session, unsaved, values)
         session.run(list(starters))
 
-        def run(signature: Signature, feeds: Mapping[str, TensorCompatible]) -> dict[str, np.ndarray]:
+        def run(
+            signature: Signature, feeds: Mapping[str, TensorCompatible]
+        ) -> dict[str, np.ndarray]:
             fed = dict(signature.inputs)
             values: dict[str, np.ndarray] = session.run(
                 dict(signature.outputs), {fed[key]: value for key, value in feeds.items()}
@@ -580,14 +699,22 @@ def _load(
         yield run
 
 
-def _check_restorable(request: ExportRequest, state: ExportedState, saved: Mapping[str, object]) -> None:
+def _check_restorable(
+    request: ExportRequest, state: ExportedState, saved: Mapping[str, object]
+) -> None:
     """Raise for state that the signatures need and the file does not have."""
     ids = request.index.ids
     if any(name not in ids for name in state.starters):
-        raise GraphEditError("hash tables hold what was put into them in the session, which no checkpoint has.")
-    lacking = [v.handle for v in state.variables if v.handle not in saved and v.initializer not in ids]
+        raise GraphEditError(
+            "hash tables hold what was put into them in the session, which no checkpoint has."
+        )
+    lacking = [
+        v.handle for v in state.variables if v.handle not in saved and v.initializer not in ids
+    ]
     if lacking:
-        raise GraphEditError(f"local variable {lacking[0]!r} has no initializer of its own.", lacking)
+        raise GraphEditError(
+            f"local variable {lacking[0]!r} has no initializer of its own.", lacking
+        )
 
 
 def _check_import(path: Path, request: ExportRequest) -> None:
@@ -604,13 +731,16 @@ def _try_import(path: Path, trust: Trust) -> None:
 
 @contextmanager
 def _restore(path: Path, trust: Trust, *, bare: bool = False) -> Iterator[Session]:
-    """A session on the graph of the written file, with restored variables unless the file has no values (`bare`)."""
+    """A session on the graph of the written file, with restored variables unless the file has no
+    values (`bare`).
+    """
     with tf.Graph().as_default() as graph, open_session(graph, trust, exact_config()) as session:
         try:
             saver = v1.train.import_meta_graph(str(path), clear_devices=True)
         except (ValueError, KeyError, TypeError, tf.errors.OpError) as error:
             raise GraphEditError(
-                f"TensorFlow does not read {path.name!r} back: {first_line(error)}; save a '.pb' or a SavedModel "
+                f"TensorFlow does not read {path.name!r} back: {first_line(error)}; save a '.pb' "
+                "or a SavedModel "
                 "instead."
             ) from error
         if saver is not None and not bare:

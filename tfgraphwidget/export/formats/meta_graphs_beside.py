@@ -1,7 +1,9 @@
-"""The other MetaGraphDefs of a SavedModel that was opened, and their values, beside one that was built again.
+"""The other MetaGraphDefs of a SavedModel that was opened, and their values, beside one that was
+built again.
 
-All MetaGraphDefs of a SavedModel restore their variables from one checkpoint, so what is built again reads the values
-that it shares with the others under the names that these have there, and has others under names of its own.
+All MetaGraphDefs of a SavedModel restore their variables from one checkpoint, so what is built
+again reads the values that it shares with the others under the names that these have there, and has
+others under names of its own.
 """
 
 from __future__ import annotations
@@ -41,12 +43,16 @@ def check_tags(tags: Collection[str], opened: OpenedSavedModel) -> None:
         raise GraphEditError(
             argument_value("tags", repr(list(tags)))
             + f" are those of another graph of {str(opened.folder)!r}, which is saved along; "
-            + in_cell(f"give other tags, or open that graph to edit it: tgw.edit(..., tags={list(tags)!r}).")
+            + in_cell(
+                "give other tags, or open that graph to edit it: tgw.edit(..., "
+                f"tags={list(tags)!r})."
+            )
         )
 
 
 def names_in_checkpoint(state: ExportedState, opened: OpenedSavedModel) -> dict[str, str]:
-    """The names under which a graph that is built again has its values in the checkpoint that others read too.
+    """The names under which a graph that is built again has its values in the checkpoint that
+    others read too.
 
     Args:
         state: The variables of the graph, with their values.
@@ -61,7 +67,9 @@ def names_in_checkpoint(state: ExportedState, opened: OpenedSavedModel) -> dict[
     for variable in state.variables:
         whole = variable.handle if variable.slice_info is None else variable.slice_info.full_name
         if whole not in names_by_whole:
-            fits = (key for key in opened.keys(variable.handle) if key not in names_by_whole.values())
+            fits = (
+                key for key in opened.keys(variable.handle) if key not in names_by_whole.values()
+            )
             shared = next((key for key in fits if stored.get(key) == _kind(variable, state)), None)
             names_by_whole[whole] = shared or free_name(whole, used)
             used.add(names_by_whole[whole].lower())
@@ -77,7 +85,8 @@ def _kind(variable: VariableDef, state: ExportedState) -> tuple[str, tuple[int, 
 
 
 def finish_model(path: Path, request: ExportRequest) -> None:
-    """Give the graph of a SavedModel its tags, and put the other graphs of the file that was opened beside it.
+    """Give the graph of a SavedModel its tags, and put the other graphs of the file that was opened
+    beside it.
 
     Args:
         path: The folder of the new SavedModel, which has one MetaGraphDef.
@@ -113,7 +122,8 @@ def _copy_assets(path: Path, opened: OpenedSavedModel) -> None:
             continue
         if new.is_file() and not filecmp.cmp(old, new, shallow=False):
             raise GraphEditError(
-                f"Another graph of {str(opened.folder)!r} reads a file 'assets/{asset.filename}' too, with other "
+                f"Another graph of {str(opened.folder)!r} reads a file 'assets/{asset.filename}' "
+                "too, with other "
                 "contents; give the file that this graph reads another name."
             )
         new.parent.mkdir(parents=True, exist_ok=True)
@@ -121,7 +131,8 @@ def _copy_assets(path: Path, opened: OpenedSavedModel) -> None:
 
 
 def _join_values(path: Path, opened: OpenedSavedModel) -> None:
-    """Put the values of the checkpoint that was opened beside those that were written, which count where both have one.
+    """Put the values of the checkpoint that was opened beside those that were written, which count
+    where both have one.
 
     A folder without variables has no checkpoint.
     """
@@ -143,9 +154,14 @@ def _join_values(path: Path, opened: OpenedSavedModel) -> None:
 
 
 def _stored_values(prefix: Path) -> dict[str, tuple[str, tuple[int, ...]]]:
-    """The dtypes and the shapes of the values in a checkpoint, by name; empty without a checkpoint."""
+    """The dtypes and the shapes of the values in a checkpoint, by name; empty without a
+    checkpoint.
+    """
     if not prefix.with_name(f"{prefix.name}.index").is_file():
         return {}
     reader = tf_protos.checkpoint_reader(str(prefix))
     dtypes = reader.get_variable_to_dtype_map()
-    return {name: (dtypes[name].name, tuple(shape)) for name, shape in reader.get_variable_to_shape_map().items()}
+    return {
+        name: (dtypes[name].name, tuple(shape))
+        for name, shape in reader.get_variable_to_shape_map().items()
+    }

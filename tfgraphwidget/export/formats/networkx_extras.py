@@ -35,6 +35,8 @@ def add_collection(meta_graph: MetaGraphDef, index: GraphIndex, key: str) -> Non
     collection.Clear()
     definitions = [variables[member.name] for member in members if member.kind == "variable"]
     if definitions:
-        collection.bytes_list.value.extend(proto_of(v).SerializeToString(deterministic=True) for v in definitions)
+        collection.bytes_list.value.extend(
+            proto_of(v).SerializeToString(deterministic=True) for v in definitions
+        )
     else:
         collection.node_list.value.extend(member.name for member in members)

@@ -1,7 +1,9 @@
-"""Variables that edits have brought into a SavedModel of TensorFlow 2: saved objects, values and initial values.
+"""Variables that edits have brought into a SavedModel of TensorFlow 2: saved objects, values and
+initial values.
 
-Each becomes an attribute of the saved object, with a value in the checkpoint. A session restores what the model's Saver
-knows, which is the old variables; so the init op, which it runs next, assigns the new ones.
+Each becomes an attribute of the saved object, with a value in the checkpoint. A session restores
+what the model's Saver knows, which is the old variables; so the init op, which it runs next,
+assigns the new ones.
 """
 
 from __future__ import annotations
@@ -17,7 +19,13 @@ from tfgraphwidget.naming import free_name, split_tensor
 from tfgraphwidget.runtime.session import variable_values
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.tensorflow_modules import tf
-from tfgraphwidget.tf_types import CheckpointReader, MetaGraphDef, NodeDef, SavedObjectGraph, Session
+from tfgraphwidget.tf_types import (
+    CheckpointReader,
+    MetaGraphDef,
+    NodeDef,
+    SavedObjectGraph,
+    Session,
+)
 
 _VALUE = "VARIABLE_VALUE"
 _NO_NAME = re.compile(r"\W")
@@ -61,23 +69,34 @@ def new_variables(
         CannotHold: A variable is one of TensorFlow 1, or has no value.
     """
     stored_names = {node.name for node in meta.graph_def.node} | set(before.names)
-    variable_defs = definitions(after, [i for i in handles(after) if after.names[i] not in stored_names]).values()
+    variable_defs = definitions(
+        after, [i for i in handles(after) if after.names[i] not in stored_names]
+    ).values()
     nodes = meta.object_graph_def.nodes
     names_in_use = {child.local_name.lower() for child in nodes[0].children} if nodes else set()
     saved_variables: list[NewVariable] = []
     for variable in variable_defs:
         if not variable.resource or not variable.initializer:
-            raise CannotHold(f"{variable.handle!r} is a new variable without an initial value of its own")
+            raise CannotHold(
+                f"{variable.handle!r} is a new variable without an initial value of its own"
+            )
         attribute = free_name(_NO_NAME.sub("_", variable.handle), names_in_use)
         names_in_use.add(attribute.lower())
         saved_variables.append(
-            NewVariable(variable, attribute, len(nodes) + len(saved_variables), _value(after, variable, session))
+            NewVariable(
+                variable,
+                attribute,
+                len(nodes) + len(saved_variables),
+                _value(after, variable, session),
+            )
         )
     return saved_variables
 
 
 def _value(index: GraphIndex, variable: VariableDef, session: Session | None) -> np.ndarray:
-    if session is not None and variable_values.has_value(session, variable.snapshot or variable.name):
+    if session is not None and variable_values.has_value(
+        session, variable.snapshot or variable.name
+    ):
         return np.asarray(session.run(variable.snapshot or variable.name))
     first = index.ids.get(split_tensor(variable.initial_value or "")[0])
     if first is None or index.types[first] not in CONSTANTS:
@@ -86,7 +105,9 @@ def _value(index: GraphIndex, variable: VariableDef, session: Session | None) ->
     return value
 
 
-def add_objects(objects: SavedObjectGraph, variables: Iterable[NewVariable], index: GraphIndex) -> None:
+def add_objects(
+    objects: SavedObjectGraph, variables: Iterable[NewVariable], index: GraphIndex
+) -> None:
     """Add variables to the saved objects, as attributes of the root.
 
     Args:
@@ -97,11 +118,15 @@ def add_objects(objects: SavedObjectGraph, variables: Iterable[NewVariable], ind
         saved = objects.nodes.add().variable
         saved.dtype, saved.name = handle.attr["dtype"].type, new.definition.handle
         saved.shape.CopyFrom(handle.attr["shape"].shape)
-        saved.trainable = index.defined_variables.get(new.definition.handle, new.definition).trainable
+        saved.trainable = index.defined_variables.get(
+            new.definition.handle, new.definition
+        ).trainable
         objects.nodes[0].children.add(node_id=new.number, local_name=new.attribute)
 
 
-def initializer_nodes(nodes: Sequence[NodeDef], variables: Sequence[NewVariable], init: str) -> list[NodeDef]:
+def initializer_nodes(
+    nodes: Sequence[NodeDef], variables: Sequence[NewVariable], init: str
+) -> list[NodeDef]:
     """NodeDefs of which the init op assigns the present values of new variables.
 
     Args:
@@ -113,7 +138,9 @@ def initializer_nodes(nodes: Sequence[NodeDef], variables: Sequence[NewVariable]
     if not variables:
         return list(nodes)
     if init not in {node.name for node in nodes}:
-        raise CannotHold(f"{variables[0].definition.handle!r} is a new variable, and the model has no init op")
+        raise CannotHold(
+            f"{variables[0].definition.handle!r} is a new variable, and the model has no init op"
+        )
     names_in_use = {node.name.lower() for node in nodes}
     assigns = {new.definition.initializer: new for new in variables}
     new_nodes = []
@@ -127,15 +154,21 @@ def initializer_nodes(nodes: Sequence[NodeDef], variables: Sequence[NewVariable]
             name = free_name(f"{assigns[node.name].definition.handle}/saved_value", names_in_use)
             const = type(node)(name=name, op="Const")
             const.attr["dtype"].type = node.attr["dtype"].type
-            const.attr["value"].tensor.CopyFrom(tf.make_tensor_proto(value, node.attr["dtype"].type, value.shape))
+            const.attr["value"].tensor.CopyFrom(
+                tf.make_tensor_proto(value, node.attr["dtype"].type, value.shape)
+            )
             changed.input[1] = name
             new_nodes.append(const)
         new_nodes.append(changed)
     return new_nodes
 
 
-def checkpoint_values(reader: CheckpointReader, variables: Sequence[NewVariable]) -> Mapping[str, object]:
-    """The values of new variables by their names in the checkpoint, with the objects that the checkpoint lists."""
+def checkpoint_values(
+    reader: CheckpointReader, variables: Sequence[NewVariable]
+) -> Mapping[str, object]:
+    """The values of new variables by their names in the checkpoint, with the objects that the
+    checkpoint lists.
+    """
     if not variables:
         return {}
     objects = tf_protos.TrackableObjectGraph.FromString(reader.get_tensor(tf_protos.OBJECT_GRAPH))
@@ -146,4 +179,7 @@ def checkpoint_values(reader: CheckpointReader, variables: Sequence[NewVariable]
         node.attributes.add(name=_VALUE, full_name=new.definition.handle, checkpoint_key=new.key)
         node.has_checkpoint_values.value = True
         objects.nodes[0].children.add(node_id=new.number, local_name=new.attribute)
-    return {tf_protos.OBJECT_GRAPH: objects.SerializeToString(), **{new.key: new.value for new in variables}}
+    return {
+        tf_protos.OBJECT_GRAPH: objects.SerializeToString(),
+        **{new.key: new.value for new in variables},
+    }

@@ -1,8 +1,10 @@
-"""ObjectGraphEdit: what edits of the graph of a SavedModel of TensorFlow 2 mean for its saved objects and functions.
+"""ObjectGraphEdit: what edits of the graph of a SavedModel of TensorFlow 2 mean for its saved
+objects and functions.
 
-The saved objects (modules, variables, tables, functions, signatures) name functions of the library. An edited function
-has a name of its own in the editor, and callers that were not edited call the old one. In the file it takes the old
-name if nothing needs the old function any more, so that objects, and a comparison of the files, see one changed body.
+The saved objects (modules, variables, tables, functions, signatures) name functions of the library.
+An edited function has a name of its own in the editor, and callers that were not edited call the
+old one. In the file it takes the old name if nothing needs the old function any more, so that
+objects, and a comparison of the files, see one changed body.
 """
 
 from __future__ import annotations
@@ -83,9 +85,15 @@ class ObjectGraphEdit:
         self.objects = type(original.object_graph_def)()
         self.objects.CopyFrom(original.object_graph_def)
         self.notices: list[str] = []
-        self._old = {function.signature.name: function for function in original.graph_def.library.function}
-        self._added: dict[str, int] = {}  # tensors of new handles, with the numbers of their objects
-        self._new: dict[str, FunctionDef] = {}  # functions of signatures, by the name that they have in the file
+        self._old = {
+            function.signature.name: function for function in original.graph_def.library.function
+        }
+        self._added: dict[
+            str, int
+        ] = {}  # tensors of new handles, with the numbers of their objects
+        self._new: dict[
+            str, FunctionDef
+        ] = {}  # functions of signatures, by the name that they have in the file
         self._reachable = self._reachable_functions(nodes)
         self._successors = {**self._edited_by_name(), **successors(before, after)}
 
@@ -96,7 +104,9 @@ class ObjectGraphEdit:
         return self._after.extras.function(name) if now is None else old if old == now else now
 
     def _edited_by_name(self) -> dict[str, set[str]]:
-        """The edited versions of functions that objects alone call, and no op: these were entered by their names."""
+        """The edited versions of functions that objects alone call, and no op: these were entered
+        by their names.
+        """
         editions: dict[str, set[str]] = {}
         for name in self._after.functions - self._before.functions - self._reachable:
             old = _EDITED.sub("", name)
@@ -107,7 +117,11 @@ class ObjectGraphEdit:
     def _reachable_functions(self, nodes: Iterable[NodeDef]) -> set[str]:
         """The functions that ops of the edited graph call, directly or not."""
         names = self._after.functions | self._old.keys()
-        return set(reachable_functions(names, _FunctionLookup(self._function, self._after.extras.gradient), nodes))
+        return set(
+            reachable_functions(
+                names, _FunctionLookup(self._function, self._after.extras.gradient), nodes
+            )
+        )
 
     # Variables
 
@@ -122,21 +136,32 @@ class ObjectGraphEdit:
         there = {self._after.names[i] for i in handles(self._after)} & self._before.ids.keys()
         if before & there == after & there:
             return
-        nodes, numbers = self.objects.nodes, saved_variables(self._original, self._original.graph_def.node)
+        nodes, numbers = (
+            self.objects.nodes,
+            saved_variables(self._original, self._original.graph_def.node),
+        )
         flags = {number: op in after for op, number in numbers.items() if op in there}
         functions = self._original.object_graph_def.concrete_functions.values()
         bound_inputs = {number for function in functions for number in function.bound_inputs}
         # Keras saves each variable twice, under one name; functions bind one of them.
-        by_name = {nodes[number].variable.name: flag for number, flag in flags.items() if number in bound_inputs}
+        by_name = {
+            nodes[number].variable.name: flag
+            for number, flag in flags.items()
+            if number in bound_inputs
+        }
         for number, saved in enumerate(nodes):
             if saved.WhichOneof("kind") == "variable":
                 own = flags.get(number, saved.variable.trainable)
-                saved.variable.trainable = own if number in bound_inputs else by_name.get(saved.variable.name, own)
+                saved.variable.trainable = (
+                    own if number in bound_inputs else by_name.get(saved.variable.name, own)
+                )
         lists = [child.local_name for child in nodes[0].children if child.local_name == TRAINABLE]
         if lists:
             self.notices.append(
-                "The list trainable_variables of the saved object is as it was, since checkpoints name its entries; "
-                "take those variables whose trainable is True, as the functions of the signatures do."
+                "The list trainable_variables of the saved object is as it was, since checkpoints "
+                "name its entries; "
+                "take those variables whose trainable is True, as the functions of the signatures "
+                "do."
             )
 
     # Signatures
@@ -144,7 +169,8 @@ class ObjectGraphEdit:
     def signatures(self, was: Sequence[Signature], now: Sequence[Signature]) -> None:
         """Let the functions of signatures compute what their tensors in the graph are now.
 
-        Raises GraphEditError, with an unfinished sentence, when a signature needs what no function can hold.
+        Raises GraphEditError, with an unfinished sentence, when a signature needs what no function
+        can hold.
         """
         numbers = self._signature_objects()
         signatures_now = {signature.name: signature for signature in now}
@@ -161,21 +187,39 @@ class ObjectGraphEdit:
 
     @cached_property
     def _object_tensors(self) -> dict[str, int]:
-        """Tensors that stand for saved objects, with the numbers of these; not those that freezing made constants."""
+        """Tensors that stand for saved objects, with the numbers of these; not those that freezing
+        made constants.
+        """
         before, after = self._before, self._after
         object_tensors = bound_tensors(self._original, before.nodes)
         ops = {tensor: split_tensor(tensor)[0] for tensor in object_tensors}
-        constant = {name for name in ops.values() if name in after.ids and after.types[after.ids[name]] in CONSTANTS}
-        constant -= {name for name in constant if name in before.ids and before.types[before.ids[name]] in CONSTANTS}
+        constant = {
+            name
+            for name in ops.values()
+            if name in after.ids and after.types[after.ids[name]] in CONSTANTS
+        }
+        constant -= {
+            name
+            for name in constant
+            if name in before.ids and before.types[before.ids[name]] in CONSTANTS
+        }
         return {
-            **{tensor: number for tensor, number in object_tensors.items() if ops[tensor] not in constant},
+            **{
+                tensor: number
+                for tensor, number in object_tensors.items()
+                if ops[tensor] not in constant
+            },
             **self._added,
         }
 
     def _signature_objects(self) -> dict[str, int]:
         """The number of the object of each signature, by name."""
         nodes = self.objects.nodes
-        roots = [child.node_id for child in nodes[0].children if child.local_name == _SIGNATURES] if nodes else []
+        roots = (
+            [child.node_id for child in nodes[0].children if child.local_name == _SIGNATURES]
+            if nodes
+            else []
+        )
         children = (child for root in roots for child in nodes[root].children)
         return {
             child.local_name: child.node_id
@@ -184,8 +228,14 @@ class ObjectGraphEdit:
         }
 
     def _drop_signature(self, name: str) -> None:
-        """Remove a signature from the map of signatures; its function goes if nothing else names it."""
-        for root in [child.node_id for child in self.objects.nodes[0].children if child.local_name == _SIGNATURES]:
+        """Remove a signature from the map of signatures; its function goes if nothing else names
+        it.
+        """
+        for root in [
+            child.node_id
+            for child in self.objects.nodes[0].children
+            if child.local_name == _SIGNATURES
+        ]:
             saved = self.objects.nodes[root]
             for children in (saved.children, saved.dependencies):
                 others = [child for child in children if child.local_name != name]
@@ -198,13 +248,19 @@ class ObjectGraphEdit:
         reachable = self._reachable_objects()
         for number, saved in enumerate(self.objects.nodes):
             if number not in reachable and saved.WhichOneof("kind") == "bare_concrete_function":
-                # Objects go by their numbers, and all of them are loaded: an empty one takes the place.
+                # Objects go by their numbers, and all of them are loaded: an empty one takes the
+                # place.
                 saved.user_object.identifier = _EMPTY_OBJECT
                 saved.user_object.version.producer = saved.user_object.version.min_consumer = 1
         named_functions = _named_functions(self.objects, within=reachable)
-        for name in [name for name in self.objects.concrete_functions if name not in named_functions]:
+        for name in [
+            name for name in self.objects.concrete_functions if name not in named_functions
+        ]:
             # What the graph calls stays there, since it says which objects the call binds.
-            if name in _named_functions(self._original.object_graph_def) and name not in self._reachable:
+            if (
+                name in _named_functions(self._original.object_graph_def)
+                and name not in self._reachable
+            ):
                 del self.objects.concrete_functions[name]
 
     def _reachable_objects(self) -> set[int]:
@@ -217,10 +273,16 @@ class ObjectGraphEdit:
                 stack += [child.node_id for child in (*saved.children, *saved.dependencies)]
                 stack += [slot.slot_variable_node_id for slot in saved.slot_variables]
                 pairs_of_functions = saved.saveable_objects.values()
-                stack += [n for pair in pairs_of_functions for n in (pair.save_function, pair.restore_function)]
+                stack += [
+                    n
+                    for pair in pairs_of_functions
+                    for n in (pair.save_function, pair.restore_function)
+                ]
         return reachable
 
-    def _set_signature(self, number: int, was: Signature, now: Signature, bindings: Mapping[str, int]) -> None:
+    def _set_signature(
+        self, number: int, was: Signature, now: Signature, bindings: Mapping[str, int]
+    ) -> None:
         saved = self.objects.nodes[number].bare_concrete_function
         old = saved.concrete_function_name
         template, facts = self._old[old], self.objects.concrete_functions[old]
@@ -231,7 +293,9 @@ class ObjectGraphEdit:
         call = _only_call(self._before, was, old)
         if call and self._is_same(was, now, functions=False):
             name = called_function(self._after.nodes[self._after.ids[call]])
-            if name == old or (self._successor(old) == name and self._new_arguments(old, name) is not None):
+            if name == old or (
+                self._successor(old) == name and self._new_arguments(old, name) is not None
+            ):
                 if _output_shapes(self._before, was) != _output_shapes(self._after, now):
                     _check_keys(facts.output_signature, was.outputs, was.name)
                     self._set_outputs(facts, now)
@@ -245,7 +309,9 @@ class ObjectGraphEdit:
         _check_keys(facts.output_signature, was.outputs, was.name)
         numbers = {key: number for number, key in enumerate(sorted(key for key, _ in was.inputs))}
         tensors = dict(now.inputs)
-        inputs = [(numbers[old], tensors[new]) for old, new in sorted(renamed.items(), key=itemgetter(1))]
+        inputs = [
+            (numbers[old], tensors[new]) for old, new in sorted(renamed.items(), key=itemgetter(1))
+        ]
         function = signature_function(self._after, now, bindings, template, name, inputs)
         exchanged = type(facts)()
         exchanged.CopyFrom(facts)
@@ -260,7 +326,9 @@ class ObjectGraphEdit:
     def _add_signature(self, signature: Signature, bindings: Mapping[str, int]) -> None:
         """Give the model a signature that it did not have."""
         nodes = self.objects.nodes
-        root = next((child.node_id for child in nodes[0].children if child.local_name == _SIGNATURES), None)
+        root = next(
+            (child.node_id for child in nodes[0].children if child.local_name == _SIGNATURES), None
+        )
         if root is None:
             raise GraphEditError("the model was saved without an object for signatures")
         used_names = {name.lower() for name in (*self._after.functions, *self._old, *self._new)}
@@ -284,7 +352,9 @@ class ObjectGraphEdit:
         saved.argument_keywords[:] = [key for key, _ in inputs]
 
     def _function_template(self, inputs: Sequence[tuple[str, str]]) -> FunctionDef:
-        """A FunctionDef with an argument for each input, and the attributes of functions traced in TensorFlow 2."""
+        """A FunctionDef with an argument for each input, and the attributes of functions traced in
+        TensorFlow 2.
+        """
         template = tf_protos.FunctionDef()
         used_names: set[str] = set()
         for key, tensor in inputs:
@@ -297,20 +367,26 @@ class ObjectGraphEdit:
         return template
 
     def _is_same(self, was: Signature, now: Signature, *, functions: bool = True) -> bool:
-        """Whether a signature has the same ends and the same ops; without `functions` calls may call others."""
+        """Whether a signature has the same ends and the same ops; without `functions` calls may
+        call others.
+        """
         if was != now:
             return False
         file = {node.name: node for node in self._original.graph_def.node}
         sides = []
         for index, nodes in ((self._before, file), (self._after, self._nodes)):
-            ops = needed_ops(index, [tensor for _, tensor in was.inputs], [tensor for _, tensor in was.outputs])
+            ops = needed_ops(
+                index, [tensor for _, tensor in was.inputs], [tensor for _, tensor in was.outputs]
+            )
             names = [index.names[i] for i in np.flatnonzero(ops).tolist()]
             sides.append({name: _comparable(nodes[name], functions=functions) for name in names})
         return sides[0] == sides[1]
 
     def _same_functions(self, signature: Signature) -> bool:
         """Whether all that a signature calls is what it was."""
-        ops = np.flatnonzero(needed_ops(self._before, (), [tensor for _, tensor in signature.outputs])).tolist()
+        ops = np.flatnonzero(
+            needed_ops(self._before, (), [tensor for _, tensor in signature.outputs])
+        ).tolist()
         nodes = [self._before.nodes[i] for i in ops]
         return all(
             self._old[name] is self._function(name)
@@ -333,11 +409,15 @@ class ObjectGraphEdit:
         renamed: Mapping[str, str],
         now: Signature,
     ) -> None:
-        """Let a signature take its inputs under other keys and with other shapes, and not those that it has no more."""
+        """Let a signature take its inputs under other keys and with other shapes, and not those
+        that it has no more.
+        """
         fields = facts.canonicalized_input_signature.tuple_value.values[1].dict_value.fields
         tensors = dict(now.inputs)
         for key, new in renamed.items():
-            if key not in fields or not fields[key].HasField("tensor_spec_value"):  # sparse or ragged: several tensors
+            if key not in fields or not fields[key].HasField(
+                "tensor_spec_value"
+            ):  # sparse or ragged: several tensors
                 continue
             op, port = pairs(self._after, [tensors[new]])[0]
             declared = fields[key].tensor_spec_value.shape
@@ -355,7 +435,9 @@ class ObjectGraphEdit:
         for key, new in renamed.items():
             fields[new].CopyFrom(specs[key])
             fields[new].tensor_spec_value.name = new
-        saved.argument_keywords[:] = [renamed[key] for key in saved.argument_keywords if key in renamed]
+        saved.argument_keywords[:] = [
+            renamed[key] for key in saved.argument_keywords if key in renamed
+        ]
         saved.ClearField("function_spec")
 
     def _set_outputs(self, facts: SavedConcreteFunction, signature: Signature) -> None:
@@ -373,7 +455,8 @@ class ObjectGraphEdit:
             _set_shape(spec.shape, self._after.shape(op, port))
 
     def output_shape(self, signature: str, key: str) -> TensorShapeProto | None:
-        """The static shape that the function of a signature declares for an output; None for composite values.
+        """The static shape that the function of a signature declares for an output; None for
+        composite values.
 
         Args:
             key: The key of the output in the signature.
@@ -388,16 +471,30 @@ class ObjectGraphEdit:
     # Functions
 
     def _successor(self, name: str) -> str:
-        """The edited function that all callers of a function call now; "" if some still call the function itself."""
+        """The edited function that all callers of a function call now; "" if some still call the
+        function itself.
+        """
         candidates = self._successors.get(name, set())
         only = next(iter(candidates)) if len(candidates) == 1 else ""
         return only if only and only not in self._old and name not in self._reachable else ""
 
     def library(self) -> tuple[FunctionDefLibrary, dict[str, str]]:
-        """The functions of the file, and the name there of each function that has another in the editor."""
-        exchanged = {name: new for name in self._old if name not in self._new and (new := self._successor(name))}
-        exchanged = {name: new for name, new in exchanged.items() if self._takes_the_same(name, new)}
-        stay = [name for name in self.objects.concrete_functions if name in self._old and name not in exchanged]
+        """The functions of the file, and the name there of each function that has another in the
+        editor.
+        """
+        exchanged = {
+            name: new
+            for name in self._old
+            if name not in self._new and (new := self._successor(name))
+        }
+        exchanged = {
+            name: new for name, new in exchanged.items() if self._takes_the_same(name, new)
+        }
+        stay = [
+            name
+            for name in self.objects.concrete_functions
+            if name in self._old and name not in exchanged
+        ]
         edited = self._reachable_functions(
             [node for new in exchanged.values() for node in self._function(new).node_def]
         )
@@ -407,7 +504,11 @@ class ObjectGraphEdit:
         moves = {old: new for old, new in exchanged.items() if final[new] != old}
         self._move(moves)
         unreached = self._old.keys() - self._old_reached_before()
-        names = [name for name in self._old if name in needed_too or (name in unreached and name not in exchanged)]
+        names = [
+            name
+            for name in self._old
+            if name in needed_too or (name in unreached and name not in exchanged)
+        ]
         definitions = {name: self._function(name) for name in names}
         for name in sorted((self._reachable | edited) - self._old.keys()):
             definitions[final.get(name, name)] = self._function(name)
@@ -433,19 +534,31 @@ class ObjectGraphEdit:
     def _set_function_outputs(
         self, library: FunctionDefLibrary, exchanged: Mapping[str, str], moves: Mapping[str, str]
     ) -> None:
-        """Let objects' functions declare the static shapes of their edited bodies: TensorFlow holds them to it.
+        """Let objects' functions declare the static shapes of their edited bodies: TensorFlow holds
+        them to it.
 
         The functions of signatures do so already.
         """
         numbers = self._signature_objects().values()
-        wrappers = {self.objects.nodes[number].bare_concrete_function.concrete_function_name for number in numbers}
+        wrappers = {
+            self.objects.nodes[number].bare_concrete_function.concrete_function_name
+            for number in numbers
+        }
         by_name = {function.signature.name: function for function in library.function}
-        edited = [name for old in exchanged if (name := moves.get(old, old)) in self.objects.concrete_functions]
-        edited = [name for name in edited if name not in wrappers and by_name[name] != self._old.get(name)]
+        edited = [
+            name
+            for old in exchanged
+            if (name := moves.get(old, old)) in self.objects.concrete_functions
+        ]
+        edited = [
+            name for name in edited if name not in wrappers and by_name[name] != self._old.get(name)
+        ]
         shapes = _function_shapes([by_name[name] for name in edited], library) if edited else {}
         for name in edited:
             specs = list(_tensor_specs(self.objects.concrete_functions[name].output_signature))
-            for spec, shape in zip(specs, shapes[name], strict=True) if len(specs) == len(shapes[name]) else ():
+            for spec, shape in (
+                zip(specs, shapes[name], strict=True) if len(specs) == len(shapes[name]) else ()
+            ):
                 _set_shape(spec.shape, shape)
             self._set_function_inputs(name, by_name[name])
 
@@ -455,8 +568,14 @@ class ObjectGraphEdit:
         specs = list(_tensor_specs(facts.canonicalized_input_signature))
         if len(specs) + len(facts.bound_inputs) != len(function.signature.input_arg):
             return
-        holders = (saved.function for saved in self.objects.nodes if saved.WhichOneof("kind") == "function")
-        signatures = [each.function_spec.input_signature for each in holders if name in each.concrete_functions]
+        holders = (
+            saved.function for saved in self.objects.nodes if saved.WhichOneof("kind") == "function"
+        )
+        signatures = [
+            each.function_spec.input_signature
+            for each in holders
+            if name in each.concrete_functions
+        ]
         declared = [list(_tensor_specs(signature)) for signature in signatures]
         for place, spec in enumerate(specs):
             attributes = function.arg_attr[place].attr if place in function.arg_attr else {}
@@ -466,7 +585,8 @@ class ObjectGraphEdit:
                     each.shape.CopyFrom(shapes[0])
 
     def _is_unchanged_wrapper(self, function: FunctionDef) -> bool:
-        """Whether a function that the graph calls does what it did, and gives the static shapes that it gave.
+        """Whether a function that the graph calls does what it did, and gives the static shapes
+        that it gave.
 
         TensorFlow refuses a function whose ops note other shapes than it infers.
         """
@@ -474,7 +594,10 @@ class ObjectGraphEdit:
         nodes = [before.nodes[k] for k in self._before_calls.get(function.signature.name, ())]
         ops = [(before.ids[node.name], after.ids.get(node.name)) for node in nodes]
         is_same_shape = all(
-            now is not None and all(before.shape(was, k) == after.shape(now, k) for k in range(len(before.dtypes(was))))
+            now is not None
+            and all(
+                before.shape(was, k) == after.shape(now, k) for k in range(len(before.dtypes(was)))
+            )
             for was, now in ops
         )
         return bool(ops) and is_same_shape and _without_shapes(old) == _without_shapes(function)
@@ -493,18 +616,23 @@ class ObjectGraphEdit:
         nodes = [node for name in names for node in self._old[name].node_def]
         return set(
             reachable_functions(
-                self._old.keys(), _FunctionLookup(self._old.__getitem__, self._before.extras.gradient), nodes
+                self._old.keys(),
+                _FunctionLookup(self._old.__getitem__, self._before.extras.gradient),
+                nodes,
             )
         )
 
     def _old_reached_before(self) -> set[str]:
-        concrete = [name for name in self._original.object_graph_def.concrete_functions if name in self._old]
+        concrete = [
+            name for name in self._original.object_graph_def.concrete_functions if name in self._old
+        ]
         lookup = _FunctionLookup(self._old.__getitem__, self._before.extras.gradient)
         rooted = set(reachable_functions(self._old.keys(), lookup, self._original.graph_def.node))
         return rooted | set(concrete) | self._old_reached(concrete)
 
     def _takes_the_same(self, old: str, new: str) -> bool:
-        """Whether an edited function has the arguments that the function had; a notice if an object names it.
+        """Whether an edited function has the arguments that the function had; a notice if an object
+        names it.
 
         It may have those of new variables besides, which become bound to it.
         """
@@ -515,36 +643,63 @@ class ObjectGraphEdit:
             return True
         if old in self.objects.concrete_functions:
             self.notices.append(
-                f"{names_text(self._paths(old))} of the saved object is unchanged, because the edited function takes "
+                f"{names_text(self._paths(old))} of the saved object is unchanged, because the "
+                "edited function takes "
                 "other variables; call the signature."
             )
         return False
 
     def _new_arguments(self, old: str, new: str) -> list[int] | None:
-        """The objects of the arguments that an edited function has besides; None if its other arguments differ."""
-        before, now = ([a.type for a in f.signature.input_arg] for f in (self._old[old], self._function(new)))
+        """The objects of the arguments that an edited function has besides; None if its other
+        arguments differ.
+        """
+        before, now = (
+            [a.type for a in f.signature.input_arg] for f in (self._old[old], self._function(new))
+        )
         numbers = self._given_objects.get(new, ())[len(before) :] if len(now) > len(before) else ()
         new_numbers = [number for number in numbers if number is not None]
-        return new_numbers if before == now[: len(before)] and len(before) + len(new_numbers) == len(now) else None
+        return (
+            new_numbers
+            if before == now[: len(before)] and len(before) + len(new_numbers) == len(now)
+            else None
+        )
 
     @cached_property
     def _given_objects(self) -> dict[str, list[int | None]]:
-        """The saved objects that calls give the arguments of each function; None for other arguments."""
+        """The saved objects that calls give the arguments of each function; None for other
+        arguments.
+        """
         numbers = self._object_tensors
         arguments: dict[str, list[int | None]] = {}
         stack: list[tuple[Iterable[NodeDef], Mapping[str, int]]] = [
-            (self._after.nodes, {**numbers, **{name.removesuffix(":0"): number for name, number in numbers.items()}})
+            (
+                self._after.nodes,
+                {
+                    **numbers,
+                    **{name.removesuffix(":0"): number for name, number in numbers.items()},
+                },
+            )
         ]
         while stack:
             nodes, objects = stack.pop()
             for node in nodes:
                 name = called_function(node)
-                if node.op not in FUNCTION_CALLS or name not in self._after.functions or name in arguments:
+                if (
+                    node.op not in FUNCTION_CALLS
+                    or name not in self._after.functions
+                    or name in arguments
+                ):
                     continue
                 definition = self._after.extras.function(name)
                 arguments[name] = [objects.get(text) for text in node.input if text[:1] != "^"]
-                pairs_of_arguments = zip(definition.signature.input_arg, arguments[name], strict=False)
-                inner = {argument.name: number for argument, number in pairs_of_arguments if number is not None}
+                pairs_of_arguments = zip(
+                    definition.signature.input_arg, arguments[name], strict=False
+                )
+                inner = {
+                    argument.name: number
+                    for argument, number in pairs_of_arguments
+                    if number is not None
+                }
                 stack.append((definition.node_def, inner))
         return arguments
 
@@ -558,15 +713,23 @@ class ObjectGraphEdit:
         for saved in self.objects.nodes:
             kind = saved.WhichOneof("kind")
             if kind == "function":
-                saved.function.concrete_functions[:] = [moves.get(n, n) for n in saved.function.concrete_functions]
+                saved.function.concrete_functions[:] = [
+                    moves.get(n, n) for n in saved.function.concrete_functions
+                ]
             elif kind == "bare_concrete_function":
                 bare = saved.bare_concrete_function
-                bare.concrete_function_name = moves.get(bare.concrete_function_name, bare.concrete_function_name)
+                bare.concrete_function_name = moves.get(
+                    bare.concrete_function_name, bare.concrete_function_name
+                )
             elif kind == "captured_tensor":
                 captured = saved.captured_tensor
-                captured.concrete_function = moves.get(captured.concrete_function, captured.concrete_function)
+                captured.concrete_function = moves.get(
+                    captured.concrete_function, captured.concrete_function
+                )
 
-    def _add_gradients(self, library: FunctionDefLibrary, names: Collection[str], renamed: Mapping[str, str]) -> None:
+    def _add_gradients(
+        self, library: FunctionDefLibrary, names: Collection[str], renamed: Mapping[str, str]
+    ) -> None:
         original = self._original.graph_def.library
         for pair in original.gradient:
             if pair.function_name in names and pair.gradient_func in names:
@@ -575,7 +738,9 @@ class ObjectGraphEdit:
         for name in self._reachable - self._old.keys():
             final, gradient = renamed.get(name, name), self._after.extras.gradient(name)
             if gradient and final not in with_gradient:
-                library.gradient.add(function_name=final, gradient_func=renamed.get(gradient, gradient))
+                library.gradient.add(
+                    function_name=final, gradient_func=renamed.get(gradient, gradient)
+                )
         for registered in original.registered_gradients:
             if registered.gradient_func in names:
                 library.registered_gradients.add().CopyFrom(registered)
@@ -584,27 +749,42 @@ class ObjectGraphEdit:
         """Add a notice of functions that some callers call edited and some as they were."""
         for name in sorted(self.objects.concrete_functions):
             others = self._successors.get(name, set()) - {name}
-            paths = self._paths(name) if others and name in self._old and name in self._reachable else ()
+            paths = (
+                self._paths(name)
+                if others and name in self._old and name in self._reachable
+                else ()
+            )
             if paths:
                 self.notices.append(
-                    f"{names_text(paths)} of the saved object is unchanged, because a signature that was not "
+                    f"{names_text(paths)} of the saved object is unchanged, because a signature "
+                    "that was not "
                     "edited calls it too; "
-                    + in_cell("enter it by editor.view.enter(op, everywhere=True) to edit it for all calls.")
+                    + in_cell(
+                        "enter it by editor.view.enter(op, everywhere=True) to edit it for all "
+                        "calls."
+                    )
                 )
 
     def _paths(self, function: str) -> tuple[str, ...]:
-        """The attributes of the saved object through which a function is called, signatures left out."""
+        """The attributes of the saved object through which a function is called, signatures left
+        out.
+        """
         paths, visited = [], {0}
         level: list[tuple[tuple[str, ...], int]] = [((), 0)]
         while level:
             following: list[tuple[tuple[str, ...], int]] = []
             for path, number in level:
                 for child in self.objects.nodes[number].children:
-                    if child.node_id in visited or (number == 0 and child.local_name == _SIGNATURES):
+                    if child.node_id in visited or (
+                        number == 0 and child.local_name == _SIGNATURES
+                    ):
                         continue
                     visited.add(child.node_id)
                     saved = self.objects.nodes[child.node_id]
-                    if saved.WhichOneof("kind") == "function" and function in saved.function.concrete_functions:
+                    if (
+                        saved.WhichOneof("kind") == "function"
+                        and function in saved.function.concrete_functions
+                    ):
                         paths.append(".".join((*path, child.local_name)))
                     following.append(((*path, child.local_name), child.node_id))
             level = following
@@ -614,7 +794,9 @@ class ObjectGraphEdit:
 class _FunctionLookup:
     """Functions and their gradients, as following calls needs them."""
 
-    def __init__(self, function: Callable[[str], FunctionDef], gradient: Callable[[str], str] = lambda _: "") -> None:
+    def __init__(
+        self, function: Callable[[str], FunctionDef], gradient: Callable[[str], str] = lambda _: ""
+    ) -> None:
         self._function, self._gradient = function, gradient
 
     def contexts(self) -> tuple[ContextDef, ...]:
@@ -639,7 +821,8 @@ class _FunctionLookup:
 
 
 def bound_tensors(meta: MetaGraphDef, nodes: Iterable[NodeDef]) -> dict[str, int]:
-    """Tensors of a graph that calls of saved functions bind to saved objects, with the numbers of these objects.
+    """Tensors of a graph that calls of saved functions bind to saved objects, with the numbers of
+    these objects.
 
     Args:
         meta: The MetaGraphDef that holds the saved objects.
@@ -657,7 +840,9 @@ def bound_tensors(meta: MetaGraphDef, nodes: Iterable[NodeDef]) -> dict[str, int
 
 
 def successors(before: GraphIndex, after: GraphIndex) -> dict[str, set[str]]:
-    """The functions that are called now where each function was called, by following calls that both graphs have."""
+    """The functions that are called now where each function was called, by following calls that
+    both graphs have.
+    """
     result: dict[str, set[str]] = {}
     visited: set[tuple[str, str]] = set()
     stack: list[tuple[Iterable[NodeDef], Iterable[NodeDef]]] = [(before.nodes, after.nodes)]
@@ -674,7 +859,12 @@ def successors(before: GraphIndex, after: GraphIndex) -> dict[str, set[str]]:
                     continue
                 visited.add(pair)
                 result.setdefault(pair[0], set()).add(pair[1])
-                stack.append((before.extras.function(pair[0]).node_def, after.extras.function(pair[1]).node_def))
+                stack.append(
+                    (
+                        before.extras.function(pair[0]).node_def,
+                        after.extras.function(pair[1]).node_def,
+                    )
+                )
     return result
 
 
@@ -692,10 +882,16 @@ def _output_shapes(index: GraphIndex, signature: Signature) -> list[object]:
     return [(index.dtypes(op)[port], index.shape(op, port)) for op, port in tensors]
 
 
-def _check_keys(structure: StructuredValue, ends: Iterable[tuple[str, str]], signature: str) -> None:
-    """Raise for a signature that takes or gives sparse or ragged values, which are several tensors under one key."""
+def _check_keys(
+    structure: StructuredValue, ends: Iterable[tuple[str, str]], signature: str
+) -> None:
+    """Raise for a signature that takes or gives sparse or ragged values, which are several tensors
+    under one key.
+    """
     fields = structure.dict_value.fields
-    if fields.keys() != {key for key, _ in ends} or any(not f.HasField("tensor_spec_value") for f in fields.values()):
+    if fields.keys() != {key for key, _ in ends} or any(
+        not f.HasField("tensor_spec_value") for f in fields.values()
+    ):
         raise GraphEditError(f"signature {signature!r} has values that are several tensors")
 
 
@@ -708,8 +904,12 @@ def _set_shape(proto: TensorShapeProto, shape: Shape) -> None:
         proto.dim.add(size=-1 if size is None else size)
 
 
-def _function_shapes(functions: Sequence[FunctionDef], library: FunctionDefLibrary) -> dict[str, list[Shape]]:
-    """The static shapes of the outputs of functions, as TensorFlow infers them where an op calls them."""
+def _function_shapes(
+    functions: Sequence[FunctionDef], library: FunctionDefLibrary
+) -> dict[str, list[Shape]]:
+    """The static shapes of the outputs of functions, as TensorFlow infers them where an op calls
+    them.
+    """
     graph_def = tf_protos.GraphDef(library=library)
     graph_def.versions.producer = tf_protos.graph_def_version()
     for number, function in enumerate(functions):
@@ -722,17 +922,25 @@ def _function_shapes(functions: Sequence[FunctionDef], library: FunctionDefLibra
                 node.attr["dtype"].type = argument.handle_data[0].dtype
                 node.attr["shape"].shape.CopyFrom(argument.handle_data[0].shape)
             elif _INFERRED in function.arg_attr[place].attr:
-                node.attr["shape"].shape.CopyFrom(function.arg_attr[place].attr[_INFERRED].list.shape[0])
+                node.attr["shape"].shape.CopyFrom(
+                    function.arg_attr[place].attr[_INFERRED].list.shape[0]
+                )
             else:
                 node.attr["shape"].shape.unknown_rank = True
             inputs.append(node.name)
         call = graph_def.node.add(name=str(number), op="StatefulPartitionedCall", input=inputs)
         call.attr["f"].func.name = function.signature.name
-        call.attr["Tin"].list.type.extend(argument.type for argument in function.signature.input_arg)
-        call.attr["Tout"].list.type.extend(argument.type for argument in function.signature.output_arg)
+        call.attr["Tin"].list.type.extend(
+            argument.type for argument in function.signature.input_arg
+        )
+        call.attr["Tout"].list.type.extend(
+            argument.type for argument in function.signature.output_arg
+        )
     typing = open_source(graph_def).body.typing
     return {
-        function.signature.name: [typing.shape(str(number), k) for k in range(len(function.signature.output_arg))]
+        function.signature.name: [
+            typing.shape(str(number), k) for k in range(len(function.signature.output_arg))
+        ]
         for number, function in enumerate(functions)
     }
 
@@ -754,7 +962,9 @@ def _tensor_specs(structure: StructuredValue) -> Iterator[TensorSpecProto]:
 
 
 def _only_call(index: GraphIndex, signature: Signature, function: str) -> str:
-    """The op whose outputs are those of a signature, in order, and that calls its function; "" if there is none."""
+    """The op whose outputs are those of a signature, in order, and that calls its function; "" if
+    there is none.
+    """
     outputs = [split_tensor(tensor) for _, tensor in sorted(signature.outputs)]
     names = {op for op, _ in outputs}
     if len(names) != 1 or [port or 0 for _, port in outputs] != list(range(len(outputs))):
@@ -776,7 +986,8 @@ def renamed_inputs(was: Signature, now: Signature) -> dict[str, str]:
     keys = [key for key, _ in was.inputs]
     for number, key in enumerate(keys):
         if remaining_keys and (
-            key == remaining_keys[0] or (key not in remaining_keys and len(keys) - number <= len(remaining_keys))
+            key == remaining_keys[0]
+            or (key not in remaining_keys and len(keys) - number <= len(remaining_keys))
         ):
             keys_before[key] = remaining_keys.pop(0)
     return keys_before
@@ -806,7 +1017,9 @@ def _function_references(function: FunctionDef) -> Iterator[str]:
     for node in function.node_def:
         yield node.op
         for value in node.attr.values():
-            yield from (reference.name for reference in (value.func, *value.list.func) if reference.name)
+            yield from (
+                reference.name for reference in (value.func, *value.list.func) if reference.name
+            )
 
 
 def rename_functions(node: NodeDef, renamed: Mapping[str, str]) -> None:

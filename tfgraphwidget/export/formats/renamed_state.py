@@ -1,7 +1,9 @@
-"""A SavedModel of TensorFlow 2 as it would have been saved had its state had the names that edits gave it.
+"""A SavedModel of TensorFlow 2 as it would have been saved had its state had the names that edits
+gave it.
 
-Its functions bind saved objects by numbers, and checkpoints have their values by the paths of attributes, so a name is
-nothing but that of the op in the graph, and of a variable's object: these follow, and all else stays.
+Its functions bind saved objects by numbers, and checkpoints have their values by the paths of
+attributes, so a name is nothing but that of the op in the graph, and of a variable's object: these
+follow, and all else stays.
 """
 
 from __future__ import annotations
@@ -20,7 +22,8 @@ _SAVER = ("filename_tensor_name", "save_tensor_name", "restore_op_name")
 def new_state_names(
     meta: MetaGraphDef, before: GraphIndex, after: GraphIndex, names: Mapping[str, str]
 ) -> dict[str, str]:
-    """The new names of ops that hold variables and tables, and of a Saver's ends, that edits have renamed, by the old.
+    """The new names of ops that hold variables and tables, and of a Saver's ends, that edits have
+    renamed, by the old.
 
     Args:
         names: The old names of ops that edits have renamed, by the new ones.
@@ -29,7 +32,9 @@ def new_state_names(
     pairs = {
         old: new
         for new, old in names.items()
-        if old in before.ids and new in after.ids and before.types[before.ids[old]] == after.types[after.ids[new]]
+        if old in before.ids
+        and new in after.ids
+        and before.types[before.ids[old]] == after.types[after.ids[new]]
         if old in saver or _holds_state(before.types[before.ids[old]])
     }
     # One that has the name of an op that an edit has removed is new to those who read the file.
@@ -46,16 +51,22 @@ def rename_in_graph(before: GraphIndex, names: Mapping[str, str]) -> GraphIndex:
 
 
 def rename_in_file(meta: MetaGraphDef, names: Mapping[str, str]) -> MetaGraphDef:
-    """The MetaGraphDef of a SavedModel with other names of ops in the graph, and of the objects of variables."""
+    """The MetaGraphDef of a SavedModel with other names of ops in the graph, and of the objects of
+    variables.
+    """
     if not names:
         return meta
     renamed = type(meta)()
     renamed.CopyFrom(meta)
     nodes, objects = renamed.graph_def.node, renamed.object_graph_def.nodes
-    numbers, bound = saved_variables(meta, meta.graph_def.node), set(bound_variables(meta, meta.graph_def.node))
+    numbers, bound = (
+        saved_variables(meta, meta.graph_def.node),
+        set(bound_variables(meta, meta.graph_def.node)),
+    )
     bound_numbers = {numbers[op] for op in bound}
     for old, new in names.items():
-        # Keras has two objects of one name, of which functions bind one: an op that they do not bind is not that one.
+        # Keras has two objects of one name, of which functions bind one: an op that they do not
+        # bind is not that one.
         if old in numbers and (old in bound or numbers[old] not in bound_numbers):
             objects[numbers[old]].variable.name = new
     for node in nodes:

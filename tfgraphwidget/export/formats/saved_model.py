@@ -1,6 +1,7 @@
 """SavedModels: the ops that signatures need, with the values of variables, tables and asset files.
 
-They are built in a separate graph, because TensorFlow's builder adds the ops of a Saver to the graph that it saves.
+They are built in a separate graph, because TensorFlow's builder adds the ops of a Saver to the
+graph that it saves.
 """
 
 from __future__ import annotations
@@ -20,7 +21,11 @@ from tfgraphwidget.export.formats.edited_saved_model import NotKept, copy_files,
 from tfgraphwidget.export.formats.function_library import library_of
 from tfgraphwidget.export.formats.function_module import save_function
 from tfgraphwidget.export.formats.graph_def import check_size
-from tfgraphwidget.export.formats.meta_graphs_beside import check_tags, finish_model, names_in_checkpoint
+from tfgraphwidget.export.formats.meta_graphs_beside import (
+    check_tags,
+    finish_model,
+    names_in_checkpoint,
+)
 from tfgraphwidget.export.request import EditedSavedModel, ExportRequest, OpenedSavedModel
 from tfgraphwidget.export.signatures import apparent_signature, set_signature_def, signature_def
 from tfgraphwidget.export.state.exported_state import ExportedState, read_state
@@ -44,10 +49,12 @@ from tfgraphwidget.tf_types import SavedModel, SignatureDef
 
 TAG = "serve"
 _FILES = (
-    "saved_model.pb", "saved_model.cpb", "fingerprint.pb", "keras_metadata.pb", "debug/saved_model_debug_info.pb",
+    "saved_model.pb", "saved_model.cpb", "fingerprint.pb", "keras_metadata.pb",
+    "debug/saved_model_debug_info.pb",
 )  # fmt: skip
 _BUILT_ANEW = (
-    "What was written has the signatures of the model, and not the objects that the model was saved from, because {}."
+    "What was written has the signatures of the model, and not the objects that the "
+    "model was saved from, because {}."
 )
 _ALONE = "The other graphs of {!r} are not in what was written, which is the function alone."
 _VALUES = re.compile(r"variables\.(index|data-\d+-of-\d+)")
@@ -60,7 +67,8 @@ _LEFT_OUT = frozenset({
 
 
 def write_saved_model(path: Path, request: ExportRequest) -> None:
-    """Write a SavedModel of the ops that the signatures need, and verify it; an unedited SavedModel is copied.
+    """Write a SavedModel of the ops that the signatures need, and verify it; an unedited SavedModel
+    is copied.
 
     Args:
         path: The file to write, or the directory.
@@ -95,7 +103,9 @@ def _write_function(path: Path, request: ExportRequest) -> None:
 
 
 def _write_graph(path: Path, request: ExportRequest, edited: EditedSavedModel | None) -> None:
-    """Build a SavedModel of the ops that the signatures need, with the other graphs of the file, and verify it."""
+    """Build a SavedModel of the ops that the signatures need, with the other graphs of the file,
+    and verify it.
+    """
     if not request.signatures:
         request = with_apparent_signature(request, "A SavedModel")
     need = ops_needed(request.index, request.signatures)
@@ -106,7 +116,11 @@ def _write_graph(path: Path, request: ExportRequest, edited: EditedSavedModel | 
     _write(path, request, part, state, edited)
     finish_model(path, request)
     if request.settings.verify:
-        tags = request.settings.tags or (() if request.opened_model is None else request.opened_model.tags) or (TAG,)
+        tags = (
+            request.settings.tags
+            or (() if request.opened_model is None else request.opened_model.tags)
+            or (TAG,)
+        )
         check_saved_model(path, GraphReference(request, state), request.trust, tags)
 
 
@@ -128,12 +142,15 @@ def with_apparent_signature(request: ExportRequest, kind: str) -> ExportRequest:
         signature = apparent_signature(request.index)
     except GraphEditError as error:
         raise GraphEditError(
-            f"{kind} needs a signature, and nothing in the graph looks like a result: choose a boundary first"
-            + either(", or give inputs=[…] and outputs=[…].", ".")
+            f"{kind} needs a signature, and nothing in the graph looks like a result: choose a "
+            "boundary first" + either(", or give inputs=[…] and outputs=[…].", ".")
         ) from error
-    inputs, outputs = (names_text([tensor for _, tensor in side]) for side in (signature.inputs, signature.outputs))
+    inputs, outputs = (
+        names_text([tensor for _, tensor in side]) for side in (signature.inputs, signature.outputs)
+    )
     request.notices.append(
-        f"Signature {signature.name!r} takes {inputs or 'nothing'} and gives {outputs}, which the graph seems "
+        f"Signature {signature.name!r} takes {inputs or 'nothing'} and gives {outputs}, which the "
+        "graph seems "
         "to be for; "
         + either("choose a boundary, or give inputs= and outputs=,", "mark an input and an output")
         + " for another."
@@ -146,9 +163,17 @@ def files_of(folder: Path) -> list[str]:
 
     A file in "assets" belongs to the model if saved_model.pb names it.
     """
-    asset_names = (asset.filename for meta in _read_saved_model(folder).meta_graphs for asset in asset_files(meta))
+    asset_names = (
+        asset.filename
+        for meta in _read_saved_model(folder).meta_graphs
+        for asset in asset_files(meta)
+    )
     assets = [f"assets/{name}" for name in asset_names if not is_outside_assets(folder, name)]
-    beside = [f"variables/{file.name}" for file in folder.glob("variables/*") if _VALUES.fullmatch(file.name)]
+    beside = [
+        f"variables/{file.name}"
+        for file in folder.glob("variables/*")
+        if _VALUES.fullmatch(file.name)
+    ]
     return [*_FILES, *dict.fromkeys(assets), *beside]
 
 
@@ -161,10 +186,19 @@ def _read_saved_model(folder: Path) -> SavedModel:
 
 
 def _signature_def(
-    request: ExportRequest, signature: Signature, file_signature: Signature, edited: EditedSavedModel | None
+    request: ExportRequest,
+    signature: Signature,
+    file_signature: Signature,
+    edited: EditedSavedModel | None,
 ) -> SignatureDef:
-    """The SignatureDef of a signature, with the method and the composite values of the one that was opened."""
-    was = None if edited is None else next((each for each in edited.signatures if each.name == signature.name), None)
+    """The SignatureDef of a signature, with the method and the composite values of the one that was
+    opened.
+    """
+    was = (
+        None
+        if edited is None
+        else next((each for each in edited.signatures if each.name == signature.name), None)
+    )
     if edited is None or was is None:
         return signature_def(request.index, signature, file_signature)
     message: SignatureDef = tf_protos.SignatureDef()
@@ -182,7 +216,10 @@ def _write(
 ) -> None:
     nodes = without_remote_devices(request, (*part.nodes, *state.nodes), "The SavedModel")
     library = library_of(request.index, nodes)
-    way_out = "make variables of these constants: a SavedModel keeps the values of variables in files of their own"
+    way_out = (
+        "make variables of these constants: a SavedModel keeps the values of variables in "
+        "files of their own"
+    )
     check_size("The graph of the SavedModel", nodes, library, way_out)
     graph = new_graph(request.index.extras.versions())
     gradients = [(gradient.function_name, gradient.gradient_func) for gradient in library.gradient]
@@ -198,7 +235,11 @@ def _write(
             for signature, file_signature in pairs
         }
         builder = v1.saved_model.Builder(str(path))
-        saver = _saver(request.opened_model, state, variables) if request.opened_model is not None else None
+        saver = (
+            _saver(request.opened_model, state, variables)
+            if request.opened_model is not None
+            else None
+        )
         starters = list(map(graph.get_operation_by_name, state.starters))
         builder.add_meta_graph_and_variables(
             session,
@@ -214,7 +255,9 @@ def _write(
 def _saver(
     opened: OpenedSavedModel, state: ExportedState, variables: Mapping[str, tf.Variable]
 ) -> tf.compat.v1.train.Saver | None:
-    """A Saver of the checkpoint that the other graphs of the file read too; None where there are no others."""
+    """A Saver of the checkpoint that the other graphs of the file read too; None where there are no
+    others.
+    """
     if not (opened.others and variables):
         return None
     names = names_in_checkpoint(state, opened)
@@ -222,14 +265,18 @@ def _saver(
     for variable in state.variables:
         variables_by_name.setdefault(names[variable.name], []).append(variables[variable.name])
     partitioned = {names[v.name] for v in state.variables if v.slice_info is not None}
-    saved = {name: each if name in partitioned else each[0] for name, each in variables_by_name.items()}
+    saved = {
+        name: each if name in partitioned else each[0] for name, each in variables_by_name.items()
+    }
     return v1.train.Saver(saved, sharded=True, allow_empty=True)
 
 
 def _add_collections(
     graph: tf.Graph, request: ExportRequest, inside: set[str], variables: dict[str, tf.Variable]
 ) -> None:
-    """Add the collections of the subgraph, with all variables in the global ones, and its control flow contexts."""
+    """Add the collections of the subgraph, with all variables in the global ones, and its control
+    flow contexts.
+    """
     for variable in variables.values():
         graph.add_to_collection(v1.GraphKeys.GLOBAL_VARIABLES, variable)
     for key, members in request.index.collections.items():
@@ -241,5 +288,7 @@ def _add_collections(
     if V1_CONTROL_FLOW.isdisjoint(request.index.kinds[0]):
         return
     ops = [node for node in request.index.nodes if node.name in inside]
-    contexts = rename_contexts(request.index.extras.contexts(), {node.name: node.name for node in ops}, {}, stays=False)
+    contexts = rename_contexts(
+        request.index.extras.contexts(), {node.name: node.name for node in ops}, {}, stays=False
+    )
     rebuild_contexts(graph, Change(nodes=tuple(ops), contexts=contexts))

@@ -1,7 +1,8 @@
-"""SignatureFunction: the subgraph of a signature as the function by which TensorFlow 2 calls the signature.
+"""SignatureFunction: the subgraph of a signature as the function by which TensorFlow 2 calls the
+signature.
 
-A SavedModel of TensorFlow 2 keeps each signature twice: as tensors of the graph, for sessions, and as a function, for
-`tf.saved_model.load`. An edit of the graph is an edit of the function too.
+A SavedModel of TensorFlow 2 keeps each signature twice: as tensors of the graph, for sessions, and
+as a function, for `tf.saved_model.load`. An edit of the graph is an edit of the function too.
 """
 
 from __future__ import annotations
@@ -32,7 +33,9 @@ _INPUT_SHAPES = "_input_shapes"
 
 @dataclass(frozen=True)
 class SignatureFunction:
-    """A FunctionDef that computes a signature, and the numbers of the saved objects that it is bound to, in order."""
+    """A FunctionDef that computes a signature, and the numbers of the saved objects that it is
+    bound to, in order.
+    """
 
     definition: FunctionDef
     bound_inputs: tuple[int, ...]
@@ -50,16 +53,22 @@ def signature_function(
 
     Args:
         index: The graph that the signature names tensors of.
-        objects: Tensors of the graph that stand for saved objects, each with the number of the object.
+        objects: Tensors of the graph that stand for saved objects, each with the number of the
+            object.
         template: The FunctionDef that computed the signature before.
-        inputs: The tensors of the inputs, in the order of their keys, each with the number of its argument in
-            `template`.
+        inputs: The tensors of the inputs, in the order of their keys, each with the number of its
+            argument in `template`.
 
     Raises:
-        GraphEditError: The subgraph holds state that is not a saved object's, or a placeholder that is not an input.
+        GraphEditError: The subgraph holds state that is not a saved object's, or a placeholder that
+            is not an input.
     """
     input_tensors = [tensor for _, tensor in inputs]
-    captures = [tensor for tensor in objects if split_tensor(tensor)[0] in index.ids and tensor not in input_tensors]
+    captures = [
+        tensor
+        for tensor in objects
+        if split_tensor(tensor)[0] in index.ids and tensor not in input_tensors
+    ]
     outputs = [tensor for _, tensor in sorted(signature.outputs)]
     ends = [*input_tensors, *captures, *fully_fed_ops(index, [*input_tensors, *captures])]
     inner = [tensor for tensor in outputs if tensor not in input_tensors]
@@ -76,13 +85,18 @@ def signature_function(
     arguments = dict(zip(pairs(index, input_tensors), names, strict=True))
     used_names = {argument.name for argument in definition.signature.input_arg}
     used_names |= {index.names[i].lower() for i in ops}
-    captured = _Captures(index, definition, dict(zip(pairs(index, captures), captures, strict=True)), used_names)
+    captured = _Captures(
+        index, definition, dict(zip(pairs(index, captures), captures, strict=True)), used_names
+    )
     ends_of = _Tensors(index, arguments, captured)
     inside = {index.names[i] for i in ops}
     for i in ops:
         node = definition.node_def.add()
         node.CopyFrom(index.nodes[i])
-        node.input[:] = [*ends_of.inputs(i), *(f"^{index.names[j]}" for j in index.control_lists[i] if j in set(ops))]
+        node.input[:] = [
+            *ends_of.inputs(i),
+            *(f"^{index.names[j]}" for j in index.control_lists[i] if j in set(ops)),
+        ]
         node.attr.pop(_INFERRED, None)
         if not inside.issuperset(colocated_with(node)):
             del node.attr["_class"]
@@ -99,7 +113,11 @@ def signature_function(
 
 def _is_given(index: GraphIndex, op: int, inputs: list[str], captures: list[str]) -> bool:
     """Whether an op only stands for what a caller gives."""
-    input_ops = {split_tensor(tensor)[0] for tensor in inputs if index.types[index.op(tensor)] in REQUIRED_PLACEHOLDERS}
+    input_ops = {
+        split_tensor(tensor)[0]
+        for tensor in inputs
+        if index.types[index.op(tensor)] in REQUIRED_PLACEHOLDERS
+    }
     return index.names[op] in input_ops | {split_tensor(tensor)[0] for tensor in captures}
 
 
@@ -108,19 +126,26 @@ def _check(index: GraphIndex, signature: Signature, ops: list[int]) -> None:
         name, kind = index.names[i], index.types[i]
         if kind in REQUIRED_PLACEHOLDERS:
             raise GraphEditError(
-                f"signature {signature.name!r} needs placeholder {name!r}, which is not an input", [name]
+                f"signature {signature.name!r} needs placeholder {name!r}, which is not an input",
+                [name],
             )
         if kind in V1_CONTROL_FLOW:
-            raise GraphEditError(f"{name!r} is control flow of TensorFlow 1, which a function cannot hold", [name])
+            raise GraphEditError(
+                f"{name!r} is control flow of TensorFlow 1, which a function cannot hold", [name]
+            )
         if not index.inputs.row(i).size and any(_is_handle(dtype) for dtype in index.dtypes(i)):
-            raise GraphEditError(f"{name!r} is new state, which no object of the model holds", [name])
+            raise GraphEditError(
+                f"{name!r} is new state, which no object of the model holds", [name]
+            )
 
 
 def _is_handle(dtype: str) -> bool:
     return dtype in HANDLE_DTYPES or dtype.endswith("_ref")
 
 
-def _copied_arguments(definition: FunctionDef, template: FunctionDef, numbers: list[int]) -> list[str]:
+def _copied_arguments(
+    definition: FunctionDef, template: FunctionDef, numbers: list[int]
+) -> list[str]:
     """Give a function some arguments of another; their names."""
     for place, number in enumerate(numbers):
         definition.signature.input_arg.add().CopyFrom(template.signature.input_arg[number])
@@ -130,12 +155,23 @@ def _copied_arguments(definition: FunctionDef, template: FunctionDef, numbers: l
 
 
 class _Captures:
-    """The arguments of a function that stand for saved objects: one is added when it is first read."""
+    """The arguments of a function that stand for saved objects: one is added when it is first
+    read.
+    """
 
     def __init__(
-        self, index: GraphIndex, definition: FunctionDef, captures: Mapping[tuple[int, int], str], used_names: set[str]
+        self,
+        index: GraphIndex,
+        definition: FunctionDef,
+        captures: Mapping[tuple[int, int], str],
+        used_names: set[str],
     ) -> None:
-        self._index, self._definition, self._captures, self._used_names = index, definition, captures, used_names
+        self._index, self._definition, self._captures, self._used_names = (
+            index,
+            definition,
+            captures,
+            used_names,
+        )
         self._arguments: dict[tuple[int, int], str] = {}
 
     @property
@@ -157,7 +193,9 @@ class _Captures:
 class _Tensors:
     """How a FunctionDef names tensors: "argument", or "op:output_argument:number"."""
 
-    def __init__(self, index: GraphIndex, arguments: Mapping[tuple[int, int], str], captured: _Captures) -> None:
+    def __init__(
+        self, index: GraphIndex, arguments: Mapping[tuple[int, int], str], captured: _Captures
+    ) -> None:
         self._index, self._arguments, self._captured = index, arguments, captured
         self._types = OpTypes(index.extras.function)
 
@@ -177,9 +215,16 @@ class _Tensors:
             if offset < len(output.dtypes):
                 return f"{node.name}:{output.name}:{offset}"
             offset -= len(output.dtypes)
-        raise GraphEditError(f"TensorFlow does not know the outputs of {node.name!r}, of type {node.op!r}", [node.name])
+        raise GraphEditError(
+            f"TensorFlow does not know the outputs of {node.name!r}, of type {node.op!r}",
+            [node.name],
+        )
 
 
 def called_function(node: NodeDef) -> str:
     """The function that a call op calls as "f"; "" for other ops."""
-    return str(node.attr["f"].func.name) if "f" in node.attr and node.attr["f"].WhichOneof("value") == "func" else ""
+    return (
+        str(node.attr["f"].func.name)
+        if "f" in node.attr and node.attr["f"].WhichOneof("value") == "func"
+        else ""
+    )

@@ -1,7 +1,9 @@
-"""The graphs of a page: the outermost graph, the functions entered, and all functions that their ops call.
+"""The graphs of a page: the outermost graph, the functions entered, and all functions that their
+ops call.
 
-Functions that are called with the same variables from several ops are one graph of the page. The bodies together have
-a limited number of ops, because the page grows with them; a reference to a function that was left out says why.
+Functions that are called with the same variables from several ops are one graph of the page. The
+bodies together have a limited number of ops, because the page grows with them; a reference to a
+function that was left out says why.
 """
 
 from __future__ import annotations
@@ -21,7 +23,13 @@ from tfgraphwidget.hierarchy import default_open, find_op_facts
 from tfgraphwidget.layout import LayoutCache
 from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.sentences import in_cell
-from tfgraphwidget.sources import Body, SignatureLine, body_signature, definition_signature, open_function
+from tfgraphwidget.sources import (
+    Body,
+    SignatureLine,
+    body_signature,
+    definition_signature,
+    open_function,
+)
 from tfgraphwidget.tf_types import NodeDef
 from tfgraphwidget.visible import ViewSpec
 
@@ -66,12 +74,16 @@ class PageGraph:
 
     @property
     def signature(self) -> tuple[tuple[SignatureLine, ...], list[int]]:
-        """Arguments and results of a function with dtypes and shapes, and their op numbers; empty for a graph."""
+        """Arguments and results of a function with dtypes and shapes, and their op numbers; empty
+        for a graph.
+        """
         index, body = self.page_input.index, self.body
         if body is None:
             return (), []
         arguments = tuple(name for name in body.arguments if split_tensor(name)[0] in index.ids)
-        returns = {key: name for key, name in body.returns.items() if split_tensor(name)[0] in index.ids}
+        returns = {
+            key: name for key, name in body.returns.items() if split_tensor(name)[0] in index.ids
+        }
         ends = {index.ids[split_tensor(name)[0]] for name in (*arguments, *returns.values())}
         return tuple(body_signature(index, arguments, returns)), sorted(ends)
 
@@ -102,7 +114,9 @@ MAX_DEPTH = 32  # calls in calls that a page goes into: models have under ten
 
 
 class _Search:
-    """The graphs of a page, by path if the user has entered them, else by function name and body."""
+    """The graphs of a page, by path if the user has entered them, else by function name and
+    body.
+    """
 
     def __init__(self, here: PageInput, entered: EnteredViews) -> None:
         self.page_graphs: list[PageGraph] = []
@@ -118,7 +132,12 @@ class _Search:
         inputs, outputs = view.boundary
         selected = () if selection is None else tuple(index.ids[name] for name in selection.ops)
         page_input = self._input_of(index, view.view_spec, view.memo)
-        return self._add(path, replace(page_input, selected=selected, inputs=inputs, outputs=outputs), path, view.body)
+        return self._add(
+            path,
+            replace(page_input, selected=selected, inputs=inputs, outputs=outputs),
+            path,
+            view.body,
+        )
 
     def find_references(self, graph: PageGraph) -> Iterator[PageReference]:
         """The functions that the ops of a graph call, each added to the page if it fits."""
@@ -130,7 +149,9 @@ class _Search:
             calls = [index.shape(op, k) for k in range(len(index.dtypes(op)))]
             functions = called_functions(index.nodes[op], index.functions)
             for door in functions:
-                title = index.names[op] if len(functions) == 1 else f"{index.names[op]}:{door.label}"
+                title = (
+                    index.names[op] if len(functions) == 1 else f"{index.names[op]}:{door.label}"
+                )
                 definition = index.extras.function(door.function)
                 size = len(definition.signature.input_arg) + len(definition.node_def)
                 path = (*graph.path, title)
@@ -138,8 +159,12 @@ class _Search:
                     path, entered_views.get(title), partial(_read_body, door, body, index, op), size
                 )
                 lines = definition_signature(definition, [] if door.label == "cond" else calls)
-                signature = ((f"{door.label} {a}" if len(functions) > 1 else a, b, c) for a, b, c in lines)
-                yield PageReference(op, door.label, door.function, size, number, why, tuple(signature))
+                signature = (
+                    (f"{door.label} {a}" if len(functions) > 1 else a, b, c) for a, b, c in lines
+                )
+                yield PageReference(
+                    op, door.label, door.function, size, number, why, tuple(signature)
+                )
 
     def _find_or_add(
         self, path: tuple[str, ...], view: EnteredView | None, read: ReadBody, size: int
@@ -150,7 +175,8 @@ class _Search:
         is_full = len(self.page_graphs) >= _MOST_GRAPHS or len(path) > MAX_DEPTH
         if is_full or size > min(self._ops_left, self._reads_left):
             return -1, (
-                f"This page has no room for {path[-1][:60]!r} of {size:,} ops: with all functions that it has "
+                f"This page has no room for {path[-1][:60]!r} of {size:,} ops: with all functions "
+                "that it has "
                 "already it would be too large; "
                 + in_cell("open the graph with tgw.edit(…) to go in, or save a page in there.")
             )
@@ -162,21 +188,36 @@ class _Search:
             name, body, nodes = read()
             key = name, _digest(nodes)
             if key not in self._numbers:
-                inner = build(nodes, *body.collections(), typing=body.typing, functions=body.functions(), extras=body)
+                inner = build(
+                    nodes,
+                    *body.collections(),
+                    typing=body.typing,
+                    functions=body.functions(),
+                    extras=body,
+                )
                 self._ops_left -= len(inner)
                 self._add(key, self._input_of(inner, ViewSpec(default_open(inner))), path, body)
         except GraphEditError as error:
             return -1, str(error)
         return self._numbers[key], ""
 
-    def _input_of(self, index: GraphIndex, view_spec: ViewSpec, memo: LayoutCache | None = None) -> PageInput:
+    def _input_of(
+        self, index: GraphIndex, view_spec: ViewSpec, memo: LayoutCache | None = None
+    ) -> PageInput:
         here = self._here
         if index is here.index:
             return here
         encodings = {} if here.colors is None else here.colors.without_a_run(index)
         memo = LayoutCache() if memo is None else memo
         return replace(
-            here, index=index, view_spec=view_spec, memo=memo, selected=(), inputs=(), outputs=(), encodings=encodings
+            here,
+            index=index,
+            view_spec=view_spec,
+            memo=memo,
+            selected=(),
+            inputs=(),
+            outputs=(),
+            encodings=encodings,
         )
 
     def _add(self, key: Hashable, page_input: PageInput, path: tuple[str, ...], body: Body) -> int:
@@ -185,7 +226,9 @@ class _Search:
         return self._numbers[key]
 
 
-def _read_body(door: FunctionRef, body: Body, index: GraphIndex, op: int) -> tuple[str, Body, list[NodeDef]]:
+def _read_body(
+    door: FunctionRef, body: Body, index: GraphIndex, op: int
+) -> tuple[str, Body, list[NodeDef]]:
     inner = open_function(door.function, body, index, op)
     return door.function, inner, inner.nodes()
 

@@ -1,12 +1,13 @@
-"""The layouts of all containers of a graph, which a page without a kernel combines when scopes are opened.
+"""The layouts of all containers of a graph, which a page without a kernel combines when scopes are
+opened.
 
-A drawing is laid out bottom-up by scope (`layout`), so the layout of a container depends on the rest only by the sizes
-of its open children. Here each container is laid out once with its children closed, relative to its own corner, and
-those of the current view once more as the editor shows them; `labextension/src/offline/compose.ts` grows the former to
-the sizes that it needs.
+A drawing is laid out bottom-up by scope (`layout`), so the layout of a container depends on the
+rest only by the sizes of its open children. Here each container is laid out once with its children
+closed, relative to its own corner, and those of the current view once more as the editor shows
+them; `labextension/src/offline/compose.ts` grows the former to the sizes that it needs.
 
-The containers of one level of the outline are laid out together, with all scopes above them open: as the editor draws
-them, with badges and bookkeeping ops.
+The containers of one level of the outline are laid out together, with all scopes above them open:
+as the editor draws them, with badges and bookkeeping ops.
 """
 
 from __future__ import annotations
@@ -20,10 +21,26 @@ import numpy.typing as npt
 
 from tfgraphwidget.graph import GraphIndex, no_collections
 from tfgraphwidget.hierarchy import Ints, Outline, outline_of
-from tfgraphwidget.layout import CompoundLayout, ContainerLayout, Frame, Layout, LayoutCache, level_of
+from tfgraphwidget.layout import (
+    CompoundLayout,
+    ContainerLayout,
+    Frame,
+    Layout,
+    LayoutCache,
+    level_of,
+)
 from tfgraphwidget.layout.free_form import pinned_items
 from tfgraphwidget.scene.coloring import OpValues, color_items
-from tfgraphwidget.visible import BADGE, OP, OPEN, ViewSpec, VisibleGraph, build_visible_graph, item_sizes, place_badges
+from tfgraphwidget.visible import (
+    BADGE,
+    OP,
+    OPEN,
+    ViewSpec,
+    VisibleGraph,
+    build_visible_graph,
+    item_sizes,
+    place_badges,
+)
 
 if TYPE_CHECKING:
     from tfgraphwidget.scene import Scene
@@ -66,7 +83,9 @@ class _SingleContainers(CompoundLayout):
         return self._lay_out_container(item, key, structure, level_of(aspect))
 
 
-def lay_out_levels(index: GraphIndex, view_spec: ViewSpec, layout: Layout | None = None) -> Iterator[ContainerLayouts]:
+def lay_out_levels(
+    index: GraphIndex, view_spec: ViewSpec, layout: Layout | None = None
+) -> Iterator[ContainerLayouts]:
     """The layouts of all containers with their children closed, one level of the outline at a time.
 
     Args:
@@ -78,17 +97,26 @@ def lay_out_levels(index: GraphIndex, view_spec: ViewSpec, layout: Layout | None
     for depth, nodes in enumerate(outline.levels):
         open_scopes |= frozenset(outline.names[node] for node in nodes.tolist() if node)
         visible = build_visible_graph(index, replace(view_spec, opened=open_scopes, pinned={}))
-        frame = Frame(visible, right=view_spec.direction == "right" and layout is None, aspect=view_spec.aspect)
+        frame = Frame(
+            visible,
+            right=view_spec.direction == "right" and layout is None,
+            aspect=view_spec.aspect,
+        )
         size = item_sizes(visible)
         with no_collections():
             inside = _SingleContainers(visible, frame, size, cache, layout, {})
             items = np.flatnonzero((visible.kind == OPEN) & (visible.depth == depth)).tolist()
-            layouts = [inside.lay_out_alone(item, _ASPECT if item else frame.aspect) for item in items]
+            layouts = [
+                inside.lay_out_alone(item, _ASPECT if item else frame.aspect) for item in items
+            ]
         yield ContainerLayouts(visible, frame, items, layouts, inside.size, size)
 
 
 def lay_out_view(
-    index: GraphIndex, view_spec: ViewSpec, layout: Layout | None = None, cache: LayoutCache | None = None
+    index: GraphIndex,
+    view_spec: ViewSpec,
+    layout: Layout | None = None,
+    cache: LayoutCache | None = None,
 ) -> ContainerLayouts:
     """The layouts of the open containers as the editor shows them.
 
@@ -97,10 +125,14 @@ def lay_out_view(
         cache: The cache of the editor's layout, so that the result is the same.
     """
     visible = build_visible_graph(index, view_spec)
-    frame = Frame(visible, right=view_spec.direction == "right" and layout is None, aspect=view_spec.aspect)
+    frame = Frame(
+        visible, right=view_spec.direction == "right" and layout is None, aspect=view_spec.aspect
+    )
     with no_collections():
         size = item_sizes(visible)
-        inside = CompoundLayout(visible, frame, size, cache or LayoutCache(), layout, view_spec.pinned)
+        inside = CompoundLayout(
+            visible, frame, size, cache or LayoutCache(), layout, view_spec.pinned
+        )
         layouts = inside.lay_out()
     return ContainerLayouts(
         visible,
@@ -114,25 +146,28 @@ def lay_out_view(
     )
 
 
-# The layouts of containers as columns of numbers, which `labextension/src/offline/layout-tables.ts` reads. All
-# arrays are flat or (n, k), of dtype u1, u4, i4 or f4; `Texts` numbers the texts that they refer to. Coordinates
-# are pixels in the drawing's x and y (see Frame), relative to the upper left corner of the container's inside.  Per
-# inside: `inside_node` (i4, of the outline), `inside_saved` (u1: as it is seen in the editor), `inside_loop` (u1),
-# `inside_size` (f4, 2), `inside_port` (f4, 2: x of the lines from above and to below, NaN for none),
-# `inside_child`, `inside_line` (u4, one more: where its children and lines begin). Per child: `child_is` (i4: a
-# node, or -1 - op), `child_box` (f4, 4: left, top, width, height), `child_open` (u1: drawn open), `child_family`,
-# `child_aside`, `child_door`, `child_loop`, `child_pinned`, `child_part`, `child_isolated` (u1), `child_count`,
-# `child_variables`, `child_omitted`, `child_label` (u4), `child_aux` (u1: a badge at its readers where these show),
-# `child_badge` (u4, one more). Per badge: `badge_op` (i4), `badge_text`, `badge_count`, `badge_variables` (u4),
-# `badge_family` (u1), `badge_box` (f4, 4, on the screen, from its reader's corner). Per line: `line_source`,
-# `line_target` (i4: child of the inside, -1 for the border), `line_tensors` (u4), `line_back` (u1), `line_bytes`
-# (f4), `line_label` (u4), `line_route`, `line_tensor` (u4, one more: where its points and its tensors begin); `route`
-# (f4, 2), `tensor` (u4, as in VisibleGraph). Per way to color, k:
+# The layouts of containers as columns of numbers, which `labextension/src/offline/layout-tables.ts`
+# reads. All arrays are flat or (n, k), of dtype u1, u4, i4 or f4; `Texts` numbers the texts that
+# they refer to. Coordinates are pixels in the drawing's x and y (see Frame), relative to the upper
+# left corner of the container's inside.  Per inside: `inside_node` (i4, of the outline),
+# `inside_saved` (u1: as it is seen in the editor), `inside_loop` (u1), `inside_size` (f4, 2),
+# `inside_port` (f4, 2: x of the lines from above and to below, NaN for none), `inside_child`,
+# `inside_line` (u4, one more: where its children and lines begin). Per child: `child_is` (i4: a
+# node, or -1 - op), `child_box` (f4, 4: left, top, width, height), `child_open` (u1: drawn open),
+# `child_family`, `child_aside`, `child_door`, `child_loop`, `child_pinned`, `child_part`,
+# `child_isolated` (u1), `child_count`, `child_variables`, `child_omitted`, `child_label` (u4),
+# `child_aux` (u1: a badge at its readers where these show), `child_badge` (u4, one more). Per
+# badge: `badge_op` (i4), `badge_text`, `badge_count`, `badge_variables` (u4), `badge_family` (u1),
+# `badge_box` (f4, 4, on the screen, from its reader's corner). Per line: `line_source`,
+# `line_target` (i4: child of the inside, -1 for the border), `line_tensors` (u4), `line_back` (u1),
+# `line_bytes` (f4), `line_label` (u4), `line_route`, `line_tensor` (u4, one more: where its points
+# and its tensors begin); `route` (f4, 2), `tensor` (u4, as in VisibleGraph). Per way to color, k:
 # `child_tint_k`, `badge_tint_k` (u1), `child_note_k`, `badge_note_k` (u4).
 
 
 Arrays = dict[str, np.ndarray]
-_STEP = 8.0  # coordinates are rounded to this fraction of a pixel, which halves their compressed size
+# coordinates are rounded to this fraction of a pixel, which halves their compressed size
+_STEP = 8.0
 
 
 class Texts:
@@ -177,15 +212,24 @@ def container_tables(
     arrays = {name: np.concatenate(parts) for name, parts in columns.items()}
     for name in ("inside_child", "inside_line", "child_badge", "line_route", "line_tensor"):
         arrays[name] = np.concatenate([[0], np.cumsum(arrays[name])]).astype(np.uint32)
-    badge_ops = {op for row in rows if not row.layouts.saved for op in row.layouts.visible.badge_op.tolist()}
+    badge_ops = {
+        op for row in rows if not row.layouts.saved for op in row.layouts.visible.badge_op.tolist()
+    }
     ops = -1 - arrays["child_is"]
-    arrays["child_aux"] = np.isin(ops, np.fromiter(badge_ops, np.int64, len(badge_ops))).astype(np.uint8)
+    arrays["child_aux"] = np.isin(ops, np.fromiter(badge_ops, np.int64, len(badge_ops))).astype(
+        np.uint8
+    )
     return arrays | _colors(rows, texts, encodings)
 
 
 def _colors(rows: Sequence[_Rows], texts: Texts, encodings: Sequence[OpValues]) -> Arrays:
-    """The tints and notes of all children and badges; the rows of the editor's own view come first."""
-    views, levels = [row for row in rows if row.layouts.saved], [row for row in rows if not row.layouts.saved]
+    """The tints and notes of all children and badges; the rows of the editor's own view come
+    first.
+    """
+    views, levels = (
+        [row for row in rows if row.layouts.saved],
+        [row for row in rows if not row.layouts.saved],
+    )
     drawings: list[tuple[VisibleGraph | _ClosedItems, dict[str, npt.NDArray[np.intp]]]] = []
     drawings += [(row.layouts.visible, {"child": row.child, "badge": row.badge}) for row in views]
     if levels:
@@ -196,7 +240,10 @@ def _colors(rows: Sequence[_Rows], texts: Texts, encodings: Sequence[OpValues]) 
         # color_items uses only what a Scene and these drawings have in common.
         colors = [color_items(cast("Scene", items), values) for items, _ in drawings]
         for kind in ("child", "badge"):
-            chosen = [(tint, notes, items[kind]) for (tint, notes), (_, items) in zip(colors, drawings, strict=True)]
+            chosen = [
+                (tint, notes, items[kind])
+                for (tint, notes), (_, items) in zip(colors, drawings, strict=True)
+            ]
             arrays[f"{kind}_tint_{k}"] = np.concatenate([tint[items] for tint, _, items in chosen])
             notes = [notes[item] for _, notes, items in chosen for item in items.tolist()]
             arrays[f"{kind}_note_{k}"] = texts.codes(notes)
@@ -204,9 +251,13 @@ def _colors(rows: Sequence[_Rows], texts: Texts, encodings: Sequence[OpValues]) 
 
 
 class _Rows:
-    """The arrays of one ContainerLayouts; counts in place of offsets, which need the arrays before them."""
+    """The arrays of one ContainerLayouts; counts in place of offsets, which need the arrays before
+    them.
+    """
 
-    def __init__(self, index: GraphIndex, outline: Outline, layouts: ContainerLayouts, texts: Texts) -> None:
+    def __init__(
+        self, index: GraphIndex, outline: Outline, layouts: ContainerLayouts, texts: Texts
+    ) -> None:
         self.index, self.outline, self.layouts, self.texts = index, outline, layouts, texts
         visible = layouts.visible
         mine = np.zeros(len(visible), dtype=bool)
@@ -216,8 +267,17 @@ class _Rows:
         is_child = np.zeros(len(visible), dtype=bool)
         is_child[self.child] = True
         self.badge = np.flatnonzero((visible.kind == BADGE) & is_child[around])
-        self.line = np.flatnonzero(mine[visible.container]) if len(visible.source) else np.zeros(0, dtype=np.intp)
-        self.arrays: Arrays = {**self._insides(), **self._children(), **self._badges(), **self._lines()}
+        self.line = (
+            np.flatnonzero(mine[visible.container])
+            if len(visible.source)
+            else np.zeros(0, dtype=np.intp)
+        )
+        self.arrays: Arrays = {
+            **self._insides(),
+            **self._children(),
+            **self._badges(),
+            **self._lines(),
+        }
 
     def _insides(self) -> Arrays:
         visible, items, layouts = self.layouts.visible, self.layouts.items, self.layouts.containers
@@ -226,7 +286,9 @@ class _Rows:
         per_item = np.bincount(visible.parent[self.child], minlength=len(visible))
         per_line = np.bincount(visible.container[self.line], minlength=len(visible))
         return {
-            "inside_node": np.array([ids[names[item]] if item else 0 for item in items], dtype=np.int32),
+            "inside_node": np.array(
+                [ids[names[item]] if item else 0 for item in items], dtype=np.int32
+            ),
             "inside_saved": np.full(len(items), self.layouts.saved, dtype=np.uint8),
             "inside_loop": visible.loop[items].astype(np.uint8),
             "inside_size": _round([(p.width, p.height) for p in layouts], 2),
@@ -242,15 +304,24 @@ class _Rows:
         ids, nodes = self.index.ids, self.outline.ids
         pairs = zip(names, is_op.tolist(), strict=True)
         pinned = pinned_items(visible, dict.fromkeys(self.layouts.pinned, (0.0, 0.0)))
-        corner = np.concatenate([np.zeros((0, 2)), *(layout.corner for layout in self.layouts.containers)])
-        columns = {f"child_{name}": getattr(visible, name)[rows].astype(np.uint8) for name in _FLAGS}
-        counts = {f"child_{name}": getattr(visible, name)[rows].astype(np.uint32) for name in _COUNTS}
+        corner = np.concatenate(
+            [np.zeros((0, 2)), *(layout.corner for layout in self.layouts.containers)]
+        )
+        columns = {
+            f"child_{name}": getattr(visible, name)[rows].astype(np.uint8) for name in _FLAGS
+        }
+        counts = {
+            f"child_{name}": getattr(visible, name)[rows].astype(np.uint32) for name in _COUNTS
+        }
         return {
-            "child_is": np.array([-1 - ids[name] if op else nodes[name] for name, op in pairs], dtype=np.int32),
+            "child_is": np.array(
+                [-1 - ids[name] if op else nodes[name] for name, op in pairs], dtype=np.int32
+            ),
             "child_box": _round(np.concatenate([corner, self.layouts.size[rows]], axis=1), 4),
             "child_open": (visible.kind[rows] == OPEN).astype(np.uint8),
             "child_label": self.texts.codes(visible.labels[row] for row in rows.tolist()),
-            "child_pinned": np.isin(rows, list(pinned)).astype(np.uint8) * np.uint8(self.layouts.saved),
+            "child_pinned": np.isin(rows, list(pinned)).astype(np.uint8)
+            * np.uint8(self.layouts.saved),
             "child_badge": np.bincount(visible.parent[self.badge], minlength=len(visible))[rows],
             **columns,
             **counts,
@@ -264,7 +335,9 @@ class _Rows:
         # The badges' own sizes are as on the screen whichever way the drawing runs.
         box[rows, 2:] = self.layouts.badges[rows]
         return {
-            "badge_op": np.array([self.index.ids[visible.names[row]] for row in rows.tolist()], dtype=np.int32),
+            "badge_op": np.array(
+                [self.index.ids[visible.names[row]] for row in rows.tolist()], dtype=np.int32
+            ),
             "badge_text": self.texts.codes(visible.labels[row] for row in rows.tolist()),
             "badge_count": visible.count[rows].astype(np.uint32),
             "badge_variables": visible.variables[rows].astype(np.uint32),
@@ -290,13 +363,16 @@ class _Rows:
             "line_back": visible.back[rows].astype(np.uint8),
             "line_bytes": visible.bytes[rows].astype(np.float32),
             "line_label": self.texts.codes(visible.edge_labels[row] for row in rows.tolist()),
-            "line_route": np.concatenate([p.points for p in layouts] or [np.zeros(0, dtype=np.int64)]),
+            "line_route": np.concatenate(
+                [p.points for p in layouts] or [np.zeros(0, dtype=np.int64)]
+            ),
             "route": _round(np.concatenate([p.route for p in layouts] or [none]), 2),
         }
 
 
 class _ClosedItems:
-    """The children of containers, and their badges, of several drawings in which these children are closed.
+    """The children of containers, and their badges, of several drawings in which these children are
+    closed.
 
     They are colored at once, as if they were one drawing.
     """
@@ -317,7 +393,11 @@ class _ClosedItems:
             badge_items.append(number[visible.badge_item])
             children.append(np.arange(first, first + len(row.child)))
             badges.append(np.arange(first + len(row.child), len(self.names)))
-        self.kind, self.child, self.badge = np.concatenate(kinds), np.concatenate(children), np.concatenate(badges)
+        self.kind, self.child, self.badge = (
+            np.concatenate(kinds),
+            np.concatenate(children),
+            np.concatenate(badges),
+        )
         self.home_of_op = np.stack(homes, axis=1)
         self.badge_op, self.badge_item = np.concatenate(badge_ops), np.concatenate(badge_items)
 
@@ -335,4 +415,8 @@ def _child_numbers(end: Ints, container: Ints, first: Ints) -> Ints:
 
 def _round(places: npt.ArrayLike, width: int) -> npt.NDArray[np.float32]:
     """Round to parts of a pixel, as float32 (n, width)."""
-    return (np.round(np.asarray(places, dtype=np.float64) * _STEP) / _STEP).astype(np.float32).reshape(-1, width)
+    return (
+        (np.round(np.asarray(places, dtype=np.float64) * _STEP) / _STEP)
+        .astype(np.float32)
+        .reshape(-1, width)
+    )

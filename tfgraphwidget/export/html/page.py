@@ -1,8 +1,9 @@
 """A graph as one HTML page that needs nothing else: no kernel, no network, no second file.
 
-The page is the view of the notebook (`labextension/src/offline/page.ts`) with the data of `pack_page`. Nothing of
-the graph is written as HTML or as code: names are in base64 of compressed JSON. The page's content security policy
-allows only the script with the given hash, and no requests.
+The page is the view of the notebook (`labextension/src/offline/page.ts`) with the data of
+`pack_page`. Nothing of the graph is written as HTML or as code: names are in base64 of compressed
+JSON. The page's content security policy allows only the script with the given hash, and no
+requests.
 """
 
 from __future__ import annotations
@@ -62,7 +63,8 @@ def page(page_input: PageInput) -> str:
     script = _BUNDLE.read_text(encoding="utf-8").strip()
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     policy = (
-        f"default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'; img-src data: blob:; "
+        f"default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'; img-src "
+        "data: blob:; "
         "base-uri 'none'; form-action 'none'"
     )
     letters = base64.b64encode(pack_page(page_input)).decode()

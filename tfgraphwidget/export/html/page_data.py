@@ -1,14 +1,16 @@
 """The data of a page: the layout of each graph in parts, and what the inspector shows of each op.
 
-It is a JSON document of the page, and for each graph ("room": the outermost graph, and functions that can be entered)
-a JSON document and a buffer of numbers, gzipped together. `labextension/src/offline/page-data.ts` reads it.
+It is a JSON document of the page, and for each graph ("room": the outermost graph, and functions
+that can be entered) a JSON document and a buffer of numbers, gzipped together.
+`labextension/src/offline/page-data.ts` reads it.
 
-Per op: `op_type`, `op_device` (u4, numbers of texts), `op_home` (i4: the node of the outline around it), `op_variable`
-(u1); `input_start`, `input_op`, `input_port`; `control_start`, `control_op`; `output_start`, `output_dtype`,
-`output_shape`; `attribute_start`, `attribute_name`, `attribute_value` (u4, numbers of values); `op_is` (u1, a bit for
-each of the page's `traits`). Per node of the outline: `node_parent` (i4),
-`node_members`, `node_ops`, `node_variables`, `node_label` (u4), `node_part` (u1), `node_least` (f4: the width that its
-name needs). And all of `export.html.layout_tables`.
+Per op: `op_type`, `op_device` (u4, numbers of texts), `op_home` (i4: the node of the outline around
+it), `op_variable` (u1); `input_start`, `input_op`, `input_port`; `control_start`, `control_op`;
+`output_start`, `output_dtype`, `output_shape`; `attribute_start`, `attribute_name`,
+`attribute_value` (u4, numbers of values); `op_is` (u1, a bit for each of the page's `traits`). Per
+node of the outline: `node_parent` (i4), `node_members`, `node_ops`, `node_variables`, `node_label`
+(u4), `node_part` (u1), `node_least` (f4: the width that its name needs). And all of
+`export.html.layout_tables`.
 """
 
 from __future__ import annotations
@@ -41,7 +43,9 @@ _SMALL = 200  # bytes of an attribute that is looked up by its serialization
 
 
 class Values:
-    """Numbers of the distinct attribute values, each with its text and the texts that a query compares it by."""
+    """Numbers of the distinct attribute values, each with its text and the texts that a query
+    compares it by.
+    """
 
     def __init__(self) -> None:
         self._number: dict[tuple[str, ...], int] = {}
@@ -59,7 +63,9 @@ class Values:
         return code
 
     def _read(self, value: AttrValue) -> int:
-        return self._number.setdefault((attribute_text(value), *comparison_texts(value)), len(self._number))
+        return self._number.setdefault(
+            (attribute_text(value), *comparison_texts(value)), len(self._number)
+        )
 
     @property
     def all(self) -> list[tuple[str, ...]]:
@@ -68,14 +74,17 @@ class Values:
 
 
 def comparison_texts(value: AttrValue) -> list[str]:
-    """The texts that a query may compare an AttrValue with: the whole value, and each element of a list.
+    """The texts that a query may compare an AttrValue with: the whole value, and each element of a
+    list.
 
     Empty for a value that is longer than any query, or damaged.
     """
     texts = list[str]()
     try:
         value_holds(texts.append)(value)
-    except Exception:  # a damaged value can fail anywhere in TensorFlow or numpy; a query does not find it
+    except (
+        Exception
+    ):  # a damaged value can fail anywhere in TensorFlow or numpy; a query does not find it
         return []
     return texts if sum(map(len, texts)) <= _MOST else []
 
@@ -87,25 +96,34 @@ _DTYPE_CODES = {"uint8": "u1", "uint32": "u4", "int32": "i4", "float32": "f4"}
 
 
 def pack_page(page_input: PageInput) -> bytes:
-    """The gzipped data of a page: the length of the page's JSON in bytes (u4), that JSON, then its graphs.
+    """The gzipped data of a page: the length of the page's JSON in bytes (u4), that JSON, then its
+    graphs.
 
-    Each graph is a JSON document and a buffer of numbers; the page's `rooms` has the lengths of both. All lengths are
-    multiples of 4.
+    Each graph is a JSON document and a buffer of numbers; the page's `rooms` has the lengths of
+    both. All lengths are multiples of 4.
 
     Args:
         page_input: The graph and the state of the page.
     """
     page_graphs, way = find_page_graphs(page_input)
     rooms = [_pack_graph(one) for one in report_each(page_graphs, "Packing the page", every=1)]
-    kinds = {kind: one.page_input.index for one in page_graphs for kind in one.page_input.index.kinds[0]}
-    titles = titles_of(page_input) if len(way) == len(page_input.path) else (" / ".join(titles_of(page_input)),)
+    kinds = {
+        kind: one.page_input.index for one in page_graphs for kind in one.page_input.index.kinds[0]
+    }
+    titles = (
+        titles_of(page_input)
+        if len(way) == len(page_input.path)
+        else (" / ".join(titles_of(page_input)),)
+    )
     head = _encode_json(
         {
             "rooms": [[len(text), len(buffer)] for text, buffer in rooms],
             "way": [[title, room] for title, room in zip(titles, way, strict=True)],
             "docs": _documentation(kinds),
             "defined": {
-                kind: list(_attribute_defaults(index, kind)) for kind, index in kinds.items() if _is_known(index, kind)
+                kind: list(_attribute_defaults(index, kind))
+                for kind, index in kinds.items()
+                if _is_known(index, kind)
             },
             "traits": list(TRAITS),
             "color": page_input.color_by,
@@ -117,7 +135,8 @@ def pack_page(page_input: PageInput) -> bytes:
 
 
 def titles_of(page_input: PageInput) -> tuple[str, ...]:
-    """The titles of the graphs from the outermost to the current one; of a file its name without the directory.
+    """The titles of the graphs from the outermost to the current one; of a file its name without
+    the directory.
 
     Args:
         page_input: The graph and the state of the page.
@@ -133,11 +152,15 @@ def _pack_graph(page_graph: PageGraph) -> tuple[bytes, bytes]:
     outline, sums = outline_of(index, fold=view_spec.fold)
     texts, notices = Texts(), list[str]()
     few = len(index) <= _MOST_COLORED
-    encodings = {by: way for by, way in page_input.encodings.items() if few or by == page_input.color_by}
+    encodings = {
+        by: way for by, way in page_input.encodings.items() if few or by == page_input.color_by
+    }
     layouts = [layout_tables.lay_out_view(index, view_spec, page_input.layout, page_input.memo)]
     layouts += layout_tables.lay_out_levels(index, view_spec, page_input.layout)
     values = Values()
-    arrays = container_tables(index, outline, layouts, texts, [op_values for op_values, _ in encodings.values()])
+    arrays = container_tables(
+        index, outline, layouts, texts, [op_values for op_values, _ in encodings.values()]
+    )
     arrays |= _nodes(outline, sums, layouts, texts) | _ops(index, outline, texts, values, notices)
     fields, buffer = _buffer(arrays)
     signature, ends = page_graph.signature
@@ -160,7 +183,9 @@ def _pack_graph(page_graph: PageGraph) -> tuple[bytes, bytes]:
 
 
 def _effects(page_input: PageInput) -> Iterator[tuple[int, int, tuple[str, ...]]]:
-    """Of a graph that is not trusted the ops that do more than compute: their bits in a Paint, and sentences."""
+    """Of a graph that is not trusted the ops that do more than compute: their bits in a Paint, and
+    sentences.
+    """
     index = page_input.index
     untrusted = untrusted_ops(index, page_input.trust)
     bits = np.zeros(len(index), dtype=np.uint8)
@@ -180,11 +205,15 @@ def _view_fields(view_spec: ViewSpec, frame: Frame) -> dict[str, object]:
 
 
 def _encode_json(head: dict[str, object]) -> bytes:
-    text = json.dumps(head, separators=(",", ":"), ensure_ascii=False).encode("utf-8", "surrogatepass")
+    text = json.dumps(head, separators=(",", ":"), ensure_ascii=False).encode(
+        "utf-8", "surrogatepass"
+    )
     return text + b" " * (-len(text) % 4)
 
 
-def _nodes(outline: Outline, sums: Sums, layouts: list[layout_tables.ContainerLayouts], texts: Texts) -> Arrays:
+def _nodes(
+    outline: Outline, sums: Sums, layouts: list[layout_tables.ContainerLayouts], texts: Texts
+) -> Arrays:
     least = np.zeros(len(outline))
     for one in layouts:
         numbers = [outline.ids[one.visible.names[item]] if item else 0 for item in one.items]
@@ -200,14 +229,18 @@ def _nodes(outline: Outline, sums: Sums, layouts: list[layout_tables.ContainerLa
     }
 
 
-def _ops(index: GraphIndex, outline: Outline, texts: Texts, values: Values, notices: list[str]) -> Arrays:
+def _ops(
+    index: GraphIndex, outline: Outline, texts: Texts, values: Values, notices: list[str]
+) -> Arrays:
     inputs, controls = index.inputs, index.controls
     return {
         "op_type": texts.codes(index.types),
         "op_device": texts.codes(str(node.device) for node in index.nodes),
         "op_home": outline.home.astype(np.int32),
         "op_variable": find_op_facts(index).variable.astype(np.uint8),
-        "op_is": np.bitwise_or.reduce([of(index).astype(np.uint8) << k for k, of in enumerate(TRAITS.values())]),
+        "op_is": np.bitwise_or.reduce(
+            [of(index).astype(np.uint8) << k for k, of in enumerate(TRAITS.values())]
+        ),
         "input_start": inputs.start.astype(np.uint32),
         "input_op": inputs.values.astype(np.int32),
         "input_port": index.ports.astype(np.uint32),
@@ -230,11 +263,13 @@ def _outputs(index: GraphIndex, texts: Texts, notices: list[str]) -> Arrays:
         missing += not few and bool(page_graph) and _STORED_SHAPES not in node.attr
         has_shape = [few or _has_stored_shape(node, port) for port in range(len(page_graph))]
         shapes += [
-            texts.code(shape_text(shape(name, port) if notices else None)) for port, notices in enumerate(has_shape)
+            texts.code(shape_text(shape(name, port) if notices else None))
+            for port, notices in enumerate(has_shape)
         ]
     if missing:
         notices.append(
-            f"This page does not have the shapes of {count_text(missing, 'op')}: the file does not say them."
+            f"This page does not have the shapes of {count_text(missing, 'op')}: the file does not "
+            "say them."
         )
     return {
         "output_start": np.array(per_op, dtype=np.uint32),
@@ -271,20 +306,33 @@ def _is_known(index: GraphIndex, kind: str) -> bool:
 
 
 def _attribute_defaults(index: GraphIndex, kind: str) -> Iterator[tuple[str, list[str] | None]]:
-    """The attributes of an op type, each with the comparison texts of its default; None without a default."""
+    """The attributes of an op type, each with the comparison texts of its default; None without a
+    default.
+    """
     definition = index.typing.definition(kind)
     for each in () if definition is None else definition.attr:
-        yield each.name, comparison_texts(each.default_value) if each.HasField("default_value") else None
+        yield (
+            each.name,
+            comparison_texts(each.default_value) if each.HasField("default_value") else None,
+        )
 
 
 def _documentation(kinds: dict[str, GraphIndex]) -> dict[str, dict[str, object]]:
     """TensorFlow's documentation of each op type, from a graph that has it."""
-    docs = {kind: documentation(kind, index.typing.definition(kind)) for kind, index in kinds.items()}
-    return {kind: asdict(notices) for kind, notices in docs.items() if notices.summary or notices.arguments}
+    docs = {
+        kind: documentation(kind, index.typing.definition(kind)) for kind, index in kinds.items()
+    }
+    return {
+        kind: asdict(notices)
+        for kind, notices in docs.items()
+        if notices.summary or notices.arguments
+    }
 
 
 def _buffer(arrays: Arrays) -> tuple[list[tuple[str, str, int, int]], bytes]:
-    """(name, dtype, size, offset) of each array, and one little-endian buffer of all; offsets are multiples of 4."""
+    """(name, dtype, size, offset) of each array, and one little-endian buffer of all; offsets are
+    multiples of 4.
+    """
     fields, parts = [], []
     offset = 0
     for name, array in sorted(arrays.items()):

@@ -1,4 +1,6 @@
-"""PageInput: what an HTML page shows of an editor, and the functions that can be entered from there."""
+"""PageInput: what an HTML page shows of an editor, and the functions that can be entered from
+there.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ Encodings = Mapping[str, tuple[OpValues, Legend]]
 
 
 class EnteredView(Protocol):
-    """A graph that the user has entered, with its selection and open scopes: `GraphView` of the editor."""
+    """A graph that the user has entered, with its selection and open scopes: `GraphView` of the
+    editor.
+    """
 
     title: str
 
@@ -65,7 +69,9 @@ class Colors(Protocol):
     """The color encodings of an editor: `ColorModel` of the editor."""
 
     def without_a_run(self, other: GraphIndex | None = None) -> Encodings:
-        """The values and the legend of each encoding that is cheap to compute, of the body `other` of a function."""
+        """The values and the legend of each encoding that is cheap to compute, of the body `other`
+        of a function.
+        """
 
 
 @dataclass(frozen=True)
@@ -86,7 +92,8 @@ class PageInput:
         color_by: The current encoding, or "".
         entered: The graphs that the user has entered; None for a page of this graph alone.
         colors: The color encodings of the bodies of functions; None where these have none.
-        trust: Whether the graph is trusted; if not, the page marks the ops that do more than compute.
+        trust: Whether the graph is trusted; if not, the page marks the ops that do more than
+            compute.
     """
 
     index: GraphIndex

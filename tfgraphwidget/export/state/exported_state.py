@@ -67,9 +67,15 @@ def read_state(request: ExportRequest, need: Mask) -> ExportedState:
         GraphEditError: For state that only a running session can fill.
     """
     index = request.index
-    contents = read_contents(index, need, lambda tensors: _session(request, "tables' contents").run(list(tensors)))
+    contents = read_contents(
+        index, need, lambda tensors: _session(request, "tables' contents").run(list(tensors))
+    )
     need = need | needed_ops(index, (), contents.starters)
-    variables = tuple(definitions(index, np.flatnonzero(need & of_type(index, HANDLES.__contains__)).tolist()).values())
+    variables = tuple(
+        definitions(
+            index, np.flatnonzero(need & of_type(index, HANDLES.__contains__)).tolist()
+        ).values()
+    )
     present = present_values(request, variables)
     assign_ops = _AssignOps(index)
     whole = tuple(
@@ -77,23 +83,34 @@ def read_state(request: ExportRequest, need: Mask) -> ExportedState:
         for v, assign in _usable_initializers(index, variables, need)
     )
     own = mask_of(index, (i for v in whole for i in own_ops(index, v)))
-    ops = [index.names[i] for i in np.flatnonzero(own).tolist()] + [op for op in contents.starters if op in index.ids]
+    ops = [index.names[i] for i in np.flatnonzero(own).tolist()] + [
+        op for op in contents.starters if op in index.ids
+    ]
     closure = need | needed_ops(index, (), ops)
     assets = assets_of(request, closure)
     return ExportedState(
-        whole, present, (*assign_ops.nodes, *contents.nodes), contents.all_starters, tuple(ops), assets
+        whole,
+        present,
+        (*assign_ops.nodes, *contents.nodes),
+        contents.all_starters,
+        tuple(ops),
+        assets,
     )
 
 
 def _session(request: ExportRequest, what: str) -> TimedSession:
     session = request.graph.session()
     if session is None:
-        raise SessionRefused(f"There is no session to take the {what} from; " + OPEN_WITH_SESSION + ".")
+        raise SessionRefused(
+            f"There is no session to take the {what} from; " + OPEN_WITH_SESSION + "."
+        )
     variable_values.check_session(session, request.graph.live())
     return TimedSession(session)
 
 
-def present_values(request: ExportRequest, variables: Iterable[VariableDef]) -> dict[str, np.ndarray]:
+def present_values(
+    request: ExportRequest, variables: Iterable[VariableDef]
+) -> dict[str, np.ndarray]:
     """The value of each variable by handle name."""
     variables = tuple(variables)
     if not variables:
@@ -111,11 +128,18 @@ def present_values(request: ExportRequest, variables: Iterable[VariableDef]) -> 
         read: dict[str, np.ndarray] = session.run(reads)
     except tf.errors.OpError as error:
         missing = variable_values.variables_without_value(session, reads, error)
-        why = str(missing) if missing else f"The session cannot read values: {variable_values.error_text(error)}"
+        why = (
+            str(missing)
+            if missing
+            else f"The session cannot read values: {variable_values.error_text(error)}"
+        )
         way = (
             OPEN_WITH_CHECKPOINT
             if missing and request.graph.lacks_values()
-            else in_cell("run tf.compat.v1.global_variables_initializer(), or restore a checkpoint, and save again")
+            else in_cell(
+                "run tf.compat.v1.global_variables_initializer(), or restore a checkpoint, and "
+                "save again"
+            )
         )
         raise SessionRefused(
             f"{why}; " + way + ".",
@@ -127,7 +151,9 @@ def present_values(request: ExportRequest, variables: Iterable[VariableDef]) -> 
 def with_assign_ops(
     index: GraphIndex, variables: Iterable[VariableDef]
 ) -> tuple[tuple[VariableDef, ...], tuple[NodeDef, ...]]:
-    """Variables each of which has an op that assigns it, and the NodeDefs to add to the graph for that."""
+    """Variables each of which has an op that assigns it, and the NodeDefs to add to the graph for
+    that.
+    """
     assign_ops = _AssignOps(index)
     whole = [v if v.initializer in index.ids else assign_ops.add_assign(v) for v in variables]
     return tuple(whole), tuple(assign_ops.nodes)
@@ -136,13 +162,19 @@ def with_assign_ops(
 def _usable_initializers(
     index: GraphIndex, variables: tuple[VariableDef, ...], need: Mask
 ) -> Iterable[tuple[VariableDef, bool]]:
-    """Each variable, and whether its initializer can be exported: it must not depend on other ops of the graph."""
+    """Each variable, and whether its initializer can be exported: it must not depend on other ops
+    of the graph.
+    """
     foreign = from_outside(index) | (of_type(index, HANDLES.__contains__) & ~need)
     all_of_them = [v.initializer for v in variables if v.initializer in index.ids]
     if not (needed_ops(index, (), all_of_them) & foreign).any():
         return [(v, v.initializer in index.ids) for v in variables]
     return [
-        (v, v.initializer in index.ids and not (needed_ops(index, (), [v.initializer]) & foreign).any())
+        (
+            v,
+            v.initializer in index.ids
+            and not (needed_ops(index, (), [v.initializer]) & foreign).any(),
+        )
         for v in variables
     ]
 
@@ -156,8 +188,14 @@ class _AssignOps:
         self._used_names: set[str] = set()
 
     def with_assign(self, variable: VariableDef, value: npt.ArrayLike, keep: bool) -> VariableDef:
-        """The variable with an op that assigns it: its initializer if that is to `keep` and takes the value."""
-        return variable if keep and self._takes(variable, np.shape(value)) else self.add_assign(variable)
+        """The variable with an op that assigns it: its initializer if that is to `keep` and takes
+        the value.
+        """
+        return (
+            variable
+            if keep and self._takes(variable, np.shape(value))
+            else self.add_assign(variable)
+        )
 
     def add_assign(self, variable: VariableDef) -> VariableDef:
         """The variable with a new op that assigns a fed value."""
@@ -181,7 +219,9 @@ class _AssignOps:
         edge = self.index.inputs.start[op] + 1
         if edge >= self.index.inputs.start[op + 1]:
             return False
-        value_shape = self.index.shape(int(self.index.inputs.values[edge]), int(self.index.ports[edge]))
+        value_shape = self.index.shape(
+            int(self.index.inputs.values[edge]), int(self.index.ports[edge])
+        )
         return bool(tensor_shape(value_shape).is_compatible_with(shape))
 
     def _free(self, base: str) -> str:
@@ -191,8 +231,12 @@ class _AssignOps:
 
 
 def named_files(index: GraphIndex, ops: Mask) -> dict[int, str]:
-    """The paths of the files that tables are filled from, or that are assets, by the constant that holds them."""
-    candidates = [index.op(member.name) for member in index.collections.get(tf_protos.ASSET_FILEPATHS, ())]
+    """The paths of the files that tables are filled from, or that are assets, by the constant that
+    holds them.
+    """
+    candidates = [
+        index.op(member.name) for member in index.collections.get(tf_protos.ASSET_FILEPATHS, ())
+    ]
     reads = [i for i in np.flatnonzero(ops).tolist() if index.types[i] in TABLE_FILE_INITIALIZERS]
     candidates += [index.input_lists[i][1] for i in reads if len(index.input_lists[i]) > 1]
     paths = ((op, _path(index.nodes[op])) for op in dict.fromkeys(candidates) if ops[op])
@@ -211,7 +255,8 @@ def tell_files_that_stay(request: ExportRequest, name: str, nodes: Iterable[Node
     if paths:
         it = "it" if len(paths) == 1 else "them"
         request.notices.append(
-            f"{name!r} names {names_text(paths)}, from which tables are filled; leave {it} there, or save a "
+            f"{name!r} names {names_text(paths)}, from which tables are filled; leave {it} there, "
+            "or save a "
             f"SavedModel, which takes {it} along."
         )
 
@@ -219,7 +264,8 @@ def tell_files_that_stay(request: ExportRequest, name: str, nodes: Iterable[Node
 def assets_of(request: ExportRequest, ops: Mask) -> dict[str, str]:
     """The paths of asset files by the constant that holds them.
 
-    A file of unknown origin may name any file, which would be copied: a notice names what is not copied therefore.
+    A file of unknown origin may name any file, which would be copied: a notice names what is not
+    copied therefore.
 
     Raises:
         GraphEditError: For a file that does not exist.
@@ -229,14 +275,14 @@ def assets_of(request: ExportRequest, ops: Mask) -> dict[str, str]:
     for op, path in named_files(index, ops).items():
         if not trust.is_given and not trust.may_read(path.encode(errors="surrogateescape")):
             request.notices.append(
-                f"{index.names[op]!r} names the file {path!r}, which is not beside the model, so it was not copied; "
-                + HOW_TO_TRUST
-                + "."
+                f"{index.names[op]!r} names the file {path!r}, which is not beside the model, so "
+                "it was not copied; " + HOW_TO_TRUST + "."
             )
             continue
         if not Path(path).is_file():
             raise GraphEditError(
-                f"{index.names[op]!r} names the file {path!r}, which a table is filled from, and it is not there; put "
+                f"{index.names[op]!r} names the file {path!r}, which a table is filled from, and "
+                "it is not there; put "
                 "it back to save the model with it.",
                 [index.names[op]],
             )
@@ -245,7 +291,11 @@ def assets_of(request: ExportRequest, ops: Mask) -> dict[str, str]:
 
 
 def _path(node: NodeDef) -> str | None:
-    if node.op not in CONSTANTS or "value" not in node.attr or len(node.attr["value"].tensor.string_val) != 1:
+    if (
+        node.op not in CONSTANTS
+        or "value" not in node.attr
+        or len(node.attr["value"].tensor.string_val) != 1
+    ):
         return None
     path: bytes = node.attr["value"].tensor.string_val[0]
     return path.decode(errors="surrogateescape")

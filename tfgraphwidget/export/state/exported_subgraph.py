@@ -10,7 +10,15 @@ import numpy as np
 
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.export.request import ExportRequest
-from tfgraphwidget.graph import REQUIRED_PLACEHOLDERS, GraphIndex, Mask, Signature, needed_ops, pairs, traversal
+from tfgraphwidget.graph import (
+    REQUIRED_PLACEHOLDERS,
+    GraphIndex,
+    Mask,
+    Signature,
+    needed_ops,
+    pairs,
+    traversal,
+)
 from tfgraphwidget.naming import as_input, colocated_with, free_name, split_input, split_tensor
 from tfgraphwidget.runtime.sandbox import without_remote_device
 from tfgraphwidget.sources import shape_proto, tf_protos
@@ -33,7 +41,8 @@ def extract_subgraph(
 ) -> ExportedSubgraph:
     """Extract the ops that signatures need. Their inputs become placeholders.
 
-    The placeholder of an input that is computed for another signature, or for `more`, has that value as its default.
+    The placeholder of an input that is computed for another signature, or for `more`, has that
+    value as its default.
 
     Args:
         more: The names of further ops to extract with the ops that they need.
@@ -42,7 +51,9 @@ def extract_subgraph(
         GraphEditError: For a placeholder that is not among the inputs.
     """
     needs = [*ops_needed_by(index, signatures), needed_ops(index, (), more)]
-    placeholders = _InputPlaceholders(index, needs, [*(set(_inputs(index, s)) for s in signatures), set()])
+    placeholders = _InputPlaceholders(
+        index, needs, [*(set(_inputs(index, s)) for s in signatures), set()]
+    )
     for signature in signatures:
         for (key, _), tensor in zip(signature.inputs, _inputs(index, signature), strict=True):
             placeholders.add(key, tensor)
@@ -54,31 +65,42 @@ def extract_subgraph(
 
 
 def ops_needed_by(index: GraphIndex, signatures: Iterable[Signature]) -> list[Mask]:
-    """The ops that each signature needs; raises GraphEditError for a placeholder that is not among its inputs."""
+    """The ops that each signature needs; raises GraphEditError for a placeholder that is not among
+    its inputs.
+    """
     masks = []
     for signature in signatures:
         inputs = [tensor for _, tensor in signature.inputs]
         ends = [*inputs, *fully_fed_ops(index, inputs)]
-        need = needed_ops(index, ends, [tensor for _, tensor in signature.outputs if tensor not in inputs])
+        need = needed_ops(
+            index, ends, [tensor for _, tensor in signature.outputs if tensor not in inputs]
+        )
         fed = {index.op(tensor) for tensor in inputs}
         for op in np.flatnonzero(need).tolist():
             if index.types[op] in REQUIRED_PLACEHOLDERS and op not in fed:
                 name = index.names[op]
                 raise GraphEditError(
-                    f"The outputs also need placeholder {name!r}; add '{name}:0' to the inputs.", [name]
+                    f"The outputs also need placeholder {name!r}; add '{name}:0' to the inputs.",
+                    [name],
                 )
         masks.append(need)
     return masks
 
 
 def ops_needed(index: GraphIndex, signatures: Iterable[Signature]) -> Mask:
-    """The ops that any of the signatures needs, none where there are none; raises as `ops_needed_by`."""
-    needed: Mask = np.logical_or.reduce([np.zeros(len(index), bool), *ops_needed_by(index, signatures)])
+    """The ops that any of the signatures needs, none where there are none; raises as
+    `ops_needed_by`.
+    """
+    needed: Mask = np.logical_or.reduce(
+        [np.zeros(len(index), bool), *ops_needed_by(index, signatures)]
+    )
     return needed
 
 
 def fully_fed_ops(index: GraphIndex, inputs: Sequence[str]) -> set[str]:
-    """The ops all of whose tensors are among the inputs: control inputs from them can be dropped."""
+    """The ops all of whose tensors are among the inputs: control inputs from them can be
+    dropped.
+    """
     input_tensors = set(pairs(index, inputs))
     ports = Counter(op for op, _ in input_tensors)
     return {index.names[op] for op, count in ports.items() if count == len(index.dtypes(op))}
@@ -120,15 +142,24 @@ class _InputPlaceholders:
     def signature(self, original: Signature) -> Signature:
         """A signature with the names that its tensors have in the subgraph."""
         inputs = {tensor for _, tensor in original.inputs}
-        outputs = [(key, self._fed_tensor(t) if t in inputs else self._value(key, t)) for key, t in original.outputs]
-        return Signature(original.name, tuple((key, self._fed_tensor(t)) for key, t in original.inputs), tuple(outputs))
+        outputs = [
+            (key, self._fed_tensor(t) if t in inputs else self._value(key, t))
+            for key, t in original.outputs
+        ]
+        return Signature(
+            original.name,
+            tuple((key, self._fed_tensor(t)) for key, t in original.inputs),
+            tuple(outputs),
+        )
 
     def _fed_tensor(self, tensor: str) -> str:
         op, port = split_tensor(tensor)
         return f"{self.instead[op, port or 0]}:0" if (op, port or 0) in self.instead else tensor
 
     def _value(self, key: str, tensor: str) -> str:
-        """The tensor itself; of a reference variable its value, because not all loaders can fetch a reference."""
+        """The tensor itself; of a reference variable its value, because not all loaders can fetch a
+        reference.
+        """
         op, port = pairs(self.index, [tensor])[0]
         if not self.index.dtypes(op)[port].endswith("_ref"):
             return tensor
@@ -139,7 +170,9 @@ class _InputPlaceholders:
         return f"{node.name}:0"
 
     def _placeholder(self, base: str, tensor: Tensor, default: str) -> str:
-        node = tf_protos.NodeDef(name=self._free(base), op="PlaceholderWithDefault" if default else "Placeholder")
+        node = tf_protos.NodeDef(
+            name=self._free(base), op="PlaceholderWithDefault" if default else "Placeholder"
+        )
         node.attr["dtype"].type = self._number(tensor)
         node.attr["shape"].shape.CopyFrom(shape_proto(self.index.shape(*tensor)))
         node.input[:] = [default] if default else []
@@ -147,7 +180,9 @@ class _InputPlaceholders:
         return str(node.name)
 
     def _number(self, tensor: Tensor) -> DataType.ValueType:
-        return self.index.typing.number(self.index.dtypes(tensor[0])[tensor[1]].removesuffix("_ref"))
+        return self.index.typing.number(
+            self.index.dtypes(tensor[0])[tensor[1]].removesuffix("_ref")
+        )
 
     def _free(self, base: str) -> str:
         name = free_name(base, self._used_names)
@@ -155,21 +190,30 @@ class _InputPlaceholders:
         return name
 
 
-def without_remote_devices(request: ExportRequest, nodes: Iterable[NodeDef], kind: str) -> list[NodeDef]:
-    """NodeDefs without the devices of other processes, which the loader may not have; a notice says so."""
+def without_remote_devices(
+    request: ExportRequest, nodes: Iterable[NodeDef], kind: str
+) -> list[NodeDef]:
+    """NodeDefs without the devices of other processes, which the loader may not have; a notice says
+    so.
+    """
     nodes = list(nodes)
     here = [without_remote_device(node) for node in nodes]
     remote = [node for node, copy in zip(nodes, here, strict=True) if copy is not node]
     if remote:
         more = f" (and {len(remote) - 1:,} more)" if remote[1:] else ""
         request.notices.append(
-            f"{kind} leaves out on which machine op {remote[0].name!r}{more} stands: {remote[0].device!r}."
+            f"{kind} leaves out on which machine op {remote[0].name!r}{more} stands: "
+            f"{remote[0].device!r}."
         )
     return here
 
 
-def _rewire(node: NodeDef, instead: Mapping[tuple[str, int], str], inside: Collection[str]) -> NodeDef:
-    """A copy of a NodeDef that reads the placeholders, without references to ops outside of the subgraph."""
+def _rewire(
+    node: NodeDef, instead: Mapping[tuple[str, int], str], inside: Collection[str]
+) -> NodeDef:
+    """A copy of a NodeDef that reads the placeholders, without references to ops outside of the
+    subgraph.
+    """
     copy = type(node)()
     copy.CopyFrom(node)
     del copy.input[:]

@@ -48,7 +48,9 @@ class StateContents:
         return (*self.imports, *self.starters)
 
 
-def read_contents(index: GraphIndex, need: Mask, run: Callable[[Sequence[str]], Sequence[np.ndarray]]) -> StateContents:
+def read_contents(
+    index: GraphIndex, need: Mask, run: Callable[[Sequence[str]], Sequence[np.ndarray]]
+) -> StateContents:
     """Find the ops that fill the state of some ops, and the state that those ops need in turn.
 
     Args:
@@ -68,7 +70,9 @@ def read_contents(index: GraphIndex, need: Mask, run: Callable[[Sequence[str]], 
         if len(starters) + len(exports) == before:
             break
     _check_closed(index, starters)
-    order = sorted(starters, key=lambda name: any(_kind(index, i) == "iterator" for i in _handles(index, name)))
+    order = sorted(
+        starters, key=lambda name: any(_kind(index, i) == "iterator" for i in _handles(index, name))
+    )
     nodes, imports = _imports(index, exports, run)
     return StateContents(tuple(order), nodes, imports)
 
@@ -96,15 +100,20 @@ def _fill(
     if fills:
         starters.update(fills)
     elif kind == TABLE:
-        export = next((i for op in ops for i in users(index, op) if index.types[i] == _EXPORT), None)
+        export = next(
+            (i for op in ops for i in users(index, op) if index.types[i] == _EXPORT), None
+        )
         if export is None:
             raise GraphEditError(
-                f"Nothing in the graph fills hash table {first!r}, nor reads all of it, so it would be empty where the "
+                f"Nothing in the graph fills hash table {first!r}, nor reads all of it, so it "
+                "would be empty where the "
                 "model is loaded; give what is looked up in it as an input.",
                 [first],
             )
         exports[first] = export
-    elif kind in FILLED_BY_RUNNING or (kind == "iterator" and index.types[needed[0]] != "OneShotIterator"):
+    elif kind in FILLED_BY_RUNNING or (
+        kind == "iterator" and index.types[needed[0]] != "OneShotIterator"
+    ):
         consumers = [i for op in needed for i in users(index, op) if need[i] and index.dtypes(i)]
         out = f"{index.names[consumers[0]]}:0" if consumers else f"{first}:0"
         raise GraphEditError(
@@ -119,7 +128,8 @@ def _check_closed(index: GraphIndex, starters: Sequence[str] | dict[str, None]) 
         for op in np.flatnonzero(needed_ops(index, (), [name])).tolist():
             if index.types[op] in REQUIRED_PLACEHOLDERS:
                 raise GraphEditError(
-                    f"{name!r}, which fills a table or an iterator, needs placeholder {index.names[op]!r}, which "
+                    f"{name!r}, which fills a table or an iterator, needs placeholder "
+                    f"{index.names[op]!r}, which "
                     "is not fed where the model is loaded; make what follows it an input.",
                     [name, index.names[op]],
                 )
@@ -136,14 +146,20 @@ def _imports(
     nodes: list[NodeDef] = []
     imports = []
     for k, (table, op) in enumerate(exports.items()):
-        node = tf.compat.v1.NodeDef(name=free_name(f"{table}/content", used_names), op="LookupTableImportV2")
+        node = tf.compat.v1.NodeDef(
+            name=free_name(f"{table}/content", used_names), op="LookupTableImportV2"
+        )
         dtypes = [index.nodes[op].attr[key].type for key in ("Tkeys", "Tvalues")]
         node.attr["Tin"].type, node.attr["Tout"].type = dtypes
         node.input.append(table)
-        for name, value, dtype in zip(("keys", "values"), read[2 * k : 2 * k + 2], dtypes, strict=True):
+        for name, value, dtype in zip(
+            ("keys", "values"), read[2 * k : 2 * k + 2], dtypes, strict=True
+        ):
             const = tf.compat.v1.NodeDef(name=f"{node.name}/{name}", op="Const")
             const.attr["dtype"].type = dtype
-            const.attr["value"].tensor.CopyFrom(tf.make_tensor_proto(value, tf.as_dtype(dtype), np.shape(value)))
+            const.attr["value"].tensor.CopyFrom(
+                tf.make_tensor_proto(value, tf.as_dtype(dtype), np.shape(value))
+            )
             node.input.append(const.name)
             nodes.append(const)
         nodes.append(node)

@@ -13,7 +13,11 @@ from tfgraphwidget.export.formats.function_library import library_of
 from tfgraphwidget.export.request import ExportRequest
 from tfgraphwidget.export.state.exported_state import ExportedState
 from tfgraphwidget.export.state.exported_subgraph import fully_fed_ops, ops_needed
-from tfgraphwidget.export.verification.synthetic_feeds import InputSpec, generate_feeds, no_value_for
+from tfgraphwidget.export.verification.synthetic_feeds import (
+    InputSpec,
+    generate_feeds,
+    no_value_for,
+)
 from tfgraphwidget.graph import (
     Effect,
     EffectiveOp,
@@ -33,7 +37,8 @@ from tfgraphwidget.tf_types import NodeDef, TensorCompatible
 ReferenceRun = tuple[Signature, Mapping[str, TensorCompatible], dict[str, np.ndarray]]
 """A signature, its feeds by key, and its outputs by key."""
 
-MAX_ENDS = 2  # processes that made-up values may end before no others are tried: each takes seconds to start
+# processes that made-up values may end before no others are tried: each takes seconds to start
+MAX_ENDS = 2
 
 
 def not_run(reason: str) -> Sentence:
@@ -42,11 +47,18 @@ def not_run(reason: str) -> Sentence:
     Args:
         reason: Why, as a part of a sentence.
     """
-    return "What was written was loaded but not run: " + reason + "; " + in_cell("give feeds={input: value} to run it.")
+    return (
+        "What was written was loaded but not run: "
+        + reason
+        + "; "
+        + in_cell("give feeds={input: value} to run it.")
+    )
 
 
 class GraphReference:
-    """Runs the editor's graph on feeds with the written state; the state of the user's session is not touched."""
+    """Runs the editor's graph on feeds with the written state; the state of the user's session is
+    not touched.
+    """
 
     def __init__(self, request: ExportRequest, state: ExportedState) -> None:
         self.request, self._state = request, state
@@ -56,8 +68,15 @@ class GraphReference:
         index = self.request.index
         ends = [tensor for s in self.request.signatures for _, tensor in (*s.inputs, *s.outputs)]
         whole = np.flatnonzero(needed_ops(index, (), [*ends, *self._state.ops])).tolist()
-        fed_ops = {name for s in self.request.signatures for name in fully_fed_ops(index, [t for _, t in s.inputs])}
-        return [*(_without_control_inputs(index.nodes[i], fed_ops) for i in whole), *self._state.nodes]
+        fed_ops = {
+            name
+            for s in self.request.signatures
+            for name in fully_fed_ops(index, [t for _, t in s.inputs])
+        }
+        return [
+            *(_without_control_inputs(index.nodes[i], fed_ops) for i in whole),
+            *self._state.nodes,
+        ]
 
     @cached_property
     def _ops_to_run(self) -> list[int]:
@@ -67,7 +86,9 @@ class GraphReference:
 
     @property
     def is_remote(self) -> bool:
-        """Whether the graph and what was written run in a process of their own: it may end on made-up feeds."""
+        """Whether the graph and what was written run in a process of their own: it may end on
+        made-up feeds.
+        """
         if self._has_unknown_op:  # of a library that only this process has loaded
             return False
         return self.request.trust.is_file or not self.request.settings.feeds
@@ -81,14 +102,20 @@ class GraphReference:
         return any(effect_of(op_type) is Effect.UNKNOWN for op_type in types)
 
     def sandbox(self, *, moved: bool = False) -> Sandbox | RemoteSandbox:
-        """The graph in a separate session, with the written values of variables and tables, or with the next ones."""
+        """The graph in a separate session, with the written values of variables and tables, or with
+        the next ones.
+        """
         values = next_numbers(self._state.values) if moved else self._state.values
         kind = RemoteSandbox if self.is_remote else Sandbox
-        library, versions = library_of(self.request.index, self._nodes), self.request.index.extras.versions()
+        library, versions = (
+            library_of(self.request.index, self._nodes),
+            self.request.index.extras.versions(),
+        )
         return kind(self._nodes, library, values, self._state.starters, versions=versions)
 
     def is_refused(self) -> bool:
-        """Whether what was written may not even be loaded: an op of a file that is not trusted does more than compute.
+        """Whether what was written may not even be loaded: an op of a file that is not trusted does
+        more than compute.
 
         A notice says which.
         """
@@ -109,20 +136,32 @@ class GraphReference:
             self.request.notices.append(not_run(op.sentence[:1].lower() + op.sentence[1:]))
             return []
         with self.sandbox() as sandbox:
-            runs = [run_all for s in self.request.signatures if (run_all := self._try(sandbox, s)) is not None]
+            runs = [
+                run_all
+                for s in self.request.signatures
+                if (run_all := self._try(sandbox, s)) is not None
+            ]
         return self.rerun(runs) if runs and self._has_effects() else runs
 
     def rerun(self, run_all: Sequence[ReferenceRun], *, moved: bool = False) -> list[ReferenceRun]:
-        """Run again on the same feeds, from the initial state; `moved`: both with `next_numbers` in their place."""
-        runs = [(signature, next_numbers(feeds) if moved else feeds) for signature, feeds, _ in run_all]
+        """Run again on the same feeds, from the initial state; `moved`: both with `next_numbers` in
+        their place.
+        """
+        runs = [
+            (signature, next_numbers(feeds) if moved else feeds) for signature, feeds, _ in run_all
+        ]
         with self.sandbox(moved=moved) as sandbox:
-            return [(signature, feeds, _run(sandbox, signature, feeds)) for signature, feeds in runs]
+            return [
+                (signature, feeds, _run(sandbox, signature, feeds)) for signature, feeds in runs
+            ]
 
     def _has_effects(self) -> bool:
         return bool(side_effects(self.request.index, self._ops_to_run))
 
     def _find_effect(self) -> EffectiveOp | None:
-        """An op that does more than compute; None without one, or where the user wants it to run."""
+        """An op that does more than compute; None without one, or where the user wants it to
+        run.
+        """
         request = self.request
         if request.settings.feeds and request.trust.is_given:
             return None
@@ -133,7 +172,9 @@ class GraphReference:
             effects_of(request.index, request.trust).of_run(fetches, fed),
             effects_of(request.index, request.trust).of_run(starters),
         )
-        return next((op for op in effects if op.effect.reaches_out or not request.trust.is_given), None)
+        return next(
+            (op for op in effects if op.effect.reaches_out or not request.trust.is_given), None
+        )
 
     def _try(self, sandbox: Sandbox | RemoteSandbox, signature: Signature) -> ReferenceRun | None:
         fixed_feeds = self._given_feeds(signature)
@@ -142,9 +183,15 @@ class GraphReference:
         ended = 0
         for feeds in () if complaints else generate_feeds(specs):
             try:
-                return signature, {**fixed_feeds, **feeds}, _run(sandbox, signature, {**fixed_feeds, **feeds})
+                return (
+                    signature,
+                    {**fixed_feeds, **feeds},
+                    _run(sandbox, signature, {**fixed_feeds, **feeds}),
+                )
             except SessionRefused as error:  # noqa: PERF203
-                complaints.append((error.why.partition("The graph cannot run apart: ")[2] or error.why).clause)
+                complaints.append(
+                    (error.why.partition("The graph cannot run apart: ")[2] or error.why).clause
+                )
                 ended += error.code != SessionRefused.code
                 if ended == MAX_ENDS or error.code == TIMEOUT:
                     break
@@ -155,7 +202,11 @@ class GraphReference:
                 + "; "
                 + in_cell("give other feeds=, or verify=False.")
             )
-        reason = f"signature {signature.name!r} runs on no values that could be made up (" + complaints[0] + ")"
+        reason = (
+            f"signature {signature.name!r} runs on no values that could be made up ("
+            + complaints[0]
+            + ")"
+        )
         self.request.notices.append(not_run(reason))
         return None
 
@@ -175,10 +226,12 @@ class GraphReference:
 
 
 def is_refused(request: ExportRequest, op: EffectiveOp | None = None) -> bool:
-    """Whether what was written may not be loaded, since the file is not trusted; a notice says which op is why.
+    """Whether what was written may not be loaded, since the file is not trusted; a notice says
+    which op is why.
 
     Args:
-        op: An op that does more than compute and that would run; None for one that the import of the graph may run.
+        op: An op that does more than compute and that would run; None for one that the import of
+            the graph may run.
     """
     if request.trust.is_given:
         return False
@@ -189,7 +242,9 @@ def is_refused(request: ExportRequest, op: EffectiveOp | None = None) -> bool:
 
 
 def next_numbers(values: Mapping[str, object]) -> dict[str, np.ndarray]:
-    """Arrays whose floating-point numbers are one bit larger: another order of additions changes results as much."""
+    """Arrays whose floating-point numbers are one bit larger: another order of additions changes
+    results as much.
+    """
     arrays = {name: np.asarray(value) for name, value in values.items()}
     return {
         name: np.nextafter(array, array.dtype.type(np.inf)) if array.dtype.kind == "f" else array
@@ -207,7 +262,11 @@ def _without_control_inputs(node: NodeDef, fed: Collection[str]) -> NodeDef:
     return copy
 
 
-def _run(sandbox: Sandbox | RemoteSandbox, signature: Signature, feeds: Mapping[str, object]) -> dict[str, np.ndarray]:
+def _run(
+    sandbox: Sandbox | RemoteSandbox, signature: Signature, feeds: Mapping[str, object]
+) -> dict[str, np.ndarray]:
     tensors = dict(signature.inputs)
-    values = sandbox.run([t for _, t in signature.outputs], {tensors[key]: value for key, value in feeds.items()})
+    values = sandbox.run(
+        [t for _, t in signature.outputs], {tensors[key]: value for key, value in feeds.items()}
+    )
     return dict(zip((key for key, _ in signature.outputs), values, strict=True))

@@ -49,14 +49,19 @@ class Reference(Protocol):
         """The signatures that run, each with feeds and outputs."""
 
     def rerun(self, run_all: Sequence[ReferenceRun], *, moved: bool = False) -> list[ReferenceRun]:
-        """Run again on the same feeds, from the initial state; `moved`: both with `next_numbers` in their place."""
+        """Run again on the same feeds, from the initial state; `moved`: both with `next_numbers` in
+        their place.
+        """
 
 
 _ANYWAY = in_cell("verify=False writes it all the same")
-# Relative to the largest number of an output: the same kernels give the same bits, fused ones nearly the same.
+# Relative to the largest number of an output: the same kernels give the same bits, fused ones
+# nearly the same.
 _TOLERANCE = {"float64": 1e-10, "complex128": 1e-10, "float32": 1e-5, "complex64": 1e-5}
 _COARSE = 2e-2
-_SPREAD = 8  # how much more than the rounding of its inputs the rounding inside of a graph can change its outputs
+# how much more than the rounding of its inputs the rounding inside of a graph can change its
+# outputs
+_SPREAD = 8
 
 
 def check(
@@ -69,10 +74,12 @@ def check(
     """Check that a written file computes what the editor's graph computes.
 
     Args:
-        loaders: The functions that load the file: the name of each, and a context manager that gives a `Run`.
-        is_excused: Whether a loader that fails is passed over, from its name and the runs that were tried.
-        tolerance: How much outputs may differ, relative to the largest number of an output; None for what the same
-            kernels differ by.
+        loaders: The functions that load the file: the name of each, and a context manager that
+            gives a `Run`.
+        is_excused: Whether a loader that fails is passed over, from its name and the runs that were
+            tried.
+        tolerance: How much outputs may differ, relative to the largest number of an output; None
+            for what the same kernels differ by.
 
     Returns:
         The largest difference of an element of an output; None if nothing was run.
@@ -98,7 +105,8 @@ def check(
             if is_excused(loader, expected):
                 continue
             raise GraphEditError(
-                f"{kind} cannot be loaded and run through {loader}: {first_line(error)}; nothing was written, "
+                f"{kind} cannot be loaded and run through {loader}: {first_line(error)}; nothing "
+                "was written, "
                 "and " + _ANYWAY + "."
             ) from error
         _compare(reference, kind, loader, expected, results, tolerance)
@@ -133,15 +141,26 @@ def _compare(
         for key, tensor in signature.outputs:
             why = describe_difference(expected_values[key], results[k][key], tolerance)
             if why and same_dtype_and_shape(expected_values[key], results[k][key]):
-                # Unseeded random numbers differ from run to run; those of the reference do too then.
+                # Unseeded random numbers differ from run to run; those of the reference do too
+                # then.
                 once_more = once_more or reference.rerun(expected)
-                why = "" if describe_difference(expected_values[key], once_more[k][2][key], tolerance) else why
-                if why:  # a deep model that was not trained can turn the last bit of a number into the first
+                why = (
+                    ""
+                    if describe_difference(expected_values[key], once_more[k][2][key], tolerance)
+                    else why
+                )
+                # a deep model that was not trained can turn the last bit of a number into the first
+                if why:
                     moved = moved or reference.rerun(expected, moved=True)
-                    why = "" if is_rounding(expected_values[key], results[k][key], moved[k][2][key]) else why
+                    why = (
+                        ""
+                        if is_rounding(expected_values[key], results[k][key], moved[k][2][key])
+                        else why
+                    )
             if why:
                 raise GraphEditError(
-                    f"{kind} gives something else than the graph does: output {key!r} of signature {signature.name!r} "
+                    f"{kind} gives something else than the graph does: output {key!r} of signature "
+                    f"{signature.name!r} "
                     f"{why} (through {loader}); nothing was written, and " + _ANYWAY + ".",
                     [split_tensor(tensor)[0]],
                 )
@@ -163,27 +182,36 @@ def largest_difference(expected: npt.ArrayLike, actual: npt.ArrayLike) -> float:
     return float(np.max(differences[np.isfinite(differences)], initial=0.0))
 
 
-def describe_difference(expected: npt.ArrayLike, actual: npt.ArrayLike, tolerance: float | None = None) -> str:
+def describe_difference(
+    expected: npt.ArrayLike, actual: npt.ArrayLike, tolerance: float | None = None
+) -> str:
     """How an array differs from the expected one, as the end of a sentence; "" if it does not.
 
     Args:
-        tolerance: How much they may differ, relative to the largest number; None for that of the dtype.
+        tolerance: How much they may differ, relative to the largest number; None for that of the
+            dtype.
     """
     expected_array, actual_array = np.asarray(expected), np.asarray(actual)
     if not same_dtype_and_shape(expected_array, actual_array):
         return (
-            f"is {actual_array.dtype} of shape {actual_array.shape} in place of {expected_array.dtype} of shape "
+            f"is {actual_array.dtype} of shape {actual_array.shape} in place of "
+            f"{expected_array.dtype} of shape "
             f"{expected_array.shape}"
         )
     if np.array_equal(expected_array, actual_array) or expected_array.size == 0:
         return ""
-    if not np.issubdtype(expected_array.dtype, np.inexact) and expected_array.dtype.name != "bfloat16":
+    if (
+        not np.issubdtype(expected_array.dtype, np.inexact)
+        and expected_array.dtype.name != "bfloat16"
+    ):
         count = int(np.count_nonzero(expected_array != actual_array))
         return f"differs in {count} of {expected_array.size} elements"
     wide = np.complex128 if np.iscomplexobj(expected_array) else np.float64
     a, b = expected_array.astype(wide), actual_array.astype(wide)
     finite = np.isfinite(a)
-    if not np.array_equal(finite, np.isfinite(b)) or not np.array_equal(a[~finite], b[~finite], equal_nan=True):
+    if not np.array_equal(finite, np.isfinite(b)) or not np.array_equal(
+        a[~finite], b[~finite], equal_nan=True
+    ):
         return "has its infinite numbers, or those that are none, in other places"
     largest = float(np.max(np.abs(a[finite] - b[finite]), initial=0.0))
     scale = float(np.max(np.abs(a[finite]), initial=0.0))
@@ -198,7 +226,9 @@ def is_rounding(expected: npt.ArrayLike, actual: npt.ArrayLike, moved: npt.Array
         moved: The output of the graph for inputs and variables that are one bit larger.
     """
     a, b, c = (np.asarray(values) for values in (expected, actual, moved))
-    if not np.issubdtype(a.dtype, np.inexact) or not (same_dtype_and_shape(a, b) and same_dtype_and_shape(a, c)):
+    if not np.issubdtype(a.dtype, np.inexact) or not (
+        same_dtype_and_shape(a, b) and same_dtype_and_shape(a, c)
+    ):
         return False
     wide = np.complex128 if np.iscomplexobj(a) else np.float64
     a, b, c = (values.astype(wide) for values in (a, b, c))
@@ -216,12 +246,14 @@ def check_saved_model(
 ) -> tuple[str, ...]:
     """Check a SavedModel of one graph with both of TensorFlow's loaders.
 
-    A Keras model that `tf.saved_model.save` wrote runs through one of them alone: the checkpoint has the values of
-    variables that no signature reads.
+    A Keras model that `tf.saved_model.save` wrote runs through one of them alone: the checkpoint
+    has the values of variables that no signature reads.
 
     Args:
-        trust: Whether ops may run that do more than compute; what runs when a model is loaded may be none else.
-        opened: The folder of the SavedModel that was edited; a loader that cannot run it need not run the new one.
+        trust: Whether ops may run that do more than compute; what runs when a model is loaded may
+            be none else.
+        opened: The folder of the SavedModel that was edited; a loader that cannot run it need not
+            run the new one.
 
     Returns:
         The names of the loaders that can run neither.
@@ -230,7 +262,9 @@ def check_saved_model(
         GraphEditError: The model cannot be loaded, or has other outputs.
     """
     loaders: dict[str, Callable[[Path], AbstractContextManager[Run]]] = {
-        "tf.compat.v1.saved_model.load": lambda at: opened_by(reference, _load_in_session, at, tuple(tags), trust),
+        "tf.compat.v1.saved_model.load": lambda at: opened_by(
+            reference, _load_in_session, at, tuple(tags), trust
+        ),
         "tf.saved_model.load": lambda at: opened_by(reference, load_eagerly, at, tuple(tags)),
     }
     if not trust.is_given and _functions_have_effects(path, trust):
@@ -243,7 +277,12 @@ def check_saved_model(
         excused.append(loader)
         return len(excused) < len(loaders)
 
-    check(reference, "The SavedModel", [(name, partial(load, path)) for name, load in loaders.items()], is_excused)
+    check(
+        reference,
+        "The SavedModel",
+        [(name, partial(load, path)) for name, load in loaders.items()],
+        is_excused,
+    )
     return tuple(excused)
 
 
@@ -260,7 +299,9 @@ def _runs(load: Callable[[], AbstractContextManager[Run]], tried: Sequence[Refer
 
 @contextmanager
 def _without_warnings() -> Iterator[None]:
-    """Keep TensorFlow from writing warnings of how the check loads a model, which you did not ask for."""
+    """Keep TensorFlow from writing warnings of how the check loads a model, which you did not ask
+    for.
+    """
     logger = tf.get_logger()
     level = logger.level
     logger.setLevel(max(level, logging.ERROR))
@@ -278,7 +319,9 @@ def opened_by(
     Args:
         load: A function of a module that gives a context manager, which yields a `Run`.
     """
-    return RemoteContext(RUNS, PATIENCE, load, *arguments) if reference.is_remote else load(*arguments)
+    return (
+        RemoteContext(RUNS, PATIENCE, load, *arguments) if reference.is_remote else load(*arguments)
+    )
 
 
 def _functions_have_effects(path: Path, trust: Trust) -> bool:
@@ -286,7 +329,9 @@ def _functions_have_effects(path: Path, trust: Trust) -> bool:
     model = tf_protos.SavedModel.FromString((path / "saved_model.pb").read_bytes())
     beside = Trust(trust.origin, folders=(*trust.folders, path))
     for meta in model.meta_graphs:
-        functions = {function.signature.name: function for function in meta.graph_def.library.function}
+        functions = {
+            function.signature.name: function for function in meta.graph_def.library.function
+        }
         nodes = NodesByName(meta.graph_def.node)
         effects = Effects(nodes, functions.__getitem__, functions.keys(), beside.may_read)
         if next(chain(effects.of_graph(), effects.of_library()), None) is not None:
@@ -301,11 +346,15 @@ def _load_in_session(path: Path, tags: Sequence[str], trust: Trust) -> Iterator[
         with _without_warnings():
             meta = v1.saved_model.load(session, list(tags), str(path))
 
-        def run(signature: Signature, feeds: Mapping[str, TensorCompatible]) -> dict[str, np.ndarray]:
+        def run(
+            signature: Signature, feeds: Mapping[str, TensorCompatible]
+        ) -> dict[str, np.ndarray]:
             proto = meta.signature_def[signature.name]
             inputs, outputs = dict(tensor_names(proto.inputs)), dict(tensor_names(proto.outputs))
             fetches = {key: outputs[key] for key, _ in signature.outputs}
-            values: dict[str, np.ndarray] = session.run(fetches, {inputs[key]: value for key, value in feeds.items()})
+            values: dict[str, np.ndarray] = session.run(
+                fetches, {inputs[key]: value for key, value in feeds.items()}
+            )
             return values
 
         yield run
@@ -323,11 +372,19 @@ def load_eagerly(path: Path, tags: Sequence[str] | None = None) -> Iterator[Run]
             loaded = tf.saved_model.load(str(path), None if tags is None else list(tags))
         dtypes = {name: f.structured_input_signature[1] for name, f in loaded.signatures.items()}
 
-        def run(signature: Signature, feeds: Mapping[str, TensorCompatible]) -> dict[str, np.ndarray]:
+        def run(
+            signature: Signature, feeds: Mapping[str, TensorCompatible]
+        ) -> dict[str, np.ndarray]:
             specs = dtypes[signature.name]
-            # This loader takes the parts of a sparse value, "key/values", as arguments "key_values".
-            feeds_by_key = {key if key in specs else key.replace("/", "_"): value for key, value in feeds.items()}
-            tensors = {key: tf.constant(value, specs[key].dtype) for key, value in feeds_by_key.items()}
+            # This loader takes the parts of a sparse value, "key/values", as arguments
+            # "key_values".
+            feeds_by_key = {
+                key if key in specs else key.replace("/", "_"): value
+                for key, value in feeds.items()
+            }
+            tensors = {
+                key: tf.constant(value, specs[key].dtype) for key, value in feeds_by_key.items()
+            }
             outputs = loaded.signatures[signature.name](**tensors)
             return {key: _output(key, outputs).numpy() for key, _ in signature.outputs}
 
@@ -341,7 +398,9 @@ def _output(key: str, outputs: Mapping[str, Tensor]) -> Tensor:
 
 @contextmanager
 def optimizers_off() -> Iterator[None]:
-    """A context in which TensorFlow's graph optimizers are off: they change the last bits of results."""
+    """A context in which TensorFlow's graph optimizers are off: they change the last bits of
+    results.
+    """
     key = "disable_meta_optimizer"
     before = bool(tf.config.optimizer.get_experimental_options().get(key, False))
     tf.config.optimizer.set_experimental_options({key: True})

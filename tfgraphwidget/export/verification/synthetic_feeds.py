@@ -1,4 +1,6 @@
-"""Synthetic feeds with the right dtypes and static shapes, for inputs without feeds from the user."""
+"""Synthetic feeds with the right dtypes and static shapes, for inputs without feeds from the
+user.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +14,9 @@ from tfgraphwidget.tensorflow_modules import tf
 
 # (size of unknown dimensions, rank if that is unknown, how to fill), the most likely first.
 _WAYS = (
-    (2, 1, "random"), (1, 1, "random"), (2, 1, "ones"), (1, 1, "ones"), (1, 1, "zeros"), (2, 2, "random"),
-    (1, 0, "random"), (1, 4, "random"), (3, 3, "random"), (16, 1, "random"), (64, 4, "random"), (0, 1, "zeros"),
+    (2, 1, "random"), (1, 1, "random"), (2, 1, "ones"), (1, 1, "ones"), (1, 1, "zeros"),
+    (2, 2, "random"), (1, 0, "random"), (1, 4, "random"), (3, 3, "random"), (16, 1, "random"),
+    (64, 4, "random"), (0, 1, "zeros"),
 )  # fmt: skip
 
 
@@ -41,7 +44,13 @@ def input_specs(index: GraphIndex, names: Iterable[str]) -> list[InputSpec]:
 def no_value_for(specs: Iterable[InputSpec]) -> str:
     """Why no values can be made up, for a sentence; "" if they can."""
     handles = ((key, dtype.name) for key, dtype, _ in specs if dtype in {tf.resource, tf.variant})
-    return next((f"{key!r} is a handle, of dtype {dtype}, and has no value in Python" for key, dtype in handles), "")
+    return next(
+        (
+            f"{key!r} is a handle, of dtype {dtype}, and has no value in Python"
+            for key, dtype in handles
+        ),
+        "",
+    )
 
 
 def generate_feeds(specs: Sequence[InputSpec]) -> Iterator[dict[str, np.ndarray]]:
@@ -55,14 +64,23 @@ def generate_feeds(specs: Sequence[InputSpec]) -> Iterator[dict[str, np.ndarray]
         # For fully known shapes only the filling differs.
         if not are_static or (size == 1 and rank == 1):
             random = np.random.default_rng(0)
-            yield {key: _value(dtype, _sizes(shape, size, rank), way, random) for key, dtype, shape in specs}
+            yield {
+                key: _value(dtype, _sizes(shape, size, rank), way, random)
+                for key, dtype, shape in specs
+            }
 
 
 def _sizes(shape: Shape, size: int, rank: int) -> tuple[int, ...]:
-    return (size,) * rank if shape is None else tuple(size if length is None else length for length in shape)
+    return (
+        (size,) * rank
+        if shape is None
+        else tuple(size if length is None else length for length in shape)
+    )
 
 
-def _value(dtype: tf.DType, shape: tuple[int, ...], way: str, random: np.random.Generator) -> np.ndarray:
+def _value(
+    dtype: tf.DType, shape: tuple[int, ...], way: str, random: np.random.Generator
+) -> np.ndarray:
     """An array; integers are small and not negative, because they are often indices."""
     if dtype == tf.string:
         return np.array(random.choice([b"a", b"b"], shape), dtype=object)

@@ -72,7 +72,10 @@ class TensorColumn(NamedTuple):
 
 
 def array_matcher(
-    candidates: Candidates, root: Value, plan: Callable[[Node], NodePlan], blocks: dict[int, int] | None
+    candidates: Candidates,
+    root: Value,
+    plan: Callable[[Node], NodePlan],
+    blocks: dict[int, int] | None,
 ) -> ArrayMatcher | None:
     """Make a matcher of a pattern with one output; None where it or the graph needs the search.
 
@@ -99,7 +102,9 @@ def array_matcher(
         return None
     for statement in pattern.statements:
         for value in walk(statement):
-            if not isinstance(value, Alternatives) and isinstance(value.tensor_type.dtype, Wildcard):
+            if not isinstance(value, Alternatives) and isinstance(
+                value.tensor_type.dtype, Wildcard
+            ):
                 return None
     return ArrayMatcher(candidates, root, plan, blocks)
 
@@ -108,7 +113,11 @@ class ArrayMatcher:
     """Matches one pattern at many candidates of its output."""
 
     def __init__(
-        self, candidates: Candidates, root: Node, plan: Callable[[Node], NodePlan], blocks: dict[int, int] | None
+        self,
+        candidates: Candidates,
+        root: Node,
+        plan: Callable[[Node], NodePlan],
+        blocks: dict[int, int] | None,
     ) -> None:
         self.candidates, self.root, self.plan = candidates, root, plan
         self.index: GraphIndex = candidates.index
@@ -235,7 +244,9 @@ class ArrayMatches:
             self._goals.append((choice, TensorColumn(ops, ports), rows & fit))
             rows = rows & ~fit
 
-    def _ends(self, node: Node | Constant, port: int, ops: Numbers, ports: Numbers, rows: Mask) -> Numbers:
+    def _ends(
+        self, node: Node | Constant, port: int, ops: Numbers, ports: Numbers, rows: Mask
+    ) -> Numbers:
         """The op that is a node: the one that is consumed, or one before Identity ops."""
         own, through = self._candidates.own(node), self._through
         if not (own & through.mask).any():
@@ -261,7 +272,9 @@ class ArrayMatches:
         self._keep(rows, count > 0)
         return ends
 
-    def _node(self, node: Node | Constant, ops: Numbers, rows: Mask, *, is_output: bool = False) -> None:
+    def _node(
+        self, node: Node | Constant, ops: Numbers, rows: Mask, *, is_output: bool = False
+    ) -> None:
         """Bind a node."""
         self._ops[id(node)] = np.where(rows, ops, self._ops.get(id(node), -1))
         if isinstance(node, Constant):
@@ -354,7 +367,9 @@ class ArrayMatches:
         """What a name stands for: what is consumed, where it does not stand for a tensor yet."""
         earlier = self._tensors.get(name, TensorColumn(np.full_like(ops, -1), ports))
         is_new = rows & (earlier.ops < 0)
-        column = TensorColumn(np.where(is_new, ops, earlier.ops), np.where(is_new, ports, earlier.ports))
+        column = TensorColumn(
+            np.where(is_new, ops, earlier.ops), np.where(is_new, ports, earlier.ports)
+        )
         self._tensors[name] = column
         return column
 
@@ -371,7 +386,9 @@ class ArrayMatches:
         """The tensors before the Identity ops and reads that nothing orders."""
         through = self._through
         is_free = through.free[ops] & (ports == 0)
-        return TensorColumn(np.where(is_free, through.op[ops], ops), np.where(is_free, through.port[ops], ports))
+        return TensorColumn(
+            np.where(is_free, through.op[ops], ops), np.where(is_free, through.port[ops], ports)
+        )
 
     def _require_attribute(self, name: str, attribute: Attribute, ops: Numbers, rows: Mask) -> None:
         """Keep the rows whose op has an attribute; a wildcard notes it."""
@@ -384,7 +401,9 @@ class ArrayMatches:
         if isinstance(attribute, Wildcard):
             self._attributes.append((attribute.name, name, np.where(rows, ops, -1)))
 
-    def _require_type(self, tensor_type: TensorType, ops: Numbers, ports: Numbers, rows: Mask) -> None:
+    def _require_type(
+        self, tensor_type: TensorType, ops: Numbers, ports: Numbers, rows: Mask
+    ) -> None:
         """Keep the rows whose tensor has a dtype and a shape."""
         if tensor_type == ANY:
             return

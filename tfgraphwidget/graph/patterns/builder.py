@@ -81,7 +81,8 @@ def pattern(of: str | Callable[..., object] | Pattern | Selection) -> Pattern:
         return pattern_of(of)
     if not callable(of):
         raise invalid(
-            f"{value_text(of)} is not a pattern; write text, 'Relu(Conv2D(x, w))', or a function of op and x."
+            f"{value_text(of)} is not a pattern; write text, 'Relu(Conv2D(x, w))', or a function "
+            "of op and x."
         )
     return _build(of)
 
@@ -101,7 +102,10 @@ class Expression:
     def __post_init__(self) -> None:
         depth = 1 + max((part.depth for part in self.parts), default=-1)
         if depth > DEEPEST:
-            raise invalid(f"A pattern has at most {DEEPEST} ops that read each other in a row; build a shorter one.")
+            raise invalid(
+                f"A pattern has at most {DEEPEST} ops that read each other in a row; build a "
+                "shorter one."
+            )
         object.__setattr__(self, "depth", depth)
 
     def __getitem__(self, port: int) -> Expression:
@@ -109,7 +113,9 @@ class Expression:
         return replace(self, port=port, base=self.base or self)
 
     def __iter__(self) -> NoReturn:
-        raise invalid("A value of a pattern has no known number of outputs; write value[0] and value[1].")
+        raise invalid(
+            "A value of a pattern has no known number of outputs; write value[0] and value[1]."
+        )
 
     def constrain(self, dtype: object = "", shape: object = "*") -> Expression:
         """The same value, which must have a dtype and a shape, as the query of `editor.find` writes
@@ -117,7 +123,9 @@ class Expression:
         """
         pattern_of_shape = parse_shape(shape) if isinstance(shape, str) else shape_pattern(shape)
         return replace(
-            self, condition=TensorType(str(getattr(dtype, "name", dtype)), pattern_of_shape), base=self.base or self
+            self,
+            condition=TensorType(str(getattr(dtype, "name", dtype)), pattern_of_shape),
+            base=self.base or self,
         )
 
     @property
@@ -157,7 +165,9 @@ class OpMaker:
         """
         return _node(tuple(kind.strip() for kind in types.split("|")), inputs, options)
 
-    def const(self, value: object = None, tolerance: float | None = None, name: str = "") -> Expression:
+    def const(
+        self, value: object = None, tolerance: float | None = None, name: str = ""
+    ) -> Expression:
         """A constant, of a value or of any.
 
         Args:
@@ -178,24 +188,35 @@ class OpMaker:
     def either(self, *choices: object) -> Expression:
         """One of several values, the first of `choices` that fits."""
         parts = tuple(_expression(choice) for choice in choices)
-        return Expression(lambda names: Alternatives(tuple(_value(part, names) for part in parts)), parts)
+        return Expression(
+            lambda names: Alternatives(tuple(_value(part, names) for part in parts)), parts
+        )
 
 
-def _node(types: tuple[str, ...], inputs: tuple[object, ...], options: dict[str, Any]) -> Expression:
+def _node(
+    types: tuple[str, ...], inputs: tuple[object, ...], options: dict[str, Any]
+) -> Expression:
     controls = options.pop("control_inputs", ())
     name = options.pop("name", "")
     named = {key: each for key, each in options.items() if isinstance(each, Expression)}
     attributes = tuple((key, _attribute(each)) for key, each in options.items() if key not in named)
     reads = [each if isinstance(each, EllipsisType) else _expression(each) for each in inputs]
     reads += [replace(each, name=key, base=each.base or each) for key, each in named.items()]
-    waits = tuple(_expression(each) for each in ([controls] if isinstance(controls, Expression) else controls))
+    waits = tuple(
+        _expression(each) for each in ([controls] if isinstance(controls, Expression) else controls)
+    )
     parts = (*(each for each in reads if isinstance(each, Expression)), *waits)
 
     def make(names: _Names) -> Value:
-        values = tuple(each if isinstance(each, EllipsisType) else _value(each, names) for each in reads)
+        values = tuple(
+            each if isinstance(each, EllipsisType) else _value(each, names) for each in reads
+        )
         is_bare = types == ("Const",) and not values
         return Node(
-            types, None if is_bare or values == (...,) else values, attributes, tuple(_value(w, names) for w in waits)
+            types,
+            None if is_bare or values == (...,) else values,
+            attributes,
+            tuple(_value(w, names) for w in waits),
         )
 
     return Expression(make, parts, name=name)
@@ -214,7 +235,9 @@ def _value(expression: Expression, names: _Names) -> Value:
         value = replace(value, name=name)
     if isinstance(value, Node):
         return replace(value, port=expression.port, tensor_type=expression.condition)
-    return replace(value, tensor_type=expression.condition) if isinstance(value, Constant) else value
+    return (
+        replace(value, tensor_type=expression.condition) if isinstance(value, Constant) else value
+    )
 
 
 def _expression(value: object) -> Expression:
@@ -235,7 +258,9 @@ def _literal(value: object) -> Literal:
         return value.decode("utf-8", "backslashreplace")
     if isinstance(value, bool | int | float | str):
         return value
-    raise invalid(f"{value_text(value)} is no value of a pattern; write a number, a text, or op.Relu(x).")
+    raise invalid(
+        f"{value_text(value)} is no value of a pattern; write a number, a text, or op.Relu(x)."
+    )
 
 
 def _attribute(value: Any) -> Attribute:
@@ -258,13 +283,17 @@ def _build(function: Callable[..., object]) -> Pattern:
     except (TypeError, ValueError):
         parameters = []
     if not parameters:
-        raise invalid("A builder of a pattern takes op, then the tensors: def block(op, x): return op.Relu(x).")
+        raise invalid(
+            "A builder of a pattern takes op, then the tensors: def block(op, x): return "
+            "op.Relu(x)."
+        )
     arguments = {name: _parameter(name) for name in parameters[1:]}
     try:
         result = function(OpMaker(), *arguments.values())
     except (TypeError, AttributeError) as error:
         raise invalid(
-            f"{getattr(function, '__name__', 'The builder')} raised {kind_and_reason(error)}; the tensors of a "
+            f"{getattr(function, '__name__', 'The builder')} raised {kind_and_reason(error)}; the "
+            "tensors of a "
             "pattern are symbols, so write op.Mul(x, y) in place of x * y."
         ) from error
     except GraphEditError:
@@ -272,7 +301,9 @@ def _build(function: Callable[..., object]) -> Pattern:
     except Exception as error:  # whatever the person's function raises
         name = getattr(function, "__name__", "The builder")
         raise invalid(f"{name} raised {kind_and_reason(error)}; let it return ops.") from error
-    results = [_expression(each) for each in (result if isinstance(result, tuple | list) else [result])]
+    results = [
+        _expression(each) for each in (result if isinstance(result, tuple | list) else [result])
+    ]
     names = _Names(_shared_names(results, set(arguments)))
     statements = [_value(each, names) for each in results]
     built = Pattern(tuple(statements))

@@ -59,7 +59,9 @@ class Candidates:
         self._constants: dict[tuple[int, int], bool] = {}
         self._readers: dict[str, op_predicates.AttributeValues] = {}
         self._expressions: dict[str, Callable[[str], bool]] = {}
-        self._output_ports: dict[int, int] = {}  # of a node by id the highest port that is an output of the pattern
+        self._output_ports: dict[
+            int, int
+        ] = {}  # of a node by id the highest port that is an output of the pattern
         for output in pattern.outputs:
             if isinstance(output, Node | Variable):
                 node = id(pattern.resolve(output))
@@ -128,11 +130,15 @@ class Candidates:
 
         def is_stateful(kind: str) -> bool:
             definition = self.index.typing.definition(kind)
-            return kind in V1_CONTROL_FLOW or (definition is not None and bool(definition.is_stateful))
+            return kind in V1_CONTROL_FLOW or (
+                definition is not None and bool(definition.is_stateful)
+            )
 
         return of_type(self.index, is_stateful)
 
-    def _with_inputs(self, ops: Numbers, node: Node, inputs: tuple[Value | EllipsisType, ...]) -> Numbers:
+    def _with_inputs(
+        self, ops: Numbers, node: Node, inputs: tuple[Value | EllipsisType, ...]
+    ) -> Numbers:
         """The ops of some whose inputs can be those of a node."""
         values = [value for value in inputs if not isinstance(value, EllipsisType)]
         is_exact = len(values) == len(inputs)

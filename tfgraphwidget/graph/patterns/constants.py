@@ -46,14 +46,21 @@ def is_near(array: np.ndarray | None, value: Literal, tolerance: float | None) -
     if array is None or array.size == 0:
         return False
     if array.dtype == object or isinstance(value, str):
-        texts = [each.decode("utf-8", "replace") if isinstance(each, bytes) else str(each) for each in array.flat]
+        texts = [
+            each.decode("utf-8", "replace") if isinstance(each, bytes) else str(each)
+            for each in array.flat
+        ]
         expected = list(value) if isinstance(value, tuple) else [value] * len(texts)
         return array.dtype == object and texts == expected
     if array.dtype.names:
         return False
     if array.dtype == bool or isinstance(value, bool):
-        is_boolean = isinstance(value, bool) or (isinstance(value, tuple) and all(isinstance(v, bool) for v in value))
-        return array.dtype == bool and is_boolean and bool(np.array_equal(*_same_shape(array, value)))
+        is_boolean = isinstance(value, bool) or (
+            isinstance(value, tuple) and all(isinstance(v, bool) for v in value)
+        )
+        return (
+            array.dtype == bool and is_boolean and bool(np.array_equal(*_same_shape(array, value)))
+        )
     if isinstance(value, tuple) and array.size > _MOST:
         return False
     try:
@@ -67,7 +74,9 @@ def is_near(array: np.ndarray | None, value: Literal, tolerance: float | None) -
     relative = _HALF.get(array.dtype.name, _TOLERANCE) if tolerance is None else tolerance
     absolute = np.where(expected_array == 0, 0.0 if tolerance is None else tolerance, 0.0)
     with np.errstate(invalid="ignore"):
-        near = np.abs(values - expected_array) <= np.maximum(relative * np.abs(expected_array), absolute)
+        near = np.abs(values - expected_array) <= np.maximum(
+            relative * np.abs(expected_array), absolute
+        )
     return bool(((values == expected_array) | near & np.isfinite(expected_array)).all())
 
 

@@ -46,7 +46,9 @@ class Pattern:
     def definitions(self) -> dict[str, Value]:
         """What a name stands for, but for tensors that may be any."""
         every = (value for statement in self.statements for value in walk(statement))
-        return {value.name: value for value in every if value.name and not isinstance(value, Variable)}
+        return {
+            value.name: value for value in every if value.name and not isinstance(value, Variable)
+        }
 
     def resolve(self, value: Value) -> Value:
         """What is defined under the name of a variable; the value itself for others."""
@@ -69,11 +71,20 @@ class Pattern:
     @cached_property
     def outputs(self) -> tuple[Value, ...]:
         """The statements that are outputs, in their order."""
-        used = {value.name for statement in self.statements for value in walk(statement) if isinstance(value, Variable)}
+        used = {
+            value.name
+            for statement in self.statements
+            for value in walk(statement)
+            if isinstance(value, Variable)
+        }
         return tuple(
             each
             for each in self.statements
-            if (each.name in self.definitions if isinstance(each, Variable) else each.name not in used - {""})
+            if (
+                each.name in self.definitions
+                if isinstance(each, Variable)
+                else each.name not in used - {""}
+            )
         )
 
     @cached_property
@@ -87,8 +98,14 @@ class Pattern:
         for statement in self.statements:
             for value in walk(statement):
                 target = self.resolve(value)
-                is_input = isinstance(target, Variable | Constant) or (isinstance(target, Node) and target.is_source)
-                if is_input and target.name and (isinstance(target, Variable) or target not in self.outputs):
+                is_input = isinstance(target, Variable | Constant) or (
+                    isinstance(target, Node) and target.is_source
+                )
+                if (
+                    is_input
+                    and target.name
+                    and (isinstance(target, Variable) or target not in self.outputs)
+                ):
                     names[target.name] = None
         return tuple(names)
 
@@ -96,8 +113,12 @@ class Pattern:
     def wildcards(self) -> frozenset[str]:
         """The names of attributes and dtypes: `$padding`."""
         values = [value for statement in self.statements for value in walk(statement)]
-        attributes = [each for value in values if isinstance(value, Node) for _, each in value.attributes]
-        dtypes = [value.tensor_type.dtype for value in values if not isinstance(value, Alternatives)]
+        attributes = [
+            each for value in values if isinstance(value, Node) for _, each in value.attributes
+        ]
+        dtypes = [
+            value.tensor_type.dtype for value in values if not isinstance(value, Alternatives)
+        ]
         return frozenset(each.name for each in (*attributes, *dtypes) if isinstance(each, Wildcard))
 
     @property
@@ -108,7 +129,12 @@ class Pattern:
     @property
     def has_text(self) -> bool:
         """Whether `parse(pattern.text)` is this pattern again: it holds no Python function."""
-        nodes = (value for statement in self.statements for value in walk(statement) if isinstance(value, Node))
+        nodes = (
+            value
+            for statement in self.statements
+            for value in walk(statement)
+            if isinstance(value, Node)
+        )
         return not any(callable(attribute) for node in nodes for _, attribute in node.attributes)
 
     def __str__(self) -> str:
@@ -122,15 +148,21 @@ def _check(pattern: Pattern) -> None:
     """Raise for a pattern that means nothing, or everything."""
     values = [value for statement in pattern.statements for value in walk(statement)]
     if len(values) > MOST_NODES:
-        raise invalid(f"A pattern has at most {MOST_NODES} ops and tensors, and this one {len(values):,}; shorten it.")
+        raise invalid(
+            f"A pattern has at most {MOST_NODES} ops and tensors, and this one {len(values):,}; "
+            "shorten it."
+        )
     _check_names(pattern, values)
     if not any(_is_definite(value) for value in values):
         raise invalid("This pattern matches everything; name an op type: 'Relu(x)'.")
     if not pattern.outputs:
-        raise invalid("This pattern has no output; name an op type that no other one reads: 'Relu(x)'.")
+        raise invalid(
+            "This pattern has no output; name an op type that no other one reads: 'Relu(x)'."
+        )
     if not _is_connected(pattern):
         raise invalid(
-            "The pattern is not connected: its outputs share no op and no tensor; write one pattern for each, or name "
+            "The pattern is not connected: its outputs share no op and no tensor; write one "
+            "pattern for each, or name "
             "what they share: 'Relu(x); Tanh(x)'."
         )
 
@@ -143,18 +175,28 @@ def _check_names(pattern: Pattern, values: list[Value]) -> None:
     defined: set[str] = set()
     for value in values:
         if value.name in RESERVED:
-            raise invalid(f"{value.name!r} is a property of every match; give the tensor another name.")
+            raise invalid(
+                f"{value.name!r} is a property of every match; give the tensor another name."
+            )
         if value.name and not isinstance(value, Variable):
             if value.name in defined:
                 raise invalid(
-                    f"{value.name!r} names two ops; define it once, and write {value.name} at the other place."
+                    f"{value.name!r} names two ops; define it once, and write {value.name} at the "
+                    "other place."
                 )
             defined.add(value.name)
     for name in pattern.definitions:
         _check_not_recursive(pattern, name)
     for value in values:
-        if isinstance(value, Variable) and value.port and not isinstance(pattern.resolve(value), Node):
-            raise invalid(f"'{value.name}:{value.port}' is an output of an op, and no op is named {value.name!r}.")
+        if (
+            isinstance(value, Variable)
+            and value.port
+            and not isinstance(pattern.resolve(value), Node)
+        ):
+            raise invalid(
+                f"'{value.name}:{value.port}' is an output of an op, and no op is named "
+                f"{value.name!r}."
+            )
 
 
 def _check_not_recursive(pattern: Pattern, name: str) -> None:
@@ -175,7 +217,9 @@ def names_of(pattern: Pattern, value: Value) -> set[str]:
     names: dict[int, set[str]] = {}
     for each in pattern.bottom_up:
         parts = [names[id(pattern.resolve(child))] for child in children(each)]
-        common = set.intersection(*parts) if isinstance(each, Alternatives) else set[str]().union(*parts)
+        common = (
+            set.intersection(*parts) if isinstance(each, Alternatives) else set[str]().union(*parts)
+        )
         names[id(each)] = common | {each.name} - {""}
     return names[id(pattern.resolve(value))]
 

@@ -51,10 +51,13 @@ class _Likeness:
         ids = selection.ids
         self.ops = [op for op in sorted(ids) if index.types[op] not in SEEN_THROUGH | _SOURCES]
         if not self.ops:
-            raise invalid("The selection holds no op that computes something of others; select some.")
+            raise invalid(
+                "The selection holds no op that computes something of others; select some."
+            )
         if len(self.ops) > MOST_NODES:
             raise invalid(
-                f"A pattern has at most {MOST_NODES} ops, and the selection holds {len(self.ops):,}; select fewer."
+                f"A pattern has at most {MOST_NODES} ops, and the selection holds "
+                f"{len(self.ops):,}; select fewer."
             )
         self.inside = set(self.ops)
         self.readers: dict[int, int] = {}
@@ -73,7 +76,9 @@ class _Likeness:
             port = int(self.index.ports[start + k])
             is_through = self.through.mask[source] and port == 0
             tensors.append(
-                (int(self.through.op[source]), int(self.through.port[source])) if is_through else (source, port)
+                (int(self.through.op[source]), int(self.through.port[source]))
+                if is_through
+                else (source, port)
             )
         return tensors
 
@@ -85,7 +90,9 @@ class _Likeness:
         depths: dict[int, int] = {}
         rank = topological_rank(self.index)
         for op in sorted(self.ops, key=rank.__getitem__):
-            depths[op] = 1 + max((depths.get(source, 0) for source, _ in self.inputs(op)), default=0)
+            depths[op] = 1 + max(
+                (depths.get(source, 0) for source, _ in self.inputs(op)), default=0
+            )
             if depths[op] == _DEEPEST and self.readers.get(op):
                 deep[op] = None
                 depths[op] = 0
@@ -93,7 +100,9 @@ class _Likeness:
 
     def pattern(self) -> Pattern:
         outputs = [op for op in self.ops if not self.readers.get(op)]
-        return Pattern(tuple(self.node(op, 0, is_statement=True) for op in (*self.definitions, *outputs)))
+        return Pattern(
+            tuple(self.node(op, 0, is_statement=True) for op in (*self.definitions, *outputs))
+        )
 
     def node(self, op: int, port: int, *, is_statement: bool = False) -> Value:
         """The value of an op inside; at its second place the name that it got at the first."""
@@ -103,7 +112,9 @@ class _Likeness:
             return Variable(name, port=port)
         self.written.add(op)
         values = tuple(self.value(tensor) for tensor in self.inputs(op))
-        return Node((self.index.types[op],), values, attributes_of(self.index, op), (), name, port=port)
+        return Node(
+            (self.index.types[op],), values, attributes_of(self.index, op), (), name, port=port
+        )
 
     def value(self, tensor: Tensor) -> Value:
         op, port = tensor
@@ -140,8 +151,18 @@ def attributes_of(index: GraphIndex, op: int) -> tuple[tuple[str, Attribute], ..
     attributes: list[tuple[str, Attribute]] = []
     numbers = {arg.number_attr for arg in definition.input_arg}
     for attr in definition.attr:
-        is_plain = attr.type.removeprefix("list(").removesuffix(")") in ("string", "int", "float", "bool")
-        if attr.name not in node.attr or not is_plain or attr.name in numbers or attr.name in _NAMES:
+        is_plain = attr.type.removeprefix("list(").removesuffix(")") in (
+            "string",
+            "int",
+            "float",
+            "bool",
+        )
+        if (
+            attr.name not in node.attr
+            or not is_plain
+            or attr.name in numbers
+            or attr.name in _NAMES
+        ):
             continue
         value = plain_value(node.attr[attr.name])
         if attr.HasField("default_value") and plain_value(attr.default_value) == value:
@@ -152,7 +173,9 @@ def attributes_of(index: GraphIndex, op: int) -> tuple[tuple[str, Attribute], ..
     return tuple(attributes)
 
 
-_NAMES = frozenset({"shared_name", "container", "frame_name", "seed", "seed2", "stack_name", "tensor_array_name"})
+_NAMES = frozenset(
+    {"shared_name", "container", "frame_name", "seed", "seed2", "stack_name", "tensor_array_name"}
+)
 
 
 def _literal(value: object) -> Attribute | None:

@@ -134,15 +134,23 @@ class Match:
         """What a name of the pattern stands for here."""
         if name[:1] != "_" and (name in self.tensors or name in self.attributes):
             return self[name]
-        raise AttributeError(f"The pattern has no {name!r}; it names {', '.join([*self.tensors, *self.attributes])}.")
+        raise AttributeError(
+            f"The pattern has no {name!r}; it names {', '.join([*self.tensors, *self.attributes])}."
+        )
 
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *self.tensors, *self.attributes]
 
     def __str__(self) -> str:
-        ends = ", ".join(f"{name}={tensor}" for name, tensor in zip(self.names, self.inputs, strict=True))
+        ends = ", ".join(
+            f"{name}={tensor}" for name, tensor in zip(self.names, self.inputs, strict=True)
+        )
         text = f"{', '.join(self.outputs)}{f' ({ends})' if ends else ''}"
-        return text + (f" in {self.function}" if self.function else "") + ("; " + self.why if self.why else "")
+        return (
+            text
+            + (f" in {self.function}" if self.function else "")
+            + ("; " + self.why if self.why else "")
+        )
 
     def __repr__(self) -> str:
         return f"<Match: {self}>"
@@ -278,7 +286,11 @@ class Obstacles:
 
     @cached_property
     def _effect_ops(self) -> frozenset[int]:
-        return frozenset() if self._effects else frozenset(side_effects(self._index, range(len(self._index))))
+        return (
+            frozenset()
+            if self._effects
+            else frozenset(side_effects(self._index, range(len(self._index))))
+        )
 
     @cached_property
     def _external_tensors(self) -> dict[int, list[str]]:
@@ -306,14 +318,19 @@ class Obstacles:
                 )
         for op in sorted(inside):
             is_outside = [reader not in inside for reader in index.consumer_lists[op]]
-            if not any(is_outside) and (op in output_ops or inside.issuperset(index.waiting_lists[op])):
+            if not any(is_outside) and (
+                op in output_ops or inside.issuperset(index.waiting_lists[op])
+            ):
                 continue
             why = self._reader(op, inside, outputs, output_ops)
             if why:
                 return why
         for op in sorted(inside & self._external_tensors.keys()):
             for name in self._external_tensors[op]:
-                if not any(name in (index.names[out], f"{index.names[out]}:{port}") for out, port in outputs):
+                if not any(
+                    name in (index.names[out], f"{index.names[out]}:{port}")
+                    for out, port in outputs
+                ):
                     return f"{names_text([name])} inside is an output of the model"
         return ""
 
@@ -344,7 +361,9 @@ def topological_rank(index: GraphIndex) -> Sequence[int]:
             op = stack[-1]
             if state[op] == 0:
                 state[op] = 1
-                stack += [s for s in (*index.input_lists[op], *index.control_lists[op]) if state[s] == 0]
+                stack += [
+                    s for s in (*index.input_lists[op], *index.control_lists[op]) if state[s] == 0
+                ]
                 continue
             stack.pop()
             if state[op] == 1:

@@ -111,7 +111,9 @@ def find_matches(
     return Matches(pattern, OnDemand(len(matches), judge), index, expression, is_cut, find_near)
 
 
-def check_types(pattern: Pattern, index: GraphIndex, op_types: Callable[[], Iterable[str]] = tuple) -> None:
+def check_types(
+    pattern: Pattern, index: GraphIndex, op_types: Callable[[], Iterable[str]] = tuple
+) -> None:
     """Raise for an op type that does not exist, or an attribute that no op of a node's types has.
 
     Args:
@@ -231,7 +233,9 @@ class _Matcher:
         matches.sort(key=lambda match: (rank[match.results[0][0]], match.numbers))
         return matches, False
 
-    def _all_of_one_output(self, candidates: Numbers, limit: int | None) -> tuple[Sequence[FoundMatch], bool]:
+    def _all_of_one_output(
+        self, candidates: Numbers, limit: int | None
+    ) -> tuple[Sequence[FoundMatch], bool]:
         """All matches of a pattern with one output, which are found from there."""
         matches: list[FoundMatch | tuple[ArrayMatches, int]] = []
         arrays = array_matcher(self.candidates, self.roots[0], self._plan, self._blocks)
@@ -292,7 +296,8 @@ class _Matcher:
         self.steps += 1
         if self.steps > self.most_steps:
             raise GraphEditError(
-                f"Matching {str(self.pattern)[:80]!r} takes more than {self.most_steps:,} steps on this graph; "
+                f"Matching {str(self.pattern)[:80]!r} takes more than {self.most_steps:,} steps on "
+                "this graph; "
                 + in_cell(
                     "name types or attributes where it has any tensor or any op, or search a part: "
                     "within=editor.ops(scope='…')."
@@ -321,7 +326,9 @@ class _Matcher:
             if outcome is True:
                 return True
             if outcome is not False:
-                choices.append((outcome, len(self.trail), self._spare, len(self._differences or ())))
+                choices.append(
+                    (outcome, len(self.trail), self._spare, len(self._differences or ()))
+                )
             while choices:
                 goals, length, self._spare, noted = choices[-1]
                 self._undo(length)
@@ -378,7 +385,11 @@ class _Matcher:
         op, at = goal.op, goal.port
         named = goal.value
         port = named.port if isinstance(named, Variable | Node) else 0
-        if isinstance(named, Variable) and at >= 0 and not self._is_typed(named.tensor_type, op, at):
+        if (
+            isinstance(named, Variable)
+            and at >= 0
+            and not self._is_typed(named.tensor_type, op, at)
+        ):
             return []
         if at < 0:  # an output: the op itself
             return [(op, -1, ())] if own[op] or self._differences is not None else []
@@ -429,7 +440,9 @@ class _Matcher:
         self._bind(self.ops, id(value), op)
         self._pass(through, is_source=is_source)
         if isinstance(value, Constant):
-            if not self.candidates.is_constant(value, op) and not self._differ(self._constant_difference, value, op):
+            if not self.candidates.is_constant(value, op) and not self._differ(
+                self._constant_difference, value, op
+            ):
                 return False
             return goal.next if self._is_typed(value.tensor_type, op, 0) else False
         return self._inputs_goal(value, goal, op)
@@ -466,13 +479,17 @@ class _Matcher:
         count = len(plan.values)
         if count > len(row) or (plan.is_exact and count != len(row)):
             name, inputs = self.index.names[op], count_text(len(row), "input")
-            is_passed_over = self._differ(lambda: f"{name!r} has {inputs} where the pattern has {count}")
+            is_passed_over = self._differ(
+                lambda: f"{name!r} has {inputs} where the pattern has {count}"
+            )
             return following if is_passed_over else False  # the inputs are not compared
         if plan.orders is not None and self.index.types[op] in COMMUTATIVE:
             return _Goal(None, op, 0, following, plan.orders, tuple(range(len(row))))
         return self._slot_goals(plan, op, following)
 
-    def _slot_goals(self, plan: NodePlan, op: int, following: _Goal | None) -> _Goal | Literal[False] | None:
+    def _slot_goals(
+        self, plan: NodePlan, op: int, following: _Goal | None
+    ) -> _Goal | Literal[False] | None:
         """The goals of inputs in their order; False if one of them does not fit."""
         row, ports = self._input_rows[op], self._port_rows[op]
         count = len(plan.values)
@@ -511,7 +528,9 @@ class _Matcher:
 
     def _control_goals(self, node: Node, op: int, following: _Goal | None) -> _Goal | None:
         """The goal of control inputs, as of an op whose inputs may be in any order."""
-        return _Goal(None, op, -1, following, node.controls, tuple(range(len(self._control_rows[op]))))
+        return _Goal(
+            None, op, -1, following, node.controls, tuple(range(len(self._control_rows[op])))
+        )
 
     def _is_free(self, value: Value) -> bool:
         """Whether a value is any tensor, and nothing else of the pattern uses it."""
@@ -571,7 +590,11 @@ class _Matcher:
             if isinstance(value, Alternatives):
                 choices = [reach(choice) for choice in value.choices]
                 ops_of_choices = [ops for ops in choices if ops is not None]
-                return set[int]().union(*ops_of_choices) if len(ops_of_choices) == len(choices) else None
+                return (
+                    set[int]().union(*ops_of_choices)
+                    if len(ops_of_choices) == len(choices)
+                    else None
+                )
             for child in children(value):
                 ops = reach(child)
                 if ops is not None:
@@ -611,7 +634,9 @@ class _Matcher:
         if self._source_of(*bound) == self._source_of(op, port):
             return True
         name = self.index.names[op]
-        return self._differ(lambda: f"{name!r} is read where the pattern has {value.name} a second time")
+        return self._differ(
+            lambda: f"{name!r} is read where the pattern has {value.name} a second time"
+        )
 
     def _source_of(self, op: int, port: int) -> Tensor:
         """The tensor before the Identity ops and reads that nothing orders."""
@@ -678,11 +703,15 @@ class _Matcher:
         else:
             fits = tensor_type.dtype in ("", dtype)
             expected = tensor_type.dtype
-        if not fits and not self._differ(lambda: f"{name!r} is {dtype} where the pattern has {expected}"):
+        if not fits and not self._differ(
+            lambda: f"{name!r} is {dtype} where the pattern has {expected}"
+        ):
             return False
         if self.candidates.has_shape(tensor_type, op, port):
             return True
-        return self._differ(lambda: f"{name!r} has the shape " + drawn_shape(self.index.shape(op, port)))
+        return self._differ(
+            lambda: f"{name!r} has the shape " + drawn_shape(self.index.shape(op, port))
+        )
 
     # What almost fits
 

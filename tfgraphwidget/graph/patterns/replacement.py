@@ -61,12 +61,18 @@ class Replacement:
             for value in walk(statement)
             if isinstance(value, Variable) and value is not statement
         }
-        return tuple(each for each in self.statements if isinstance(each, Variable) or each.name not in used - {""})
+        return tuple(
+            each
+            for each in self.statements
+            if isinstance(each, Variable) or each.name not in used - {""}
+        )
 
     @property
     def is_passing(self) -> bool:
         """Whether all outputs are tensors that it is called on: nothing is made."""
-        return all(isinstance(each, Variable) and each.name in self.names for each in self.statements)
+        return all(
+            isinstance(each, Variable) and each.name in self.names for each in self.statements
+        )
 
     def with_attributes(self, attributes: Mapping[str, object]) -> Replacement:
         """The same for a match at which the pattern's `$name` have the values `attributes`.
@@ -88,17 +94,24 @@ class Replacement:
         `attributes`.
         """
         tensors, attribute_names = set(names), set(attributes)
-        own = {value.name for s in self.statements for value in walk(s) if not isinstance(value, Variable)}
+        own = {
+            value.name
+            for s in self.statements
+            for value in walk(s)
+            if not isinstance(value, Variable)
+        }
         for value in (value for statement in self.statements for value in walk(statement)):
             if isinstance(value, Variable) and value.name not in tensors | own:
                 has = f"it names {names_text(sorted(tensors))}" if tensors else "it names no tensor"
                 raise invalid(
-                    f"The pattern has no tensor {value.name or '_'!r}; {has}{did_you_mean(value.name, tensors)}"
+                    f"The pattern has no tensor {value.name or '_'!r}; "
+                    f"{has}{did_you_mean(value.name, tensors)}"
                 )
             for _, attribute in value.attributes if isinstance(value, Node) else ():
                 if isinstance(attribute, Wildcard) and attribute.name not in attribute_names:
                     raise invalid(
-                        f"The pattern names no attribute ${attribute.name}; write padding=${attribute.name} in it."
+                        f"The pattern names no attribute ${attribute.name}; write "
+                        f"padding=${attribute.name} in it."
                     )
 
     def make(
@@ -117,18 +130,25 @@ class Replacement:
         Returns:
             The outputs.
         """
-        tensors_by_name: dict[str, _Tensor | list[_Tensor]] = dict(zip(self.names, tensors, strict=True))
+        tensors_by_name: dict[str, _Tensor | list[_Tensor]] = dict(
+            zip(self.names, tensors, strict=True)
+        )
         values = dict(self.attributes)
 
         def outputs_of(value: Value) -> _Tensor | list[_Tensor]:
             if isinstance(value, Variable):
                 return tensors_by_name[value.name]
             assert isinstance(value, Node)
-            inputs = (Variable(name) for name in self.names) if value.inputs is None else value.inputs
+            inputs = (
+                (Variable(name) for name in self.names) if value.inputs is None else value.inputs
+            )
             operands = [each for each in inputs if not isinstance(each, EllipsisType)]
-            arguments = [each if isinstance(each, Constant) else tensor_of(each) for each in operands]
+            arguments = [
+                each if isinstance(each, Constant) else tensor_of(each) for each in operands
+            ]
             attributes = {
-                name: values[each.name] if isinstance(each, Wildcard) else each for name, each in value.attributes
+                name: values[each.name] if isinstance(each, Wildcard) else each
+                for name, each in value.attributes
             }
             result = call(value.types[0], arguments, attributes)
             if value.name:
@@ -166,15 +186,33 @@ def parse_replacement(text: str, names: Sequence[str], attributes: Iterable[str]
 def _check_value(value: Value) -> None:
     if isinstance(value, Variable | Constant):
         if value.tensor_type != ANY:
-            raise invalid(f"A replacement has no conditions; leave out the dtype or shape of {print_value(value)!r}.")
+            raise invalid(
+                "A replacement has no conditions; leave out the dtype or shape of "
+                f"{print_value(value)!r}."
+            )
         return
     what = print_value(value)
-    if not isinstance(value, Node) or len(value.types) != 1 or ANY_TYPE in value.types or value.types[0] in GROUPS:
-        raise invalid(f"A replacement is made, so {what!r} must be one op type; write it: 'Relu(x)'.")
-    if value.controls or value.tensor_type != ANY or (value.inputs is not None and ... in value.inputs):
-        raise invalid(f"A replacement is made, so {what!r} cannot have '...', '^' or a dtype; write its inputs.")
+    if (
+        not isinstance(value, Node)
+        or len(value.types) != 1
+        or ANY_TYPE in value.types
+        or value.types[0] in GROUPS
+    ):
+        raise invalid(
+            f"A replacement is made, so {what!r} must be one op type; write it: 'Relu(x)'."
+        )
+    if (
+        value.controls
+        or value.tensor_type != ANY
+        or (value.inputs is not None and ... in value.inputs)
+    ):
+        raise invalid(
+            f"A replacement is made, so {what!r} cannot have '...', '^' or a dtype; write its "
+            "inputs."
+        )
     for name, attribute in value.attributes:
         if not isinstance(attribute, bool | int | float | str | tuple | Wildcard):
             raise invalid(
-                f"A replacement is made, so {name!r} of {what!r} must be one value, or ${name} of the pattern."
+                f"A replacement is made, so {name!r} of {what!r} must be one value, or ${name} of "
+                "the pattern."
             )

@@ -27,7 +27,18 @@ state.
 
 RESERVED = frozenset(
     {
-        *("attributes", "function", "index", "inputs", "names", "numbers", "ops", "outputs", "passed", "pattern"),
+        *(
+            "attributes",
+            "function",
+            "index",
+            "inputs",
+            "names",
+            "numbers",
+            "ops",
+            "outputs",
+            "passed",
+            "pattern",
+        ),
         *("results", "tensors", "why"),
     }
 )
@@ -65,7 +76,9 @@ class Regex:
     text: str
 
 
-Attribute: TypeAlias = "Literal | Wildcard | AnyOf | AttributeComparison | Regex | Callable[[object], object]"
+Attribute: TypeAlias = (
+    "Literal | Wildcard | AnyOf | AttributeComparison | Regex | Callable[[object], object]"
+)
 """What an attribute must be; a function of its value has no text."""
 
 

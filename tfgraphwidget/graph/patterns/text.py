@@ -55,9 +55,40 @@ _COMPARISON = re.compile(r"<=|>=|!=|<|>")
 _KEY = re.compile(r"([A-Za-z_]\w*)[ \t]*(=(?!=)|<=|>=|!=|<|>(?![A-Z]))")
 _DTYPES = frozenset(
     {
-        *("float16", "float32", "float64", "bfloat16", "complex64", "complex128", "bool", "string", "resource"),
-        *("variant", "int4", "uint4", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
-        *("qint8", "quint8", "qint16", "quint16", "qint32", "float8_e5m2", "float8_e4m3fn", "float8_e4m3fnuz"),
+        *(
+            "float16",
+            "float32",
+            "float64",
+            "bfloat16",
+            "complex64",
+            "complex128",
+            "bool",
+            "string",
+            "resource",
+        ),
+        *(
+            "variant",
+            "int4",
+            "uint4",
+            "int8",
+            "int16",
+            "int32",
+            "int64",
+            "uint8",
+            "uint16",
+            "uint32",
+            "uint64",
+        ),
+        *(
+            "qint8",
+            "quint8",
+            "qint16",
+            "quint16",
+            "qint32",
+            "float8_e5m2",
+            "float8_e4m3fn",
+            "float8_e4m3fnuz",
+        ),
         *("float8_e4m3b11fnuz", "float8_e5m2fnuz", "float4_e2m1fn", "int2", "uint2"),
     }
 )
@@ -82,7 +113,10 @@ def parse(text: str) -> Pattern:
     if not isinstance(text, str):
         raise invalid(f"{value_text(text)} is no pattern; write text: 'Relu(Conv2D(x, w))'.")
     if len(text) > _LONGEST:
-        raise invalid(f"A pattern has at most {_LONGEST:,} characters, and this one {len(text):,}; shorten it.")
+        raise invalid(
+            f"A pattern has at most {_LONGEST:,} characters, and this one {len(text):,}; shorten "
+            "it."
+        )
     return Pattern(_Parser(text).statements())
 
 
@@ -167,7 +201,10 @@ class _Parser:
         self.at = match.end()
         if word in ("True", "False", "inf"):
             return Constant(
-                word == "True" if word[0] in "TF" else float("inf"), None, name, self._suffix(port=False)[0]
+                word == "True" if word[0] in "TF" else float("inf"),
+                None,
+                name,
+                self._suffix(port=False)[0],
             )
         if _TYPE.match(word) or self._is_called():
             return self._node(self._types(word), name)
@@ -186,7 +223,9 @@ class _Parser:
         while True:
             at = _end(_SPACE, self.text, self.at)
             match = (
-                _IDENTIFIER.match(self.text, _end(_SPACE, self.text, at + 1)) if self.text[at : at + 1] == "|" else None
+                _IDENTIFIER.match(self.text, _end(_SPACE, self.text, at + 1))
+                if self.text[at : at + 1] == "|"
+                else None
             )
             if match is None or not _TYPE.match(match[0]):
                 return tuple(types)
@@ -257,12 +296,19 @@ class _Parser:
         first = values[0]
         if len(values) > 1 or attributes or not isinstance(first, Constant) or first.name:
             self._fail("one value in 'Const(0.5)', and its tolerance")
-        if tolerance is not None and (isinstance(tolerance, bool) or not isinstance(tolerance, int | float)):
+        if tolerance is not None and (
+            isinstance(tolerance, bool) or not isinstance(tolerance, int | float)
+        ):
             self._fail("a number as the tolerance")
-        return Constant(first.value, None if tolerance is None else float(tolerance), name, tensor_type)
+        return Constant(
+            first.value, None if tolerance is None else float(tolerance), name, tensor_type
+        )
 
     def _argument(
-        self, inputs: list[Value | EllipsisType], attributes: dict[str, Attribute], controls: list[Value]
+        self,
+        inputs: list[Value | EllipsisType],
+        attributes: dict[str, Attribute],
+        controls: list[Value],
     ) -> None:
         if self.text.startswith(("...", "…"), self.at):
             if ... in inputs:
@@ -423,7 +469,9 @@ class _Parser:
     def _or_alternatives(self, expected: str) -> str:
         """What is expected, in words; where a '|' stands, how it is written."""
         is_misplaced = self._peek() == "|"
-        return "parentheses around alternatives: '(Relu(x) | Tanh(x))'" if is_misplaced else expected
+        return (
+            "parentheses around alternatives: '(Relu(x) | Tanh(x))'" if is_misplaced else expected
+        )
 
     def _fail(self, expected: str) -> NoReturn:
         raise syntax_error(self.text, self.at, expected)
@@ -447,4 +495,6 @@ def syntax_error(text: str, at: int, expected: str) -> InvalidArgument:
     excerpt = ("…" if left else "") + line[left : column + _AROUND]
     caret = " " * (column - left + bool(left)) + "^"
     stop = "" if expected.endswith(("?", ".")) else "."
-    return invalid(f"This pattern cannot be read: expected {expected}{stop}\n    {excerpt}\n    {caret}")
+    return invalid(
+        f"This pattern cannot be read: expected {expected}{stop}\n    {excerpt}\n    {caret}"
+    )

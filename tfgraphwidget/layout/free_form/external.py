@@ -25,7 +25,8 @@ Points = npt.NDArray[np.float64]
 MAX_NAMES = 2  # names of ops in a message
 MANY_EDGES = 500  # fewer are routed in no time, and no progress is shown
 _WAY_OUT = (
-    "Pass a callable that takes any graph, and that alone, like networkx.kamada_kawai_layout, or none for the layered "
+    "Pass a callable that takes any graph, and that alone, like networkx.kamada_kawai_layout, or "
+    "none for the layered "
     "drawing."
 )
 
@@ -134,7 +135,9 @@ def _graph(siblings: Sequence[str], problem: LayoutProblem) -> nx.DiGraph:
     graph = nx.DiGraph()
     names = []
     component = problem.component
-    for node, (width, height), layer in zip(component.nodes, problem.sizes, component.rank, strict=True):
+    for node, (width, height), layer in zip(
+        component.nodes, problem.sizes, component.rank, strict=True
+    ):
         name = siblings[node]
         while name in graph:
             name += "/"
@@ -185,7 +188,9 @@ def _point(layout_name: str, answer: Mapping[str, Sequence[float]], name: str) -
     try:
         position = answer[name]
     except (KeyError, IndexError, TypeError) as error:
-        raise GraphEditError(f"The layout {layout_name!r} gave no position for {name!r}. {_WAY_OUT}", [name]) from error
+        raise GraphEditError(
+            f"The layout {layout_name!r} gave no position for {name!r}. {_WAY_OUT}", [name]
+        ) from error
     try:
         x = float(position[0])
         y = -float(position[1])
@@ -193,7 +198,8 @@ def _point(layout_name: str, answer: Mapping[str, Sequence[float]], name: str) -
         x, y = nan, nan
     if not (isfinite(x) and isfinite(y)):
         raise GraphEditError(
-            f"The layout {layout_name!r} put {name!r} at {position!r}, which is no pair of finite numbers. {_WAY_OUT}",
+            f"The layout {layout_name!r} put {name!r} at {position!r}, which is no pair of finite "
+            f"numbers. {_WAY_OUT}",
             [name],
         )
     return x, y

@@ -73,10 +73,17 @@ class OrthogonalRouter:
         """The costs of going from x[i] to x[i + 1] at y[j], and from y[j] to y[j + 1] at x[i]."""
         x, y = np.array(xs)[:, None], np.array(ys)[:, None]
         (left, top), (right, bottom) = self.low.T, self.high.T
-        over_x, over_y = (x[:-1] < right - _IN) & (x[1:] > left + _IN), (y[:-1] < bottom - _IN) & (y[1:] > top + _IN)
+        over_x, over_y = (
+            (x[:-1] < right - _IN) & (x[1:] > left + _IN),
+            (y[:-1] < bottom - _IN) & (y[1:] > top + _IN),
+        )
         in_x, in_y = (x > left - 1) & (x < right + 1), (y > top - 1) & (y < bottom + 1)
-        along = np.diff(x, axis=0) + _THROUGH * (over_x.astype(np.float32) @ in_y.T.astype(np.float32))
-        down = np.diff(y, axis=0).T + _THROUGH * (in_x.astype(np.float32) @ over_y.T.astype(np.float32))
+        along = np.diff(x, axis=0) + _THROUGH * (
+            over_x.astype(np.float32) @ in_y.T.astype(np.float32)
+        )
+        down = np.diff(y, axis=0).T + _THROUGH * (
+            in_x.astype(np.float32) @ over_y.T.astype(np.float32)
+        )
         return along.tolist(), down.tolist()
 
 
@@ -88,7 +95,9 @@ def through(way: list[Point], low: Floats, high: Floats) -> Mask:
     """
     points = np.array(way)
     least, most = np.minimum(points[:-1], points[1:]), np.maximum(points[:-1], points[1:])
-    return np.asarray(((least[:, None] < high - _IN) & (most[:, None] > low + _IN)).all(axis=2).any(axis=0))
+    return np.asarray(
+        ((least[:, None] < high - _IN) & (most[:, None] > low + _IN)).all(axis=2).any(axis=0)
+    )
 
 
 def pieces_through(points: Floats, low: Floats, high: Floats) -> Mask:
@@ -112,7 +121,9 @@ def _cross(a: Floats, b: Floats) -> Floats:
     return np.asarray(a[..., 0] * b[..., 1] - a[..., 1] * b[..., 0])
 
 
-def _shortest(start: Point, end: Point, xs: list[float], ys: list[float], along: Costs, down: Costs) -> list[Point]:
+def _shortest(
+    start: Point, end: Point, xs: list[float], ys: list[float], along: Costs, down: Costs
+) -> list[Point]:
     """The way of least cost on a grid, where a turn has its price too (A*)."""
     first = xs.index(start[0]), ys.index(start[1]), True
     best: dict[_State, float] = {first: 0.0}

@@ -49,7 +49,9 @@ def remove_overlaps(points: Points, sizes: Points) -> Points:
         overlapping = _overlapping_pairs(points, sizes)
         if not len(overlapping):
             break
-        points = _relax(points, sizes, _unique_pairs(np.concatenate([overlapping, near]), len(points)))
+        points = _relax(
+            points, sizes, _unique_pairs(np.concatenate([overlapping, near]), len(points))
+        )
     else:
         points = _push_down(points, sizes)
     tight = [_squeeze(_squeeze(points, sizes, axis), sizes, 1 - axis) for axis in (0, 1)]
@@ -59,9 +61,13 @@ def remove_overlaps(points: Points, sizes: Points) -> Points:
 def _separate_equal_points(points: Points) -> Points:
     """The points within a square of one, those at one place a little beside each other."""
     points = points / (float(np.abs(points).max()) or 1.0)
-    points = points - points.min(axis=0)  # far from the origin, what separates them would be rounded away
+    points = points - points.min(
+        axis=0
+    )  # far from the origin, what separates them would be rounded away
     points = points / (float(points.max()) or 1.0)
-    _, place, count = np.unique(np.round(points, 6), axis=0, return_inverse=True, return_counts=True)
+    _, place, count = np.unique(
+        np.round(points, 6), axis=0, return_inverse=True, return_counts=True
+    )
     order = np.argsort(place.ravel(), kind="stable")
     nth = np.empty(len(points))
     nth[order] = np.concatenate([np.arange(some) for some in count])
@@ -85,7 +91,9 @@ def _overlapping_pairs(points: Points, sizes: Points) -> Pairs:
     """The pairs of boxes that overlap or are too near, (k, 2), each once."""
     pairs = _overlapping_along(points, sizes, 0)
     i, j = pairs.T
-    close: Pairs = pairs[np.abs(points[i, 1] - points[j, 1]) < (sizes[i, 1] + sizes[j, 1]) / 2 + GAP - 1e-6]
+    close: Pairs = pairs[
+        np.abs(points[i, 1] - points[j, 1]) < (sizes[i, 1] + sizes[j, 1]) / 2 + GAP - 1e-6
+    ]
     return close
 
 
@@ -113,8 +121,12 @@ def _neighbors(points: Points) -> Pairs:
         corners = spatial.Delaunay(points, qhull_options="QJ Qbb").simplices.astype(np.intp)
     except spatial.QhullError:
         rows = [np.argsort(points[:, k], kind="stable") for k in (0, 1)]
-        return np.sort(np.concatenate([np.stack([row[:-1], row[1:]], axis=1) for row in rows]), axis=1)
-    return np.sort(np.concatenate([corners[:, [0, 1]], corners[:, [1, 2]], corners[:, [0, 2]]]), axis=1)
+        return np.sort(
+            np.concatenate([np.stack([row[:-1], row[1:]], axis=1) for row in rows]), axis=1
+        )
+    return np.sort(
+        np.concatenate([corners[:, [0, 1]], corners[:, [1, 2]], corners[:, [0, 2]]]), axis=1
+    )
 
 
 def _unique_pairs(pairs: Pairs, n: int) -> Pairs:
@@ -135,7 +147,9 @@ def _wanted_offsets(points: Points, sizes: Points, pairs: Pairs) -> tuple[Points
     # Beside a large box, the direction says little, and to keep it would leave much room empty.
     large = (clash & (need > _LARGE * np.median(sizes + GAP, axis=0)).any(axis=1)).nonzero()[0]
     axis = short[large].argmin(axis=1)
-    least = np.minimum(need[large, axis], 4 * np.abs(away[large, axis]) + need[large, axis] / 4) + 0.1
+    least = (
+        np.minimum(need[large, axis], 4 * np.abs(away[large, axis]) + need[large, axis] / 4) + 0.1
+    )
     want[large] = away[large]
     want[large, axis] = np.where(away[large, axis] < 0, -least, least)
     return want, np.where(clash, _FIRMLY, 1.0) / np.maximum((want**2).sum(axis=1), 1.0)
@@ -148,7 +162,9 @@ def _relax(points: Points, sizes: Points, pairs: Pairs) -> Points:
     degree = np.bincount(i, weight, n) + np.bincount(j, weight, n)
     degree += 1e-6 * degree.mean()  # where all of it stands is free: a little weight holds it there
     pull = weight[:, None] * want
-    targets = np.stack([np.bincount(j, pull[:, k], n) - np.bincount(i, pull[:, k], n) for k in (0, 1)], axis=1)
+    targets = np.stack(
+        [np.bincount(j, pull[:, k], n) - np.bincount(i, pull[:, k], n) for k in (0, 1)], axis=1
+    )
     targets += 1e-6 * degree.mean() * points
     if n <= _DENSE:
         matrix = np.diag(degree)
@@ -156,13 +172,17 @@ def _relax(points: Points, sizes: Points, pairs: Pairs) -> Points:
         return np.linalg.solve(matrix, targets)
     sparse = _scipy("sparse")
     half = sparse.coo_matrix((-weight, (i, j)), (n, n))
-    result: Points = _scipy("sparse.linalg").splu((half + half.T + sparse.diags(degree)).tocsc()).solve(targets)
+    result: Points = (
+        _scipy("sparse.linalg").splu((half + half.T + sparse.diags(degree)).tocsc()).solve(targets)
+    )
     return result
 
 
 def _scipy(module: str) -> Any:
     """A module of SciPy, which only a layout of the user's needs; PackageMissing without it."""
-    return import_package(f"scipy.{module}", "A layout by a function needs SciPy to keep boxes apart")
+    return import_package(
+        f"scipy.{module}", "A layout by a function needs SciPy to keep boxes apart"
+    )
 
 
 def _squeeze(points: Points, sizes: Points, axis: int) -> Points:

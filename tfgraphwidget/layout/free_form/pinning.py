@@ -75,7 +75,11 @@ def pinned_items(visible: VisibleGraph, pinned: Mapping[str, Point]) -> Pinned:
     """
     item_of_key = keys(visible.names, visible.kind) if pinned else {}
     points = {meant_key(name, item_of_key): at for name, at in pinned.items()}
-    return {item_of_key[key]: at for key, at in points.items() if key and visible.kind[item_of_key[key]] != BADGE}
+    return {
+        item_of_key[key]: at
+        for key, at in points.items()
+        if key and visible.kind[item_of_key[key]] != BADGE
+    }
 
 
 def remove_pin(pinned: Mapping[str, Point], name: str) -> dict[str, Point]:
@@ -104,7 +108,11 @@ def pins_in_sight(
     """
     scopes = outline_of(index)[0].ids if pinned else {}
     both = {key for key in pinned if key in index.ids and key in scopes}
-    return {key: place for key, place in pinned.items() if key not in both or (key in opened and key not in hidden)}
+    return {
+        key: place
+        for key, place in pinned.items()
+        if key not in both or (key in opened and key not in hidden)
+    }
 
 
 def meant_key(name: str, all_keys: Collection[str]) -> str:
@@ -117,7 +125,9 @@ def meant_key(name: str, all_keys: Collection[str]) -> str:
     return next((key for key in (name, f"{bare}/", bare) if key in all_keys), "")
 
 
-def apply_pins(layout: ContainerLayout, pinned: Pinned, sizes: Floats, edges: npt.NDArray[np.int32]) -> ContainerLayout:
+def apply_pins(
+    layout: ContainerLayout, pinned: Pinned, sizes: Floats, edges: npt.NDArray[np.int32]
+) -> ContainerLayout:
     """Move some nodes of a layout to their pinned places.
 
     Only what a pinned node would overlap moves, and the edges of what has moved, or that it now
@@ -144,7 +154,8 @@ def apply_pins(layout: ContainerLayout, pinned: Pinned, sizes: Floats, edges: np
     route[stop[ends[:, 1] == BORDER] - 1, 1] = height
     to_reroute = np.asarray(np.append(stirred, False)[ends].any(axis=1))
     hit = pieces_through(route, corner[stirred] - _NEAR / 2, (corner + sizes)[stirred] + _NEAR / 2)
-    hit[stop[:-1] - 1] = False  # from the end of a line to the beginning of the next there is no piece
+    # from the end of a line to the beginning of the next there is no piece
+    hit[stop[:-1] - 1] = False
     to_reroute[np.searchsorted(stop, hit.nonzero()[0], side="right")] = True
     by = (
         PolylineRerouter(layout, ends, corner, sizes, height)
@@ -180,14 +191,18 @@ def _resolve_overlaps(corner: Floats, sizes: Floats, pinned: list[int]) -> None:
         _move_to_free_place(node, corner, sizes, np.array(pinned[:number], dtype=np.intp))
     center = corner + sizes / 2
     far = np.min([np.abs(center[node] - center).sum(axis=1) for node in pinned], axis=0)
-    standing = ~np.any([_overlaps(corner[node], sizes[node], corner, sizes) for node in pinned], axis=0)
+    standing = ~np.any(
+        [_overlaps(corner[node], sizes[node], corner, sizes) for node in pinned], axis=0
+    )
     standing[pinned] = True
     for node in sorted((~standing).nonzero()[0].tolist(), key=far.__getitem__):
         _move_to_free_place(node, corner, sizes, standing.nonzero()[0])
         standing[node] = True
 
 
-def _move_to_free_place(node: int, corner: Floats, sizes: Floats, others: npt.NDArray[np.intp]) -> None:
+def _move_to_free_place(
+    node: int, corner: Floats, sizes: Floats, others: npt.NDArray[np.intp]
+) -> None:
     if _overlaps(corner[node], sizes[node], corner[others], sizes[others]).any():
         corner[node] = _free_place(corner[node], sizes[node], corner[others], sizes[others])
 
@@ -204,7 +219,8 @@ def _free_place(at: Floats, size: Floats, corner: Floats, sizes: Floats) -> Floa
     xs = np.concatenate([[at[0]], corner[:, 0] + sizes[:, 0] + _GAP, corner[:, 0] - size[0] - _GAP])
     ys = np.concatenate([[at[1]], corner[:, 1] + sizes[:, 1] + _GAP, corner[:, 1] - size[1] - _GAP])
     xs, ys = (
-        some[some >= 0][np.argsort(np.abs(some[some >= 0] - want))] for some, want in zip((xs, ys), at, strict=True)
+        some[some >= 0][np.argsort(np.abs(some[some >= 0] - want))]
+        for some, want in zip((xs, ys), at, strict=True)
     )
     best, least = at, np.inf
     for x in xs.tolist():
@@ -212,7 +228,9 @@ def _free_place(at: Floats, size: Floats, corner: Floats, sizes: Floats) -> Floa
         if far >= least:
             break
         # Of all places at this x, the nearest that no box is in the way of.
-        beside = (corner[:, 0] < x + size[0] + _GAP - 1e-6) & (corner[:, 0] + sizes[:, 0] + _GAP > x + 1e-6)
+        beside = (corner[:, 0] < x + size[0] + _GAP - 1e-6) & (
+            corner[:, 0] + sizes[:, 0] + _GAP > x + 1e-6
+        )
         low, high = corner[beside, 1] - size[1] - _GAP, corner[beside, 1] + sizes[beside, 1] + _GAP
         for y in ys.tolist():
             if far + abs(y - at[1]) >= least:

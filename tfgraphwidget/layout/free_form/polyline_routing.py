@@ -37,7 +37,10 @@ class ObstacleAvoidance:
         order = np.argsort(corner[:, 0])
         center, half = corner[order] + sizes[order] / 2, sizes[order] / 2 + touch
         (self._x, self._y), (self._wide, self._tall) = center.T.copy(), half.T.copy()
-        (_, self._top), (self._right, self._bottom) = (center - half).T.copy(), (center + half).T.copy()
+        (_, self._top), (self._right, self._bottom) = (
+            (center - half).T.copy(),
+            (center + half).T.copy(),
+        )
         self._order, self._lefts = order, (center - half)[:, 0].tolist()
         self._widest = 2 * float(half[:, 0].max())
 
@@ -64,7 +67,11 @@ class ObstacleAvoidance:
         left, right = (a, c) if a < c else (c, a)
         first, stop = bisect_left(self._lefts, left - self._widest), bisect_left(self._lefts, right)
         some = slice(first, stop)
-        near = (self._top[some] < max(b, d)) & (self._bottom[some] > min(b, d)) & (self._right[some] > left)
+        near = (
+            (self._top[some] < max(b, d))
+            & (self._bottom[some] > min(b, d))
+            & (self._right[some] > left)
+        )
         boxes = near.nonzero()[0] + first
         if not len(boxes):
             return -1
@@ -74,7 +81,10 @@ class ObstacleAvoidance:
         hit = off < abs(c - a) * self._tall[boxes] + abs(d - b) * self._wide[boxes]
         nodes = self._order[boxes[hit]].tolist()
         far = (np.abs(beside) + np.abs(below))[hit].tolist()
-        return min(((d, node) for d, node in zip(far, nodes, strict=True) if node not in through), default=(0, -1))[1]
+        return min(
+            ((d, node) for d, node in zip(far, nodes, strict=True) if node not in through),
+            default=(0, -1),
+        )[1]
 
     def _bend(self, start: Point, end: Point, through: tuple[int, ...], depth: int) -> list[Point]:
         """The points behind `start` of a way to `end`."""
@@ -94,7 +104,12 @@ class ObstacleAvoidance:
         (left, top), (right, bottom) = self._low[node].tolist(), self._high[node].tolist()
         best, least = [], np.inf
         for side in (1.0, -1.0):
-            corners = [(x, y) for x in (left, right) for y in (top, bottom) if side * _turn(start, end, (x, y)) > 0]
+            corners = [
+                (x, y)
+                for x in (left, right)
+                for y in (top, bottom)
+                if side * _turn(start, end, (x, y)) > 0
+            ]
             way = _taut(start, end, corners, side)
             long = sum(hypot(c - a, d - b) for (a, b), (c, d) in pairwise([start, *way, end]))
             if long < least:
@@ -167,7 +182,9 @@ class PolylineRouter:
         try:
             way = [*first[:-1], *self._around.find_path(start, end, free), *last[1:]]
         except NoPathError:
-            width, height = np.maximum((self._corner + self._sizes).max(axis=0), [0.0, self._border[1][1]]).tolist()
+            width, height = np.maximum(
+                (self._corner + self._sizes).max(axis=0), [0.0, self._border[1][1]]
+            ).tolist()
             return OrthogonalRouter(self._corner, self._sizes, width, height).route(
                 source, target, [first[0], last[-1]]
             )
@@ -187,7 +204,10 @@ class PolylineRouter:
         port = self._ports[node]
         if port is None:
             return [self._middle(node)]
-        x, y = float(self._corner[node, 0]) + port[1], float(self._corner[node, 1] + self._sizes[node, 1])
+        x, y = (
+            float(self._corner[node, 0]) + port[1],
+            float(self._corner[node, 1] + self._sizes[node, 1]),
+        )
         return [(x, y), (x, y + self._clear)]
 
     def _into(self, node: int) -> list[Point]:
@@ -208,7 +228,9 @@ class PolylineRouter:
     def _outside(self, way: list[Point], node: int) -> list[Point]:
         """A way that begins in a box, from where it leaves it for good."""
         low, high = self._corner[node].tolist(), (self._corner[node] + self._sizes[node]).tolist()
-        within = [all(a <= p <= b for a, p, b in zip(low, point, high, strict=True)) for point in way[:-1]]
+        within = [
+            all(a <= p <= b for a, p, b in zip(low, point, high, strict=True)) for point in way[:-1]
+        ]
         last = max((i for i, is_in in enumerate(within) if is_in), default=0)
         (x, y), (to_x, to_y) = way[last], way[last + 1]
         shares = [1.0]
@@ -231,12 +253,22 @@ class PolylineRerouter:
     """
 
     def __init__(
-        self, layout: ContainerLayout, lines: npt.NDArray[np.int32], corner: Floats, sizes: Floats, height: float
+        self,
+        layout: ContainerLayout,
+        lines: npt.NDArray[np.int32],
+        corner: Floats,
+        sizes: Floats,
+        height: float,
     ):
         ports: list[Port] = [None] * len(corner)
         stop = np.cumsum(layout.points).tolist()
-        for (source, target), (a, b) in zip(lines[:, :2].tolist(), pairwise([0, *stop]), strict=True):
-            way, out, into = layout.route[a:b], *(ports[node] or (0.0, 0.0) for node in (source, target))
+        for (source, target), (a, b) in zip(
+            lines[:, :2].tolist(), pairwise([0, *stop]), strict=True
+        ):
+            way, out, into = (
+                layout.route[a:b],
+                *(ports[node] or (0.0, 0.0) for node in (source, target)),
+            )
             if source != BORDER and _is_stub(way[:2]):
                 ports[source] = out[0], float(way[0, 0] - layout.corner[source, 0])
             if target != BORDER and _is_stub(way[-2:]):

@@ -119,7 +119,9 @@ class CachedLayout:
 PreviousLayouts = list[CachedLayout]  # that was used last comes last
 
 
-def translate_names(previous: Sequence[CachedLayout], before: Sequence[str], names: Sequence[str]) -> PreviousLayouts:
+def translate_names(
+    previous: Sequence[CachedLayout], before: Sequence[str], names: Sequence[str]
+) -> PreviousLayouts:
     """Return the layouts of one scope for another one that is alike.
 
     Args:
@@ -147,7 +149,9 @@ def find(previous: PreviousLayouts, key: LayoutKey) -> LayoutRecord | None:
     return None
 
 
-def most_similar(previous: PreviousLayouts, structure: Structure, names: Sequence[str]) -> PreviousLayout | None:
+def most_similar(
+    previous: PreviousLayouts, structure: Structure, names: Sequence[str]
+) -> PreviousLayout | None:
     """Find the earlier layout that is most similar to a structure, and make it the last used.
 
     Args:
@@ -177,7 +181,9 @@ def remember(previous: PreviousLayouts, one: CachedLayout) -> None:
     previous.append(one)
 
 
-def is_too_distorted(drawing: LayoutRecord, aspect: float, anew: Callable[[], LayoutRecord]) -> bool:
+def is_too_distorted(
+    drawing: LayoutRecord, aspect: float, anew: Callable[[], LayoutRecord]
+) -> bool:
     """Decide whether a derived layout is far from square and much worse than a fresh one.
 
     Args:

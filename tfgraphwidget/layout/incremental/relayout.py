@@ -46,7 +46,9 @@ class _Group:
     last: Component | None = None  # the one added last; the only one, if it has all nodes
 
 
-def rejoin_components(structure: Structure, previous: PreviousLayout) -> tuple[Structure, list[int]]:
+def rejoin_components(
+    structure: Structure, previous: PreviousLayout
+) -> tuple[Structure, list[int]]:
     """The structure in which what was one component still is one, even if no edge joins it now.
 
     Also the number of the earlier component that each component was; -1 for a new one.
@@ -58,7 +60,9 @@ def rejoin_components(structure: Structure, previous: PreviousLayout) -> tuple[S
     if _is_unchanged(structure, previous):
         return earlier_structure, list(range(len(earlier_structure.components)))
     component_of = {
-        node: number for number, component in enumerate(earlier_structure.components) for node in component.nodes
+        node: number
+        for number, component in enumerate(earlier_structure.components)
+        for node in component.nodes
     }
     earlier_component = [component_of.get(earlier, -1) for earlier in previous.number]
 
@@ -113,7 +117,8 @@ def update_layered_graph(
     """
     earlier_starts = _first_ranks(before)
     earlier_ranks = [
-        earlier_starts[column] + level - 1 for column, level in zip(before.column, before.level, strict=True)
+        earlier_starts[column] + level - 1
+        for column, level in zip(before.column, before.level, strict=True)
     ]
     own_rank = [earlier_ranks[node] if node >= 0 else None for node in earlier]
 
@@ -132,7 +137,9 @@ def update_layered_graph(
     ranks_in_use = sorted(set(rank))
     new_rank = {old: new for new, old in enumerate(ranks_in_use)}
     starts = [0, *(bisect_left(ranks_in_use, start) for start in earlier_starts[1:])]
-    layering = Layering([new_rank[at] for at in rank], starts, is_reversed, group_hyperedges(problem, is_reversed))
+    layering = Layering(
+        [new_rank[at] for at in rank], starts, is_reversed, group_hyperedges(problem, is_reversed)
+    )
     graph = insert_dummy_nodes(problem, layering)
 
     same: dict[int, int] = {}
@@ -187,7 +194,9 @@ def _earlier_levels(
     return levels
 
 
-def _reversed_as_before(before: LayeredGraph, problem: LayoutProblem, earlier: Sequence[int]) -> list[bool]:
+def _reversed_as_before(
+    before: LayeredGraph, problem: LayoutProblem, earlier: Sequence[int]
+) -> list[bool]:
     """Whether each edge runs upwards: as it did before; a new one as its component has it."""
     was_reversed = {
         (edge.source, edge.target): reverse
@@ -219,7 +228,9 @@ def _reversed_by_rank(
     return result
 
 
-def _push_down(problem: LayoutProblem, is_reversed: Sequence[bool], own_rank: Sequence[int | None]) -> list[int] | None:
+def _push_down(
+    problem: LayoutProblem, is_reversed: Sequence[bool], own_rank: Sequence[int | None]
+) -> list[int] | None:
     """The rank of each node: its own, or lower where an edge requires it; None for a cycle."""
     count = len(problem.sizes)
     above: list[list[int]] = [[] for _ in range(count)]

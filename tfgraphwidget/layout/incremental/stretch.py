@@ -195,7 +195,9 @@ def _chains(x: dict[int, float], ends: Ends) -> list[list[int]]:
     return chains
 
 
-def _straight_places(graph: LayeredGraph, x: dict[int, float], ends: Ends, dummies: list[int]) -> list[float]:
+def _straight_places(
+    graph: LayeredGraph, x: dict[int, float], ends: Ends, dummies: list[int]
+) -> list[float]:
     """The x at which a chain is straight at one of its ends, those above it first."""
     above, below = ends
     first = dummies[0]
@@ -244,7 +246,10 @@ class VertexOrigins:
 
 
 def stretch_columns(
-    before: LayeredGraph, columns: list[Column], graph: LayeredGraph, was: VertexOrigins | None = None
+    before: LayeredGraph,
+    columns: list[Column],
+    graph: LayeredGraph,
+    was: VertexOrigins | None = None,
 ) -> list[Column]:
     """Place columns near to where they were.
 
@@ -277,7 +282,9 @@ def stretch_columns(
     return stretched
 
 
-def _settle_nodes(graph: LayeredGraph, number: int, x: dict[int, float], firm: Mapping[int, int]) -> None:
+def _settle_nodes(
+    graph: LayeredGraph, number: int, x: dict[int, float], firm: Mapping[int, int]
+) -> None:
     """Place new vertices beside the `firm` ones, which do not move."""
     for row in graph.layers[number]:
         if any(vertex not in firm for vertex in row):
@@ -288,7 +295,9 @@ def _settle_nodes(graph: LayeredGraph, number: int, x: dict[int, float], firm: M
             x.update(zip(row, places, strict=True))
 
 
-def _floor(before: LayeredGraph, graph: LayeredGraph, old: Column, same: Mapping[int, int]) -> dict[int, float]:
+def _floor(
+    before: LayeredGraph, graph: LayeredGraph, old: Column, same: Mapping[int, int]
+) -> dict[int, float]:
     """How high up each box may be, in pixels.
 
     It may be where it was, or higher by as much as all boxes beside each other have shrunk.
@@ -301,7 +310,9 @@ def _floor(before: LayeredGraph, graph: LayeredGraph, old: Column, same: Mapping
     return dict(zip(nodes, floor.tolist(), strict=True))
 
 
-def stretch_packing(pack: Packing, at: Sequence[int], boxes: Sequence[Size], aspect: float) -> list[Point]:
+def stretch_packing(
+    pack: Packing, at: Sequence[int], boxes: Sequence[Size], aspect: float
+) -> list[Point]:
     """Place packed boxes near to where they were.
 
     Args:

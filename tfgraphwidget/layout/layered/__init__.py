@@ -1,1 +1,3 @@
-"""The phases of the layered layout: layering, crossing minimization, node placement, edge routing."""
+"""The phases of the layered layout: layering, crossing minimization, node placement, edge
+routing.
+"""

@@ -8,7 +8,12 @@ from math import nan
 from tfgraphwidget.layout.geometry import MutableLayout, Point, remove_collinear
 from tfgraphwidget.layout.layered.column_wrapping import GUTTER
 from tfgraphwidget.layout.layered.layered_graph import Chain, Hyperedge, LayeredGraph
-from tfgraphwidget.layout.layered.routing import Column, HyperedgeSpan, assign_tracks, same_layer_ports
+from tfgraphwidget.layout.layered.routing import (
+    Column,
+    HyperedgeSpan,
+    assign_tracks,
+    same_layer_ports,
+)
 from tfgraphwidget.layout.spacing import ABOVE, BELOW, TRACK
 from tfgraphwidget.progress import report_each
 
@@ -137,7 +142,10 @@ class ColumnAssembly:
                 spans.append(HyperedgeSpan(tuple(sorted(exits.values())), (self.leave[port],)))
         if not ports:
             return {}, 0.0
-        under = {port: ABOVE + TRACK * max(track, 0) for port, track in zip(ports, assign_tracks(spans), strict=True)}
+        under = {
+            port: ABOVE + TRACK * max(track, 0)
+            for port, track in zip(ports, assign_tracks(spans), strict=True)
+        }
         return under, max(under.values()) + BELOW_EXITS
 
     def _route(self, chains: list[Chain], top: list[float], *, is_reversed: bool) -> list[Point]:

@@ -127,7 +127,9 @@ def constrains_layers(edge: Edge) -> bool:
     return not edge.is_control and BORDER not in edge[:2]
 
 
-def _connected_components(edges: Sequence[Edge], auxiliary: Sequence[int]) -> list[tuple[list[int], list[int]]]:
+def _connected_components(
+    edges: Sequence[Edge], auxiliary: Sequence[int]
+) -> list[tuple[list[int], list[int]]]:
     """Connected parts as (nodes, edges), both ascending; that of the first node comes first.
 
     The border joins what has an edge to it. The parts are found by union-find with path halving

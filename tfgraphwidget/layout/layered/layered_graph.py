@@ -242,7 +242,9 @@ def insert_dummy_nodes(problem: LayoutProblem, into: Layering) -> LayeredGraph:
     return graph
 
 
-def edges_going_up(edges: Sequence[Edge], rank: Sequence[int], is_reversed: Sequence[bool]) -> list[bool]:
+def edges_going_up(
+    edges: Sequence[Edge], rank: Sequence[int], is_reversed: Sequence[bool]
+) -> list[bool]:
     """Whether each edge runs upwards: as `is_reversed` says; a control edge as its layers do.
 
     Args:
@@ -296,7 +298,9 @@ def group_hyperedges(problem: LayoutProblem, is_reversed: list[bool]) -> list[Hy
     return hyperedges
 
 
-def _choose_columns(problem: LayoutProblem, rank: list[int], hyperedges: list[Hyperedge]) -> list[int]:
+def _choose_columns(
+    problem: LayoutProblem, rank: list[int], hyperedges: list[Hyperedge]
+) -> list[int]:
     """The first layer of each column, chosen by how large the layers will be with dummy nodes."""
     count = max(rank, default=-1) + 1
     heights = [0.0] * count
@@ -320,7 +324,9 @@ def _choose_columns(problem: LayoutProblem, rank: list[int], hyperedges: list[Hy
     return wrap_columns(heights, widths, passing, problem.aspect)
 
 
-def _make_chains(graph: LayeredGraph, edge: Edge, hyperedge: Hyperedge, *, is_reversed: bool) -> list[Chain]:
+def _make_chains(
+    graph: LayeredGraph, edge: Edge, hyperedge: Hyperedge, *, is_reversed: bool
+) -> list[Chain]:
     """The chains of an edge, one for each column; for an edge within a layer, its two ends."""
     upper, lower = edge.source, edge.target
     if is_reversed:

@@ -52,7 +52,11 @@ def assign_layers(
     is_free = [False] * count
     for node in order:
         leaving = len(below[node]) + (node in to_border)
-        is_free[node] = leaving == 1 and node not in from_border and all(is_free[upper] for upper in above[node])
+        is_free[node] = (
+            leaving == 1
+            and node not in from_border
+            and all(is_free[upper] for upper in above[node])
+        )
 
     for node in reversed(order):
         pull_up = 0.0 if is_free[node] else len(above[node]) + BORDER_PULL * (node in from_border)
@@ -106,7 +110,9 @@ def break_cycles(count: int, arcs: Sequence[Arc], loops: Collection[int]) -> lis
     return is_reversed
 
 
-def split_wide_layers(rank: list[int], widths: Sequence[float], arcs: Sequence[Arc], limit: float) -> list[int]:
+def split_wide_layers(
+    rank: list[int], widths: Sequence[float], arcs: Sequence[Arc], limit: float
+) -> list[int]:
     """Split every layer that is wider than a limit into several.
 
     Nodes whose consumers are near come last in a layer, so that the edges stay short; equal ones

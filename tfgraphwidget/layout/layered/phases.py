@@ -93,7 +93,9 @@ def _is_good_enough(problem: LayoutProblem, drawing: ColumnAssembly) -> bool:
     return is_near and len(drawing.columns) == 1 and len(problem.sizes) > SMALL
 
 
-def _candidate_layerings(problem: LayoutProblem, rank: list[int], is_reversed: list[bool]) -> Iterator[Layering]:
+def _candidate_layerings(
+    problem: LayoutProblem, rank: list[int], is_reversed: list[bool]
+) -> Iterator[Layering]:
     """Yield different ways to split the layers into columns, that for the wanted aspect first."""
     shapes = SHAPES if MIN_NODES <= len(problem.sizes) <= MAX_NODES else SHAPES[:1]
     tried: list[Layering] = []

@@ -129,7 +129,10 @@ def _placement_rows(
     """The rows to be aligned, with the numbers that the column's vertices have among themselves."""
     is_dummy = [vertex >= graph.node_count for vertex in vertices]
     half = [graph.width(vertex) / 2 for vertex in vertices]
-    side = [width + (DUMMY_GAP if dummy else NODE_GAP) / 2 for width, dummy in zip(half, is_dummy, strict=True)]
+    side = [
+        width + (DUMMY_GAP if dummy else NODE_GAP) / 2
+        for width, dummy in zip(half, is_dummy, strict=True)
+    ]
     rows = [row for row in layers if row]
     gaps = []
     for row in rows:
@@ -169,7 +172,9 @@ def _share_weights(links: Mapping[Link, float]) -> list[tuple[int, int, Hyperedg
     return result
 
 
-def isotonic_placement(targets: Sequence[float], weights: Sequence[float], gaps: Sequence[float]) -> list[float]:
+def isotonic_placement(
+    targets: Sequence[float], weights: Sequence[float], gaps: Sequence[float]
+) -> list[float]:
     """Return the places nearest to the wanted ones (weighted least squares) that keep the gaps.
 
     The result is exact. Less their least distances from the first, the places may not descend: that
@@ -396,7 +401,8 @@ class _BlockRelaxation:
     def relax(self, is_chain: list[bool]) -> list[float]:
         """The places of the blocks, of which some are chains of dummy nodes."""
         segments_of_rows = [
-            self._segments(row, gaps, is_chain) for row, gaps in zip(self.rows.rows, self.rows.gaps, strict=True)
+            self._segments(row, gaps, is_chain)
+            for row, gaps in zip(self.rows.rows, self.rows.gaps, strict=True)
         ]
         down = list(chain.from_iterable(segments_of_rows))
         up = list(chain.from_iterable(reversed(segments_of_rows)))
@@ -481,7 +487,9 @@ def _blocks(rows: OrderedRows) -> list[int]:
         for i, vertex in enumerate(row):
             position[vertex] = i
     is_dummy = rows.is_dummy
-    next_dummy = {upper: lower for upper, lower, _, _ in rows.links if is_dummy[upper] and is_dummy[lower]}
+    next_dummy = {
+        upper: lower for upper, lower, _, _ in rows.links if is_dummy[upper] and is_dummy[lower]
+    }
     block = [-1] * count
     new_block = 0
     for row in rows.rows:

@@ -15,7 +15,16 @@ from typing import NamedTuple
 
 from tfgraphwidget.layout.layered.layered_graph import Hyperedge, LayeredGraph
 from tfgraphwidget.layout.layered.placement import isotonic_placement
-from tfgraphwidget.layout.spacing import ABOVE, BELOW, PORT_GAP, TRACK, Skyline, drop_row, lay_track, places_beside
+from tfgraphwidget.layout.spacing import (
+    ABOVE,
+    BELOW,
+    PORT_GAP,
+    TRACK,
+    Skyline,
+    drop_row,
+    lay_track,
+    places_beside,
+)
 
 NEAR = 3.0  # pixels; segments that are nearer to each other look like one
 SWAP_LIMIT = 40  # hyperedges; of as many, neighbors are not swapped: that is quadratic
@@ -289,7 +298,9 @@ def _outlet(
     return straight if is_on_node else x
 
 
-def _nearest_entry(graph: LayeredGraph, column: Column, vertex: int, hyperedge: Hyperedge, x: float) -> float:
+def _nearest_entry(
+    graph: LayeredGraph, column: Column, vertex: int, hyperedge: Hyperedge, x: float
+) -> float:
     """The x nearest to another at which a hyperedge can enter a vertex."""
     middle = column.x[vertex]
     if vertex >= graph.node_count:
@@ -301,7 +312,9 @@ def _nearest_entry(graph: LayeredGraph, column: Column, vertex: int, hyperedge: 
     return min(max(x, middle - room), middle + room)
 
 
-def _assign_inlets(graph: LayeredGraph, column: Column, node: int, lines: list[tuple[Hyperedge, float]]) -> None:
+def _assign_inlets(
+    graph: LayeredGraph, column: Column, node: int, lines: list[tuple[Hyperedge, float]]
+) -> None:
     """Choose where hyperedges enter a node, given the x of what each comes from."""
     middle = column.x[node]
     if graph.problem.ports[node] is not None:
@@ -326,7 +339,9 @@ def _assign_inlets(graph: LayeredGraph, column: Column, node: int, lines: list[t
         column.inlet[(node, hyperedge)] = min(max(place, leftmost), rightmost)
 
 
-def _assign_heights(graph: LayeredGraph, number: int, column: Column, floor: Mapping[int, float]) -> None:
+def _assign_heights(
+    graph: LayeredGraph, number: int, column: Column, floor: Mapping[int, float]
+) -> None:
     """Choose the y of boxes, of the tracks between the rows and of the column's lower end."""
     nodes, sizes = graph.node_count, graph.problem.sizes
     last = graph.last_level(number)
@@ -355,7 +370,9 @@ Ends = tuple[list[float], list[float]]
 """The x where a hyperedge comes from above, and the x where it goes on below."""
 
 
-def _hyperedge_ends(graph: LayeredGraph, number: int, column: Column) -> list[dict[Hyperedge, Ends]]:
+def _hyperedge_ends(
+    graph: LayeredGraph, number: int, column: Column
+) -> list[dict[Hyperedge, Ends]]:
     """Below each level, where every hyperedge comes from and goes to."""
     nodes = graph.node_count
     between: list[dict[Hyperedge, Ends]] = [{} for _ in graph.layers[number]]
@@ -369,7 +386,9 @@ def _hyperedge_ends(graph: LayeredGraph, number: int, column: Column) -> list[di
     return between
 
 
-def same_layer_ports(graph: LayeredGraph, column: Column, hyperedge: Hyperedge, target: int) -> tuple[float, float]:
+def same_layer_ports(
+    graph: LayeredGraph, column: Column, hyperedge: Hyperedge, target: int
+) -> tuple[float, float]:
     """The x where a control edge within a layer leaves its source, and where it enters its target.
 
     Both are on the lower side.
@@ -380,9 +399,14 @@ def same_layer_ports(graph: LayeredGraph, column: Column, hyperedge: Hyperedge, 
     return leaves, enters
 
 
-def _lay_tracks(skyline: Skyline, hyperedges: dict[Hyperedge, Ends], level: int, column: Column) -> None:
+def _lay_tracks(
+    skyline: Skyline, hyperedges: dict[Hyperedge, Ends], level: int, column: Column
+) -> None:
     """Give each hyperedge the y of its track in the space below a level."""
-    spans = [HyperedgeSpan(tuple(sorted(tops)), tuple(sorted(bottoms))) for tops, bottoms in hyperedges.values()]
+    spans = [
+        HyperedgeSpan(tuple(sorted(tops)), tuple(sorted(bottoms)))
+        for tops, bottoms in hyperedges.values()
+    ]
     tracks = assign_tracks(spans)
     count = max(tracks, default=-1) + 1
     step = TRACK if count <= FULL_TRACKS else max(MIN_TRACK, FULL_TRACKS * TRACK / count)

@@ -1,8 +1,9 @@
 """The ops and library functions of an excerpt, brought into the function that is being traced.
 
-Gradients are what makes this more than an import. TensorFlow finds the gradient of a call under a name that it gave
-when it traced the call, and which stands for that one call: here every function that is called is loaded again, under a
-name of its own, and each call is told the gradient of what it calls, as `tf.saved_model.load` does it
+Gradients are what makes this more than an import. TensorFlow finds the gradient of a call under a
+name that it gave when it traced the call, and which stands for that one call: here every function
+that is called is loaded again, under a name of its own, and each call is told the gradient of what
+it calls, as `tf.saved_model.load` does it
 (test_tensorflow_facts.py::test_an_imported_call_has_the_gradient_of_the_function_that_it_is_told).
 """
 
@@ -28,15 +29,24 @@ from tfgraphwidget.tf_internals import (
     set_gradient_function,
     unique_number,
 )
-from tfgraphwidget.tf_types import ConcreteFunction, FuncGraph, FunctionDef, NodeDef, Tensor, Variable
+from tfgraphwidget.tf_types import (
+    ConcreteFunction,
+    FuncGraph,
+    FunctionDef,
+    NodeDef,
+    Tensor,
+    Variable,
+)
 
-# What TensorFlow writes beside a function's attributes for its own optimizer, of the function as it was.
+# What TensorFlow writes beside a function's attributes for its own optimizer, of the function as it
+# was.
 _REWRITES = ("forward_function_name", "backward_function_name")
 
 
 @dataclass(frozen=True)
 class InlinedModule:
-    """A module's ops, added to the function that is being traced under the names that they have in the original.
+    """A module's ops, added to the function that is being traced under the names that they have in
+    the original.
 
     Attributes:
         call: Adds the ops, for tensors in the order of the module's inputs.
@@ -55,7 +65,9 @@ class InlinedModule:
 
 @dataclass(frozen=True)
 class OwnNodes:
-    """The attributes that copied NodeDefs do not share: seeds that follow from the name `seeds`, and devices by op."""
+    """The attributes that copied NodeDefs do not share: seeds that follow from the name `seeds`,
+    and devices by op.
+    """
 
     seeds: str | None = None
     devices: Mapping[str, str] = field(default_factory=dict)
@@ -91,7 +103,9 @@ def load_with_gradients(
         NotClonable: A function calls itself, or TensorFlow cannot load it.
     """
     library = tf_protos.FunctionDefLibrary(function=functions.values())
-    gradient_names = {(name, op): new_gradient_name() for name, item in gradients.items() for op in item}
+    gradient_names = {
+        (name, op): new_gradient_name() for name, item in gradients.items() for op in item
+    }
     for function in library.function:
         own.change(function.node_def, function.signature.name)
         for name in _REWRITES:
@@ -105,7 +119,8 @@ def load_with_gradients(
         functions_by_name = load_functions(library)
     except ValueError as error:
         raise NotClonable(
-            f"TensorFlow cannot load the functions that the part calls: {str(error)[:200]}; choose boundaries that "
+            f"TensorFlow cannot load the functions that the part calls: {str(error)[:200]}; choose "
+            "boundaries that "
             "leave the call out."
         ) from error
 
@@ -113,12 +128,16 @@ def load_with_gradients(
         return variables[name[1:]].handle if name[0] == "$" else _tensor(op, name)
 
     for (name, op), gradient in gradient_names.items():
-        gradients[name][op].register(gradient, find, functions_by_name[name].graph.get_operation_by_name(op))
+        gradients[name][op].register(
+            gradient, find, functions_by_name[name].graph.get_operation_by_name(op)
+        )
     return functions_by_name
 
 
 def _refuse_gradient(node: NodeDef, function: str = "") -> None:
-    """Let the gradient of a copied NodeDef be refused, in place, where it is a closure over the original's tensors."""
+    """Let the gradient of a copied NodeDef be refused, in place, where it is a closure over the
+    original's tensors.
+    """
     if has_closure_gradient(node):
         name = new_gradient_name()
         node.attr[KEY].s = name.encode()
@@ -126,11 +145,15 @@ def _refuse_gradient(node: NodeDef, function: str = "") -> None:
 
 
 def _tensor(op: tf.Operation, name: str) -> Tensor:
-    """A tensor of a loaded function for the gradient of an op of it, by the name that `called_gradients` has for it."""
+    """A tensor of a loaded function for the gradient of an op of it, by the name that
+    `called_gradients` has for it.
+    """
     if name[0] == "^":
         tensor: Tensor = op.inputs[int(name[1:])]
     else:
-        tensor = op.graph.inputs[int(name)] if name.isdecimal() else op.graph.get_tensor_by_name(name)
+        tensor = (
+            op.graph.inputs[int(name)] if name.isdecimal() else op.graph.get_tensor_by_name(name)
+        )
     return tensor
 
 
@@ -146,8 +169,8 @@ def import_part(
 
     Args:
         functions: The ConcreteFunctions to call, by the names of the original functions.
-        tensors_in: Tensors of the default graph by the names of the tensors that they stand for: inputs and captured
-            state.
+        tensors_in: Tensors of the default graph by the names of the tensors that they stand for:
+            inputs and captured state.
         scope: The name scope of the new ops; "" for none.
         own: The seeds and devices of the copies.
 
@@ -161,7 +184,9 @@ def import_part(
     nodes = _copies(part, functions, gradient_names)
     own.change(nodes)
     index = part.index
-    nodes = list(translate_old_ops(nodes, index.typing, index.extras.versions(), graph.graph_def_versions))
+    nodes = list(
+        translate_old_ops(nodes, index.typing, index.extras.versions(), graph.graph_def_versions)
+    )
     read = {text if ":" in text else f"{text}:0" for node in nodes for text in node.input}
     names = part.names(part.outputs)
     inside = [name for name in names if name not in tensors_in]
@@ -173,7 +198,9 @@ def import_part(
     )
     _finish(part, functions, graph, scope)
     prefix = f"{scope}/" if scope else ""
-    attach_body_graphs([graph.get_operation_by_name(f"{prefix}{part.index.names[i]}") for i in part.ops])
+    attach_body_graphs(
+        [graph.get_operation_by_name(f"{prefix}{part.index.names[i]}") for i in part.ops]
+    )
     tensors = tensors_of(tensors_in, gradients.values(), scope)
     for op, gradient in gradients.items():
         home = graph.get_operation_by_name(f"{prefix}{op}")
@@ -182,8 +209,11 @@ def import_part(
     return [added[name] for name in names]
 
 
-def _copies(part: Excerpt, functions: Mapping[str, ConcreteFunction], gradients: Mapping[str, str]) -> list[NodeDef]:
-    """The NodeDefs of `part.ops` under their own names, calling `functions`; what is outside is waited for no more.
+def _copies(
+    part: Excerpt, functions: Mapping[str, ConcreteFunction], gradients: Mapping[str, str]
+) -> list[NodeDef]:
+    """The NodeDefs of `part.ops` under their own names, calling `functions`; what is outside is
+    waited for no more.
 
     `gradients` are the names of the gradients of single ops.
     """
@@ -194,9 +224,13 @@ def _copies(part: Excerpt, functions: Mapping[str, ConcreteFunction], gradients:
     for i in part.ops:
         copy = type(index.nodes[i])()
         copy.CopyFrom(index.nodes[i])
-        copy.input[:] = [text for text in copy.input if text[:1] != "^" or split_input(text)[0] in names]
+        copy.input[:] = [
+            text for text in copy.input if text[:1] != "^" or split_input(text)[0] in names
+        ]
         if any(name not in names for name in colocated_with(copy)):
-            colocations = [value for value in copy.attr["_class"].list.s if colocation(value) in names]
+            colocations = [
+                value for value in copy.attr["_class"].list.s if colocation(value) in names
+            ]
             copy.attr["_class"].list.s[:] = colocations
         copy.attr.pop("_output_shapes", None)  # of before edits; `_finish` tells those of now
         rename_called_functions(copy, functions, suffix)
@@ -210,7 +244,9 @@ def _copies(part: Excerpt, functions: Mapping[str, ConcreteFunction], gradients:
     return copies
 
 
-def _finish(part: Excerpt, functions: Mapping[str, ConcreteFunction], graph: FuncGraph, scope: str) -> None:
+def _finish(
+    part: Excerpt, functions: Mapping[str, ConcreteFunction], graph: FuncGraph, scope: str
+) -> None:
     """Shapes that no NodeDef tells, and the gradients of calls."""
     index = part.index
     by_name = {function.name: function for function in functions.values()}

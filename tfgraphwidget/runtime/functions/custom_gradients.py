@@ -20,8 +20,20 @@ from tfgraphwidget.runtime.functions.edited_function import unedited_name
 from tfgraphwidget.sentences import in_cell
 from tfgraphwidget.sources import find_operation, tf_protos
 from tfgraphwidget.tensorflow_modules import tf
-from tfgraphwidget.tf_internals import call_with_captures, graph_functions, load_functions, registered_gradient
-from tfgraphwidget.tf_types import ConcreteFunction, FuncGraph, FunctionDef, NodeDef, Operation, Tensor
+from tfgraphwidget.tf_internals import (
+    call_with_captures,
+    graph_functions,
+    load_functions,
+    registered_gradient,
+)
+from tfgraphwidget.tf_types import (
+    ConcreteFunction,
+    FuncGraph,
+    FunctionDef,
+    NodeDef,
+    Operation,
+    Tensor,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +48,9 @@ class Gradient:
     captured: tuple[Tensor | str, ...]
     results: tuple[bool, ...] = ()
 
-    def register(self, name: str, find: Callable[[Operation, str], Tensor], home: Operation) -> None:
+    def register(
+        self, name: str, find: Callable[[Operation, str], Tensor], home: Operation
+    ) -> None:
         """Register it under a name.
 
         Args:
@@ -50,7 +64,9 @@ class Gradient:
         def gradient(op: Operation | None, *upstream: Tensor | None) -> object:
             # A tape passes something that is like the op, so the op is that of its output.
             copy = home if op is None else op.outputs[0].op
-            captured = [find(copy, item) if isinstance(item, str) else item for item in self.captured]
+            captured = [
+                find(copy, item) if isinstance(item, str) else item for item in self.captured
+            ]
             # TensorFlow passes None for an output on which nothing depends.
             output_gradients = [
                 _zeros(argument) if tensor is None else tensor
@@ -93,10 +109,12 @@ def register_refusal(name: str, function: str = "") -> None:
 
     def why(copied: str) -> str:
         return (
-            f"The gradient of {copied!r}{place} is that of a custom gradient, which reads a tensor that the copy does "
+            f"The gradient of {copied!r}{place} is that of a custom gradient, which reads a tensor "
+            "that the copy does "
             "not have; "
             + in_cell(
-                "let the function of the tf.custom_gradient take all that its gradient reads as arguments, or put "
+                "let the function of the tf.custom_gradient take all that its gradient reads as "
+                "arguments, or put "
                 "tf.stop_gradient behind it."
             )
         )
@@ -178,7 +196,9 @@ def _captured_names(body_state: BodyState, name: str) -> set[str]:
     return names
 
 
-def called_gradients(body_state: BodyState, functions: Mapping[str, FunctionDef]) -> dict[str, dict[str, Gradient]]:
+def called_gradients(
+    body_state: BodyState, functions: Mapping[str, FunctionDef]
+) -> dict[str, dict[str, Gradient]]:
     """The gradients in FunctionDefs that were traced from the body's graph.
 
     They are by name of the function and of the op in it. What they capture is named by number for
@@ -239,7 +259,9 @@ def _all_or_none(captured: Iterable[Tensor | str | None]) -> tuple[Tensor | str,
     return present if len(present) == len(items) else None
 
 
-def _name_in_function(op: tf.Operation, tensor: Tensor, op_names: Collection[str]) -> Tensor | str | None:
+def _name_in_function(
+    op: tf.Operation, tensor: Tensor, op_names: Collection[str]
+) -> Tensor | str | None:
     """How `called_gradients` names a tensor that the gradient of an op captures.
 
     `op_names` are the ops that the function has now.
@@ -269,7 +291,9 @@ def _function(op: tf.Operation) -> ConcreteFunction | None:
         return None
 
 
-def _traced_gradient(part: Excerpt, body_state: BodyState, op: tf.Operation, number: int) -> Gradient | None:
+def _traced_gradient(
+    part: Excerpt, body_state: BodyState, op: tf.Operation, number: int
+) -> Gradient | None:
     """The gradient of an op; `number` is that of the op in the excerpt's index."""
     function = _function(op)
     if function is None:
@@ -278,7 +302,8 @@ def _traced_gradient(part: Excerpt, body_state: BodyState, op: tf.Operation, num
     input_names = part.names(_sources(part.index, number))
     name_now = {id(tensor): name for tensor, name in zip(op.inputs, input_names, strict=False)}
     captured = _all_or_none(
-        name_now.get(id(tensor)) or _name_in_copy(part, body_state, tensor) for tensor in function.captured_inputs
+        name_now.get(id(tensor)) or _name_in_copy(part, body_state, tensor)
+        for tensor in function.captured_inputs
     )
     return None if captured is None else Gradient(function, captured)
 
@@ -291,7 +316,9 @@ def _saved_gradient(part: Excerpt, body_state: BodyState, number: int) -> Gradie
         return None
     # As in `_traced_gradient`.
     name_now = dict(zip(saved.inputs, part.names(_sources(index, number)), strict=False))
-    names = [name_now.get(name) or (name if _is_in_copy(part, name) else None) for name in saved.captured]
+    names = [
+        name_now.get(name) or (name if _is_in_copy(part, name) else None) for name in saved.captured
+    ]
     captured = _all_or_none(names)
     if captured is None:
         return None
@@ -332,7 +359,9 @@ def _name_in_copy(part: Excerpt, body_state: BodyState, tensor: Tensor) -> Tenso
     return None if tensor.dtype == tf.resource else tensor
 
 
-def tensors_of(tensors_in: Mapping[str, tf.Tensor], needed: Iterable[Gradient], scope: str) -> dict[str, Tensor]:
+def tensors_of(
+    tensors_in: Mapping[str, tf.Tensor], needed: Iterable[Gradient], scope: str
+) -> dict[str, Tensor]:
     """The copy's tensor for each that gradients capture, by the original's name.
 
     `tensors_in` are tensors from outside the copy, by the original's name, and `scope` is the name
@@ -349,5 +378,7 @@ def tensors_of(tensors_in: Mapping[str, tf.Tensor], needed: Iterable[Gradient], 
         for name in gradient.captured:
             if isinstance(name, str) and name not in result:
                 is_outside = name in tensors_in
-                result[name] = tensors_in[name] if is_outside else graph.get_tensor_by_name(prefix + name)
+                result[name] = (
+                    tensors_in[name] if is_outside else graph.get_tensor_by_name(prefix + name)
+                )
     return result

@@ -1,8 +1,9 @@
-"""An edited body as a function of its own, and the callers that call it in place of the one that was edited.
+"""An edited body as a function of its own, and the callers that call it in place of the one that
+was edited.
 
-A function never changes: the edited body is a new FunctionDef, of the same arguments and results. Its name ends with a
-digest of what it does, so that one edit gives one function, whenever and by whomever it is made, and no session ever
-finds another function under a name that it knows.
+A function never changes: the edited body is a new FunctionDef, of the same arguments and results.
+Its name ends with a digest of what it does, so that one edit gives one function, whenever and by
+whomever it is made, and no session ever finds another function under a name that it knows.
 """
 
 from __future__ import annotations
@@ -13,7 +14,14 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tfgraphwidget.edits import Change, FunctionBoundary, NodeChange, Patch, apply_patch, track_boundary
+from tfgraphwidget.edits import (
+    Change,
+    FunctionBoundary,
+    NodeChange,
+    Patch,
+    apply_patch,
+    track_boundary,
+)
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import (
     BRANCHES,
@@ -39,7 +47,8 @@ _BACKWARD = "backward_function_name"
 _GRADIENT = "_gradient_op_type"
 _SHAPES = "_output_shapes"
 _EDITED = re.compile(r"_edited_[a-p]{8}\Z")
-# Letters alone: TensorFlow, and `naming`, take digits at the end of a name for a number that was put there.
+# Letters alone: TensorFlow, and `naming`, take digits at the end of a name for a number that was
+# put there.
 _LETTERS = str.maketrans("0123456789abcdef", "abcdefghijklmnop")
 _ARGUMENT = re.compile(r"[a-z][a-z0-9_]*")
 # An op that calls a function without state, and the one that calls a function with state.
@@ -53,7 +62,8 @@ _GRADIENT_OF_A_CALL = "SymbolicGradient"
 _RESOURCE: Any = 20  # DT_RESOURCE
 _INPUT_SHAPES = "_input_shapes"
 _LOOP_SHAPES = "output_shapes"
-# How many outputs of a loop are not there for its gradient alone; only of these the gradient is computed.
+# How many outputs of a loop are not there for its gradient alone; only of these the gradient is
+# computed.
 _LOOP_OUTPUTS = "_num_original_outputs"
 _NO_ARGUMENT = re.compile(r"[^a-z0-9_]+")
 # The attribute with the dtypes of what an op gives the functions that it calls.
@@ -78,7 +88,9 @@ class Edition:
 
     def after(self, patch: Patch) -> Edition:
         """The body after one more edit."""
-        return replace(self, index=apply_patch(self.index, patch), ends=track_boundary(*self.ends, (patch,)))
+        return replace(
+            self, index=apply_patch(self.index, patch), ends=track_boundary(*self.ends, (patch,))
+        )
 
 
 # The callers
@@ -86,7 +98,8 @@ class Edition:
 
 @dataclass(frozen=True)
 class NewHandle:
-    """A handle of a variable that a function reads from now on, and that its callers give it as a further argument.
+    """A handle of a variable that a function reads from now on, and that its callers give it as a
+    further argument.
 
     Attributes:
         op: The name of the handle op in the graph that calls the function.
@@ -100,12 +113,19 @@ class NewHandle:
 
 
 def new_handles(definition: FunctionDef, nodes: Iterable[NodeDef]) -> list[NewHandle]:
-    """Handle ops that come into a body as arguments of its function: each with a name that is free there."""
-    names_in_use = {argument.name for argument in (*definition.signature.input_arg, *definition.signature.output_arg)}
+    """Handle ops that come into a body as arguments of its function: each with a name that is free
+    there.
+    """
+    names_in_use = {
+        argument.name
+        for argument in (*definition.signature.input_arg, *definition.signature.output_arg)
+    }
     names_in_use |= {node.name.lower() for node in definition.node_def}
     handles = []
     for node in nodes:
-        name = free_name(_NO_ARGUMENT.sub("_", node.name.lower()).lstrip("_0123456789") or "handle", names_in_use)
+        name = free_name(
+            _NO_ARGUMENT.sub("_", node.name.lower()).lstrip("_0123456789") or "handle", names_in_use
+        )
         names_in_use.add(name)
         handles.append(NewHandle(node.name, node, name))
     return handles
@@ -141,7 +161,8 @@ def _returning(definition: FunctionDef, handles: Sequence[NewHandle]) -> Functio
 
 
 class _Calls:
-    """Exchanges the functions that NodeDefs call, and gives the new ones the handles that they take.
+    """Exchanges the functions that NodeDefs call, and gives the new ones the handles that they
+    take.
 
     Args:
         index: The graph, whose library has the functions that are called now.
@@ -160,17 +181,22 @@ class _Calls:
         self._index, self._handles, self._new_functions = index, handles, new_functions
         self._library = dict(library)
 
-    def exchange(self, node: NodeDef, functions: Mapping[str, str], inputs: Sequence[str]) -> NodeDef:
+    def exchange(
+        self, node: NodeDef, functions: Mapping[str, str], inputs: Sequence[str]
+    ) -> NodeDef:
         """The op with other functions by their labels, and with the handles as further inputs.
 
         Raises GraphEditError for an op that gives its functions no inputs of its own.
         """
         if not self._handles or not functions:
-            return _calling(node, functions, {f.signature.name for f in self._new_functions if _acts(f)})
+            return _calling(
+                node, functions, {f.signature.name for f in self._new_functions if _acts(f)}
+            )
         key = _TYPES.get(node.op)
         if key is None and "" not in functions:
             raise GraphEditError(
-                f"{node.name!r} ({node.op}) cannot give the function the variable {self._handles[0].node.name!r}; let "
+                f"{node.name!r} ({node.op}) cannot give the function the variable "
+                f"{self._handles[0].node.name!r}; let "
                 "the function read a variable that it has, or compute with constants.",
                 [node.name],
             )
@@ -178,8 +204,12 @@ class _Calls:
         labels = {}
         for door in called_functions(node, self._index.functions):
             is_edited = door.label in functions
-            function = self._library[functions[door.label]] if is_edited else self._widen(door.function)
-            function = self._with_results(function) if is_loop and door.label == "body" else function
+            function = (
+                self._library[functions[door.label]] if is_edited else self._widen(door.function)
+            )
+            function = (
+                self._with_results(function) if is_loop and door.label == "body" else function
+            )
             labels[door.label] = function.signature.name
         new = _calling(node, labels, {f.signature.name for f in self._new_functions if _acts(f)})
         data = [text for text in new.input if text[:1] != "^"]
@@ -195,21 +225,32 @@ class _Calls:
         return new
 
     def _widen(self, name: str) -> FunctionDef:
-        """A function that takes the handles, and has no use for them: the other branch, or the loop's condition."""
+        """A function that takes the handles, and has no use for them: the other branch, or the
+        loop's condition.
+        """
         definition = self._library.get(name) or self._index.extras.function(name)
         new = type(definition)()
         new.CopyFrom(definition)
         names_in_use = {argument.name for argument in definition.signature.input_arg} | {
             n.name for n in definition.node_def
         }
-        handles = [replace(handle, argument=free_name(handle.argument, names_in_use)) for handle in self._handles]
+        handles = [
+            replace(handle, argument=free_name(handle.argument, names_in_use))
+            for handle in self._handles
+        ]
         _add_arguments(new, handles)
         return self._keep(_name_function(new, name))
 
     def _with_results(self, function: FunctionDef) -> FunctionDef:
-        last = list(function.signature.input_arg)[len(function.signature.input_arg) - len(self._handles) :]
+        last = list(function.signature.input_arg)[
+            len(function.signature.input_arg) - len(self._handles) :
+        ]
         pairs = zip(self._handles, last, strict=True)
-        return self._keep(_returning(function, [replace(handle, argument=argument.name) for handle, argument in pairs]))
+        return self._keep(
+            _returning(
+                function, [replace(handle, argument=argument.name) for handle, argument in pairs]
+            )
+        )
 
     def _keep(self, function: FunctionDef) -> FunctionDef:
         if function.signature.name not in {other.signature.name for other in self._new_functions}:
@@ -240,18 +281,27 @@ def call_instead(
     node = index.nodes[index.ids[op]]
     if node.op == _GRADIENT_OF_A_CALL:
         raise GraphEditError(
-            f"{op!r} differentiates the function, and is not a call of it; enter the function by the op that calls it.",
+            f"{op!r} differentiates the function, and is not a call of it; enter the function by "
+            "the op that calls it.",
             [op],
         )
-    door = next(door for door in called_functions(node, index.functions) if label in ("", door.label, door.function))
+    door = next(
+        door
+        for door in called_functions(node, index.functions)
+        if label in ("", door.label, door.function)
+    )
     new_functions = [new]
     calls = _Calls(index, handles, new_functions, {new.signature.name: new})
     changed = NodeChange(
-        node, calls.exchange(node, {door.label: new.signature.name}, [handle.op for handle in handles])
+        node,
+        calls.exchange(node, {door.label: new.signature.name}, [handle.op for handle in handles]),
     )
     add = replace(state or Change(), functions=tuple(_lacking(new_functions, index, inner)))
     old = index.extras.function(door.function)
-    return _with_shapes(index, Patch(add=add, changed=(changed, *_following_placeholders(index, [(node, old, new)]))))
+    return _with_shapes(
+        index,
+        Patch(add=add, changed=(changed, *_following_placeholders(index, [(node, old, new)]))),
+    )
 
 
 def call_everywhere(
@@ -262,7 +312,8 @@ def call_everywhere(
     handles: Sequence[NewHandle] = (),
     state: Change | None = None,
 ) -> Patch:
-    """The patch of a whole graph in which all calls of one function call another, those by other functions included.
+    """The patch of a whole graph in which all calls of one function call another, those by other
+    functions included.
 
     The functions that call `old`, directly or through others, are new ones too.
 
@@ -302,14 +353,20 @@ def call_everywhere(
     )
     add = replace(state or Change(), functions=tuple(_lacking(definitions, index, inner)))
     exchanges = (each for node in index.nodes for each in _exchanges(index, node, names, library))
-    return _with_shapes(index, Patch(add=add, changed=(*changed, *_following_placeholders(index, exchanges))))
+    return _with_shapes(
+        index, Patch(add=add, changed=(*changed, *_following_placeholders(index, exchanges)))
+    )
 
 
 def _with_shapes(index: GraphIndex, patch: Patch) -> Patch:
-    """The patch with static shapes as TensorFlow infers them, but for those of further results of loops."""
+    """The patch with static shapes as TensorFlow infers them, but for those of further results of
+    loops.
+    """
     patch = infer_patch_shapes(index, patch)
     counts = {edited.name: len(index.dtypes(index.ids[edited.name])) for edited in patch.changed}
-    return replace(patch, shapes=tuple(s for s in patch.shapes if s.port < counts.get(s.op, s.port + 1)))
+    return replace(
+        patch, shapes=tuple(s for s in patch.shapes if s.port < counts.get(s.op, s.port + 1))
+    )
 
 
 def without_superseded(index: GraphIndex, patch: Patch, first: GraphIndex) -> Patch:
@@ -317,7 +374,8 @@ def without_superseded(index: GraphIndex, patch: Patch, first: GraphIndex) -> Pa
 
     Args:
         patch: What `call_instead` or `call_everywhere` gave for it.
-        first: The graph before all edits, whose functions stay: other things than ops may name them.
+        first: The graph before all edits, whose functions stay: other things than ops may name
+            them.
     """
     pairs = ((called_functions(e.before, index.functions), e.after) for e in patch.changed)
     exchange = {
@@ -329,23 +387,31 @@ def without_superseded(index: GraphIndex, patch: Patch, first: GraphIndex) -> Pa
     if exchange <= first.functions:
         return patch
     after = apply_patch(index, patch)
-    before, now = (reachable_functions(graph.functions, graph.extras, graph.nodes) for graph in (index, after))
+    before, now = (
+        reachable_functions(graph.functions, graph.extras, graph.nodes) for graph in (index, after)
+    )
     superseded = [name for name in before if name not in now and name not in first.functions]
     functions = tuple(index.extras.function(name) for name in superseded)
     return replace(patch, remove=replace(patch.remove, functions=functions))
 
 
 def check_entered_once(index: GraphIndex, function: str) -> None:
-    """Raise GraphEditError for a function that calls itself: an edit would be for its first call alone."""
-    if function in reachable_functions(index.functions, index.extras, index.extras.function(function).node_def):
+    """Raise GraphEditError for a function that calls itself: an edit would be for its first call
+    alone.
+    """
+    if function in reachable_functions(
+        index.functions, index.extras, index.extras.function(function).node_def
+    ):
         raise GraphEditError(
-            f"The function {function!r} calls itself, and an edited one would go on calling it as it was; write it "
+            f"The function {function!r} calls itself, and an edited one would go on calling it as "
+            "it was; write it "
             "without recursion to edit it."
         )
 
 
 def gradient_notes(index: GraphIndex, op: str, graph: GraphIndex, function: str) -> tuple[str, ...]:
-    """Sentences on gradients that were made of a call, or of its function, before the function was edited.
+    """Sentences on gradients that were made of a call, or of its function, before the function was
+    edited.
 
     Args:
         index: The graph that has the calling op.
@@ -363,20 +429,23 @@ def gradient_notes(index: GraphIndex, op: str, graph: GraphIndex, function: str)
         )
     elif _BACKWARD in attributes:
         notes.append(
-            f"{function!r} is the forward pass of {attributes[_BACKWARD].s.decode()!r}, which computes the gradient "
+            f"{function!r} is the forward pass of {attributes[_BACKWARD].s.decode()!r}, which "
+            "computes the gradient "
             "of the function as it was before the edit; edit it too, or trace the gradient again."
         )
     gradient = graph.extras.gradient(function)
     if gradient:
         notes.append(
-            f"The function {function!r} has the gradient function {gradient!r}, which is of the function as it was; "
+            f"The function {function!r} has the gradient function {gradient!r}, which is of the "
+            "function as it was; "
             "the edited function is differentiated op by op."
         )
     return tuple(notes)
 
 
 def check_called_alike(index: GraphIndex, function: str) -> None:
-    """Raise GraphEditError when calls give the attributes that a function takes from them different values.
+    """Raise GraphEditError when calls give the attributes that a function takes from them different
+    values.
 
     A body that was entered by a call has those of that call.
     """
@@ -384,16 +453,20 @@ def check_called_alike(index: GraphIndex, function: str) -> None:
     if not attributes:
         return
     bodies = (
-        index.extras.function(name).node_def for name in reachable_functions(index.functions, index.extras, index.nodes)
+        index.extras.function(name).node_def
+        for name in reachable_functions(index.functions, index.extras, index.nodes)
     )
     nodes = (node for body_nodes in (index.nodes, *bodies) for node in body_nodes)
     callers = [
-        node for node in nodes if any(door.function == function for door in called_functions(node, index.functions))
+        node
+        for node in nodes
+        if any(door.function == function for door in called_functions(node, index.functions))
     ]
     for name in attributes:
         if any(node.attr[name] != callers[0].attr[name] for node in callers):
             raise GraphEditError(
-                f"The calls of the function {function!r} differ in the attribute {name!r}, which its body "
+                f"The calls of the function {function!r} differ in the attribute {name!r}, which "
+                "its body "
                 "takes from them, and an edit here is of the body as one of them has it; "
                 + in_cell("enter that call without everywhere=True."),
                 [node.name for node in callers],
@@ -401,7 +474,9 @@ def check_called_alike(index: GraphIndex, function: str) -> None:
 
 
 def _callers_last(index: GraphIndex, function: str) -> list[str]:
-    """The functions which the graph's ops call that call `function`, each behind those that it calls itself."""
+    """The functions which the graph's ops call that call `function`, each behind those that it
+    calls itself.
+    """
     calls = {
         name: {
             door.function
@@ -414,26 +489,36 @@ def _callers_last(index: GraphIndex, function: str) -> list[str]:
     while more := {name for name, inner in calls.items() if inner & affected} - affected:
         affected |= more
     order = {function: None}
-    while ready := [n for n in calls if n in affected - order.keys() and calls[n] & affected <= order.keys()]:
+    while ready := [
+        n for n in calls if n in affected - order.keys() and calls[n] & affected <= order.keys()
+    ]:
         order.update(dict.fromkeys(ready))
     endless = sorted(affected - order.keys())
     if endless:
         raise GraphEditError(
-            f"The function {endless[0]!r} calls itself and {function!r}, so its call cannot be exchanged; "
-            + in_cell(f"enter {function!r} without everywhere=True.")
+            f"The function {endless[0]!r} calls itself and {function!r}, so its call cannot be "
+            "exchanged; " + in_cell(f"enter {function!r} without everywhere=True.")
         )
     return list(order)[1:]
 
 
-def _replacements(node: NodeDef, functions: Collection[str], names: Mapping[str, str]) -> dict[str, str]:
+def _replacements(
+    node: NodeDef, functions: Collection[str], names: Mapping[str, str]
+) -> dict[str, str]:
     """The new functions of a node, by the label that it calls each by."""
-    return {door.label: names[door.function] for door in called_functions(node, functions) if door.function in names}
+    return {
+        door.label: names[door.function]
+        for door in called_functions(node, functions)
+        if door.function in names
+    }
 
 
 def _calling(node: NodeDef, functions: Mapping[str, str], active: Collection[str]) -> NodeDef:
-    """The op with other functions by their labels: "f", "branches[1]", or "" for an op of the function's type.
+    """The op with other functions by their labels: "f", "branches[1]", or "" for an op of the
+    function's type.
 
-    `active` are those of the functions that have state or side effects, which TensorFlow wants another op type for.
+    `active` are those of the functions that have state or side effects, which TensorFlow wants
+    another op type for.
     """
     new = type(node)()
     new.CopyFrom(node)
@@ -452,8 +537,12 @@ def _calling(node: NodeDef, functions: Mapping[str, str], active: Collection[str
     return new
 
 
-def _lacking(definitions: Iterable[FunctionDef], index: GraphIndex, inner: GraphIndex) -> Iterator[FunctionDef]:
-    """The functions that `index` lacks, with those that they call; `inner` has those that are called."""
+def _lacking(
+    definitions: Iterable[FunctionDef], index: GraphIndex, inner: GraphIndex
+) -> Iterator[FunctionDef]:
+    """The functions that `index` lacks, with those that they call; `inner` has those that are
+    called.
+    """
     visited, stack = set(index.functions), list(definitions)
     while stack:
         function = stack.pop(0)
@@ -461,7 +550,11 @@ def _lacking(definitions: Iterable[FunctionDef], index: GraphIndex, inner: Graph
             continue
         visited.add(function.signature.name)
         yield function
-        callees = (door.function for node in function.node_def for door in called_functions(node, inner.functions))
+        callees = (
+            door.function
+            for node in function.node_def
+            for door in called_functions(node, inner.functions)
+        )
         stack += [inner.extras.function(name) for name in callees if name not in visited]
 
 
@@ -481,7 +574,8 @@ def rewrite_definition(
     Args:
         definition: That of the body before the edit.
         renamed: The new names of ops that the edit renamed.
-        keeps_shapes: Whether no static shape is another after the edit, so that those which the ops hold are right.
+        keeps_shapes: Whether no static shape is another after the edit, so that those which the ops
+            hold are right.
         handles: Handle ops of the body that the function takes as further arguments.
 
     Raises:
@@ -510,7 +604,9 @@ def rewrite_definition(
         op = split_tensor(tensor)[0]
         if op not in index.ids and op not in there:
             continue  # a broken file has never had it, as lint says
-        new.ret[key] = body_writer.tensor(*split_tensor(tensor))  # raises for an op of a type that is unknown
+        new.ret[key] = body_writer.tensor(
+            *split_tensor(tensor)
+        )  # raises for an op of a type that is unknown
         _check_dtype(index, definition, key, tensor, body_writer.dtype(*split_tensor(tensor)))
     for key, op in definition.control_ret.items():
         now = renamed.get(op, op)
@@ -521,7 +617,9 @@ def rewrite_definition(
     control_keys = [key for key in definition.signature.control_output if key in new.control_ret]
     new.signature.control_output[:] = control_keys
     op_defs = (index.typing.definition(node.op) for node in new.node_def)
-    new.signature.is_stateful |= any(op_def is not None and op_def.is_stateful for op_def in op_defs)
+    new.signature.is_stateful |= any(
+        op_def is not None and op_def.is_stateful for op_def in op_defs
+    )
     return _name_function(new, definition.signature.name)
 
 
@@ -534,7 +632,9 @@ def _argument_shape(definition: FunctionDef, place: int) -> TensorShapeProto | N
 
 
 def _set_argument_shape(definition: FunctionDef, place: int, shape: TensorShapeProto) -> None:
-    """Let an argument have a static shape, if the function says another one; handles of variables have none."""
+    """Let an argument have a static shape, if the function says another one; handles of variables
+    have none.
+    """
     old = _argument_shape(definition, place)
     if old is None or old == shape:
         return
@@ -548,21 +648,33 @@ def _set_argument_shapes(definition: FunctionDef, edition: Edition) -> None:
     index = edition.index
     for place, name in enumerate(edition.ends[0]):
         op = index.ids.get(split_tensor(name)[0])
-        if op is not None and index.types[op] in REQUIRED_PLACEHOLDERS and "shape" in index.nodes[op].attr:
+        if (
+            op is not None
+            and index.types[op] in REQUIRED_PLACEHOLDERS
+            and "shape" in index.nodes[op].attr
+        ):
             _set_argument_shape(definition, place, index.nodes[op].attr["shape"].shape)
 
 
 def _passed_shapes(node: NodeDef, old: FunctionDef, new: FunctionDef) -> dict[str, tuple[Any, Any]]:
-    """What a call gives to arguments that have another static shape now: input -> (the shape before, the shape now)."""
+    """What a call gives to arguments that have another static shape now: input -> (the shape
+    before, the shape now).
+    """
     data = [text for text in node.input if text[:1] != "^"]
     if node.op not in FUNCTION_CALLS or len(data) != len(old.signature.input_arg):
         return {}
-    shapes = ((text, _argument_shape(old, k), _argument_shape(new, k)) for k, text in enumerate(data))
-    return {text: (before, now) for text, before, now in shapes if now is not None and before != now}
+    shapes = (
+        (text, _argument_shape(old, k), _argument_shape(new, k)) for k, text in enumerate(data)
+    )
+    return {
+        text: (before, now) for text, before, now in shapes if now is not None and before != now
+    }
 
 
 def _follow(caller: FunctionDef, passed: Mapping[str, tuple[Any, Any]]) -> None:
-    """Let the arguments of a function that it hands on as they are have the static shapes that they have there."""
+    """Let the arguments of a function that it hands on as they are have the static shapes that they
+    have there.
+    """
     for place, argument in enumerate(caller.signature.input_arg):
         before, now = passed.get(argument.name, (None, None))
         if now is not None and _argument_shape(caller, place) == before:
@@ -581,7 +693,8 @@ def _exchanges(
 def _following_placeholders(
     index: GraphIndex, calls: Iterable[tuple[NodeDef, FunctionDef, FunctionDef]]
 ) -> tuple[NodeChange, ...]:
-    """Placeholders that a call gives to the function as they are, with the static shape that its argument has now.
+    """Placeholders that a call gives to the function as they are, with the static shape that its
+    argument has now.
 
     Args:
         calls: The op that calls, the function before the edit, and the function after it.
@@ -614,7 +727,9 @@ def _name_function(definition: FunctionDef, old: str) -> FunctionDef:
     """The function under a name that tells what it was made of, and what it does."""
     base = definition.signature.name = unedited_name(old)
     definition.attr.pop(CONSTRUCTION_CONTEXT, None)
-    digest = hashlib.blake2b(definition.SerializeToString(deterministic=True), digest_size=4).hexdigest()
+    digest = hashlib.blake2b(
+        definition.SerializeToString(deterministic=True), digest_size=4
+    ).hexdigest()
     definition.signature.name = f"{base}_edited_{digest.translate(_LETTERS)}"
     return definition
 
@@ -626,7 +741,8 @@ def _acts(definition: FunctionDef) -> bool:
 class _DefinitionSyntax:
     """How a FunctionDef writes what its ops read.
 
-    `arguments` maps ops of the body to the arguments that they stand for, `names` are those of all arguments.
+    `arguments` maps ops of the body to the arguments that they stand for, `names` are those of all
+    arguments.
     """
 
     def __init__(self, definition: FunctionDef, edition: Edition) -> None:
@@ -639,13 +755,18 @@ class _DefinitionSyntax:
         self.arguments: dict[str, str] = {
             shown_name: now[argument]
             for argument, shown_name in reversed(list(body.alias.items()))
-            if shown_name not in ids or kinds[ids[shown_name]] not in CONSTANTS  # a variable that an edit has frozen
+            if shown_name not in ids
+            or kinds[ids[shown_name]] not in CONSTANTS  # a variable that an edit has frozen
         }
         for was, tensor in zip(body.arguments, edition.ends[0], strict=True):
             op, argument = split_tensor(tensor)[0], split_tensor(was)[0]
-            if op in self._index.ids and self._index.types[self._index.ids[op]] not in REQUIRED_PLACEHOLDERS:
+            if (
+                op in self._index.ids
+                and self._index.types[self._index.ids[op]] not in REQUIRED_PLACEHOLDERS
+            ):
                 raise GraphEditError(
-                    f"{op!r} stands where {definition.signature.name!r} has its argument {argument!r}, and is none; "
+                    f"{op!r} stands where {definition.signature.name!r} has its argument "
+                    f"{argument!r}, and is none; "
                     "let it read a Placeholder.",
                     [op],
                 )
@@ -661,7 +782,9 @@ class _DefinitionSyntax:
         return [self.tensor(op, port) if port >= 0 else f"^{op}" for op, port in sources]
 
     def dtype(self, op: str, port: int | None) -> str:
-        """The dtype of a tensor, also of an op whose type is a function that the same edit brings."""
+        """The dtype of a tensor, also of an op whose type is a function that the same edit
+        brings.
+        """
         return self._types.dtypes(self._index.nodes[self._index.ids[op]])[port or 0]
 
     def tensor(self, op: str, port: int | None) -> str:
@@ -674,17 +797,21 @@ class _DefinitionSyntax:
                 return f"{op}:{output.name}:{offset}"
             offset -= len(output.dtypes)
         raise GraphEditError(
-            f"TensorFlow does not know what {op!r} gives, so the function that it is in cannot be written "
+            f"TensorFlow does not know what {op!r} gives, so the function that it is in cannot be "
+            "written "
             "again; " + in_cell("load the library of its op type: tf.load_op_library(path)."),
             [op],
         )
 
 
-def _check_dtype(index: GraphIndex, definition: FunctionDef, key: str, tensor: str, dtype: str) -> None:
+def _check_dtype(
+    index: GraphIndex, definition: FunctionDef, key: str, tensor: str, dtype: str
+) -> None:
     expected = next((arg.type for arg in definition.signature.output_arg if arg.name == key), 0)
     if expected and dtype and index.typing.number(dtype) != expected:
         raise GraphEditError(
-            f"{tensor!r} is {dtype}, and what calls {definition.signature.name!r} takes {key!r} as another dtype; put "
+            f"{tensor!r} is {dtype}, and what calls {definition.signature.name!r} takes {key!r} as "
+            "another dtype; put "
             "a Cast before it.",
             [split_tensor(tensor)[0]],
         )

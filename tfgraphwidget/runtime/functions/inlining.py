@@ -1,7 +1,8 @@
 """Plain calls of functions, exchanged for the ops of the functions.
 
-In a graph that a session runs, TensorFlow computes the gradient of a call by changing the call, which a session that
-has run it already does not follow. The ops of the function have gradients like all others.
+In a graph that a session runs, TensorFlow computes the gradient of a call by changing the call,
+which a session that has run it already does not follow. The ops of the function have gradients like
+all others.
 """
 
 from __future__ import annotations
@@ -28,9 +29,13 @@ def inline(nodes: Iterable[NodeDef], index: GraphIndex) -> list[NodeDef]:
     return [expanded for node in nodes for expanded in _expand(node, index, types, frozenset())]
 
 
-def _expand(node: NodeDef, index: GraphIndex, types: OpTypes, around: frozenset[str]) -> Iterator[NodeDef]:
+def _expand(
+    node: NodeDef, index: GraphIndex, types: OpTypes, around: frozenset[str]
+) -> Iterator[NodeDef]:
     function = node.attr["f"].func.name if node.op in FUNCTION_CALLS else ""
-    if not function or function in around or function not in index.functions:  # one that calls itself stays a call
+    if (
+        not function or function in around or function not in index.functions
+    ):  # one that calls itself stays a call
         copy = tf.compat.v1.NodeDef()
         copy.CopyFrom(node)
         yield copy
@@ -52,7 +57,9 @@ def _expand(node: NodeDef, index: GraphIndex, types: OpTypes, around: frozenset[
         inner.name = f"{node.name}/{inner.name}"
         inner.device = inner.device or node.device
         beside = inner.attr["_class"].list.s if "_class" in inner.attr else []
-        beside[:] = [b"loc:@" + f"{node.name}/".encode() + name.removeprefix(b"loc:@") for name in beside]
+        beside[:] = [
+            b"loc:@" + f"{node.name}/".encode() + name.removeprefix(b"loc:@") for name in beside
+        ]
         invalidate_gradient(inner)
         yield from _expand(inner, index, types, around | {function})
     yield _results(node, definition, body.returns, read, waits=bool(control_inputs))
@@ -67,7 +74,11 @@ def _outer(text: str, scope: str, read: dict[str, str]) -> str:
 
 
 def _results(
-    node: NodeDef, definition: FunctionDef, returns: dict[str, str], read: dict[str, str], waits: bool
+    node: NodeDef,
+    definition: FunctionDef,
+    returns: dict[str, str],
+    read: dict[str, str],
+    waits: bool,
 ) -> NodeDef:
     """The op that gives what a call gave, and waits for the side effects that it had."""
     inputs = []

@@ -1,8 +1,9 @@
 """Clones of a function's body: tf.Modules with variables of their own.
 
-A function cannot be edited in place, and its copy needs no graph around it: it is a callable that holds its variables.
-What the body captured, or what its callers feed to it from variables and tables, becomes a new `tf.Variable` or table,
-or stays shared; the ops are imported into a new tf.function, so that gradients and saving work as for any other.
+A function cannot be edited in place, and its copy needs no graph around it: it is a callable that
+holds its variables. What the body captured, or what its callers feed to it from variables and
+tables, becomes a new `tf.Variable` or table, or stays shared; the ops are imported into a new
+tf.function, so that gradients and saving work as for any other.
 """
 
 from __future__ import annotations
@@ -81,7 +82,8 @@ def as_module(
     returns: Mapping[str, str] | None = None,
     structure: CallStructure | None = None,
 ) -> ModuleCopy:
-    """The part of a function's body between two boundaries as a tf.Module. The original does not change.
+    """The part of a function's body between two boundaries as a tf.Module. The original does not
+    change.
 
     Args:
         index: The body as edits have left it.
@@ -90,31 +92,39 @@ def as_module(
         outputs: The tensors that leave the part; () for all of `returns`.
         into: The name of the module.
         variables: "own", "shared", or {variable: "own" or "shared"}.
-        init: The values of own variables: "current", "initial", or a function from their names to the values.
+        init: The values of own variables: "current", "initial", or a function from their names to
+            the values.
         also: Numbers of more ops to run.
         devices: Devices by op, for ops that do not keep the original's.
         reseed: Whether random ops get new seeds.
         src_scope: The scope that is removed from the names of variables.
         arguments: The tensors that callers pass to the whole function.
         returns: Name of each result of the whole function -> tensor.
-        structure: How the whole function is called, for a module without inputs and outputs; None if unknown.
+        structure: How the whole function is called, for a module without inputs and outputs; None
+            if unknown.
 
     Returns:
         The module.
 
     Raises:
-        GraphEditError: A module cannot be the part; NameTaken, NotClonable, UnknownName and others say why.
+        GraphEditError: A module cannot be the part; NameTaken, NotClonable, UnknownName and others
+            say why.
     """
     if not is_scope_name(into):
         raise NameTaken(
-            f"{into!r} is no name scope: use letters, digits, '_', '-', '.' and '/', and begin with a letter or digit."
+            f"{into!r} is no name scope: use letters, digits, '_', '-', '.' and '/', and begin "
+            "with a letter or digit."
         )
     if not is_eager_by_default():
         raise NotClonable(
             "A clone of a function's body is a tf.Module, which needs eager execution; "
-            + in_cell("take out tf.compat.v1.disable_eager_execution() or disable_v2_behavior(), and restart Python.")
+            + in_cell(
+                "take out tf.compat.v1.disable_eager_execution() or disable_v2_behavior(), and "
+                "restart Python."
+            )
         )
-    # Whatever graph or name scope is the default one here, a tf.Module's variables live outside of it.
+    # Whatever graph or name scope is the default one here, a tf.Module's variables live outside of
+    # it.
     with eager_mode(), tf.compat.v1.name_scope(None):
         body = _Body(index, body_state, tuple(arguments), returns or {}, structure)
         state = variables, init, devices or {}, src_scope
@@ -149,7 +159,9 @@ def preview(
     Raises:
         GraphEditError: The part cannot be copied.
     """
-    part, _ = _Body(index, body_state, tuple(body_ends[0]), body_ends[1], structure).excerpt(ends, also)
+    part, _ = _Body(index, body_state, tuple(body_ends[0]), body_ends[1], structure).excerpt(
+        ends, also
+    )
     return _report(part, plan_states(part, body_state, variables), into)
 
 
@@ -166,20 +178,33 @@ class _Body:
     def excerpt(
         self, ends: tuple[Sequence[str], Sequence[str]], also: Collection[int]
     ) -> tuple[Excerpt, CallStructure | None]:
-        """The ops to copy; and how they are called, if they are the whole function and that is known."""
+        """The ops to copy; and how they are called, if they are the whole function and that is
+        known.
+        """
         index, names = self.index, self.body_state.names
         arguments = [name for name in self.arguments if split_tensor(name)[0] not in names]
-        if self.structure is None or any(ends) or len(arguments) != len(self.structure.tensor_specs):
+        if (
+            self.structure is None
+            or any(ends)
+            or len(arguments) != len(self.structure.tensor_specs)
+        ):
             outputs = ends[1] or tuple(self.results().values())
             return excerpt(index, names, ends[0], outputs, also, self.arguments), None
         results = tuple(self.returns.values())
-        ops = {*also, *(index.op(name) for name in results)}  # takes arguments that nothing here reads, too
+        ops = {
+            *also,
+            *(index.op(name) for name in results),
+        }  # takes arguments that nothing here reads, too
         part = excerpt(index, names, arguments, results, ops, self.arguments)
         return part, self.structure.with_results(tuple(self.returns))
 
     def results(self) -> dict[str, str]:
         """The results but for handles of state, which a loop's body hands on."""
-        return {key: name for key, name in self.returns.items() if split_tensor(name)[0] not in self.body_state.names}
+        return {
+            key: name
+            for key, name in self.returns.items()
+            if split_tensor(name)[0] not in self.body_state.names
+        }
 
 
 def _make(
@@ -198,16 +223,22 @@ def _make(
     has_loops = not control_flow_ops(index).isdisjoint(part.ops)
     if has_loops and (acting := side_effects(index, part.ops)):
         raise NotClonable(
-            f"Op {index.names[acting[0]]!r} does more than compute in a function that has while loops or conditionals "
-            "of TensorFlow 1, and which of them would run first is not known; choose boundaries without it.",
+            f"Op {index.names[acting[0]]!r} does more than compute in a function that has while "
+            "loops or conditionals "
+            "of TensorFlow 1, and which of them would run first is not known; choose boundaries "
+            "without it.",
             [index.names[op] for op in acting],
         )
-    copied_names(index, part.reused, state[3], into)  # refuses a scope that does not hold all variables
+    copied_names(
+        index, part.reused, state[3], into
+    )  # refuses a scope that does not hold all variables
     definitions = called_definitions(index, (index.nodes[i] for i in part.ops))
     states = make_states(part, body_state, definitions.values(), into, *state)
     own = OwnNodes(into if reseed else None, state[2])
     variables = {**states.variables, **states.shared}
-    functions = load_with_gradients(definitions, called_gradients(body_state, definitions), variables, own)
+    functions = load_with_gradients(
+        definitions, called_gradients(body_state, definitions), variables, own
+    )
     own_gradients = gradients(part, body_state)
     from tfgraphwidget.runtime.functions.module_copy import ModuleCopy  # a tf.Module
 
@@ -228,13 +259,18 @@ def _make(
 
     def inline(*tensors: Tensor) -> list[Tensor]:
         names_in_use = {index.names[i].lower() for i in part.ops}
-        return add_ops(dict(zip(module.inputs, tensors, strict=True)), _capture_state(states, names_in_use), "")
+        return add_ops(
+            dict(zip(module.inputs, tensors, strict=True)), _capture_state(states, names_in_use), ""
+        )
 
     infos = {
-        id(variable.handle): CaptureInfo(name, variable.trainable) for name, variable in module.named_variables.items()
+        id(variable.handle): CaptureInfo(name, variable.trainable)
+        for name, variable in module.named_variables.items()
     }
     used_names = {index.names[i].lower() for i in part.ops}
-    input_names = tuple(free_name(f"{module.name}_input_{k}", used_names) for k in range(len(part.inputs)))
+    input_names = tuple(
+        free_name(f"{module.name}_input_{k}", used_names) for k in range(len(part.inputs))
+    )
     module.inlined = InlinedModule(inline, infos, input_names)
 
     names = [] if structure is None else [spec.name for spec in structure.tensor_specs]
@@ -245,12 +281,15 @@ def _make(
         keys = {name: key for key, name in origin.results().items()}
         results = {keys.get(name, _plain(name)): name for name in module.outputs}
     flat = CallStructure.flat(specs, len(results))
-    module._trace(flat if structure is None else structure.with_specs([*specs.values()]), flat, results, body)
+    module._trace(
+        flat if structure is None else structure.with_specs([*specs.values()]), flat, results, body
+    )
     return module
 
 
 def _has_plain_conditionals(index: GraphIndex, ops: Iterable[int]) -> bool:
-    """Whether the control flow of TensorFlow 1 among ops is one that it differentiates without what Python knew of it.
+    """Whether the control flow of TensorFlow 1 among ops is one that it differentiates without what
+    Python knew of it.
 
     That is so of conditionals that lie in no other conditional or loop, and hand on no variable.
     """
@@ -270,14 +309,16 @@ def _without_control_dependencies(
 ) -> Callable[[dict[str, Tensor]], dict[str, Tensor]]:
     """A function of tensors by name that calls `body` as a function of TensorFlow 1.
 
-    A tf.function makes its results wait for ops that might do something, those inside of a v1 loop too, which no op
-    outside of the loop can wait for.
+    A tf.function makes its results wait for ops that might do something, those inside of a v1 loop
+    too, which no op outside of the loop can wait for.
     """
 
     def call(values: dict[str, Tensor]) -> dict[str, Tensor]:
         names = list(values)
         signature = [tf.TensorSpec(values[name].shape, values[name].dtype) for name in names]
-        inner = tf.compat.v1.wrap_function(lambda *inside: body(dict(zip(names, inside, strict=True))), signature)
+        inner = tf.compat.v1.wrap_function(
+            lambda *inside: body(dict(zip(names, inside, strict=True))), signature
+        )
         outputs: dict[str, Tensor] = inner(*values.values())
         return outputs
 
@@ -285,7 +326,8 @@ def _without_control_dependencies(
 
 
 def _capture_state(states: States, names_in_use: set[str] | None = None) -> dict[str, Tensor]:
-    """The tensors of state in the function that is being traced, by the name of the original's tensor.
+    """The tensors of state in the function that is being traced, by the name of the original's
+    tensor.
 
     `names_in_use` are names that no placeholder of it may have.
     """
@@ -312,12 +354,18 @@ def _plain(tensor: str) -> str:
 
 
 def _parameters(part: Excerpt, names: Sequence[str | None]) -> dict[str, tf.TensorSpec]:
-    """Name of each parameter -> its dtype and static shape, one for each input; `names` are those that are known."""
+    """Name of each parameter -> its dtype and static shape, one for each input; `names` are those
+    that are known.
+    """
     index = part.index
     specs: dict[str, tf.TensorSpec] = {}
     tensors = part.names(part.inputs)
-    for (op, port), tensor, other in zip(part.inputs, tensors, names or [None] * len(tensors), strict=True):
-        name = free_name(identifier(other or _plain(tensor)), {other.lower() for other in specs} | {"self"})
+    for (op, port), tensor, other in zip(
+        part.inputs, tensors, names or [None] * len(tensors), strict=True
+    ):
+        name = free_name(
+            identifier(other or _plain(tensor)), {other.lower() for other in specs} | {"self"}
+        )
         dtype = tf.as_dtype(index.dtypes(op)[port])
         specs[name] = tf.TensorSpec(static_shape(index.shape(op, port)), dtype, name=name)
     return specs
@@ -326,14 +374,22 @@ def _parameters(part: Excerpt, names: Sequence[str | None]) -> dict[str, tf.Tens
 def _report(part: Excerpt, states: States | StateNames, into: str) -> Preview:
     index = part.index
     names = tuple(index.names[i] for i in part.ops)
-    new = {**dict.fromkeys(states.variables, "variable"), **dict.fromkeys(states.tables, "hash table")}
-    shared = {**dict.fromkeys(states.shared, "variable"), **dict.fromkeys(states.handles, "resource")}
+    new = {
+        **dict.fromkeys(states.variables, "variable"),
+        **dict.fromkeys(states.tables, "hash table"),
+    }
+    shared = {
+        **dict.fromkeys(states.shared, "variable"),
+        **dict.fromkeys(states.handles, "resource"),
+    }
     notes = [
-        f"{index.names[op]!r} no longer waits for {index.names[control_input]!r}, which stays behind."
+        f"{index.names[op]!r} no longer waits for {index.names[control_input]!r}, which stays "
+        "behind."
         for op, control_input in part.waits
     ]
     notes += [
-        f"{index.names[i]!r} calls a Python function of this process: a SavedModel of the clone runs nowhere else."
+        f"{index.names[i]!r} calls a Python function of this process: a SavedModel of the clone "
+        "runs nowhere else."
         for i in part.ops
         if index.types[i] in PYTHON_CALLS
     ]
@@ -342,12 +398,23 @@ def _report(part: Excerpt, states: States | StateNames, into: str) -> Preview:
         scopes=(into,),
         inputs=part.names(part.inputs),
         new=tuple(State(new[name], name) for name in sorted(new, key=index.ids.__getitem__)),
-        shared=tuple(State(shared[name], name) for name in sorted(shared, key=index.ids.__getitem__)),
-        stateful=tuple((index.types[i], index.names[i]) for i in part.ops if _is_stateful(index, index.types[i])),
+        shared=tuple(
+            State(shared[name], name) for name in sorted(shared, key=index.ids.__getitem__)
+        ),
+        stateful=tuple(
+            (index.types[i], index.names[i])
+            for i in part.ops
+            if _is_stateful(index, index.types[i])
+        ),
         dropped=tuple(notes),
     )
 
 
 def _is_stateful(index: GraphIndex, kind: str) -> bool:
     definition = index.typing.definition(kind)
-    return definition is not None and definition.is_stateful and kind not in RESOURCE_QUERIES and kind not in _CALLS
+    return (
+        definition is not None
+        and definition.is_stateful
+        and kind not in RESOURCE_QUERIES
+        and kind not in _CALLS
+    )

@@ -27,15 +27,18 @@ from tfgraphwidget.tf_types import ConcreteFunction, GenericFunction, Tensor, Va
 
 
 class ModuleCopy(tf.Module):
-    """A part of a function's body that runs by itself: `module(x)`, or `module(**{"dense/Relu:0": x})`.
+    """A part of a function's body that runs by itself: `module(x)`, or `module(**{"dense/Relu:0":
+    x})`.
 
-    It returns a tensor, or a tuple in the order of the outputs. A whole function has the arguments and results of the
-    original: keyword arguments, defaults, dicts, tuples, named tuples, RaggedTensors and SparseTensors.
+    It returns a tensor, or a tuple in the order of the outputs. A whole function has the arguments
+    and results of the original: keyword arguments, defaults, dicts, tuples, named tuples,
+    RaggedTensors and SparseTensors.
 
-    `scope` is the name it was cloned as; `inputs` and `outputs` name the original's tensors at its ends; `report` tells
-    what is new and what is shared. `own` and `shared` are its variables, in graph order, and `module["dense/kernel"]`
-    is the one that stands for that of the original. `run` is the tf.function itself, `signature` one that returns a
-    dict by the outputs' names; both are saved by `tf.saved_model.save`.
+    `scope` is the name it was cloned as; `inputs` and `outputs` name the original's tensors at its
+    ends; `report` tells what is new and what is shared. `own` and `shared` are its variables, in
+    graph order, and `module["dense/kernel"]` is the one that stands for that of the original. `run`
+    is the tf.function itself, `signature` one that returns a dict by the outputs' names; both are
+    saved by `tf.saved_model.save`.
     """
 
     def __init__(
@@ -75,9 +78,11 @@ class ModuleCopy(tf.Module):
         results: Mapping[str, str],
         body: Callable[[dict[str, Tensor]], Mapping[str, Tensor]],
     ) -> None:
-        """Trace `body`, which returns tensors by the outputs' names for tensors by the inputs' names.
+        """Trace `body`, which returns tensors by the outputs' names for tensors by the inputs'
+        names.
 
-        `structure` is how the module is called, `flat` how its signature is, `results` maps keys to outputs.
+        `structure` is how the module is called, `flat` how its signature is, `results` maps keys to
+        outputs.
         """
 
         def call_body(
@@ -102,7 +107,8 @@ class ModuleCopy(tf.Module):
                 function.get_concrete_function(*example.args, **example.kwargs)
         except (ValueError, TypeError, LookupError, tf.errors.OpError) as error:
             raise NotClonable(
-                f"TensorFlow refused the copy of {self.outputs[0]!r}: {reason_of(error)}; choose other boundaries.",
+                f"TensorFlow refused the copy of {self.outputs[0]!r}: {reason_of(error)}; choose "
+                "other boundaries.",
                 [split_tensor(self.outputs[0])[0]],
             ) from error
         self.resources = self._resources()
@@ -111,56 +117,87 @@ class ModuleCopy(tf.Module):
         self.__dict__["__call__"] = self.run
 
     def _resources(self) -> list[object]:
-        """The tables that it reads and shares with the original; TensorFlow saves only what attributes hold.
+        """The tables that it reads and shares with the original; TensorFlow saves only what
+        attributes hold.
 
-        The function has only their handles. The objects are found through Python's garbage collector, as TensorFlow
-        does for its own error message.
+        The function has only their handles. The objects are found through Python's garbage
+        collector, as TensorFlow does for its own error message.
         """
         variable_handles = {id(variable.handle) for variable in self.variables}
         resources = []
         for handle in self.signature.get_concrete_function().captured_inputs:
             if handle.dtype != tf.resource or id(handle) in variable_handles:
                 continue
-            near = (holder for first in gc.get_referrers(handle) for holder in (first, *gc.get_referrers(first)))
+            near = (
+                holder
+                for first in gc.get_referrers(handle)
+                for holder in (first, *gc.get_referrers(first))
+            )
             resources += [
-                trackable for trackable in near if isinstance(trackable, Trackable) and _handle(trackable) is handle
+                trackable
+                for trackable in near
+                if isinstance(trackable, Trackable) and _handle(trackable) is handle
             ][:1]
         return resources
 
     def __call__(self, /, *arguments: object, **keywords: object) -> Any:
-        """Call the function; a tensor can also be passed by its name ("x:0") or by its op's ("x")."""
-        if any(_is_keras_tensor(value) for value in (*arguments, *keywords.values())):  # a model is built of layers
+        """Call the function; a tensor can also be passed by its name ("x:0") or by its op's
+        ("x").
+        """
+        if any(
+            _is_keras_tensor(value) for value in (*arguments, *keywords.values())
+        ):  # a model is built of layers
             self._layer = self.__dict__.get("_layer") or self.layer()
             return self._layer(*arguments) if arguments else self._layer(keywords)
         if not self._is_warned and self.trainable_variables and is_in_keras_layer():
             self._is_warned = True
             warnings.warn(
-                f"Keras does not see the {len(self.variables)} variables of {self.scope!r}, so it does not train or "
+                f"Keras does not see the {len(self.variables)} variables of {self.scope!r}, so it "
+                "does not train or "
                 "save them: use module.layer(), a keras.layers.Layer that has them.",
                 stacklevel=2,
             )
         values = {self._parameter(name): value for name, value in keywords.items()}
         if tf.executing_eagerly() or tf.compat.v1.get_default_graph().building_function:
-            run = self.run if self.is_differentiable else without_gradient(self.run, self.scope, self.variables)
+            run = (
+                self.run
+                if self.is_differentiable
+                else without_gradient(self.run, self.scope, self.variables)
+            )
             return run(*arguments, **values)
-        with eager_mode():  # a graph of TensorFlow 1 is the default one, which cannot hold the variables
+        with (
+            eager_mode()
+        ):  # a graph of TensorFlow 1 is the default one, which cannot hold the variables
             return self.run(*arguments, **values)
 
     def _parameter(self, name: str) -> str:
         if name in self._structure.specs:
             return name
         of = zip(self.parameters, self.inputs, self._structure.tensor_parameters, strict=True)
-        matches = [parameter for flat, tensor, parameter in of if name in (flat, tensor, tensor[:-2]) and parameter]
+        matches = [
+            parameter
+            for flat, tensor, parameter in of
+            if name in (flat, tensor, tensor[:-2]) and parameter
+        ]
         if not matches:
             choices = [*self._structure.specs, *self.inputs]
-            raise UnknownName(f"{self.scope!r} has no input {name!r}{known_instead(name, choices)}", [name])
+            raise UnknownName(
+                f"{self.scope!r} has no input {name!r}{known_instead(name, choices)}", [name]
+            )
         return matches[0]
 
     @property
     def input_parameters(self) -> dict[str, str]:
-        """The names of the arguments by the names that inputs may be given by: argument, tensor ("x:0"), op ("x")."""
+        """The names of the arguments by the names that inputs may be given by: argument, tensor
+        ("x:0"), op ("x").
+        """
         ends = zip(self.parameters, self.inputs, self._structure.tensor_parameters, strict=True)
-        return {name: of for flat, tensor, of in ends if of for name in (flat, tensor, split_tensor(tensor)[0])}
+        return {
+            name: of
+            for flat, tensor, of in ends
+            if of
+            for name in (flat, tensor, split_tensor(tensor)[0])
+        }
 
     @property
     def input_parameters_in_order(self) -> tuple[str, ...]:
@@ -168,10 +205,12 @@ class ModuleCopy(tf.Module):
         return tuple(dict.fromkeys(name for name in self._structure.tensor_parameters if name))
 
     def layer(self, **options: Any) -> Any:
-        """This module as a `keras.layers.Layer`, which another Keras model can have: `module.layer()(x)`.
+        """This module as a `keras.layers.Layer`, which another Keras model can have:
+        `module.layer()(x)`.
 
-        Keras trains, counts and saves the module's variables, which are the same ones. `keras.models.load_model` finds
-        the layer in a ".keras" file after `tgw.ModuleLayer` was named once.
+        Keras trains, counts and saves the module's variables, which are the same ones.
+        `keras.models.load_model` finds the layer in a ".keras" file after `tgw.ModuleLayer` was
+        named once.
 
         Args:
             options: What every layer of Keras has: name="backbone", trainable=False.
@@ -181,47 +220,67 @@ class ModuleCopy(tf.Module):
         return ModuleLayer(self, **{"name": self.name, **options})
 
     def __getitem__(self, original: object) -> tf.Variable:
-        """The variable that this module reads for one of the original's, given by name or as a variable."""
+        """The variable that this module reads for one of the original's, given by name or as a
+        variable.
+        """
         for name, copy in self.named_variables.items() if not isinstance(original, str) else ():
             variable = self._original(name)  # None for a shared variable
             if is_same_variable(copy if variable is None else variable, original):
                 return copy
         name_or_path = (
-            original if isinstance(original, str) else getattr(original, "path", getattr(original, "name", None))
+            original
+            if isinstance(original, str)
+            else getattr(original, "path", getattr(original, "name", None))
         )
         if not isinstance(name_or_path, str):
-            raise UnknownName(f"{value_text(original)} names no variable; give a name, or a variable of the original.")
+            raise UnknownName(
+                f"{value_text(original)} names no variable; give a name, or a variable of the "
+                "original."
+            )
         name = split_tensor(name_or_path)[0]
         if name not in self._names:
-            raise UnknownName(f"{self.scope!r} reads no variable {name!r}{known_instead(name, [*self._names])}", [name])
+            raise UnknownName(
+                f"{self.scope!r} reads no variable {name!r}{known_instead(name, [*self._names])}",
+                [name],
+            )
         return [*self.own, *self.shared][self._names.index(name)]
 
     @names_its_call
     def sync(self, tau: float = 1.0) -> None:
-        """Give the module's own variables the originals' present values; with `tau`, that much of them.
+        """Give the module's own variables the originals' present values; with `tau`, that much of
+        them.
 
-        What is no floating or complex number is copied. Raises NotClonable for originals in a file or a session.
+        What is no floating or complex number is copied. Raises NotClonable for originals in a file
+        or a session.
         """
         check_tau(tau)
         pairs = [(copy, original.read_value()) for _, original, copy in self._pairs()]
         for copy, value in pairs:
             mixed = copy.dtype.is_floating or copy.dtype.is_complex
-            copy.assign(copy + tf.cast(tau, copy.dtype) * (value - copy) if mixed and tau != 1 else value)
+            copy.assign(
+                copy + tf.cast(tau, copy.dtype) * (value - copy) if mixed and tau != 1 else value
+            )
 
     @names_its_call
     def drift(self) -> dict[str, float]:
-        """How far each variable is from its original, by that one's name: the largest difference of two elements."""
+        """How far each variable is from its original, by that one's name: the largest difference of
+        two elements.
+        """
         values = ((name, original.numpy(), copy) for name, original, copy in self._pairs())
         return {name: distance(value, copy.numpy(), copy.dtype) for name, value, copy in values}
 
     def _pairs(self) -> list[tuple[str, tf.Variable, tf.Variable]]:
         """(name, original, copy) of each variable of its own."""
-        triples = [(name, self._original(name), copy) for name, copy in zip(self._names, self.own, strict=False)]
+        triples = [
+            (name, self._original(name), copy)
+            for name, copy in zip(self._names, self.own, strict=False)
+        ]
         pairs = [(name, original, copy) for name, original, copy in triples if original is not None]
         if len(pairs) < len(triples):
             far = [name for name, original, _ in triples if original is None]
             raise NotClonable(
-                f"Variable {far[0]!r} of the original is in a file or a session, where this module cannot look; "
+                f"Variable {far[0]!r} of the original is in a file or a session, where this module "
+                "cannot look; "
                 "clone it again for its present value.",
                 far,
             )

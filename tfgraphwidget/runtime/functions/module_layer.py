@@ -1,10 +1,13 @@
-"""ModuleLayer: a clone, or the module of an edited function, as a layer of Keras. Importing this module imports Keras.
+"""ModuleLayer: a clone, or the module of an edited function, as a layer of Keras. Importing this
+module imports Keras.
 
-Keras trains, counts and saves the variables that its own layers track; those of a tf.Module inside of a layer, a model
-or a Lambda it does not see. A ModuleLayer tracks the module's variables: they are the same variables, not copies.
+Keras trains, counts and saves the variables that its own layers track; those of a tf.Module inside
+of a layer, a model or a Lambda it does not see. A ModuleLayer tracks the module's variables: they
+are the same variables, not copies.
 
-A ".keras" file has the module as a SavedModel in the layer's configuration. A file that comes from others may hold ops
-that do more than compute; such a layer is loaded only with `safe_mode=False`, as Keras's own TFSMLayer.
+A ".keras" file has the module as a SavedModel in the layer's configuration. A file that comes from
+others may hold ops that do more than compute; such a layer is loaded only with `safe_mode=False`,
+as Keras's own TFSMLayer.
 """
 
 from __future__ import annotations
@@ -32,10 +35,11 @@ class ModuleLayer(keras.layers.Layer):  # type: ignore[misc]  # Keras has no typ
 
     Args:
         module: The module, or what `tf.saved_model.load` returned for one.
-        parameters: The names of the module's arguments by the names that inputs may have; None for those of `module`.
+        parameters: The names of the module's arguments by the names that inputs may have; None for
+            those of `module`.
         count: How many arguments the module takes; None for those of `module`.
-        is_differentiable: Whether TensorFlow can differentiate the module; None for what `module` says. If it cannot, a
-            gradient is refused in a sentence.
+        is_differentiable: Whether TensorFlow can differentiate the module; None for what `module`
+            says. If it cannot, a gradient is refused in a sentence.
         options: What every layer of Keras has: `name`, `trainable`, `dtype`.
     """
 
@@ -49,19 +53,26 @@ class ModuleLayer(keras.layers.Layer):  # type: ignore[misc]  # Keras has no typ
     ) -> None:
         super().__init__(autocast=False, **options)
         self.module = module
-        self._is_differentiable = bool(module.is_differentiable if is_differentiable is None else is_differentiable)
+        self._is_differentiable = bool(
+            module.is_differentiable if is_differentiable is None else is_differentiable
+        )
         self._parameters = dict(module.input_parameters if parameters is None else parameters)
         self._count = len(module.input_parameters_in_order) if count is None else count
         for variable in (*module.own, *module.shared):
             name = variable.name.removesuffix(":0").replace("/", "_")
             tracked = keras.Variable(
-                variable, trainable=variable.trainable, dtype=variable.dtype, shape=variable.shape, name=name
+                variable,
+                trainable=variable.trainable,
+                dtype=variable.dtype,
+                shape=variable.shape,
+                name=name,
             )
             self._track_variable(tracked)
         self.build(None)  # as all variables are there
 
     def call(self, inputs: Any, *more: Any) -> Any:
-        """What the module returns; several arguments are given one by one, in a list, or in a dict by their names.
+        """What the module returns; several arguments are given one by one, in a list, or in a dict
+        by their names.
 
         Args:
             inputs: The first argument, or all of them.
@@ -73,7 +84,12 @@ class ModuleLayer(keras.layers.Layer):  # type: ignore[misc]  # Keras has no typ
         if self._count == 1 or more:
             return run(inputs, *more)
         if isinstance(inputs, Mapping):
-            return run(**{self._parameters.get(str(name), str(name)): value for name, value in inputs.items()})
+            return run(
+                **{
+                    self._parameters.get(str(name), str(name)): value
+                    for name, value in inputs.items()
+                }
+            )
         return run(*inputs)
 
     def compute_output_spec(self, *args: Any, **kwargs: Any) -> Any:
@@ -93,10 +109,12 @@ class ModuleLayer(keras.layers.Layer):  # type: ignore[misc]  # Keras has no typ
                 raise
             output = getattr(self.module, "outputs", ["y:0"])[0]
             raise ValueError(
-                f"TensorFlow does not know the number of dimensions of what layer {self.name!r} gives, as behind a "
+                f"TensorFlow does not know the number of dimensions of what layer {self.name!r} "
+                "gives, as behind a "
                 "while loop of TensorFlow 1, and Keras needs it; "
                 + in_cell(
-                    f"say it before module(): editor.insert({output!r}, lambda y: tf.ensure_shape(y, [None, …]))."
+                    f"say it before module(): editor.insert({output!r}, lambda y: "
+                    "tf.ensure_shape(y, [None, …]))."
                 )
             ) from error
 
@@ -124,7 +142,8 @@ class ModuleLayer(keras.layers.Layer):  # type: ignore[misc]  # Keras has no typ
 
         Args:
             config: What `get_config` returned.
-            safe_mode: False to load a module whose ops do more than compute; None for the mode of Keras.
+            safe_mode: False to load a module whose ops do more than compute; None for the mode of
+                Keras.
 
         Raises:
             ValueError: The module's ops do more than compute, and Keras is in its safe mode.

@@ -7,7 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from tfgraphwidget.edits.clone import Excerpt
-from tfgraphwidget.errors import GraphEditError, NotClonable, SessionRefused, UnknownName, first_sentence
+from tfgraphwidget.errors import (
+    GraphEditError,
+    NotClonable,
+    SessionRefused,
+    UnknownName,
+    first_sentence,
+)
 from tfgraphwidget.graph import HANDLE_DTYPES, HANDLES, BodyState, GraphIndex, definition_of
 from tfgraphwidget.naming import known_instead, split_tensor
 from tfgraphwidget.sentences import argument_value, clone_with, editor_call, in_cell
@@ -17,12 +23,16 @@ from tfgraphwidget.tf_types import FunctionDef, LookupTable, Tensor
 
 Variables = str | Mapping[str, str]
 Init = str | Callable[[Sequence[str]], Mapping[str, object]]
-"""Which values new variables start from: "current", "initial", or a function from their names to the values."""
+"""Which values new variables start from: "current", "initial", or a function from their names to
+the values.
+"""
 
 
 @dataclass(frozen=True)
 class StateNames:
-    """The ops that stand for state in the original, by what the copied ops would read in their place; see `States`."""
+    """The ops that stand for state in the original, by what the copied ops would read in their
+    place; see `States`.
+    """
 
     variables: Set[str]
     tables: Set[str]
@@ -34,8 +44,8 @@ class StateNames:
 class States:
     """The state that the copied ops use, by the names of the ops that stand for it in the original.
 
-    `variables` and `tables` are the copy's own. `shared` are the original's variables, `handles` the tensors that refer
-    to other state of the original, `constants` captured values.
+    `variables` and `tables` are the copy's own. `shared` are the original's variables, `handles`
+    the tensors that refer to other state of the original, `constants` captured values.
     """
 
     variables: Mapping[str, tf.Variable]
@@ -63,7 +73,8 @@ def make_states(
         functions: The FunctionDefs that the ops call.
         into: The name of the clone.
         variables: "own", "shared", or {variable: "own" or "shared"}.
-        init: The values of own variables: "current", "initial", or a function from their names to the values.
+        init: The values of own variables: "current", "initial", or a function from their names to
+            the values.
         devices: Devices by variable, for variables that do not keep the original's.
         src_scope: The scope that is removed from the names of variables.
 
@@ -82,7 +93,9 @@ def make_states(
     own = [name for name in handle_names if modes[name] == "own"]
     _check(index, body_state, handle_names, modes, init)
     present = init(own) if callable(init) else present_values(body_state, own, init)
-    nodes = [index.nodes[i] for i in part.ops] + [node for function in functions for node in function.node_def]
+    nodes = [index.nodes[i] for i in part.ops] + [
+        node for function in functions for node in function.node_def
+    ]
     tables, handles, constants = {}, {}, {}
     for name in (name for name in modes if name not in handle_names):
         live = body_state.live(name)
@@ -103,7 +116,14 @@ def make_states(
 
     return States(
         {
-            name: _variable(index, name, body_state.live(name), present[name], name_in_scope(name), devices.get(name))
+            name: _variable(
+                index,
+                name,
+                body_state.live(name),
+                present[name],
+                name_in_scope(name),
+                devices.get(name),
+            )
             for name in own
         },
         tables,
@@ -157,28 +177,39 @@ def _modes(names: Sequence[str], variables: Variables) -> dict[str, str]:
     for mode in (default, *mode_of.values()):
         if mode not in ("own", "shared"):
             raise GraphEditError(
-                argument_value("variables", repr(mode)) + " is not known; it is one of 'own', 'shared'."
+                argument_value("variables", repr(mode))
+                + " is not known; it is one of 'own', 'shared'."
             )
     return {name: mode_of.get(name, default) for name in names}
 
 
 def _named_by(key: str, names: Sequence[str]) -> list[str]:
-    """The ops of state that a name means: one of them, one of its tensors, or the name scope that they are in."""
+    """The ops of state that a name means: one of them, one of its tensors, or the name scope that
+    they are in.
+    """
     name = split_tensor(key)[0]
     if name in names:
         return [name]
     inside = [each for each in names if each.startswith(f"{key.rstrip('/')}/")]
     if not inside:
-        raise UnknownName(f"The part reads no variable {key!r}{known_instead(key, [*names])}", [key])
+        raise UnknownName(
+            f"The part reads no variable {key!r}{known_instead(key, [*names])}", [key]
+        )
     return inside
 
 
 def _check(
-    index: GraphIndex, body_state: BodyState, variables: Sequence[str], modes: Mapping[str, str], init: Init
+    index: GraphIndex,
+    body_state: BodyState,
+    variables: Sequence[str],
+    modes: Mapping[str, str],
+    init: Init,
 ) -> None:
     """Raise for what no tf.Variable can be."""
     if not callable(init) and init not in ("current", "initial"):
-        problem = "a tf.Variable cannot be without a value" if init == "none" else "that is not known"
+        problem = (
+            "a tf.Variable cannot be without a value" if init == "none" else "that is not known"
+        )
         raise GraphEditError(
             argument_value("init", repr(init))
             + f" cannot be had for a tf.Module: {problem}; use 'current' or 'initial'."
@@ -187,7 +218,8 @@ def _check(
         live = body_state.live(name)
         if index.types[index.ids[name]] != "VarHandleOp":
             raise NotClonable(
-                f"Variable {name!r} is a TensorFlow 1 reference variable, which no function can capture; clone "
+                f"Variable {name!r} is a TensorFlow 1 reference variable, which no function can "
+                "capture; clone "
                 "the op that calls the function: "
                 + editor_call("view.leave", "0")
                 + ", then "
@@ -207,16 +239,25 @@ def _check(
 
 
 def _out_of_reach(index: GraphIndex, name: str, mode: str) -> NotClonable:
-    way_out = "and only variables and lookup tables can be taken out of there; choose boundaries without it"
+    way_out = (
+        "and only variables and lookup tables can be taken out of there; choose boundaries "
+        "without it"
+    )
     if mode == "shared":
         way_out = "which a tf.Module cannot read; " + clone_with("variables", "own")
     return NotClonable(
-        f"What {name!r} ({index.types[index.ids[name]]}) holds is in a session or a file, " + way_out + ".", [name]
+        f"What {name!r} ({index.types[index.ids[name]]}) holds is in a session or a file, "
+        + way_out
+        + ".",
+        [name],
     )
 
 
-def present_values(body_state: BodyState, own: Sequence[str], init: str = "current") -> dict[str, object]:
-    """The first values of new variables: the present ones of live originals, else those of the session or file.
+def present_values(
+    body_state: BodyState, own: Sequence[str], init: str = "current"
+) -> dict[str, object]:
+    """The first values of new variables: the present ones of live originals, else those of the
+    session or file.
 
     Args:
         body_state: What the body's handles stand for.
@@ -230,7 +271,10 @@ def present_values(body_state: BodyState, own: Sequence[str], init: str = "curre
         SessionRefused: A variable has no value.
     """
     far = body_state.values([name for name in own if body_state.live(name) is None], init)
-    return {name: far[name] if body_state.live(name) is None else _present(name, body_state.live(name)) for name in own}
+    return {
+        name: far[name] if body_state.live(name) is None else _present(name, body_state.live(name))
+        for name in own
+    }
 
 
 def _present(name: str, live: tf.Variable) -> Tensor:
@@ -239,7 +283,9 @@ def _present(name: str, live: tf.Variable) -> Tensor:
         return value
     except tf.errors.FailedPreconditionError as error:
         raise SessionRefused(
-            f"Variable {name!r} has no value yet, so there is no current value to copy; assign one first.", [name]
+            f"Variable {name!r} has no value yet, so there is no current value to copy; assign one "
+            "first.",
+            [name],
         ) from error
 
 
@@ -266,9 +312,12 @@ def _variable(
                 synchronization=tf.VariableSynchronization(definition.synchronization),
                 aggregation=tf.VariableAggregation(definition.aggregation),
             )
-    except tf.errors.OpError as error:  # without soft placement there is no other device for one that is missing
+    except (
+        tf.errors.OpError
+    ) as error:  # without soft placement there is no other device for one that is missing
         raise SessionRefused(
             f"Variable {own_name!r} cannot be made on {device or 'the default device'!r}: "
-            f"{first_sentence(error.message).rstrip('.')}; " + in_cell('give another device, or device="" for none.'),
+            f"{first_sentence(error.message).rstrip('.')}; "
+            + in_cell('give another device, or device="" for none.'),
             [name],
         ) from error

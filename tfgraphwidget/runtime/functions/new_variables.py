@@ -1,4 +1,6 @@
-"""Variables that an edit of a called function's body brings in: the graph has them, and calls pass their handles."""
+"""Variables that an edit of a called function's body brings in: the graph has them, and calls pass
+their handles.
+"""
 
 from __future__ import annotations
 
@@ -41,20 +43,28 @@ def with_constants(patch: Patch) -> Patch:
     Raises:
         GraphEditError: The function captures a table or other state that is no variable.
     """
-    values = {name: live for name, live in patch.new_state.items() if not isinstance(live, tf.Variable)}
+    values = {
+        name: live for name, live in patch.new_state.items() if not isinstance(live, tf.Variable)
+    }
     other = [name for name, live in values.items() if live.dtype.name in _RESOURCES]
     if other:
         raise GraphEditError(
-            f"The function reads {other[0]!r}, which is no variable, and calls pass on variables only; insert "
+            f"The function reads {other[0]!r}, which is no variable, and calls pass on variables "
+            "only; insert "
             "it in the function that was opened: " + editor_call("view.leave", "0") + "."
         )
     if not values:
         return patch
-    nodes = tuple(_constant(node, values[node.name]) if node.name in values else node for node in patch.add.nodes)
+    nodes = tuple(
+        _constant(node, values[node.name]) if node.name in values else node
+        for node in patch.add.nodes
+    )
     captured = tuple(each for each in patch.captured if each[0] not in values)
     traced = patch.traced
     if traced is not None:
-        own = {name: live for name, live in traced.captured.items() if isinstance(live, tf.Variable)}
+        own = {
+            name: live for name, live in traced.captured.items() if isinstance(live, tf.Variable)
+        }
         traced = replace(traced, captured=own)
     return replace(patch, add=replace(patch.add, nodes=nodes), captured=captured, traced=traced)
 
@@ -64,20 +74,28 @@ def _constant(node: NodeDef, value: Tensor) -> NodeDef:
     new.name, new.op = node.name, "Const"
     new.attr["dtype"].type = value.dtype.as_datatype_enum
     with eager_mode():
-        new.attr["value"].tensor.CopyFrom(tf.make_tensor_proto(value.numpy(), value.dtype, value.shape))
+        new.attr["value"].tensor.CopyFrom(
+            tf.make_tensor_proto(value.numpy(), value.dtype, value.shape)
+        )
     return new
 
 
-def lift(patch: Patch, handles: Sequence[NewHandle], caller: GraphIndex, *, as_ops: bool) -> LiftedVariables:
-    """The variables that a patch of a function's body brings in, in the graph that calls the function.
+def lift(
+    patch: Patch, handles: Sequence[NewHandle], caller: GraphIndex, *, as_ops: bool
+) -> LiftedVariables:
+    """The variables that a patch of a function's body brings in, in the graph that calls the
+    function.
 
     Args:
-        as_ops: Whether the variables are made of ops there, which a session initializes; else they stay live ones.
+        as_ops: Whether the variables are made of ops there, which a session initializes; else they
+            stay live ones.
 
     Returns:
         The handles in the caller, and what it gains.
     """
-    names_in_use = {name.lower() for name in (*caller.names, *caller.scopes.names)} | set(caller.reserved)
+    names_in_use = {name.lower() for name in (*caller.names, *caller.scopes.names)} | set(
+        caller.reserved
+    )
     definitions = {variable.handle: variable for variable in patch.add.variables}
     state, names, nodes, variables = patch.new_state, [], [], []
     for handle in handles:
@@ -99,7 +117,9 @@ def lift(patch: Patch, handles: Sequence[NewHandle], caller: GraphIndex, *, as_o
         nodes += variable_nodes
         variables.append(definition)
     members = [("variables", Member("variable", v.name)) for v in variables]
-    members += [("trainable_variables", Member("variable", v.name)) for v in variables if v.trainable]
+    members += [
+        ("trainable_variables", Member("variable", v.name)) for v in variables if v.trainable
+    ]
     return LiftedVariables(
         tuple(replace(handle, op=name) for handle, name in zip(handles, names, strict=True)),
         Change(nodes=tuple(nodes), members=tuple(members), variables=tuple(variables)),

@@ -1,4 +1,6 @@
-"""Functions whose gradient is refused in a sentence, where TensorFlow would fail with an error of its own."""
+"""Functions whose gradient is refused in a sentence, where TensorFlow would fail with an error of
+its own.
+"""
 
 from __future__ import annotations
 
@@ -17,22 +19,31 @@ def without_gradient(
 ) -> Callable[..., Any]:
     """A function that computes what another one does, and whose gradient is refused in a sentence.
 
-    TensorFlow differentiates v1 loops and conditionals by what Python knew as they were built, which is lost in a
-    function: with an AttributeError, and already as the function is called where a tape watches an argument.
+    TensorFlow differentiates v1 loops and conditionals by what Python knew as they were built,
+    which is lost in a function: with an AttributeError, and already as the function is called where
+    a tape watches an argument.
 
     Args:
-        variables: The variables that it reads; a gradient with respect to a trainable one is refused too.
+        variables: The variables that it reads; a gradient with respect to a trainable one is
+            refused too.
     """
 
     def call(*arguments: object, **keywords: object) -> Any:
         leaves = tf.nest.flatten((arguments, keywords))
-        places = [place for place, leaf in enumerate(leaves) if tf.is_tensor(leaf) or isinstance(leaf, tf.Variable)]
+        places = [
+            place
+            for place, leaf in enumerate(leaves)
+            if tf.is_tensor(leaf) or isinstance(leaf, tf.Variable)
+        ]
 
         def refuse(*_: Tensor, **__: object) -> object:
             raise NotClonable(
-                f"{name!r} has while loops or conditionals of TensorFlow 1, which cannot be differentiated inside a "
-                "function; differentiate the function that it was made of, before it was frozen, or train only what "
-                "comes behind it" + either(": editor.freeze(), and tf.stop_gradient of what it is given.", ".")
+                f"{name!r} has while loops or conditionals of TensorFlow 1, which cannot be "
+                "differentiated inside a "
+                "function; differentiate the function that it was made of, before it was frozen, "
+                "or train only what "
+                "comes behind it"
+                + either(": editor.freeze(), and tf.stop_gradient of what it is given.", ".")
             )
 
         @tf.custom_gradient  # type: ignore[untyped-decorator]

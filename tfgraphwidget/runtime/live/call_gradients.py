@@ -1,10 +1,11 @@
 """How TensorFlow differentiates an op whose function was exchanged for an edited one.
 
-An op that calls functions says in its attributes which, and `Session.run` goes by that. `tf.gradients` does not: it
-asks the op's Python object, which still has the graphs of the functions that the op was made with. It would compute the
-gradient of the old function, and even let the op call the old one again
-(test_tensorflow_facts.py::test_the_gradient_of_a_call_goes_by_what_python_knows_of_it). So Python's side is exchanged
-with the function, and comes back with it.
+An op that calls functions says in its attributes which, and `Session.run` goes by that.
+`tf.gradients` does not: it asks the op's Python object, which still has the graphs of the functions
+that the op was made with. It would compute the gradient of the old function, and even let the op
+call the old one again
+(test_tensorflow_facts.py::test_the_gradient_of_a_call_goes_by_what_python_knows_of_it). So Python's
+side is exchanged with the function, and comes back with it.
 """
 
 from __future__ import annotations
@@ -44,7 +45,9 @@ _DIFFERENTIATED = FUNCTION_CALLS | FUNCTIONAL_CONTROL_FLOW
 
 
 def check_calls(graph: tf.Graph, changed: Iterable[NodeChange]) -> None:
-    """Raise GraphEditError for an op that TensorFlow lets call another function since the edit was planned."""
+    """Raise GraphEditError for an op that TensorFlow lets call another function since the edit was
+    planned.
+    """
     functions = graph_functions(graph)
     for edited in changed:
         names_before = _function_names(edited.before, functions)
@@ -54,7 +57,8 @@ def check_calls(graph: tf.Graph, changed: Iterable[NodeChange]) -> None:
         if now != names_before:
             raise GraphEditError(
                 either("tf.gradients", "TensorFlow")
-                + f" has differentiated op {edited.name!r} since, and let it call {', '.join(now)} in place of "
+                + f" has differentiated op {edited.name!r} since, and let it call {', '.join(now)} "
+                "in place of "
                 f"{', '.join(names_before)}; "
                 + either("call editor.source.reload()", "refresh the graph")
                 + " to edit what it calls now.",
@@ -77,7 +81,9 @@ def follow_calls(graph: tf.Graph, edited: NodeChange) -> None:
         set_body_graph(op, label, graph_of_body)
 
 
-def follow_new_calls(graph: tf.Graph, nodes: Iterable[NodeDef], functions: Mapping[str, FunctionDef]) -> None:
+def follow_new_calls(
+    graph: tf.Graph, nodes: Iterable[NodeDef], functions: Mapping[str, FunctionDef]
+) -> None:
     """Set how new ops that call new functions are differentiated.
 
     Args:
@@ -93,7 +99,9 @@ def _function_names(node: NodeDef, functions: Mapping[str, object]) -> tuple[str
 
 
 class CallGradient:
-    """Computes the gradient of an op from the functions that it calls, as the library of its graph has them."""
+    """Computes the gradient of an op from the functions that it calls, as the library of its graph
+    has them.
+    """
 
     def __init__(self) -> None:
         self._gradient: Callable[..., object] | None = None
@@ -101,12 +109,16 @@ class CallGradient:
     def __call__(self, op: tf.Operation, *gradients: object) -> object:
         """The gradients of an op's inputs, given those of its outputs."""
         if self._gradient is None:
-            self._gradient = _gradient_of_call(op) if op.type in FUNCTION_CALLS else _gradient_of_branches(op)
+            self._gradient = (
+                _gradient_of_call(op) if op.type in FUNCTION_CALLS else _gradient_of_branches(op)
+            )
         return self._gradient(op, *gradients)
 
 
 def _library(graph: FuncGraph | None) -> Mapping[str, LibraryFunction]:
-    """The functions that ops of a graph can call, by name: those of the graph, and of the graphs around it."""
+    """The functions that ops of a graph can call, by name: those of the graph, and of the graphs
+    around it.
+    """
     graphs = []
     while graph is not None:
         graphs.append(graph)
@@ -124,10 +136,16 @@ def _gradient_of_call(op: tf.Operation) -> Callable[..., object]:
 
 
 def _gradient_of_branches(op: tf.Operation) -> Callable[..., object]:
-    """Make the graphs of a loop's or a conditional's functions; return TensorFlow's gradient of the op."""
+    """Make the graphs of a loop's or a conditional's functions; return TensorFlow's gradient of the
+    op.
+    """
     is_loop = op.type in WHILE_LOOPS
     inputs = list(op.inputs) if is_loop else list(op.inputs)[1:]
-    shapes = list(map(tf.TensorShape, op.get_attr("output_shapes"))) if is_loop else [t.shape for t in inputs]
+    shapes = (
+        list(map(tf.TensorShape, op.get_attr("output_shapes")))
+        if is_loop
+        else [t.shape for t in inputs]
+    )
     for door in called_functions(op.node_def, _library(op.graph)):
         if body_graph(op, door.label) is None:
             set_body_graph(op, door.label, _graph_of(op, door.function, inputs, shapes))
@@ -139,9 +157,11 @@ def _gradient_of_branches(op: tf.Operation) -> Callable[..., object]:
 def _graph_of(
     op: tf.Operation, function: str, inputs: Sequence[tf.Tensor], shapes: Sequence[tf.TensorShape]
 ) -> FuncGraph:
-    """A FuncGraph of a function that `op` calls with these inputs, whose own calls are differentiated in this way too.
+    """A FuncGraph of a function that `op` calls with these inputs, whose own calls are
+    differentiated in this way too.
 
-    What resources hold is known of the inputs alone, and handed on to where the ops pass the resources.
+    What resources hold is known of the inputs alone, and handed on to where the ops pass the
+    resources.
     """
     graph = function_graph(op, shapes, function)
     for outside, inside in zip(inputs, graph.inputs, strict=True):
@@ -149,7 +169,9 @@ def _graph_of(
     for inner in graph.get_operations():
         for k, output in enumerate(inner.outputs):
             if inner.type in FIRST_INPUT_FORWARDING or inner.type in PORTWISE_FORWARDING:
-                _copy_handle_data(inner.inputs[k if inner.type in PORTWISE_FORWARDING else 0], output)
+                _copy_handle_data(
+                    inner.inputs[k if inner.type in PORTWISE_FORWARDING else 0], output
+                )
         if inner.type in _DIFFERENTIATED:
             set_gradient_function(inner, CallGradient())
     return graph

@@ -25,7 +25,9 @@ from tfgraphwidget.tf_types import Graph, Operation, Saver, Session, Tensor, Var
 
 @cache
 def _graph_saver() -> Callable[..., Saver]:
-    """A class of Savers whose ops are in one graph, whatever graph is the default one where they are used."""
+    """A class of Savers whose ops are in one graph, whatever graph is the default one where they
+    are used.
+    """
 
     class GraphSaver(tf.compat.v1.train.Saver):  # type: ignore[misc]
         """A Saver of one graph."""
@@ -50,8 +52,11 @@ def _graph_saver() -> Callable[..., Saver]:
     return GraphSaver
 
 
-def saver(graph: tf.Graph, keyed: Iterable[tuple[str, tf.Variable]], **options: object) -> tf.compat.v1.train.Saver:
-    """Return a Saver of (name in the checkpoint, variable); slices of one partitioned variable have one name.
+def saver(
+    graph: tf.Graph, keyed: Iterable[tuple[str, tf.Variable]], **options: object
+) -> tf.compat.v1.train.Saver:
+    """Return a Saver of (name in the checkpoint, variable); slices of one partitioned variable have
+    one name.
 
     Args:
         graph: The live graph.
@@ -70,12 +75,17 @@ def saver(graph: tf.Graph, keyed: Iterable[tuple[str, tf.Variable]], **options: 
             + clone_with("variables", "own")
             + "."
         )
-    sliced = {key: variables if is_slice(variables[0]) else variables[0] for key, variables in by_key.items()}
+    sliced = {
+        key: variables if is_slice(variables[0]) else variables[0]
+        for key, variables in by_key.items()
+    }
     return cast("tf.compat.v1.train.Saver", _graph_saver()(graph, sliced, **options))
 
 
 class CopyInGraph(NamedTuple):
-    """A copy in TensorFlow's graph: the new `tf.Variable`s, and the graphs of the originals and of the copy."""
+    """A copy in TensorFlow's graph: the new `tf.Variable`s, and the graphs of the originals and of
+    the copy.
+    """
 
     variables: tuple[tf.Variable, ...]
     models: tuple[Model, Model]
@@ -83,7 +93,8 @@ class CopyInGraph(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Copy(ArgumentChecks):
-    """The result of a clone: `copy["net/logits:0"]` is the copy of that tensor, `copy["net/logits"]` of that op.
+    """The result of a clone: `copy["net/logits:0"]` is the copy of that tensor,
+    `copy["net/logits"]` of that op.
 
     `name in copy` says whether an op or tensor of the original was copied.
 
@@ -143,8 +154,8 @@ class Copy(ArgumentChecks):
         return self._in_graph().models
 
     def __getitem__(self, original: Any) -> Any:
-        """Return the copy's tensor, op or variable for the original's (a name, `tf.Tensor`, `tf.Operation`,
-        `tf.Variable`).
+        """Return the copy's tensor, op or variable for the original's (a name, `tf.Tensor`,
+        `tf.Operation`, `tf.Variable`).
 
         For a tensor that a placeholder or another tensor replaces, that one is returned.
 
@@ -153,24 +164,35 @@ class Copy(ArgumentChecks):
         """
         name = original if isinstance(original, str) else getattr(original, "name", None)
         graph = getattr(original, "graph", None)
-        elsewhere = hasattr(original, "initializer") if graph is None else graph is not self._models[0].graph
+        elsewhere = (
+            hasattr(original, "initializer")
+            if graph is None
+            else graph is not self._models[0].graph
+        )
         if not isinstance(name, str) or elsewhere:
             raise UnknownName(
-                f"{value_text(original)} names nothing that was copied into {self.scope!r}; give a name, a tensor, "
+                f"{value_text(original)} names nothing that was copied into {self.scope!r}; give a "
+                "name, a tensor, "
                 "an op or a variable of the original's graph."
             )
         if hasattr(original, "initializer"):
             variable_name = f"{self._names.get(original.op.name, '')}:0"
             variable = next((v for v in self.variables if v.name == variable_name), None)
             if variable is None:
-                raise UnknownName(f"{name!r} has no variable of its own in {self.scope!r}; it is shared, or not in it.")
+                raise UnknownName(
+                    f"{name!r} has no variable of its own in {self.scope!r}; it is shared, or not "
+                    "in it."
+                )
             return variable
         op, port = split_tensor(name)
         for candidate in (name, f"{op}:0") if port is None else (name,):
             if candidate in self._names:
                 return self.graph.as_graph_element(self._names[candidate])
         if op not in self._names:
-            raise UnknownName(f"{name!r} was not copied into {self.scope!r}; the copy has {len(self.ops)} other ops.")
+            raise UnknownName(
+                f"{name!r} was not copied into {self.scope!r}; the copy has {len(self.ops)} other "
+                "ops."
+            )
         return self.graph.as_graph_element(self._names[op] + ("" if port is None else f":{port}"))
 
     __iter__ = None  # else Python would take the numbers from 0 on for names
@@ -181,15 +203,19 @@ class Copy(ArgumentChecks):
         return name in self._names or split_tensor(str(name))[0] in self._names
 
     def sync(self, tau: float = 1.0, *, session: Session | None = None) -> None:
-        """Assign the current values of the originals to the copy's variables, in one `session.run`: all, or none.
+        """Assign the current values of the originals to the copy's variables, in one `session.run`:
+        all, or none.
 
         Args:
-            tau: The share of the originals' values (Polyak averaging): a variable becomes (1 - tau) of its own value
-                plus tau of the original's. Variables of integers, booleans and strings are copied.
-            session: Another session of the copy's graph; the values still come from the original's session.
+            tau: The share of the originals' values (Polyak averaging): a variable becomes (1 - tau)
+                of its own value plus tau of the original's. Variables of integers, booleans and
+                strings are copied.
+            session: Another session of the copy's graph; the values still come from the original's
+                session.
 
         Raises:
-            SessionRefused: A variable has no value, the session is closed, or servers do not respond.
+            SessionRefused: A variable has no value, the session is closed, or servers do not
+                respond.
 
         >>> import tfgraphwidget as tgw
         >>> editor = tgw.example()
@@ -203,10 +229,11 @@ class Copy(ArgumentChecks):
 
     @property
     def sync_op(self) -> Operation:
-        """One op that copies the originals' values whenever it is run, for a training loop; made on first use.
+        """One op that copies the originals' values whenever it is run, for a training loop; made on
+        first use.
 
-        Asked for under `tf.control_dependencies`, it reads after these. Raises GraphEditError for a copy in another
-        graph than its originals, whose values only `sync()` brings over.
+        Asked for under `tf.control_dependencies`, it reads after these. Raises GraphEditError for a
+        copy in another graph than its originals, whose values only `sync()` brings over.
 
         >>> import tfgraphwidget as tgw
         >>> editor = tgw.example()
@@ -222,7 +249,8 @@ class Copy(ArgumentChecks):
         """Return an op that mixes the originals' values into the copy's, as `sync_op` copies them.
 
         Args:
-            tau: The share of the originals' values, from 0 to 1: a number, or a scalar tensor of the copy's graph.
+            tau: The share of the originals' values, from 0 to 1: a number, or a scalar tensor of
+                the copy's graph.
 
         Returns:
             The op, to be run in the session.
@@ -242,10 +270,11 @@ class Copy(ArgumentChecks):
         return self._sync(None).op(tau)
 
     def drift(self, *, session: Session | None = None) -> dict[str, float]:
-        """Return the distance of each variable from its original, by the original's name: the largest absolute
-        difference.
+        """Return the distance of each variable from its original, by the original's name: the
+        largest absolute difference.
 
-        It is 0.0 if they are equal; for booleans and strings 1.0 if any differ; inf where only one is NaN.
+        It is 0.0 if they are equal; for booleans and strings 1.0 if any differ; inf where only one
+        is NaN.
 
         Args:
             session: Another session of the copy's graph.
@@ -260,7 +289,8 @@ class Copy(ArgumentChecks):
         return self._sync(session).drift()
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the originals' current values to a checkpoint, under the names of `saver()`; `load` reads it.
+        """Write the originals' current values to a checkpoint, under the names of `saver()`; `load`
+        reads it.
 
         Args:
             path: The prefix of the checkpoint.
@@ -309,7 +339,9 @@ class Copy(ArgumentChecks):
 
     def _sync(self, session: Session | None) -> Sync:
         if any(v.op.name in record_of(self.graph).hidden for v in self.variables):
-            raise NothingTo(f"The copy {self.scope!r} was undone, so there is nothing to sync; redo it first.")
+            raise NothingTo(
+                f"The copy {self.scope!r} was undone, so there is nothing to sync; redo it first."
+            )
         source, target = self._models
         session = unwrap_session(session)
         if session is not None:
@@ -320,19 +352,19 @@ class Copy(ArgumentChecks):
         pairs = self._pairs()
         if not pairs:
             raise NothingTo(
-                f"The copy {self.scope!r} has no variables of its own, so there is nothing to sync; "
-                + clone_with("variables", "own")
-                + "."
+                f"The copy {self.scope!r} has no variables of its own, so there is nothing to "
+                "sync; " + clone_with("variables", "own") + "."
             )
         sync = Sync(pairs, source, target, self.scope, keys=self._keys)
         self._syncs.append((session, sync))
         return sync
 
     def saver(self, /, **options: object) -> Saver:
-        """Return a new `tf.compat.v1.train.Saver` of these variables, under the originals' names in checkpoints.
+        """Return a new `tf.compat.v1.train.Saver` of these variables, under the originals' names in
+        checkpoints.
 
-        So a checkpoint of the original restores the copy, and one of the copy the original. The Saver adds its ops to
-        the graph.
+        So a checkpoint of the original restores the copy, and one of the copy the original. The
+        Saver adds its ops to the graph.
 
         Args:
             **options: Options of the Saver; its `filename` is left to save and restore.

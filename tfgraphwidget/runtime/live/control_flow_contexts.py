@@ -1,8 +1,10 @@
-"""Live control flow contexts for copied ops, so that TensorFlow can differentiate copied loops and conditionals.
+"""Live control flow contexts for copied ops, so that TensorFlow can differentiate copied loops and
+conditionals.
 
-Made from the protos of a change, never by TensorFlow's own reading of them: that gives every op a proto names to the
-new context, though some are the original's. Here only ops of the change are given one. A context that the graph has
-already is joined: a copy in the body of a loop that was not copied, or one that comes back after an undo.
+Made from the protos of a change, never by TensorFlow's own reading of them: that gives every op a
+proto names to the new context, though some are the original's. Here only ops of the change are
+given one. A context that the graph has already is joined: a copy in the body of a loop that was not
+copied, or one that comes back after an undo.
 """
 
 from __future__ import annotations
@@ -32,18 +34,26 @@ from tfgraphwidget.tf_internals import (
 )
 from tfgraphwidget.tf_types import CondContextDef, ContextDef, ControlFlowContext
 
-COLLECTIONS = {"WhileContextDef": "while_context", "CondContextDef": "cond_context"}  # tf.compat.v1.GraphKeys
+COLLECTIONS = {
+    "WhileContextDef": "while_context",
+    "CondContextDef": "cond_context",
+}  # tf.compat.v1.GraphKeys
 """The collection that each kind of outermost contexts is kept in."""
 
 
 def rebuild_contexts(
-    graph: tf.Graph, change: Change, source: tf.Graph | None = None, *, returning: Collection[str] = ()
+    graph: tf.Graph,
+    change: Change,
+    source: tf.Graph | None = None,
+    *,
+    returning: Collection[str] = (),
 ) -> None:
     """Build the control flow contexts of a change's ops, which are in the graph.
 
     Args:
         source: The graph of the originals, if it is another.
-        returning: The ops that were hidden and are shown again: they can be fetched and fed as before.
+        returning: The ops that were hidden and are shown again: they can be fetched and fed as
+            before.
     """
     if not change.contexts:
         return
@@ -70,7 +80,9 @@ def _remove(graph: tf.Graph, proto: ContextDef, new: set[str]) -> None:
         return
     if _op_name(proto.pivot_name) in new:
         entries = (
-            graph.get_collection_ref(_key(proto)) if live.outer_context is None else nested_contexts(live.outer_context)
+            graph.get_collection_ref(_key(proto))
+            if live.outer_context is None
+            else nested_contexts(live.outer_context)
         )
         with collections_lock(graph):
             entries[:] = [context for context in entries if context is not live]
@@ -88,9 +100,13 @@ class _ContextBuilder:
     def __init__(self, graph: tf.Graph, change: Change) -> None:
         self.graph = graph
         self.new = {node.name for node in change.nodes}
-        self.copies = {original: new_name for original, new_name in change.copies if new_name in self.new}
+        self.copies = {
+            original: new_name for original, new_name in change.copies if new_name in self.new
+        }
         self.contexts: list[ControlFlowContext] = []
-        self.fetchable: set[str] = set()  # new ops beside others that can be fetched, as in a graph that was imported
+        self.fetchable: set[str] = (
+            set()
+        )  # new ops beside others that can be fetched, as in a graph that was imported
 
     def add(self, proto: ContextDef, outer: ControlFlowContext | None) -> None:
         """Make or join a context, and all contexts nested in it."""
@@ -141,7 +157,9 @@ class _ContextBuilder:
         if hasattr(proto, "loop_enter_names") and hasattr(proto, "loop_exit_names"):
             self._set_ends(context.loop_enters, proto.loop_enter_names)
             self._set_ends(context.loop_exits, proto.loop_exit_names)
-        new = {_op_name(value) for value in values.values if value not in values.external_values} & self.new
+        new = {
+            _op_name(value) for value in values.values if value not in values.external_values
+        } & self.new
         for name in new:
             set_control_flow_context(find_operation(self.graph, name), context)
         if new and self._can_be_fetched(beside, context):
@@ -154,19 +172,27 @@ class _ContextBuilder:
 
     def _can_be_fetched(self, names: Collection[str], context: ControlFlowContext) -> bool:
         """Whether those of some ops that are in a context can be fetched, and there is one."""
-        inside = [find_operation(self.graph, name) for name in names if _context_of(self.graph, name) is context]
+        inside = [
+            find_operation(self.graph, name)
+            for name in names
+            if _context_of(self.graph, name) is context
+        ]
         return bool(inside) and all(map(self.graph.is_fetchable, inside))
 
     def mark(self, source: tf.Graph, returning: Collection[str]) -> None:
-        """Make ops unfetchable and unfeedable that run once for each iteration, or not always, as TensorFlow does.
+        """Make ops unfetchable and unfeedable that run once for each iteration, or not always, as
+        TensorFlow does.
 
-        It does not do so in graphs that it imports: there a copy can be fetched where its original can.
+        It does not do so in graphs that it imports: there a copy can be fetched where its original
+        can.
         """
         graph = self.graph
         find, find_original = operation_finder(graph), operation_finder(source)
         for original, name in self.copies.items():
             like, op = find_original(original), find(name)
-            was_left_out = control_flow_context(op) is None and control_flow_context(like) is not None
+            was_left_out = (
+                control_flow_context(op) is None and control_flow_context(like) is not None
+            )
             if (
                 not source.is_fetchable(like) and not was_left_out
             ):  # a copy without the loop or conditional runs as any op
@@ -181,12 +207,18 @@ class _ContextBuilder:
                 continue
             if op.type not in MADE_OUTSIDE_CONTEXTS and op.name not in fetchable:
                 graph.prevent_fetching(op)
-            around = context if context.IsWhileContext() or context.pivot.op is not op else context.outer_context
+            around = (
+                context
+                if context.IsWhileContext() or context.pivot.op is not op
+                else context.outer_context
+            )
             for tensor in op.outputs if around is not None and around.IsWhileContext() else ():
                 graph.prevent_feeding(tensor)
 
     def _copies_of_fetchable(self, source: tf.Graph) -> set[str]:
-        """The copies of ops that lie in a loop or conditional and can be fetched, as in a graph that was imported."""
+        """The copies of ops that lie in a loop or conditional and can be fetched, as in a graph
+        that was imported.
+        """
         fetchable: set[str] = set()
         for original, name in self.copies.items():
             like = find_operation(source, original)
@@ -195,9 +227,11 @@ class _ContextBuilder:
         return fetchable
 
     def link_gradient_loops(self, source: tf.Graph) -> None:
-        """Copied gradient loops belong to their forward loops: TensorFlow then refuses second gradients, as it must.
+        """Copied gradient loops belong to their forward loops: TensorFlow then refuses second
+        gradients, as it must.
 
-        Without, it would differentiate them like any loop, and leave out what they read from stacks.
+        Without, it would differentiate them like any loop, and leave out what they read from
+        stacks.
         """
         originals = {new_name: original for original, new_name in self.copies.items()}
         pairs = []
@@ -206,7 +240,9 @@ class _ContextBuilder:
             original = _context_of(source, name) if context.IsWhileContext() else None
             if original is not None:
                 pairs.append((original, context))
-        copies = _GradientLoopCopies(self.graph, self.copies, {id(original): copy for original, copy in pairs})
+        copies = _GradientLoopCopies(
+            self.graph, self.copies, {id(original): copy for original, copy in pairs}
+        )
         for original, context in pairs:
             set_gradient_loop_state(context, copies.copy_of(gradient_loop_state(original)))
 
@@ -214,17 +250,23 @@ class _ContextBuilder:
 class _GradientLoopCopies:
     """Copies the state that connects gradient loops to their forward loops."""
 
-    def __init__(self, graph: tf.Graph, copies: dict[str, str], contexts: dict[int, object]) -> None:
+    def __init__(
+        self, graph: tf.Graph, copies: dict[str, str], contexts: dict[int, object]
+    ) -> None:
         self.graph, self.copies = graph, copies
         self.copies_by_id = contexts
 
     def copy_of(self, thing: object) -> Any:
-        """Return the copy of a part of the original's state. Parts that were not copied are returned unchanged."""
+        """Return the copy of a part of the original's state. Parts that were not copied are
+        returned unchanged.
+        """
         if id(thing) in self.copies_by_id:
             return self.copies_by_id[id(thing)]
         if is_gradient_loop_state(thing):
             duplicate = self.copies_by_id[id(thing)] = copy.copy(thing)
-            vars(duplicate).update({name: self.copy_of(value) for name, value in vars(thing).items()})
+            vars(duplicate).update(
+                {name: self.copy_of(value) for name, value in vars(thing).items()}
+            )
             return duplicate
         if isinstance(thing, dict):
             return {self.copy_of(key): self.copy_of(value) for key, value in thing.items()}
@@ -265,14 +307,18 @@ def _context_of(graph: tf.Graph, op: str) -> ControlFlowContext | None:
 
 
 def _predicate(graph: tf.Graph, proto: ContextDef) -> str:
-    """Return the tensor that the pivot's Switch reads. It can differ from the original's, or have no copy."""
+    """Return the tensor that the pivot's Switch reads. It can differ from the original's, or have
+    no copy.
+    """
     switches = graph.as_graph_element(proto.pivot_name).op.inputs
     is_switch = len(switches) > 0 and switches[0].op.type in SWITCH
     return str(switches[0].op.inputs[1].name) if is_switch else ""
 
 
 def _is_undecided(graph: tf.Graph, proto: ContextDef) -> bool:
-    """Return whether a placeholder replaces the Switch of a copied conditional, so that its ops always run."""
+    """Return whether a placeholder replaces the Switch of a copied conditional, so that its ops
+    always run.
+    """
     return _is_conditional(proto) and not (proto.pred_name or _predicate(graph, proto))
 
 
@@ -281,7 +327,9 @@ def _is_conditional(proto: ContextDef) -> TypeGuard[CondContextDef]:
 
 
 def _is_gradient_loop(context: ControlFlowContext) -> bool:
-    """Return whether this is the loop of a gradient, which counts down. TensorFlow keeps those in no collection."""
+    """Return whether this is the loop of a gradient, which counts down. TensorFlow keeps those in
+    no collection.
+    """
     return context.IsWhileContext() and context.GetControlPivot().op.type not in IDENTITY
 
 

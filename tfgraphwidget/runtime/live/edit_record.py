@@ -1,4 +1,6 @@
-"""Record: what all editors of a live graph must agree on; it lives on the graph itself, and goes when that goes."""
+"""Record: what all editors of a live graph must agree on; it lives on the graph itself, and goes
+when that goes.
+"""
 
 from __future__ import annotations
 
@@ -34,9 +36,12 @@ class Record:
         variables: The variables that edits made, by name.
         generation: Grows whenever ops are hidden or shown again.
         rewire_count: Grows whenever ops are changed in place.
-        failed: The NodeDefs of hidden ops that a failed edit has left; the same edit shows them again.
-        ungrown: The names of ops that a failed Python function has left; calling it again makes other names.
-        functions: The names of hidden functions of the library, which came with an edit that was undone or failed.
+        failed: The NodeDefs of hidden ops that a failed edit has left; the same edit shows them
+            again.
+        ungrown: The names of ops that a failed Python function has left; calling it again makes
+            other names.
+        functions: The names of hidden functions of the library, which came with an edit that was
+            undone or failed.
         failed_functions: Those of failed edits, whose names are free.
         renamed: The present names of the ops that edits have renamed, by all those before.
         growing: The scope in which a user's function is making ops now, or "".
@@ -45,8 +50,8 @@ class Record:
         transfer_op_count: How many names transfer ops have taken.
         import_count: How many ops edits have added, hidden ones included.
         notes: For each thread the names of the ops that it adds, see `track_new_ops`.
-        called: What TensorFlow's Python objects hold for an op that calls functions, by the op and the functions, see
-            `runtime.live.call_gradients`.
+        called: What TensorFlow's Python objects hold for an op that calls functions, by the op and
+            the functions, see `runtime.live.call_gradients`.
         lock: Held by the edit that is being applied.
     """
 
@@ -55,7 +60,9 @@ class Record:
     generation: int = 0
     rewire_count: int = 0
     failed: dict[str, NodeDef] = field(default_factory=dict)
-    ungrown: set[str] = field(default_factory=set)  # those of a function that failed: another call finds other names
+    ungrown: set[str] = field(
+        default_factory=set
+    )  # those of a function that failed: another call finds other names
     functions: set[str] = field(default_factory=set)
     failed_functions: set[str] = field(default_factory=set)
     renamed: dict[str, str] = field(default_factory=dict)
@@ -114,7 +121,9 @@ def operation_count(graph: tf.Graph) -> int:
     """The number of ops of a graph, `len(graph.get_operations())`, without a list of them where
     TensorFlow has a count.
     """
-    count = getattr(graph, "num_operations", None)  # not documented, so it can be missing in another release
+    count = getattr(
+        graph, "num_operations", None
+    )  # not documented, so it can be missing in another release
     return int(count()) if callable(count) else len(graph.get_operations())
 
 
@@ -122,8 +131,9 @@ def operation_count(graph: tf.Graph) -> int:
 def exclusive_access(graph: tf.Graph) -> Iterator[None]:
     """While this lasts, no other thread adds ops to the graph, so that all new ops are ours.
 
-    TensorFlow lets many threads add ops at a time, and none while a session takes ops over. So this waits for the
-    others as a session does. An op that another thread is just making would get a second Python object here.
+    TensorFlow lets many threads add ops at a time, and none while a session takes ops over. So this
+    waits for the others as a session does. An op that another thread is just making would get a
+    second Python object here.
     """
     check_editable()
     with record_of(graph).lock:
@@ -137,10 +147,12 @@ def exclusive_access(graph: tf.Graph) -> Iterator[None]:
 
 
 def wrap_new_operations(graph: tf.Graph) -> int:
-    """Make the Python objects of ops that only the C API knows, under `exclusive_access`; return how many.
+    """Make the Python objects of ops that only the C API knows, under `exclusive_access`; return
+    how many.
 
-    This does what `Graph._add_new_tf_operations` does outside of all scopes and contexts, which checks a dozen times
-    for each op whether it is in one (test_tensorflow_facts.py::test_ops_are_wrapped_as_tensorflow_does_it).
+    This does what `Graph._add_new_tf_operations` does outside of all scopes and contexts, which
+    checks a dozen times for each op whether it is in one
+    (test_tensorflow_facts.py::test_ops_are_wrapped_as_tensorflow_does_it).
     """
     new = graph.new_operations()
     wrap_operations(graph, report_each(new, "Adding the new ops"))
@@ -149,19 +161,22 @@ def wrap_new_operations(graph: tf.Graph) -> int:
 
 @contextmanager
 def track_new_ops(graph: tf.Graph) -> Iterator[set[str]]:
-    """Collect the names of the ops that this thread adds to the graph while this lasts. Other threads can add ops
-    meanwhile.
+    """Collect the names of the ops that this thread adds to the graph while this lasts. Other
+    threads can add ops meanwhile.
 
     Each op is added by `_add_op`, in the thread that makes it
-    (test_tensorflow_facts.py::test_each_op_comes_to_its_graph_by_add_op_in_the_thread_that_makes_it). An op that an
-    error or an interrupt left in TensorFlow's C graph only is added at the end; otherwise the next import would add it.
+    (test_tensorflow_facts.py::test_each_op_comes_to_its_graph_by_add_op_in_the_thread_that_makes_it).
+    An op that an error or an interrupt left in TensorFlow's C graph only is added at the end;
+    otherwise the next import would add it.
 
-    A release of TensorFlow without `_add_op` does not say which thread adds an op. The names are then those of all ops
-    that the graph has more at the end, and are there at the end only.
+    A release of TensorFlow without `_add_op` does not say which thread adds an op. The names are
+    then those of all ops that the graph has more at the end, and are there at the end only.
     """
     check_editable()
     names: set[str] = set()
-    tracked = _note_new_ops(graph, names) if can_observe_new_operations() else _compare_ops(graph, names)
+    tracked = (
+        _note_new_ops(graph, names) if can_observe_new_operations() else _compare_ops(graph, names)
+    )
     with tracked:
         try:
             yield names
@@ -191,7 +206,9 @@ def _note_new_ops(graph: tf.Graph, names: set[str]) -> Iterator[None]:
 
 @contextmanager
 def _compare_ops(graph: tf.Graph, names: set[str]) -> Iterator[None]:
-    """At the end, add the names of the ops that the graph has more than before, also those of other threads."""
+    """At the end, add the names of the ops that the graph has more than before, also those of other
+    threads.
+    """
     version, before = graph.version, len(graph.get_operations())
     try:
         yield
@@ -202,7 +219,9 @@ def _compare_ops(graph: tf.Graph, names: set[str]) -> Iterator[None]:
 
 @contextmanager
 def hide_on_failure(graph: tf.Graph) -> Iterator[None]:
-    """Hide the ops that this thread adds meanwhile if it fails. An interrupt is delayed until the end."""
+    """Hide the ops that this thread adds meanwhile if it fails. An interrupt is delayed until the
+    end.
+    """
     with track_new_ops(graph) as names:
         try:
             with held_back():
@@ -214,7 +233,8 @@ def hide_on_failure(graph: tf.Graph) -> Iterator[None]:
 
 @contextmanager
 def track_function_call(graph: tf.Graph, scope: str) -> Iterator[set[str]]:
-    """While a user's function runs, the ops that this thread adds are one edit; collect their names.
+    """While a user's function runs, the ops that this thread adds are one edit; collect their
+    names.
 
     Args:
         scope: The name scope in which the function runs.
@@ -233,6 +253,7 @@ def check_not_growing(graph: tf.Graph) -> None:
     scope = record_of(graph).growing
     if scope:
         raise GraphEditError(
-            f"A function is making {scope!r} in this graph, and until it has returned there can be no other "
+            f"A function is making {scope!r} in this graph, and until it has returned there can be "
+            "no other "
             "edit; " + in_cell("make it before or after editor.call.")
         )

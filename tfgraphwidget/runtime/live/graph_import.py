@@ -1,9 +1,9 @@
 """Adds ops to a live graph, by one call of the C API that `tf.import_graph_def` uses.
 
-The Python half of that function is left out: it fills in default attributes (these nodes have all of them), overwrites
-the device of colocated ops, cannot map a control input to an op without outputs, and takes most of the time. The
-surroundings of the call (`tf.device`, `colocate_with`, `gradient_override_map`, …) are ignored too: a copy is like its
-original.
+The Python half of that function is left out: it fills in default attributes (these nodes have all
+of them), overwrites the device of colocated ops, cannot map a control input to an op without
+outputs, and takes most of the time. The surroundings of the call (`tf.device`, `colocate_with`,
+`gradient_override_map`, …) are ignored too: a copy is like its original.
 """
 
 from __future__ import annotations
@@ -13,7 +13,13 @@ from collections.abc import Iterable
 from tfgraphwidget.errors import GraphFinalized
 from tfgraphwidget.naming import as_input
 from tfgraphwidget.runtime.live.edit_record import exclusive_access, record_of, wrap_new_operations
-from tfgraphwidget.runtime.sandbox.preflight import Ends, ValidatedNodes, external_inputs, run_import, serialize_nodes
+from tfgraphwidget.runtime.sandbox.preflight import (
+    Ends,
+    ValidatedNodes,
+    external_inputs,
+    run_import,
+    serialize_nodes,
+)
 from tfgraphwidget.sentences import in_cell
 from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import (
@@ -35,14 +41,18 @@ def check_open(graph: tf.Graph) -> None:
         raise GraphFinalized(
             "The graph is finalized, so TensorFlow takes no new ops; "
             + in_cell(
-                "edit a copy with its values, editor.save('copy.tgw') and tgw.edit('copy.tgw'), or edit "
-                "the graph before it is finalized (by a MonitoredSession or Supervisor: a SessionRunHook's "
+                "edit a copy with its values, editor.save('copy.tgw') and tgw.edit('copy.tgw'), or "
+                "edit "
+                "the graph before it is finalized (by a MonitoredSession or Supervisor: a "
+                "SessionRunHook's "
                 "begin() comes before)."
             )
         )
 
 
-def import_nodes(graph: tf.Graph, nodes: Iterable[NodeDef], functions: FunctionDefLibrary | None = None) -> None:
+def import_nodes(
+    graph: tf.Graph, nodes: Iterable[NodeDef], functions: FunctionDefLibrary | None = None
+) -> None:
     """Add NodeDefs under their own names, without validating them.
 
     Args:
@@ -55,7 +65,10 @@ def import_nodes(graph: tf.Graph, nodes: Iterable[NodeDef], functions: FunctionD
     nodes = list(nodes)
     names = tuple(node.name for node in nodes)
     import_validated(
-        graph, ValidatedNodes(names, serialize_nodes(graph, nodes, functions), external_inputs(nodes, names))
+        graph,
+        ValidatedNodes(
+            names, serialize_nodes(graph, nodes, functions), external_inputs(nodes, names)
+        ),
     )
 
 
@@ -66,7 +79,9 @@ def import_validated(graph: tf.Graph, validated: ValidatedNodes, *, by_veil: boo
         by_veil: Whether tensors whose static shape an edit has changed are read through a veil.
     """
     by_veil = by_veil and bool(record_of(graph).rewire_count)
-    ends: Ends = {(op, port): _end(graph, op, port, by_veil=by_veil) for op, port in validated.outside}
+    ends: Ends = {
+        (op, port): _end(graph, op, port, by_veil=by_veil) for op, port in validated.outside
+    }
     added: list[str] = []
     try:
         for function in validated.functions:
@@ -77,7 +92,9 @@ def import_validated(graph: tf.Graph, validated: ValidatedNodes, *, by_veil: boo
                 run_import(graph, validated, ends)
                 _wrap(graph, validated.names)
             except BaseException:
-                _wrap(graph, validated.names)  # an interrupt may come in between; no op may go without its Python side
+                _wrap(
+                    graph, validated.names
+                )  # an interrupt may come in between; no op may go without its Python side
                 raise
     except BaseException:
         if not _has_any(graph, validated.names):
@@ -100,7 +117,9 @@ def _is_stale(tensor: tf.Tensor) -> bool:
     if unknown or is_reference(tensor.dtype):
         return False
     static_sizes = tensor.shape.as_list() if tensor.shape.rank == len(dims) else None
-    return static_sizes is None or any(a not in (None, b) for a, b in zip(dims, static_sizes, strict=True))
+    return static_sizes is None or any(
+        a not in (None, b) for a, b in zip(dims, static_sizes, strict=True)
+    )
 
 
 def veil(graph: tf.Graph, tensor: tf.Tensor) -> tf.Tensor:
@@ -114,7 +133,9 @@ def veil(graph: tf.Graph, tensor: tf.Tensor) -> tf.Tensor:
         node = tf.compat.v1.NodeDef(name=name, op="PlaceholderWithDefault", input=[source])
         node.attr["dtype"].type = tensor.dtype.base_dtype.as_datatype_enum
         node.attr["shape"].shape.unknown_rank = True
-        validated = ValidatedNodes((name,), serialize_nodes(graph, [node]), ((tensor.op.name, tensor.value_index),))
+        validated = ValidatedNodes(
+            (name,), serialize_nodes(graph, [node]), ((tensor.op.name, tensor.value_index),)
+        )
         import_validated(graph, validated, by_veil=False)
         record.veils[name] = source
     return graph.get_operation_by_name(name).outputs[0]

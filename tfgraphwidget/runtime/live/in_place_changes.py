@@ -1,9 +1,10 @@
 """Changes ops of a live graph in place: inputs, control inputs, device and attributes.
 
-TensorFlow does not infer shapes again, and an op remembers the sharpest static shape that each of its inputs ever had
-(test_tensorflow_facts.py::test_an_input_remembers_its_static_shape). So an edge that is right can be refused because of
-one that was there before. Then a *veil* is put between: a PlaceholderWithDefault of unknown shape, which passes values
-and gradients on. It is hidden: no editor shows or exports it.
+TensorFlow does not infer shapes again, and an op remembers the sharpest static shape that each of
+its inputs ever had (test_tensorflow_facts.py::test_an_input_remembers_its_static_shape). So an edge
+that is right can be refused because of one that was there before. Then a *veil* is put between: a
+PlaceholderWithDefault of unknown shape, which passes values and gradients on. It is hidden: no
+editor shows or exports it.
 """
 
 from __future__ import annotations
@@ -42,7 +43,8 @@ def rewire(graph: tf.Graph, edited: NodeChange) -> None:
     data = [[end for end in ends if end[1] >= 0] for ends in (old, new)]
     if after.op != before.op or len(data[0]) != len(data[1]):
         raise GraphEditError(
-            f"TensorFlow cannot give op {edited.name!r} another type or number of inputs in place; replace it by a new "
+            f"TensorFlow cannot give op {edited.name!r} another type or number of inputs in place; "
+            "replace it by a new "
             "op.",
             [edited.name],
         )
@@ -80,7 +82,8 @@ def set_input(graph: tf.Graph, op: tf.Operation, k: int, source: str, port: int)
         if "incompatible shapes" not in str(error) or takes_reference(op, k):
             why = str(error).strip().partition("\n")[0].rstrip(".")
             raise GraphEditError(
-                f"TensorFlow refuses to let op {op.name!r} read {tensor.name!r}: {why}; choose another tensor.",
+                f"TensorFlow refuses to let op {op.name!r} read {tensor.name!r}: {why}; choose "
+                "another tensor.",
                 [op.name, source],
             ) from error
     update_input(op, k, veil(graph, tensor))
@@ -98,8 +101,8 @@ def set_control_inputs(graph: tf.Graph, op: tf.Operation, names: list[str]) -> N
 def set_static_shapes(graph: tf.Graph, shapes: Iterable[NewShape]) -> None:
     """Set static shapes that an edit has changed.
 
-    Only the Python objects of tensors are changed. TensorFlow itself keeps the old shapes, so new ops read these
-    tensors through a veil.
+    Only the Python objects of tensors are changed. TensorFlow itself keeps the old shapes, so new
+    ops read these tensors through a veil.
     """
     for op, port, _, after in shapes:
         tensor = graph.get_operation_by_name(op).outputs[port]
@@ -107,8 +110,8 @@ def set_static_shapes(graph: tf.Graph, shapes: Iterable[NewShape]) -> None:
 
 
 def without_veils(graph: tf.Graph, nodes: list[NodeDef]) -> list[NodeDef]:
-    """Return NodeDefs of the graph as they read without veils, which are left out; the NodeDefs are changed in
-    place.
+    """Return NodeDefs of the graph as they read without veils, which are left out; the NodeDefs are
+    changed in place.
 
     Args:
         nodes: The NodeDefs, which are changed in place.

@@ -1,13 +1,15 @@
 """Applies patches to a live graph; the only module that changes one.
 
-TensorFlow cannot remove ops. Ops that a patch removes are hidden: no editor shows or exports them, their variables
-leave all collections, and their names stay taken. Adding them again shows the same ops and the same `tf.Variable`
-objects. The record of hidden ops is an attribute of the graph, so all editors of the graph agree.
+TensorFlow cannot remove ops. Ops that a patch removes are hidden: no editor shows or exports them,
+their variables leave all collections, and their names stay taken. Adding them again shows the same
+ops and the same `tf.Variable` objects. The record of hidden ops is an attribute of the graph, so
+all editors of the graph agree.
 
-New ops are validated first (see `runtime.sandbox.preflight`), so that what TensorFlow refuses is refused before
-anything has changed. Copies of ops that TensorFlow has accepted with the same inputs are imported at once, which takes
-half the time; should it refuse them all the same, it leaves none of them
-(test_tensorflow_facts.py::test_a_failed_import_leaves_no_ops), and the patch is rolled back.
+New ops are validated first (see `runtime.sandbox.preflight`), so that what TensorFlow refuses is
+refused before anything has changed. Copies of ops that TensorFlow has accepted with the same inputs
+are imported at once, which takes half the time; should it refuse them all the same, it leaves none
+of them (test_tensorflow_facts.py::test_a_failed_import_leaves_no_ops), and the patch is rolled
+back.
 """
 
 from __future__ import annotations
@@ -33,7 +35,12 @@ from tfgraphwidget.runtime.live.variables import make_variable
 from tfgraphwidget.runtime.sandbox.preflight import ValidatedNodes, validate
 from tfgraphwidget.sources import runner_def, wrap_tf_errors
 from tfgraphwidget.tensorflow_modules import check_editable, tf
-from tfgraphwidget.tf_internals import collections_lock, delete_collection, graph_functions, operations_by_name
+from tfgraphwidget.tf_internals import (
+    collections_lock,
+    delete_collection,
+    graph_functions,
+    operations_by_name,
+)
 from tfgraphwidget.tf_types import NodeDef, QueueRunnerDef, Session
 
 
@@ -104,27 +111,38 @@ def live_patch(
         session: The session that must be able to run afterwards; the default session if None.
 
     Raises:
-        GraphFinalized, NameTaken, UnknownName, SessionRefused, GraphEditError: The patch cannot be applied; nothing has
-            changed. When something fails later, collections are restored, and new ops are hidden.
+        GraphFinalized, NameTaken, UnknownName, SessionRefused, GraphEditError: The patch cannot be
+            applied; nothing has changed. When something fails later, collections are restored, and
+            new ops are hidden.
     """
     check_editable()
     session = tf.compat.v1.get_default_session() if session is None else session
-    with wrap_tf_errors("carry the edit out"), record_of(graph).lock, _apply(patch, graph, origin, session):
+    with (
+        wrap_tf_errors("carry the edit out"),
+        record_of(graph).lock,
+        _apply(patch, graph, origin, session),
+    ):
         yield
 
 
 @contextmanager
-def _apply(patch: Patch, graph: tf.Graph, origin: tf.Graph | None, session: Session) -> Iterator[None]:
+def _apply(
+    patch: Patch, graph: tf.Graph, origin: tf.Graph | None, session: Session
+) -> Iterator[None]:
     record = record_of(graph)
     if patch.changed:
         check_open(graph)
         check_calls(graph, patch.changed)
     hidden = record.hidden
-    new = [node for node in patch.add.nodes if node.name not in hidden] if hidden else patch.add.nodes
+    new = (
+        [node for node in patch.add.nodes if node.name not in hidden] if hidden else patch.add.nodes
+    )
     _check_shown_again(patch.add, record)
     check_patch_placement(session, graph, patch, origin)
     with no_collections():
-        is_accepted = patch.is_verbatim and len(new) == len(patch.add.nodes) and not record.rewire_count
+        is_accepted = (
+            patch.is_verbatim and len(new) == len(patch.add.nodes) and not record.rewire_count
+        )
         validated = _validate_new_nodes(graph, new, patch.add, is_accepted=is_accepted)
     before = _State.of(graph, record)
     with held_back():
@@ -142,7 +160,13 @@ def _apply(patch: Patch, graph: tf.Graph, origin: tf.Graph | None, session: Sess
         record.failed_functions -= _functions(patch.add)
 
 
-def _change(patch: Patch, graph: tf.Graph, origin: tf.Graph, record: Record, validated: ValidatedNodes | None) -> None:
+def _change(
+    patch: Patch,
+    graph: tf.Graph,
+    origin: tf.Graph,
+    record: Record,
+    validated: ValidatedNodes | None,
+) -> None:
     with no_collections():
         _hide(patch.remove, graph, record)
         if validated:
@@ -155,7 +179,9 @@ def _change(patch: Patch, graph: tf.Graph, origin: tf.Graph, record: Record, val
 
 @dataclass(frozen=True)
 class _State:
-    """The parts of a graph that an edit changes besides ops; `library` has its functions, `functions` hidden ones."""
+    """The parts of a graph that an edit changes besides ops; `library` has its functions,
+    `functions` hidden ones.
+    """
 
     collections: dict[str, list[object]]
     hidden: frozenset[str]
@@ -165,7 +191,9 @@ class _State:
     @classmethod
     def of(cls, graph: tf.Graph, record: Record) -> _State:
         library = frozenset(graph_functions(graph))
-        return cls(collections_of(graph), frozenset(record.hidden), frozenset(record.functions), library)
+        return cls(
+            collections_of(graph), frozenset(record.hidden), frozenset(record.functions), library
+        )
 
 
 def collections_of(graph: tf.Graph) -> dict[str, list[object]]:
@@ -186,13 +214,18 @@ def restore_collections(
         with collections_lock(graph):
             now, before = graph.get_collection_ref(key), previous.get(key, [])
             before_ids = set(map(id, before))
-            now[:] = [*before, *(item for item in now if id(item) not in before_ids and not is_own(key, item))]
+            now[:] = [
+                *before,
+                *(item for item in now if id(item) not in before_ids and not is_own(key, item)),
+            ]
             if not now and key not in previous:
                 delete_collection(graph, key)
 
 
 def op_of_entry(item: object) -> str:
-    """Return the op of an entry of a collection: of a context its pivot, of a queue runner its queue."""
+    """Return the op of an entry of a collection: of a context its pivot, of a queue runner its
+    queue.
+    """
     if isinstance(item, tf.compat.v1.train.QueueRunner):
         queue = item.queue  # whose own name lacks the scope, outside of the graph
         item = queue if isinstance(queue, tf.Operation) else queue.queue_ref.op
@@ -202,7 +235,9 @@ def op_of_entry(item: object) -> str:
 
 
 def is_entry_of(new_ops: Collection[str]) -> Callable[[str, object], bool]:
-    """Return a function, for `restore_collections`, that says whether an entry belongs to these new ops."""
+    """Return a function, for `restore_collections`, that says whether an entry belongs to these new
+    ops.
+    """
 
     def is_own(_: str, item: object) -> bool:
         op = op_of_entry(item)
@@ -229,7 +264,9 @@ def hide_failed(graph: tf.Graph, nodes: Iterable[NodeDef], functions: Collection
     record.generation += 1
 
 
-def _roll_back(patch: Patch, graph: tf.Graph, record: Record, before: _State, new: Iterable[NodeDef]) -> None:
+def _roll_back(
+    patch: Patch, graph: tf.Graph, record: Record, before: _State, new: Iterable[NodeDef]
+) -> None:
     """After a failure, restore everything and hide the new ops."""
     there = operations_by_name(graph)
     for edited in reversed(patch.inverse().changed):
@@ -239,9 +276,14 @@ def _roll_back(patch: Patch, graph: tf.Graph, record: Record, before: _State, ne
     rebuild_contexts(graph, patch.remove, returning={node.name for node in patch.remove.nodes})
     names, members = {node.name for node in patch.add.nodes}, set(patch.add.members)
     restore_collections(
-        graph, before.collections, lambda key, item: op_of_entry(item) in names or (key, Member.of(item)) in members
+        graph,
+        before.collections,
+        lambda key, item: op_of_entry(item) in names or (key, Member.of(item)) in members,
     )
-    record.hidden = {*before.hidden, *record.transfer_ops.values()}  # those of tables may have come meanwhile
+    record.hidden = {
+        *before.hidden,
+        *record.transfer_ops.values(),
+    }  # those of tables may have come meanwhile
     hide_failed(graph, new)
     remaining = (_functions(patch.add) & graph_functions(graph).keys()) - before.library
     record.functions = {*before.functions, *remaining}
@@ -258,7 +300,8 @@ def _check_shown_again(change: Change, record: Record) -> None:
     for node in change.nodes if record.failed else ():
         if node.name in record.failed and record.failed[node.name] != node:
             raise NameTaken(
-                f"An edit that failed left an op {node.name!r} in the graph, which TensorFlow cannot remove, and it is "
+                f"An edit that failed left an op {node.name!r} in the graph, which TensorFlow "
+                "cannot remove, and it is "
                 "not the op of this edit; copy into another name scope.",
                 [node.name],
             )
@@ -275,7 +318,11 @@ def _validate_new_nodes(
 
 def _add_ops(validated: ValidatedNodes, patch: Patch, graph: tf.Graph, origin: tf.Graph) -> None:
     import_validated(graph, validated)
-    follow_new_calls(graph, patch.add.nodes, {function.signature.name: function for function in patch.add.functions})
+    follow_new_calls(
+        graph,
+        patch.add.nodes,
+        {function.signature.name: function for function in patch.add.functions},
+    )
     names = {node.name for node in patch.add.nodes}
     # Marks the scopes as used: a later tf.name_scope of that name becomes name_1, as it should.
     with graph.as_default(), tf.compat.v1.name_scope(None):
@@ -316,7 +363,11 @@ def _hide(change: Change, graph: tf.Graph, record: Record) -> None:
             for item, member in zip(entries, members, strict=True):
                 if member and member.kind == "variable" and (key, member) in removed:
                     record.variables[member.name] = item
-            entries[:] = [item for item, member in zip(entries, members, strict=True) if (key, member) not in removed]
+            entries[:] = [
+                item
+                for item, member in zip(entries, members, strict=True)
+                if (key, member) not in removed
+            ]
 
 
 def _exists(graph: tf.Graph, name: str) -> bool:
@@ -336,14 +387,24 @@ def variables_of(graph: tf.Graph, names: Iterable[str]) -> tuple[tf.Variable, ..
     """
     variables, names = record_of(graph).variables, list(names)
     if not variables.keys() >= set(names):
-        entries = (item for key in graph.get_all_collection_keys() for item in graph.get_collection_ref(key))
-        members = ((member, item) for item in entries if (member := Member.of(item)) and member.kind == "variable")
+        entries = (
+            item
+            for key in graph.get_all_collection_keys()
+            for item in graph.get_collection_ref(key)
+        )
+        members = (
+            (member, item)
+            for item in entries
+            if (member := Member.of(item)) and member.kind == "variable"
+        )
         variables = {**{member.name: item for member, item in members}, **variables}
     return tuple(variables[name] for name in names)
 
 
 def put_in_order(graph: tf.Graph, members: Mapping[str, Sequence[Member]]) -> bool:
-    """Put entries of collections into this order, whatever is between them; return whether the order has changed."""
+    """Put entries of collections into this order, whatever is between them; return whether the
+    order has changed.
+    """
     reordered = False
     for key, order in members.items():
         entries = graph.get_collection_ref(key)
@@ -362,4 +423,6 @@ def _add_members(graph: tf.Graph, members: Iterable[tuple[str, Member]]) -> None
     variables = dict(zip(names, variables_of(graph, names), strict=True))
     for key, (kind, name) in members:
         item = variables[name] if kind == "variable" else graph.as_graph_element(name)
-        graph.get_collection_ref(key).append(item)  # add_to_collection refuses redo on a finalized graph
+        graph.get_collection_ref(key).append(
+            item
+        )  # add_to_collection refuses redo on a finalized graph

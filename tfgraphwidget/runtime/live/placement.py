@@ -1,15 +1,17 @@
-"""Placing: whether a session has devices and kernels for ops, asked before they come; and a way on when it has not.
+"""Placing: whether a session has devices and kernels for ops, asked before they come; and a way on
+when it has not.
 
-A session places its whole graph whenever the graph has grown. One op that it cannot place, even if it never runs,
-ends every run from then on, and TensorFlow cannot remove it (test_tensorflow_facts.py::
-test_one_op_that_cannot_be_placed_ends_every_run). So what comes to a graph is checked before: the devices of ops are
-held against those of the session, and the dtypes of ops against the kernels that are registered. Where a session has
-several devices, TensorFlow is asked as well, since ops of one colocation group must agree: it places the new ops in a
-session of their own with the same target and options.
+A session places its whole graph whenever the graph has grown. One op that it cannot place, even if
+it never runs, ends every run from then on, and TensorFlow cannot remove it
+(test_tensorflow_facts.py:: test_one_op_that_cannot_be_placed_ends_every_run). So what comes to a
+graph is checked before: the devices of ops are held against those of the session, and the dtypes of
+ops against the kernels that are registered. Where a session has several devices, TensorFlow is
+asked as well, since ops of one colocation group must agree: it places the new ops in a session of
+their own with the same target and options.
 
-What cannot be placed all the same, as an op that a user's function has made, is hidden when its edit is taken back;
-`keep_running` takes its device and its colocation from it, and if that is not enough renews the session, which then
-places only what it runs.
+What cannot be placed all the same, as an op that a user's function has made, is hidden when its
+edit is taken back; `keep_running` takes its device and its colocation from it, and if that is not
+enough renews the session, which then places only what it runs.
 """
 
 from __future__ import annotations
@@ -89,7 +91,9 @@ class Devices:
             if session.sess_str:
                 TimedSession(session).ping()
             _devices[session] = tuple(available_devices(session) or ())
-        return cls(_devices[session], session_config(session).allow_soft_placement, not session.sess_str)
+        return cls(
+            _devices[session], session_config(session).allow_soft_placement, not session.sess_str
+        )
 
     @classmethod
     def of_a_file(cls) -> Devices:
@@ -110,10 +114,13 @@ class Devices:
             return self.types  # no device at all: `preflight.check_devices` refuses it
         if self.soft:
             pinned_spec = pinned_spec._replace(device_type=None, device_index=None)
-        return frozenset(spec.device_type or "" for spec in self.specs if device_matches(pinned_spec, spec))
+        return frozenset(
+            spec.device_type or "" for spec in self.specs if device_matches(pinned_spec, spec)
+        )
 
     def has(self, device: str) -> bool:
-        """Return whether one of the devices is that of a name, whose parts may be left out; True for no name.
+        """Return whether one of the devices is that of a name, whose parts may be left out; True
+        for no name.
 
         Args:
             device: The name of a device, complete or not.
@@ -123,20 +130,26 @@ class Devices:
 
     def check_devices(self, nodes: Sequence[NodeDef]) -> None:
         """Raise SessionRefused for NodeDefs whose device is missing."""
-        missing = {device for device in {node.device for node in nodes} if not self.for_device(device)}
+        missing = {
+            device for device in {node.device for node in nodes} if not self.for_device(device)
+        }
         if missing:
             unplaced = [node for node in nodes if node.device in missing]
             first, own = unplaced[0], [str(spec) for spec in self.specs]
             others = f" and {len(unplaced) - 1:,} more" if len(unplaced) > 1 else ""
             raise SessionRefused(
-                f"Op {first.name!r}{others} would stand on {first.device!r}, which the session does not have"
-                f"{'' if self.soft else ' (and allow_soft_placement is off)'}, so that it could run nothing any more; "
+                f"Op {first.name!r}{others} would stand on {first.device!r}, which the session "
+                "does not have"
+                f"{'' if self.soft else ' (and allow_soft_placement is off)'}, so that it could "
+                "run nothing any more; "
                 f"choose {'one of ' * (len(own) > 1)}{names_text(own)}, " + _WAY_OUT + ".",
                 [node.name for node in unplaced],
             )
 
     def without_kernel(self, nodes: Sequence[NodeDef]) -> NodeDef | None:
-        """Return the first NodeDef for which this process has no kernel on such devices; None if all have one."""
+        """Return the first NodeDef for which this process has no kernel on such devices; None if
+        all have one.
+        """
         types = {device: self.for_device(device) for device in {node.device for node in nodes}}
         kernels = _Kernels()
         return next((node for node in nodes if not kernels.has(node, types[node.device])), None)
@@ -155,7 +168,12 @@ class _Kernels:
         if names is None:
             names = self._constrained[node.op] = _constrained_attributes(node.op)
         attributes = node.attr
-        key = (node.op, types, "_kernel" in attributes, *[_dtypes(attributes, name) for name in names])
+        key = (
+            node.op,
+            types,
+            "_kernel" in attributes,
+            *[_dtypes(attributes, name) for name in names],
+        )
         cached = self._cache.get(key)
         if cached is None:
             cached = self._cache[key] = has_kernel(node.op, attributes, types)
@@ -184,7 +202,11 @@ def _kernels(op_type: str) -> tuple[Kernel, ...]:
     kernels = _registered.get(op_type)
     if not kernels:  # a library of ops may be loaded later
         kernels = _registered[op_type] = tuple(
-            (k.device_type, k.label, tuple((c.name, frozenset(c.allowed_values.list.type)) for c in k.constraint))
+            (
+                k.device_type,
+                k.label,
+                tuple((c.name, frozenset(c.allowed_values.list.type)) for c in k.constraint),
+            )
             for k in registered_kernels(op_type)
         )
     return kernels
@@ -203,12 +225,18 @@ def _dtypes(attributes: Mapping[str, AttrValue], name: str) -> tuple[int, ...]:
     return tuple(value.list.type) if value.HasField("list") else (value.type,)
 
 
-def _no_kernel(name: str, op_type: str, attributes: Mapping[str, AttrValue], types: Iterable[str]) -> SessionRefused:
-    dtypes = dict.fromkeys(number for attr in _constrained_attributes(op_type) for number in _dtypes(attributes, attr))
+def _no_kernel(
+    name: str, op_type: str, attributes: Mapping[str, AttrValue], types: Iterable[str]
+) -> SessionRefused:
+    dtypes = dict.fromkeys(
+        number for attr in _constrained_attributes(op_type) for number in _dtypes(attributes, attr)
+    )
     of = f" of {names_text([dtype_name(number) for number in dtypes])}" if dtypes else ""
     return SessionRefused(
-        f"Op {name!r} is a {op_type}{of}, for which TensorFlow has no kernel on {names_text(sorted(types))}, so that "
-        "the session could run nothing any more; leave it out, or let an op that runs there take its place.",
+        f"Op {name!r} is a {op_type}{of}, for which TensorFlow has no kernel on "
+        f"{names_text(sorted(types))}, so that "
+        "the session could run nothing any more; leave it out, or let an op that runs there take "
+        "its place.",
         [name],
     )
 
@@ -222,7 +250,8 @@ def check_patch_placement(
 
     Args:
         session: The session, or None.
-        origin: The graph of the originals of copies. If it is `graph`, copies have the kernels of their originals.
+        origin: The graph of the originals of copies. If it is `graph`, copies have the kernels of
+            their originals.
 
     Raises:
         SessionRefused: The session cannot place an op.
@@ -236,13 +265,17 @@ def check_patch_placement(
     except SessionRefused as error:
         if not any(not there.for_device(device) for device in _devices_of_others(graph, nodes)):
             raise
-        # A graph that was placed for other machines runs nothing here, so there is nothing to protect; but new
-        # variables would get their values by a run.
+        # A graph that was placed for other machines runs nothing here, so there is nothing to
+        # protect; but new variables would get their values by a run.
         if patch.init == "none" or not patch.add.variables:
             return
-        raise SessionRefused(error.sentence.clause + ", or " + clone_with("init", "none") + ".", error.ops) from None
+        raise SessionRefused(
+            error.sentence.clause + ", or " + clone_with("init", "none") + ".", error.ops
+        ) from None
     copies = {copy for _, copy in patch.add.copies} if origin is graph else ()
-    missing = there.without_kernel([node for node in nodes if node.name not in copies] if copies else nodes)
+    missing = there.without_kernel(
+        [node for node in nodes if node.name not in copies] if copies else nodes
+    )
     if missing is not None and there.kernels_known:
         raise _no_kernel(missing.name, missing.op, missing.attr, there.for_device(missing.device))
     if missing is not None or (len(there.specs) > 1 and any(node.device for node in nodes)):
@@ -269,7 +302,11 @@ def _places_all(session: Session | None, graph: tf.Graph) -> TypeGuard[Session]:
 def _unplaced_nodes(graph: tf.Graph, patch: Patch) -> list[NodeDef]:
     """Return the NodeDefs of a patch that no session has placed yet."""
     hidden = record_of(graph).hidden
-    added = [node for node in patch.add.nodes if node.name not in hidden] if hidden else list(patch.add.nodes)
+    added = (
+        [node for node in patch.add.nodes if node.name not in hidden]
+        if hidden
+        else list(patch.add.nodes)
+    )
     return added + [edited.after for edited in patch.changed if _changes_more_than_inputs(edited)]
 
 
@@ -282,41 +319,58 @@ def _changes_more_than_inputs(edited: NodeChange) -> bool:
     return bool(read != edited.after)
 
 
-def _try_placement(session: Session, graph: tf.Graph, nodes: Sequence[NodeDef], patch: Patch) -> None:
-    """Let TensorFlow place ops in a new session that is opened like `session`. Raises SessionRefused with its
-    reason.
+def _try_placement(
+    session: Session, graph: tf.Graph, nodes: Sequence[NodeDef], patch: Patch
+) -> None:
+    """Let TensorFlow place ops in a new session that is opened like `session`. Raises
+    SessionRefused with its reason.
     """
     names, there = {node.name for node in nodes}, operations_by_name(graph)
     colocated = {name for node in nodes for name in colocated_with(node) if name in there} - names
     devices = {name: find_operation(graph, name).device for name in sorted(colocated)}
     neighbors = tf.compat.v1.GraphDef(
-        node=[tf.compat.v1.NodeDef(name=name, op="NoOp", device=device) for name, device in devices.items()],
+        node=[
+            tf.compat.v1.NodeDef(name=name, op="NoOp", device=device)
+            for name, device in devices.items()
+        ],
         versions=graph.graph_def_versions,
     )
     sandbox = preflight.sandbox_graph(graph, nodes, patch.add.functions, patch.add.gradients)
-    preflight.run_import(sandbox, preflight.ValidatedNodes((), neighbors.SerializeToString(), ()), {})
+    preflight.run_import(
+        sandbox, preflight.ValidatedNodes((), neighbors.SerializeToString(), ()), {}
+    )
     try:
         check_placement(session, sandbox)
-    except (tf.errors.UnavailableError, tf.errors.DeadlineExceededError, tf.errors.AbortedError) as error:
+    except (
+        tf.errors.UnavailableError,
+        tf.errors.DeadlineExceededError,
+        tf.errors.AbortedError,
+    ) as error:
         raise SessionRefused(
-            f"A server of this session does not answer ({type(error).__name__}), so nothing has changed; start it "
+            f"A server of this session does not answer ({type(error).__name__}), so nothing has "
+            "changed; start it "
             "again and open a new session."
         ) from error
     except tf.errors.OpError as error:
         why = error_text(error)
         raise SessionRefused(
-            f"The session could run nothing any more, since it cannot place the new ops: {why}; let ops that stand "
+            f"The session could run nothing any more, since it cannot place the new ops: {why}; "
+            "let ops that stand "
             "beside each other have one device, " + _WAY_OUT + ".",
             [node.name for node in nodes if f"{{{node.name}}}" in why],
         ) from error
 
 
 def check_file_devices(patch: Patch) -> None:
-    """Check devices as above, for a file that is not imported yet and the session that it will be opened in."""
+    """Check devices as above, for a file that is not imported yet and the session that it will be
+    opened in.
+    """
     Devices.of_a_file().check_devices(patch.add.nodes)
 
 
-def device_notices(session: Session | None, graph: tf.Graph | None, patch: Patch) -> tuple[str, ...]:
+def device_notices(
+    session: Session | None, graph: tf.Graph | None, patch: Patch
+) -> tuple[str, ...]:
     """Return a sentence for each missing device that new ops are pinned to.
 
     Args:
@@ -325,13 +379,16 @@ def device_notices(session: Session | None, graph: tf.Graph | None, patch: Patch
     """
     nodes = patch.add.nodes if graph is None else _unplaced_nodes(graph, patch)
     soft = graph is None or is_soft_placement(session)
-    pinned = absent_devices(((node.name, device) for node in nodes if (device := node.device)), session)
+    pinned = absent_devices(
+        ((node.name, device) for node in nodes if (device := node.device)), session
+    )
     return pinned_notices(pinned, soft=soft)
 
 
 @contextmanager
 def refuse_ops_without_kernel(session: Session | None, graph: tf.Graph) -> Iterator[None]:
-    """While this lasts, Python code cannot add an op that has no kernel in the session: SessionRefused is raised.
+    """While this lasts, Python code cannot add an op that has no kernel in the session:
+    SessionRefused is raised.
 
     Args:
         session: The session; None if there is none.
@@ -341,7 +398,9 @@ def refuse_ops_without_kernel(session: Session | None, graph: tf.Graph) -> Itera
         return
     there = Devices.of(session)
 
-    def check(op_type: str, inputs: Sequence[tf.Tensor], attributes: Mapping[str, AttrValue], name: str) -> None:
+    def check(
+        op_type: str, inputs: Sequence[tf.Tensor], attributes: Mapping[str, AttrValue], name: str
+    ) -> None:
         if has_kernel(op_type, attributes, there.types):
             return
         name = (name or op_type).rstrip("/")
@@ -349,7 +408,10 @@ def refuse_ops_without_kernel(session: Session | None, graph: tf.Graph) -> Itera
             raise _no_kernel(name, op_type, attributes, there.types)
         input_texts = [as_input(tensor.op.name, tensor.value_index) for tensor in inputs]
         _try_placement(
-            session, graph, [tf.compat.v1.NodeDef(name=name, op=op_type, input=input_texts, attr=attributes)], Patch()
+            session,
+            graph,
+            [tf.compat.v1.NodeDef(name=name, op=op_type, input=input_texts, attr=attributes)],
+            Patch(),
         )
 
     with check_new_operations(graph, check):
@@ -357,9 +419,11 @@ def refuse_ops_without_kernel(session: Session | None, graph: tf.Graph) -> Itera
 
 
 def keep_running(session: Session | None, graph: tf.Graph, names: Iterable[str]) -> None:
-    """Make a session able to run again, after an edit that was rolled back has left ops that it cannot place.
+    """Make a session able to run again, after an edit that was rolled back has left ops that it
+    cannot place.
 
-    The ops lose device and colocation. If that is not enough, the session is renewed and places only what it runs.
+    The ops lose device and colocation. If that is not enough, the session is renewed and places
+    only what it runs.
     """
     if not _places_all(session, graph):
         return

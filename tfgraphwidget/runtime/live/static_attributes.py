@@ -20,26 +20,36 @@ from tfgraphwidget.tf_internals import (
 )
 
 
-def copy_static_attributes(graph: tf.Graph, pairs: Iterable[tuple[str, str]], origin: tf.Graph) -> None:
+def copy_static_attributes(
+    graph: tf.Graph, pairs: Iterable[tuple[str, str]], origin: tf.Graph
+) -> None:
     """Copy properties that NodeDefs do not have from originals to copies.
 
-    These are static shapes (`set_shape`; some ops, such as `py_func`, cannot infer any), dtypes and shapes of resource
-    handles, the gradient function of a call of a `tf.function`, and the op whose gradient an op computes.
+    These are static shapes (`set_shape`; some ops, such as `py_func`, cannot infer any), dtypes and
+    shapes of resource handles, the gradient function of a call of a `tf.function`, and the op whose
+    gradient an op computes.
 
     Args:
-        pairs: Op names (original, copy). A pair of tensor names is a tensor and its replacement, which hold the same.
+        pairs: Op names (original, copy). A pair of tensor names is a tensor and its replacement,
+            which hold the same.
     """
-    copies: dict[str, tf.Operation] = {}  # of the copy that is gone through, of which there may be several
+    copies: dict[
+        str, tf.Operation
+    ] = {}  # of the copy that is gone through, of which there may be several
     find, find_original = operation_finder(graph), operation_finder(origin)
     for original_name, copy_name in pairs:
         if ":" in copy_name:
-            _copy_handle_data(origin.get_tensor_by_name(original_name), graph.get_tensor_by_name(copy_name))
+            _copy_handle_data(
+                origin.get_tensor_by_name(original_name), graph.get_tensor_by_name(copy_name)
+            )
             continue
         copy, original = find(copy_name), find_original(original_name)
         copies[original_name] = copy
         forward = forward_operation(original)
         if forward is not None:  # which was made before
-            set_forward_operation(copy, copies.get(forward.name, forward if graph is origin else None))
+            set_forward_operation(
+                copy, copies.get(forward.name, forward if graph is origin else None)
+            )
         for k, tensor in enumerate(copy.outputs):
             dims, is_unknown = shape = static_dimensions(tensor)
             if is_unknown or None in dims:
@@ -59,7 +69,8 @@ def copy_static_attributes(graph: tf.Graph, pairs: Iterable[tuple[str, str]], or
 
 def _copy_shape(original: tf.Tensor, copy: tf.Tensor, shape: tuple[list[int | None], bool]) -> None:
     if static_dimensions(original) != shape:
-        # Where they do not agree the copy reads something of another shape, and TensorFlow has inferred which it is.
+        # Where they do not agree the copy reads something of another shape, and TensorFlow has
+        # inferred which it is.
         with suppress(ValueError):
             copy.set_shape(original.shape)
 

@@ -1,7 +1,9 @@
-"""Traces Python functions: the ops that a function makes of tensors, as NodeDefs that any graph can import.
+"""Traces Python functions: the ops that a function makes of tensors, as NodeDefs that any graph can
+import.
 
-The function is called on placeholders, in a separate graph, so that an error in it changes nothing. Its side effects
-(tf.print, an assertion) happen before its outputs are computed, as in a tf.function.
+The function is called on placeholders, in a separate graph, so that an error in it changes nothing.
+Its side effects (tf.print, an assertion) happen before its outputs are computed, as in a
+tf.function.
 """
 
 from __future__ import annotations
@@ -60,7 +62,15 @@ from tfgraphwidget.tf_internals import (
     share_python_functions,
     used_names,
 )
-from tfgraphwidget.tf_types import DTypeLike, Named, Session, ShapeLike, Tensor, TensorProto, Variable
+from tfgraphwidget.tf_types import (
+    DTypeLike,
+    Named,
+    Session,
+    ShapeLike,
+    Tensor,
+    TensorProto,
+    Variable,
+)
 
 TABLES = "table_initializer"
 
@@ -81,7 +91,9 @@ def _handles(variable: Variable) -> set[str]:
     return {part.name.partition(":")[0] for part in parts}
 
 
-def call_in_graph(graph: tf.Graph, scope: str, function: Callable[..., object], names: Iterable[str]) -> object:
+def call_in_graph(
+    graph: tf.Graph, scope: str, function: Callable[..., object], names: Iterable[str]
+) -> object:
     """Call a Python function on tensors of a live graph, so that it adds its ops to the graph.
 
     Args:
@@ -95,7 +107,9 @@ def call_in_graph(graph: tf.Graph, scope: str, function: Callable[..., object], 
     scoped = tf.compat.v1.VariableScope(reuse=False, name=scope, name_scope=f"{scope}/")
     with graph.as_default(), tf.compat.v1.name_scope(None):  # whatever scope the caller is in
         if scope.lower() not in used_names(graph):
-            graph.unique_name(scope)  # a later tf.name_scope of that name becomes name_1, as it should
+            graph.unique_name(
+                scope
+            )  # a later tf.name_scope of that name becomes name_1, as it should
         with (
             tf.control_dependencies(None),
             tf.compat.v1.name_scope(
@@ -108,7 +122,9 @@ def call_in_graph(graph: tf.Graph, scope: str, function: Callable[..., object], 
 
 def without_context(graph: tf.Graph, names: Iterable[str]) -> list[str]:
     """Those of some ops of a live graph that are in no control flow context."""
-    return [name for name in names if control_flow_context(graph.get_operation_by_name(name)) is None]
+    return [
+        name for name in names if control_flow_context(graph.get_operation_by_name(name)) is None
+    ]
 
 
 @wrap_tf_errors("initialize what the function makes")
@@ -116,10 +132,13 @@ def check_initializers(session: Session, function: TracedFunction) -> None:
     """Initialize the variables and tables of a traced function in its own graph, as a check.
 
     Raises:
-        GraphEditError, SessionRefused: As `initialize`, before the user's graph has ops that TensorFlow cannot remove.
+        GraphEditError, SessionRefused: As `initialize`, before the user's graph has ops that
+            TensorFlow cannot remove.
     """
     tables = [member.name for member in function.index.collections.get(TABLES, ())]
-    with tf.compat.v1.Session(session.sess_str, function.alive, session_config(session)) as rehearsal:
+    with tf.compat.v1.Session(
+        session.sess_str, function.alive, session_config(session)
+    ) as rehearsal:
         initialize(rehearsal, function.index.variable_defs, tables)
 
 
@@ -147,7 +166,8 @@ def initialize(session: Session, variables: Sequence[VariableDef], tables: Seque
             session.run(list(tables))
     except tf.errors.OpError as error:
         raise SessionRefused(
-            f"What the function made cannot be initialized: {variable_values.error_text(error)}; give it initial "
+            f"What the function made cannot be initialized: {variable_values.error_text(error)}; "
+            "give it initial "
             "values that need nothing that is fed."
         ) from error
 
@@ -188,12 +208,16 @@ def trace_function(
     graph = tf.Graph()
     with graph.as_default(), tf.compat.v1.name_scope(None):
         inputs = [
-            tf.compat.v1.placeholder(_dtype(dtype), shape, f"input_{k}") for k, (dtype, shape) in enumerate(specs)
+            tf.compat.v1.placeholder(_dtype(dtype), shape, f"input_{k}")
+            for k, (dtype, shape) in enumerate(specs)
         ]
         outputs = _call(body, name, inputs, options or {})
     # Python functions that ops call (tf.py_function) are kept by the graph that they were made in.
     return TracedFunction(
-        _index(GraphBody(graph)), tuple(t.op.name for t in inputs), tuple(t.name for t in outputs), graph
+        _index(GraphBody(graph)),
+        tuple(t.op.name for t in inputs),
+        tuple(t.name for t in outputs),
+        graph,
     )
 
 
@@ -207,7 +231,8 @@ def trace_gradient(
         specs: The dtype and static shape of the tensor, and of the gradient that arrives.
 
     Returns:
-        The gradient by the tensor, from the tensor and what arrives; None where TensorFlow knows none.
+        The gradient by the tensor, from the tensor and what arrives; None where TensorFlow knows
+        none.
 
     Raises:
         GraphEditError: The function raised, or its arguments are wrong.
@@ -216,7 +241,8 @@ def trace_gradient(
     graph = tf.Graph()
     with graph.as_default(), tf.compat.v1.name_scope(None):
         inputs = [
-            tf.compat.v1.placeholder(_dtype(dtype), shape, f"input_{k}") for k, (dtype, shape) in enumerate(specs)
+            tf.compat.v1.placeholder(_dtype(dtype), shape, f"input_{k}")
+            for k, (dtype, shape) in enumerate(specs)
         ]
         (output,) = _call(body, name, inputs[:1], options or {})
         try:
@@ -225,10 +251,14 @@ def trace_gradient(
             return None
     if not isinstance(gradient, tf.Tensor):
         return None
-    return TracedFunction(_index(GraphBody(graph)), tuple(t.op.name for t in inputs), (gradient.name,), alive=graph)
+    return TracedFunction(
+        _index(GraphBody(graph)), tuple(t.op.name for t in inputs), (gradient.name,), alive=graph
+    )
 
 
-def _call(function: Callable[..., object], name: str, inputs: Sequence[tf.Tensor], options: Options) -> list[tf.Tensor]:
+def _call(
+    function: Callable[..., object], name: str, inputs: Sequence[tf.Tensor], options: Options
+) -> list[tf.Tensor]:
     """Call a function on placeholders of the default graph: the tensors that it returns."""
     try:
         outputs, effects = _outputs(function(*inputs, **options), inputs)
@@ -253,13 +283,14 @@ def trace_in_function(
 ) -> TracedFunction:
     """Trace a Python function for a function's body.
 
-    Unlike `trace_function`, it makes variables and tables as live ones, which the ops capture. So `function` can be a
-    Keras layer or model; its variables stay its own.
+    Unlike `trace_function`, it makes variables and tables as live ones, which the ops capture. So
+    `function` can be a Keras layer or model; its variables stay its own.
 
     Args:
         function: The function, a Keras layer or model, or an op type.
         specs: The dtype and static shape of each argument.
-        infos: The names of variables that it captures, by id of the handle; those of Keras are known.
+        infos: The names of variables that it captures, by id of the handle; those of Keras are
+            known.
         input_names: The names of the placeholders of its arguments; () for "input_0" and so on.
 
     Returns:
@@ -283,28 +314,41 @@ def trace_in_function(
     with eager_mode(), tf.compat.v1.name_scope(None):
         shapes = [static_shape(shape) for _, shape in specs]
         wrapped = tf.compat.v1.wrap_function(
-            body, [tf.TensorSpec(shapes[k], _dtype(dtype), placeholders[k]) for k, (dtype, _) in enumerate(specs)]
+            body,
+            [
+                tf.TensorSpec(shapes[k], _dtype(dtype), placeholders[k])
+                for k, (dtype, _) in enumerate(specs)
+            ],
         )
-        traced_body, live = captured_body(wrapped.graph, keras_infos(function) if infos is None else infos)
+        traced_body, live = captured_body(
+            wrapped.graph, keras_infos(function) if infos is None else infos
+        )
     inputs, outputs = names[0], [rename_tensor(output, traced_body.alias) for output in names[1]]
     whole = _index(traced_body)
     index = _only(whole, [*inputs, *outputs])
     fills = [
-        op for op, kind in zip(whole.names, whole.types, strict=True) if kind in TABLE_FILLS and op not in index.ids
+        op
+        for op, kind in zip(whole.names, whole.types, strict=True)
+        if kind in TABLE_FILLS and op not in index.ids
     ]
     if fills:
         raise GraphEditError(
-            f"{name} makes a table ({fills[0]!r} fills it), which a function's body cannot initialize; make the table "
+            f"{name} makes a table ({fills[0]!r} fills it), which a function's body cannot "
+            "initialize; make the table "
             "before, and let the function read it.",
             fills,
         )
     captured = {name: value for name, value in live.items() if name in index.ids}
     alive = wrapped, variables, function
-    return TracedFunction(index, tuple(inputs), tuple(outputs), alive, captured, wrapped.graph, traced_body.alias)
+    return TracedFunction(
+        index, tuple(inputs), tuple(outputs), alive, captured, wrapped.graph, traced_body.alias
+    )
 
 
 def _only(index: GraphIndex, needed_names: Sequence[str]) -> GraphIndex:
-    """The index without ops that nothing needs: what computed the first values of variables that are live."""
+    """The index without ops that nothing needs: what computed the first values of variables that
+    are live.
+    """
     needed = needed_ops(index, (), needed_names)
     nodes = [node for node, is_kept in zip(index.nodes, needed.tolist(), strict=True) if is_kept]
     names = {node.name for node in nodes}
@@ -313,7 +357,14 @@ def _only(index: GraphIndex, needed_names: Sequence[str]) -> GraphIndex:
         for key, members in index.collections.items()
     }
     variables = tuple(variable for variable in index.variable_defs if variable.handle in names)
-    return build(nodes, collections, variables, typing=index.typing, functions=index.functions, extras=index.extras)
+    return build(
+        nodes,
+        collections,
+        variables,
+        typing=index.typing,
+        functions=index.functions,
+        extras=index.extras,
+    )
 
 
 def _live_creator(graph: tf.Graph, variables: list[tf.Variable]) -> Callable[..., tf.Variable]:
@@ -322,7 +373,9 @@ def _live_creator(graph: tf.Graph, variables: list[tf.Variable]) -> Callable[...
     def create(next_creator: Callable[..., tf.Variable], **options: object) -> tf.Variable:
         value = options.get("initial_value")
         if isinstance(value, tf.Tensor) and getattr(value, "graph", None) is graph:
-            (options["initial_value"],) = edit_values.compute_constants(_index(GraphBody(graph)), [value.name])
+            (options["initial_value"],) = edit_values.compute_constants(
+                _index(GraphBody(graph)), [value.name]
+            )
         with tf.init_scope():
             variables.append(next_creator(**options))
         return variables[-1]
@@ -338,7 +391,9 @@ def _function(function: object) -> tuple[Callable[..., object], str]:
         return function, function_name(function, "The function")
     if not isinstance(function, str):
         raise WrongType(
-            "function", f"{value_text(function)!r} is no function; give a Python function, or an op type: 'Identity'."
+            "function",
+            f"{value_text(function)!r} is no function; give a Python function, or an op type: "
+            "'Identity'.",
         )
     definition_of(function)
     return functools.partial(_call_op_type, function), function
@@ -351,10 +406,14 @@ def _call_replacement(replacement: Replacement, *tensors: Tensor) -> list[Tensor
         op_type: str, operands: Sequence[Tensor | Constant], attributes: Mapping[str, object]
     ) -> Tensor | list[Tensor]:
         definition = definition_of(op_type)
-        arguments = typed_operands(definition, operands, lambda tensor: tensor.dtype.base_dtype.name, constant_of)
+        arguments = typed_operands(
+            definition, operands, lambda tensor: tensor.dtype.base_dtype.name, constant_of
+        )
         options = input_arguments(definition, arguments, attributes)
         names = argument_names(op_type)
-        outputs = getattr(tf.raw_ops, op_type)(**{names.get(name, name): value for name, value in options.items()})
+        outputs = getattr(tf.raw_ops, op_type)(
+            **{names.get(name, name): value for name, value in options.items()}
+        )
         return list(outputs) if isinstance(outputs, tuple | list) else outputs
 
     def constant_of(constant: Constant, dtype: str = "") -> Tensor:
@@ -373,7 +432,10 @@ def _call_op_type(op_type: str, *tensors: object, **options: object) -> object:
 
 def _dtype(name: str) -> tf.DType:
     if not name:
-        raise GraphEditError("The dtype of a tensor that is passed to the function is unknown; choose another tensor.")
+        raise GraphEditError(
+            "The dtype of a tensor that is passed to the function is unknown; choose another "
+            "tensor."
+        )
     dtype: tf.DType = tf.as_dtype(name).base_dtype
     return dtype
 
@@ -381,11 +443,15 @@ def _dtype(name: str) -> tf.DType:
 def _inputs_text(inputs: Sequence[tf.Tensor]) -> str:
     shapes = (dimensions(tensor.shape) for tensor in inputs)
     described = ("of unknown shape" if shape is None else list(shape) for shape in shapes)
-    texts = [f"{tensor.dtype.name} {shape}" for tensor, shape in zip(inputs, described, strict=True)]
+    texts = [
+        f"{tensor.dtype.name} {shape}" for tensor, shape in zip(inputs, described, strict=True)
+    ]
     return " and ".join(texts) or "nothing"
 
 
-def _outputs(result: object, inputs: Sequence[tf.Tensor]) -> tuple[list[tf.Tensor], list[tf.Operation]]:
+def _outputs(
+    result: object, inputs: Sequence[tf.Tensor]
+) -> tuple[list[tf.Tensor], list[tf.Operation]]:
     """Return the tensors and the ops of a function's result; without tensors, its inputs."""
     items = tf.nest.flatten(result, expand_composites=True)
     effects = [item for item in items if isinstance(item, tf.Operation)]
@@ -399,8 +465,15 @@ def _outputs_after_effects(
 ) -> list[tf.Tensor]:
     """Return the outputs, computed after all side effects of the function."""
     index = _index(GraphBody(graph))
-    members_ops = {split_tensor(member.name)[0] for members in index.collections.values() for member in members}
-    variables = (split_tensor(name)[0] for v in index.variable_defs for name in (v.initializer, v.snapshot) if name)
+    members_ops = {
+        split_tensor(member.name)[0] for members in index.collections.values() for member in members
+    }
+    variables = (
+        split_tensor(name)[0]
+        for v in index.variable_defs
+        for name in (v.initializer, v.snapshot)
+        if name
+    )
     ends = {*members_ops, *variables, *(output.op.name for output in outputs)}
     needed = traversal.backward(index, [index.ids[name] for name in ends if name in index.ids])
     loose = [index.names[i] for i in side_effects(index, np.flatnonzero(~needed).tolist())]
@@ -413,7 +486,13 @@ def _outputs_after_effects(
 
 
 def _index(body: GraphBody) -> GraphIndex:
-    return build(body.nodes(), *body.collections(), typing=body.typing, functions=body.functions(), extras=body)
+    return build(
+        body.nodes(),
+        *body.collections(),
+        typing=body.typing,
+        functions=body.functions(),
+        extras=body,
+    )
 
 
 def keep_alive(graph: tf.Graph, function: TracedFunction) -> None:
@@ -435,7 +514,11 @@ def _value_words(dtype: str) -> str:
     """What a tensor of a dtype holds, in words."""
     if dtype in ("bool", "string"):
         return {"bool": "True or False", "string": "a text, as 'a' or b'a'"}[dtype]
-    kinds = {"complex": "a complex number", "uint": "a whole number from 0 on", "int": "a whole number"}
+    kinds = {
+        "complex": "a complex number",
+        "uint": "a whole number from 0 on",
+        "int": "a whole number",
+    }
     word = next((word for kind, word in kinds.items() if dtype.startswith(kind)), "a number")
     return f"{word}, or an array of these"
 
@@ -456,10 +539,13 @@ def constant(value: object, dtype: str, shape: Shape) -> TensorProto:
     except TensorFlowMissing:
         raise
     except Exception as error:  # TensorFlow's refusals are of many types
-        raise GraphEditError(f"{value_text(value)} is no value of {name}; give {_value_words(name)}.") from error
+        raise GraphEditError(
+            f"{value_text(value)} is no value of {name}; give {_value_words(name)}."
+        ) from error
     value_shape = tuple(dim.size for dim in proto.tensor_shape.dim)
     if shape is not None and not (
-        len(shape) == len(value_shape) and all(a in (None, b) for a, b in zip(shape, value_shape, strict=True))
+        len(shape) == len(value_shape)
+        and all(a in (None, b) for a, b in zip(shape, value_shape, strict=True))
     ):
         raise GraphEditError(
             "The value has shape "
@@ -475,23 +561,31 @@ _LONG: dict[type, type] = {np.longdouble: np.float64, np.clongdouble: np.complex
 
 
 def plain_value(value: object) -> object:
-    """Return a value as commands hold it: names of dtypes, tuples for shapes and lists, Python numbers for small
-    arrays.
+    """Return a value as commands hold it: names of dtypes, tuples for shapes and lists, Python
+    numbers for small arrays.
     """
     if isinstance(value, DType):
         return value.name
     if isinstance(value, TensorShape):
         return dimensions(value)
     if isinstance(value, np.ndarray | np.generic) and value.dtype.type in _LONG:
-        value = value.astype(_LONG[value.dtype.type])  # more digits than any tensor or Python number has
+        value = value.astype(
+            _LONG[value.dtype.type]
+        )  # more digits than any tensor or Python number has
     if isinstance(value, np.generic) or (isinstance(value, np.ndarray) and not value.shape):
         return plain_value(value.item())
     if is_loaded() and tf.is_tensor(value) and hasattr(value, "numpy"):
         try:
             return plain_value(value.numpy())
         except Exception:  # a variable of a graph says in many ways that it has no value here
-            raise GraphEditError(f"{value_text(value)} has no value outside of a session; give a value.") from None
-    if isinstance(value, np.ndarray) and 0 < value.size <= _MOST_NUMBERS and value.dtype.kind in "biuf":
+            raise GraphEditError(
+                f"{value_text(value)} has no value outside of a session; give a value."
+            ) from None
+    if (
+        isinstance(value, np.ndarray)
+        and 0 < value.size <= _MOST_NUMBERS
+        and value.dtype.kind in "biuf"
+    ):
         return plain_value(value.tolist())
     return tuple(map(plain_value, value)) if isinstance(value, list | tuple) else value
 
@@ -511,7 +605,9 @@ def tensor_spec(value: TensorSpec | tuple[ShapeLike, DTypeLike]) -> Spec:
         raise GraphEditError(f"{value_text(value)} is not a tf.TensorSpec; give one.") from error
 
 
-def shape_and_dtype(value: object, shape: Any, dtype: object) -> tuple[Shape | Literal["same"], str]:
+def shape_and_dtype(
+    value: object, shape: Any, dtype: object
+) -> tuple[Shape | Literal["same"], str]:
     """Return a shape, "same" if none is given, and a dtype, "" if none is given.
 
     Args:
@@ -529,18 +625,25 @@ def shape_and_dtype(value: object, shape: Any, dtype: object) -> tuple[Shape | L
     elif value is not None:
         shape = value
     try:
-        size: Shape | Literal["same"] = "same" if isinstance(shape, str) and shape == "same" else _sizes(shape)
+        size: Shape | Literal["same"] = (
+            "same" if isinstance(shape, str) and shape == "same" else _sizes(shape)
+        )
         return size, "" if isinstance(dtype, str) and not dtype else tf_protos.to_dtype_name(dtype)
     except Exception as error:  # what can be gone through may raise anything
-        what = value_text(dtype if value is None and isinstance(shape, str) else shape if value is None else value)
-        raise GraphEditError(f"{what} is neither a shape, a dtype nor a tf.TensorSpec; give one.") from error
+        what = value_text(
+            dtype if value is None and isinstance(shape, str) else shape if value is None else value
+        )
+        raise GraphEditError(
+            f"{what} is neither a shape, a dtype nor a tf.TensorSpec; give one."
+        ) from error
 
 
 def _sizes(shape: ShapeLike) -> Shape:
     """Return a shape as a tuple. Raises for sizes that no tensor has."""
     sequence: Any = shape
     if sequence is None or (
-        type(sequence) in (list, tuple) and all(n is None or (type(n) is int and n >= 0) for n in sequence)
+        type(sequence) in (list, tuple)
+        and all(n is None or (type(n) is int and n >= 0) for n in sequence)
     ):
         sizes: Shape = None if sequence is None else tuple(sequence)
     else:

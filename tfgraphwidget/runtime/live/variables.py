@@ -23,12 +23,14 @@ from tfgraphwidget.tf_types import NodeDef
 _NONE: Mapping[str, NodeDef] = MappingProxyType({})
 
 
-def make_variable(graph: tf.Graph, definition: VariableDef, nodes: Mapping[str, NodeDef] = _NONE) -> tf.Variable:
+def make_variable(
+    graph: tf.Graph, definition: VariableDef, nodes: Mapping[str, NodeDef] = _NONE
+) -> tf.Variable:
     """Return a `tf.Variable` over ops that are in the graph, in no collection.
 
     Args:
-        nodes: NodeDefs of these ops by name, as far as they are known; asking TensorFlow for one takes most of the
-            time.
+        nodes: NodeDefs of these ops by name, as far as they are known; asking TensorFlow for one
+            takes most of the time.
     """
     variable = _plain_variable(graph, definition, nodes)
     if variable is None:  # a variable of a graph has no truth value
@@ -40,7 +42,8 @@ def make_variable(graph: tf.Graph, definition: VariableDef, nodes: Mapping[str, 
 
 
 def _initial_value(graph: tf.Graph, definition: VariableDef) -> tf.Tensor | None:
-    """Return the tensor of the initial value. If it is not in the graph, return the tensor that the initializer reads.
+    """Return the tensor of the initial value. If it is not in the graph, return the tensor that the
+    initializer reads.
 
     An edit can have separated the two (detach, reroute) before the variable was copied.
     """
@@ -71,12 +74,19 @@ def proto_of(definition: VariableDef) -> tf_types.VariableDef:
     return proto
 
 
-def _plain_variable(graph: tf.Graph, definition: VariableDef, nodes: Mapping[str, NodeDef]) -> tf.Variable | None:
-    """Return an ordinary variable as `from_proto` does, in a quarter of the time; None for others."""
+def _plain_variable(
+    graph: tf.Graph, definition: VariableDef, nodes: Mapping[str, NodeDef]
+) -> tf.Variable | None:
+    """Return an ordinary variable as `from_proto` does, in a quarter of the time; None for
+    others.
+    """
     if not (definition.initializer and definition.snapshot) or definition.slice_info:
         return None
     handle, read = _tensor(graph, definition.name), _tensor(graph, definition.snapshot)
-    initializer, initial_value = find_operation(graph, definition.initializer), _initial_value(graph, definition)
+    initializer, initial_value = (
+        find_operation(graph, definition.initializer),
+        _initial_value(graph, definition),
+    )
     synchronization = tf.VariableSynchronization(definition.synchronization)
     aggregation = tf.VariableAggregation(definition.aggregation)
     if not definition.resource:

@@ -1,7 +1,8 @@
 """The static shapes of a graph for one batch size: what costs are counted from.
 
-`None` in a shape is any size, and behind a Reshape sizes hide in others: (None, 10, 64) is (None, 64) there, of ten
-times as many rows. So the inputs get the batch size, and TensorFlow infers what follows.
+`None` in a shape is any size, and behind a Reshape sizes hide in others: (None, 10, 64) is (None,
+64) there, of ten times as many rows. So the inputs get the batch size, and TensorFlow infers what
+follows.
 """
 
 from __future__ import annotations
@@ -27,9 +28,9 @@ _cached: WeakKeyDictionary[GraphIndex, dict[tuple[int, bool], GraphIndex]] = Wea
 def at_batch(index: GraphIndex, batch: int) -> GraphIndex:
     """The graph with the static shapes that it has for inputs of a batch size.
 
-    Where the first dimension of an input is unknown it is the batch size, and others are 1 as far as ops take that. If
-    an op cannot take the batch size, in a graph of very many ops, and under `own_shapes_only`, each unknown first
-    dimension counts as it.
+    Where the first dimension of an input is unknown it is the batch size, and others are 1 as far
+    as ops take that. If an op cannot take the batch size, in a graph of very many ops, and under
+    `own_shapes_only`, each unknown first dimension counts as it.
     """
     indices, key = _cached.setdefault(index, {}), (batch, is_own_shapes_only())
     if key not in indices:
@@ -44,15 +45,21 @@ def _at_batch(index: GraphIndex, batch: int) -> GraphIndex:
             patch = Patch(changed=tuple(_changed_inputs(index, (batch, other))))
             if not patch.changed:
                 return _without_unknown(index)
-            with suppress(GraphEditError):  # a size is baked in somewhere, or a window is larger than an image of 1
+            with suppress(
+                GraphEditError
+            ):  # a size is baked in somewhere, or a window is larger than an image of 1
                 return _without_unknown(apply_patch(index, infer_patch_shapes(index, patch)))
     tensors = [(op, port) for op in range(len(index)) for port in range(len(index.dtypes(op)))]
     shapes = {(index.names[op], port): index.shape(op, port) for op, port in tensors}
-    return index.with_shapes({end: (batch, *shape[1:]) for end, shape in shapes.items() if shape and shape[0] is None})
+    return index.with_shapes(
+        {end: (batch, *shape[1:]) for end, shape in shapes.items() if shape and shape[0] is None}
+    )
 
 
 def _without_unknown(index: GraphIndex) -> GraphIndex:
-    """The graph, where what no shape function tells is the batch size, too: most often it is, behind a loop."""
+    """The graph, where what no shape function tells is the batch size, too: most often it is,
+    behind a loop.
+    """
     inputs = (op for op, kind in enumerate(index.types) if kind in ARGUMENTS)
     shapes = (index.shape(op, 0) for op in inputs if index.dtypes(op)[0] not in HANDLE_DTYPES)
     firsts = Counter(shape[0] for shape in shapes if shape)
@@ -85,7 +92,9 @@ def _sources_of_unknown(index: GraphIndex) -> Iterator[int]:
 
 
 def _placeholder(index: GraphIndex, op: int, batch: int) -> NodeChange | None:
-    """A placeholder in the place of an op, whose first unknown size is taken to be that of the batch."""
+    """A placeholder in the place of an op, whose first unknown size is taken to be that of the
+    batch.
+    """
     shape = list(index.shape(op, 0) or ())
     shape[shape.index(None)] = batch
     shape = [1 if size is None else size for size in shape]
@@ -98,7 +107,8 @@ def _placeholder(index: GraphIndex, op: int, batch: int) -> NodeChange | None:
 
 
 def with_input_shapes(index: GraphIndex, shapes: Mapping[str, Shape]) -> GraphIndex:
-    """The graph with the static shapes that it has for inputs of others; as it is, where an op cannot take them.
+    """The graph with the static shapes that it has for inputs of others; as it is, where an op
+    cannot take them.
 
     Args:
         index: The graph, as the body of a function.
@@ -111,7 +121,11 @@ def with_input_shapes(index: GraphIndex, shapes: Mapping[str, Shape]) -> GraphIn
         if index.dtypes(op)[0] not in HANDLE_DTYPES
     )
     with suppress(GraphEditError):
-        return apply_patch(index, infer_patch_shapes(index, Patch(changed=changed))) if changed else index
+        return (
+            apply_patch(index, infer_patch_shapes(index, Patch(changed=changed)))
+            if changed
+            else index
+        )
     return index
 
 
@@ -127,7 +141,9 @@ def _changed_inputs(index: GraphIndex, sizes: Sizes) -> Iterator[NodeChange]:
 
 def _with_sizes(shape: Shape, sizes: Sizes) -> Shape:
     """A shape with sizes in the place of unknown dimensions."""
-    return shape and tuple(sizes[min(axis, 1)] if size is None else size for axis, size in enumerate(shape))
+    return shape and tuple(
+        sizes[min(axis, 1)] if size is None else size for axis, size in enumerate(shape)
+    )
 
 
 def _input_change(index: GraphIndex, op: int, shapes: Sequence[Shape]) -> NodeChange:
@@ -135,7 +151,11 @@ def _input_change(index: GraphIndex, op: int, shapes: Sequence[Shape]) -> NodeCh
     before = index.nodes[op]
     after = type(before)()
     after.CopyFrom(before)
-    protos = [after.attr["shape"].shape] if before.op in ARGUMENTS else after.attr["output_shapes"].list.shape
+    protos = (
+        [after.attr["shape"].shape]
+        if before.op in ARGUMENTS
+        else after.attr["output_shapes"].list.shape
+    )
     for proto, shape in zip(protos, shapes, strict=False):
         proto.CopyFrom(shape_proto(shape))
     return NodeChange(before, after)

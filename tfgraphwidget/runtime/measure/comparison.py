@@ -17,14 +17,15 @@ Array = np.ndarray
 
 @dataclass(frozen=True)
 class OutputDifference:
-    """The difference of one output between two graphs. The first of each pair is of the graph before.
+    """The difference of one output between two graphs. The first of each pair is of the graph
+    before.
 
     Attributes:
         name: The name of the output.
         dtypes: Its dtypes.
         shapes: Its shapes.
-        largest: The largest absolute difference of elements that are numbers in both; None if shapes or kinds differ,
-            and for text and booleans.
+        largest: The largest absolute difference of elements that are numbers in both; None if
+            shapes or kinds differ, and for text and booleans.
         relative: The largest relative difference of these; None as above.
         differing: How many elements differ.
         nans: How many elements are NaN.
@@ -43,14 +44,22 @@ class OutputDifference:
     @property
     def same(self) -> bool:
         """Whether both are equal, element by element; NaN equals NaN here."""
-        return self.shapes[0] == self.shapes[1] and self.dtypes[0] == self.dtypes[1] and not self.differing
+        return (
+            self.shapes[0] == self.shapes[1]
+            and self.dtypes[0] == self.dtypes[1]
+            and not self.differing
+        )
 
     def row(self) -> tuple[str, ...]:
         """Return name, dtype, shape, largest difference, relative difference and notes, as text."""
         dtype, shape = (_both(*map(str, pair)) for pair in (self.dtypes, self.shapes))
         notes = [] if self.steady else ["random: it differs from run to run"]
         notes += [f"NaN {_both(*(f'{count:,}' for count in self.nans))}"] if any(self.nans) else []
-        notes += [f"{count_text(self.differing, 'element')} differ"] if self.differing and self.largest is None else []
+        notes += (
+            [f"{count_text(self.differing, 'element')} differ"]
+            if self.differing and self.largest is None
+            else []
+        )
         largest = "equal" if self.same else "" if self.largest is None else f"{self.largest:.3g}"
         relative = "" if self.relative is None or self.same else f"{self.relative:.2g}"
         return self.name, dtype, shape, largest, relative, "; ".join(notes)
@@ -58,7 +67,9 @@ class OutputDifference:
 
 @dataclass(frozen=True, repr=False)
 class Comparison:
-    """The difference of each output; it prints as a table. `missing` are outputs that the graph before lacks."""
+    """The difference of each output; it prints as a table. `missing` are outputs that the graph
+    before lacks.
+    """
 
     outputs: tuple[OutputDifference, ...]
     missing: tuple[str, ...] = ()
@@ -92,19 +103,29 @@ class Comparison:
 
 
 def compare_outputs(
-    names: Sequence[str], before: Callable[[], Sequence[Array]], after: Callable[[], Sequence[Array]]
+    names: Sequence[str],
+    before: Callable[[], Sequence[Array]],
+    after: Callable[[], Sequence[Array]],
 ) -> Comparison:
-    """Compare the outputs of two runs. If they differ, the first is run again, to see whether it is steady."""
+    """Compare the outputs of two runs. If they differ, the first is run again, to see whether it is
+    steady.
+    """
     one, other = before(), after()
     differences = [output_difference(*each) for each in zip(names, one, other, strict=True)]
     if all(output.same for output in differences):
         return Comparison(tuple(differences))
     again = before()
-    steady = [output_difference(name, a, b).same for name, a, b in zip(names, one, again, strict=True)]
-    return Comparison(tuple(output_difference(*each) for each in zip(names, one, other, steady, strict=True)))
+    steady = [
+        output_difference(name, a, b).same for name, a, b in zip(names, one, again, strict=True)
+    ]
+    return Comparison(
+        tuple(output_difference(*each) for each in zip(names, one, other, steady, strict=True))
+    )
 
 
-def output_difference(name: str, before: Array, after: Array, steady: bool = True) -> OutputDifference:
+def output_difference(
+    name: str, before: Array, after: Array, steady: bool = True
+) -> OutputDifference:
     """Return the difference of two arrays.
 
     Args:
@@ -120,7 +141,9 @@ def output_difference(name: str, before: Array, after: Array, steady: bool = Tru
     )
     if before.shape != after.shape or not (_is_number(before) and _is_number(after)):
         equal = before.shape == after.shape and np.asarray(before == after)
-        differing = int(np.size(equal) - np.count_nonzero(equal)) if before.shape == after.shape else 0
+        differing = (
+            int(np.size(equal) - np.count_nonzero(equal)) if before.shape == after.shape else 0
+        )
         return difference(largest=None, relative=None, differing=differing)
     a, b = (x if x.dtype.kind == "c" else x.astype(np.float64) for x in (before, after))
     equal = (before == after) | (np.isnan(a) & np.isnan(b))

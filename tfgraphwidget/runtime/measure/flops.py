@@ -1,4 +1,5 @@
-"""FLOPs of ops, as TensorFlow's profiler counts them (tests/runtime/test_flops.py), from shapes alone.
+"""FLOPs of ops, as TensorFlow's profiler counts them (tests/runtime/test_flops.py), from shapes
+alone.
 
 Of op types that TensorFlow's registry does not have they are unknown.
 """
@@ -63,20 +64,30 @@ class _Op:
         return [1 if size is None else size for size in sizes]
 
     def _last_two(self, end: str) -> list[float]:
-        """The sizes of matrices; -1 for one that is free when the graph runs, NaN for those of an unknown rank."""
+        """The sizes of matrices; -1 for one that is free when the graph runs, NaN for those of an
+        unknown rank.
+        """
         op, port = split_input(end)
         shape = self.index.shape(self.index.ids[op], port)
-        return [np.nan, np.nan] if shape is None else [-1 if size is None else size for size in shape[-2:]]
+        return (
+            [np.nan, np.nan]
+            if shape is None
+            else [-1 if size is None else size for size in shape[-2:]]
+        )
 
     def area(self, name: str) -> int:
-        """The product of the sizes or strides of a window over images with their channels behind."""
+        """The product of the sizes or strides of a window over images with their channels
+        behind.
+        """
         attributes = self.index.nodes[self.number].attr
         if "data_format" in attributes and attributes["data_format"].s != b"NHWC":
             raise _Unknown
         return prod(attributes[name].list.i)
 
     def product(self, *transposed: str) -> float:
-        """The FLOPs of a product of matrices, which attributes transpose. What one does not tell another may."""
+        """The FLOPs of a product of matrices, which attributes transpose. What one does not tell
+        another may.
+        """
         node = self.index.nodes[self.number]
         left, right, output = map(self._last_two, (node.input[0], node.input[1], node.name))
         for operand, name in zip((left, right), transposed, strict=True):
@@ -94,14 +105,17 @@ class _Op:
 
 
 def _size(one: float, other: float) -> float:
-    """A size that two shapes tell: the one that is known, 1 if both are free, NaN if a rank is unknown."""
+    """A size that two shapes tell: the one that is known, 1 if both are free, NaN if a rank is
+    unknown.
+    """
     sizes = [size for size in (one, other) if size >= 0]
     return sizes[0] if sizes else abs(one * other)
 
 
 _COUNTS: dict[str, Callable[[_Op], float]] = {
     **dict.fromkeys(
-        ("Reciprocal", "Square", "Log", "Neg", "AssignSub", "AssignAdd", "BiasAdd"), lambda op: prod(op.operand(0))
+        ("Reciprocal", "Square", "Log", "Neg", "AssignSub", "AssignAdd", "BiasAdd"),
+        lambda op: prod(op.operand(0)),
     ),
     "Rsqrt": lambda op: 2 * prod(op.operand(0)),
     "Softmax": lambda op: 5 * prod(op.operand(0)),
@@ -117,7 +131,9 @@ _COUNTS: dict[str, Callable[[_Op], float]] = {
     "RsqrtGrad": lambda op: 4 * prod(op.output),
     "AddN": lambda op: prod(op.output) * (len(op.index.input_lists[op.number]) - 1),
     "Mean": lambda op: prod(op.operand(0)),
-    **dict.fromkeys(("Sum", "ArgMax", "ArgMin", "BiasAddGrad"), lambda op: prod(op.operand(0)) - prod(op.output)),
+    **dict.fromkeys(
+        ("Sum", "ArgMax", "ArgMin", "BiasAddGrad"), lambda op: prod(op.operand(0)) - prod(op.output)
+    ),
     "MatMul": lambda op: op.product("transpose_a", "transpose_b"),
     **dict.fromkeys(BATCH_MATMULS, lambda op: op.product("adj_x", "adj_y")),
     "Conv3D": lambda op: op.convolution(4),
@@ -135,9 +151,11 @@ COUNTED = frozenset(_COUNTS)
 
 
 def flops(index: GraphIndex) -> Floats:
-    """Floating point operations of each op, (n,); dimensions that are unknown count as 1, see `batch.at_batch`.
+    """Floating point operations of each op, (n,); dimensions that are unknown count as 1, see
+    `batch.at_batch`.
 
-    0 for ops that compute nothing, NaN where the op type or a shape is unknown. An op in a loop counts once.
+    0 for ops that compute nothing, NaN where the op type or a shape is unknown. An op in a loop
+    counts once.
     """
     names, codes = index.kinds
     kinds = families(names).tolist() if names else []
@@ -146,7 +164,9 @@ def flops(index: GraphIndex) -> Floats:
     for i, code in enumerate(codes.tolist()):
         name = names[code]
         if name in COUNTED:
-            with suppress(_Unknown, LookupError):  # a LookupError: of an op without the inputs of its type
+            with suppress(
+                _Unknown, LookupError
+            ):  # a LookupError: of an op without the inputs of its type
                 costs[i] = _COUNTS[name](_Op(index, i))
         elif name in silent:
             costs[i] = 0
@@ -160,8 +180,8 @@ _CALLS = FUNCTIONAL_CONTROL_FLOW | FUNCTION_CALLS | REMOTE_CALLS
 def flops_and_calls(index: GraphIndex, body: Body | None) -> Floats:
     """Return the FLOPs of each op as `flops` does, and for calls the FLOPs of the called functions.
 
-    For a conditional it is the most expensive branch, for a loop one iteration. Unknown costs inside count as 0; a call
-    is NaN if all are unknown.
+    For a conditional it is the most expensive branch, for a loop one iteration. Unknown costs
+    inside count as 0; a call is NaN if all are unknown.
 
     Args:
         body: The graph's functions; without it no call is known.
@@ -181,7 +201,10 @@ class _CallCosts:
         for op, kind in enumerate(index.types):
             if kind in _CALLS or kind in index.functions:
                 ways = called_functions(index.nodes[op], index.functions)
-                inside = [np.nan if body is None else self._inside(index, body, op, way.function) for way in ways]
+                inside = [
+                    np.nan if body is None else self._inside(index, body, op, way.function)
+                    for way in ways
+                ]
                 costs[op] = _total(inside, choice=kind in BRANCHES)
         return costs
 
@@ -193,12 +216,17 @@ class _CallCosts:
                 return np.nan
             try:
                 inner = open_function(function, body, index, op)
-            except GraphEditError:  # damaged, or not there: what calls it can be looked at all the same
+            except (
+                GraphEditError
+            ):  # damaged, or not there: what calls it can be looked at all the same
                 return np.nan
             nodes, extras = inner.nodes(), inner.collections()
-            inner_index = build(nodes, *extras, typing=inner.typing, functions=inner.functions(), extras=inner)
+            inner_index = build(
+                nodes, *extras, typing=inner.typing, functions=inner.functions(), extras=inner
+            )
             inner_index = with_input_shapes(
-                inner_index, _argument_shapes(index, op, EditedLibrary(body, index).function(function), inner)
+                inner_index,
+                _argument_shapes(index, op, EditedLibrary(body, index).function(function), inner),
             )
             self._depth += 1
             self.costs[key] = _total(self.of(inner_index, inner).tolist(), choice=False)
@@ -206,8 +234,12 @@ class _CallCosts:
         return self.costs[key]
 
 
-def _argument_shapes(index: GraphIndex, op: int, definition: FunctionDef, inner: NodeBody) -> dict[str, Shape]:
-    """The static shapes with which a call calls a function; those of a loop are what holds in each round."""
+def _argument_shapes(
+    index: GraphIndex, op: int, definition: FunctionDef, inner: NodeBody
+) -> dict[str, Shape]:
+    """The static shapes with which a call calls a function; those of a loop are what holds in each
+    round.
+    """
     node = index.nodes[op]
     first = 1 if node.op in BRANCHES | REMOTE_CALLS else 0
     ends = [split_input(text) for text in node.input if text[:1] != "^"][first:]
@@ -215,7 +247,9 @@ def _argument_shapes(index: GraphIndex, op: int, definition: FunctionDef, inner:
         shapes = [index.shape(op, k) for k in range(len(ends))]
     else:
         shapes = [index.shape(index.ids[source], port) for source, port in ends]
-    of_names = dict(zip((argument.name for argument in definition.signature.input_arg), shapes, strict=False))
+    of_names = dict(
+        zip((argument.name for argument in definition.signature.input_arg), shapes, strict=False)
+    )
     names = (split_tensor(tensor)[0] for tensor in inner.arguments)
     return {name: of_names[name] for name in names if name in of_names}
 
@@ -224,7 +258,10 @@ def _cost_inputs(index: GraphIndex, op: int) -> list[object]:
     """Return the inputs of an op that its cost depends on: shapes, and state handles themselves."""
     ends = range(index.inputs.start[op], index.inputs.start[op + 1])
     slots = [(int(index.inputs.values[at]), int(index.ports[at])) for at in ends]
-    return [index.shape(*slot) if index.dtypes(slot[0])[slot[1]] != "resource" else slot for slot in slots]
+    return [
+        index.shape(*slot) if index.dtypes(slot[0])[slot[1]] != "resource" else slot
+        for slot in slots
+    ]
 
 
 def _total(costs: list[float], *, choice: bool) -> float:

@@ -1,7 +1,7 @@
 """Costs of the ops of a function body.
 
-TensorFlow 2 does not trace single ops of a function, so a copy of the body, with its variables as constants, runs in a
-session of TensorFlow 1.
+TensorFlow 2 does not trace single ops of a function, so a copy of the body, with its variables as
+constants, runs in a session of TensorFlow 1.
 """
 
 from __future__ import annotations
@@ -24,7 +24,11 @@ _INTO = "aside"
 
 
 def measure_function(
-    index: GraphIndex, body_state: BodyState, tensors: Sequence[str], feeds: Mapping[str, object], runs: int
+    index: GraphIndex,
+    body_state: BodyState,
+    tensors: Sequence[str],
+    feeds: Mapping[str, object],
+    runs: int,
 ) -> Measurement:
     """Measure a function body as `measure_ops` does a graph. Its variables are copied.
 
@@ -41,12 +45,18 @@ def measure_function(
     fetches = [name for name in dict.fromkeys(tensors) if name not in feeds]
     fetches = [name for name in fetches if behind[index.op(name)]] or fetches
     if not fetches:
-        raise GraphEditError("All that is to be measured is fed, so nothing is computed; name other tensors.")
+        raise GraphEditError(
+            "All that is to be measured is fed, so nothing is computed; name other tensors."
+        )
     inputs = feeds_of(index, fetches, feeds) if behind[index.op(fetches[0])] else []
-    module = as_module(index, body_state, inputs, fetches, _INTO, variables="own", arguments=tuple(feeds))
+    module = as_module(
+        index, body_state, inputs, fetches, _INTO, variables="own", arguments=tuple(feeds)
+    )
     run_module(index, module, feeds)
     frozen = _freeze(module)
-    values = {place.name: feeds[name] for name, place in zip(module.inputs, frozen.inputs, strict=True)}
+    values = {
+        place.name: feeds[name] for name, place in zip(module.inputs, frozen.inputs, strict=True)
+    }
     with tf.compat.v1.Session(graph=frozen.graph) as session:
 
         def run(names: Sequence[str], metadata: RunMetadata | None) -> object:
@@ -68,9 +78,8 @@ def _freeze(module: Module) -> ConcreteFunction:
         return freeze_function(module.run.get_concrete_function())
     except Exception as error:  # whatever TensorFlow cannot turn into constants
         raise GraphEditError(
-            f"This function's body cannot be measured apart: {reason_of(error)}; profile a run of it and give "
-            + editor_call("measure", "metadata=folder")
-            + "."
+            f"This function's body cannot be measured apart: {reason_of(error)}; profile a run of "
+            "it and give " + editor_call("measure", "metadata=folder") + "."
         ) from error
 
 
@@ -78,5 +87,7 @@ def _rename_ops(costs: Measurement, index: GraphIndex) -> Measurement:
     own = {name: name.removeprefix(f"{_INTO}/") for name in {*costs, *costs.fused}}
     own = {name: was for name, was in own.items() if was in index.ids}
     op_costs = {own[name]: cost for name, cost in costs.items() if name in own}
-    fused = {own[name]: own[main] for name, main in costs.fused.items() if name in own and main in own}
+    fused = {
+        own[name]: own[main] for name, main in costs.fused.items() if name in own and main in own
+    }
     return Measurement(op_costs, fused, costs.runs)

@@ -23,22 +23,27 @@ class GrayImage(NamedTuple):
 
 
 def gray_images(value: Array) -> tuple[GrayImage, ...]:
-    """Return images of an array of numbers; none for scalars, for text, and for arrays without a two-dimensional view.
+    """Return images of an array of numbers; none for scalars, for text, and for arrays without a
+    two-dimensional view.
 
-    For a kernel (height, width, in, out) one for each of its first filters, the mean over the inputs; for a matrix one,
-    at most 64 by 64, each pixel the mean of a block; for a vector a strip.
+    For a kernel (height, width, in, out) one for each of its first filters, the mean over the
+    inputs; for a matrix one, at most 64 by 64, each pixel the mean of a block; for a vector a
+    strip.
 
     Args:
         value: An array of any shape and dtype.
     """
     if value.dtype.kind in "OSU" or value.size < 2:
         return ()
-    with np.errstate(over="ignore", invalid="ignore"):  # means at the ends of float64, and of infinities
+    with np.errstate(
+        over="ignore", invalid="ignore"
+    ):  # means at the ends of float64, and of infinities
         return tuple(_images(value))
 
 
 def tensor_images(value: Array | None) -> tuple[GrayImage, ...]:
-    """Return an image of what an op has computed, or none: of the first example, of an image the mean of its channels.
+    """Return an image of what an op has computed, or none: of the first example, of an image the
+    mean of its channels.
 
     Unlike `gray_images` it takes the first dimension for that of the batch.
 
@@ -52,7 +57,11 @@ def tensor_images(value: Array | None) -> tuple[GrayImage, ...]:
             picture = _downsample(_to_float64(value[0]).mean(axis=2))
             return (GrayImage(_title("first example", value.shape[1:]), _to_uint8(picture)),)
         if value.ndim == 3:
-            return (GrayImage(_title("first example", value.shape[1:]), _to_uint8(_downsample(value[0]))),)
+            return (
+                GrayImage(
+                    _title("first example", value.shape[1:]), _to_uint8(_downsample(value[0]))
+                ),
+            )
         return tuple(_images(value))
 
 
@@ -71,7 +80,9 @@ def _filters(value: Array) -> Iterator[GrayImage]:
     count = value.shape[3]
     over = f", mean over {value.shape[2]:,} inputs" if value.shape[2] > 1 else ""
     for k in range(min(count, MOST_FILTERS)):
-        yield GrayImage(f"filter {k + 1} of {count:,}{over}", _to_uint8(_to_float64(value[..., k]).mean(axis=2)))
+        yield GrayImage(
+            f"filter {k + 1} of {count:,}{over}", _to_uint8(_to_float64(value[..., k]).mean(axis=2))
+        )
 
 
 def _matrix(value: Array) -> GrayImage:
@@ -85,12 +96,16 @@ def _title(what: str, shape: tuple[int, ...]) -> str:
 
 def _to_float64(value: Array) -> Array:
     """Return the array as float64; magnitudes of complex numbers."""
-    numbers: Array = np.abs(value).astype(np.float64) if value.dtype.kind == "c" else value.astype(np.float64)
+    numbers: Array = (
+        np.abs(value).astype(np.float64) if value.dtype.kind == "c" else value.astype(np.float64)
+    )
     return numbers
 
 
 def _downsample(value: Array) -> Array:
-    """Return at most 64 by 64 means of blocks. Block rows are computed one by one, since a matrix can be large."""
+    """Return at most 64 by 64 means of blocks. Block rows are computed one by one, since a matrix
+    can be large.
+    """
     rows, columns = (np.linspace(0, n, min(n, SIDE) + 1).astype(int) for n in value.shape)
     widths = np.diff(columns)
     return np.stack(
@@ -102,7 +117,9 @@ def _downsample(value: Array) -> Array:
 
 
 def _to_uint8(value: Array) -> Array:
-    """Scale to 0 for the smallest and 255 for the largest value; values that are not finite become 0."""
+    """Scale to 0 for the smallest and 255 for the largest value; values that are not finite become
+    0.
+    """
     finite = np.isfinite(value)
     if not finite.any():
         return np.zeros(value.shape, np.uint8)

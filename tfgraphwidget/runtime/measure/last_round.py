@@ -1,10 +1,12 @@
-"""The last round of v1 while loops: what tensors inside were then, kept by loop variables that a copy of the graph has.
+"""The last round of v1 while loops: what tensors inside were then, kept by loop variables that a
+copy of the graph has.
 
-A tensor of a loop's body has a value in each round, and none outside. A loop variable that is set to it in each round
-leaves the loop with what it was last. A second one tells whether it was set: at first it is -1, then 0 in a round that
-computes the tensor, and more in a round that does not, since of a conditional another branch was taken. What the
-condition computes is not kept: its last value is that of the time when the loop ended. Of loops in loops each level
-does the same with what comes out of the one inside.
+A tensor of a loop's body has a value in each round, and none outside. A loop variable that is set
+to it in each round leaves the loop with what it was last. A second one tells whether it was set: at
+first it is -1, then 0 in a round that computes the tensor, and more in a round that does not, since
+of a conditional another branch was taken. What the condition computes is not kept: its last value
+is that of the time when the loop ended. Of loops in loops each level does the same with what comes
+out of the one inside.
 """
 
 from __future__ import annotations
@@ -16,7 +18,15 @@ from functools import cached_property
 import numpy as np
 
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.graph import ENTER, HANDLE_DTYPES, NEXT, Conditional, GraphIndex, Loop, enclosing_blocks
+from tfgraphwidget.graph import (
+    ENTER,
+    HANDLE_DTYPES,
+    NEXT,
+    Conditional,
+    GraphIndex,
+    Loop,
+    enclosing_blocks,
+)
 from tfgraphwidget.naming import as_input, free_name, split_input, split_tensor
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.tensorflow_modules import tf
@@ -24,7 +34,9 @@ from tfgraphwidget.tf_types import NodeDef
 
 _NEVER_SET = -1
 _BODY, _END, _CONDITION = range(3)
-"""When an op of a loop runs: in each round, as the loop ends, or both, as what the condition needs does."""
+"""When an op of a loop runs: in each round, as the loop ends, or both, as what the condition needs
+does.
+"""
 
 
 @dataclass(frozen=True)
@@ -33,7 +45,8 @@ class KeptTensor:
 
     Attributes:
         tensor: The tensor that has it.
-        flags: For each loop around it, the outermost first: the tensor that tells whether it was set, and the loop.
+        flags: For each loop around it, the outermost first: the tensor that tells whether it was
+            set, and the loop.
     """
 
     tensor: str
@@ -45,7 +58,10 @@ class KeptTensor:
             if flags[tensor] == _NEVER_SET:
                 return f"not run: while loop {loop!r} had no round"
             if flags[tensor]:
-                return f"not run in the last round of {loop!r}: of its conditional the other branch was taken"
+                return (
+                    f"not run in the last round of {loop!r}: of its conditional the other "
+                    "branch was taken"
+                )
         return ""
 
 
@@ -69,7 +85,8 @@ class LastRounds:
 
 
 def keep_last_rounds(index: GraphIndex, tensors: Iterable[str]) -> LastRounds | None:
-    """The graph with ops that keep the last values of what loops compute; None if no tensor is inside of a loop.
+    """The graph with ops that keep the last values of what loops compute; None if no tensor is
+    inside of a loop.
 
     Args:
         tensors: The names of the tensors; those outside of loops stand for themselves.
@@ -81,7 +98,9 @@ def keep_last_rounds(index: GraphIndex, tensors: Iterable[str]) -> LastRounds | 
     places = {tensor: keeper.keep(tensor) for tensor in tensors}
     if all(place.tensor == tensor for tensor, place in places.items()):
         return None
-    return LastRounds(index.with_new_nodes(keeper.nodes, index.collections, index.variable_defs), places)
+    return LastRounds(
+        index.with_new_nodes(keeper.nodes, index.collections, index.variable_defs), places
+    )
 
 
 @dataclass
@@ -102,7 +121,9 @@ class _Keeper:
         blocks = list(enclosing_blocks(self.index, op))
         if dtype in HANDLE_DTYPES or not any(isinstance(block, Loop) for block in blocks):
             return KeptTensor(tensor)
-        if self.index.types[op] in ENTER | NEXT:  # what enters, or goes on to the next round, is what it was before
+        if (
+            self.index.types[op] in ENTER | NEXT
+        ):  # what enters, or goes on to the next round, is what it was before
             source, source_port = split_input(self.index.nodes[op].input[0])
             return self.keep(f"{source}:{source_port}")
         if isinstance(blocks[0], Loop) and op in blocks[0].exits:
@@ -132,7 +153,8 @@ class _Keeper:
         index = self.index
         if loop.condition is None:
             raise GraphEditError(
-                f"While loop {loop.name!r} has no condition (LoopCond), so no round is its last; give it one, or "
+                f"While loop {loop.name!r} has no condition (LoopCond), so no round is its last; "
+                "give it one, or "
                 "name a tensor outside of it.",
                 [index.names[op] for op in sorted(loop.ops)[:1]],
             )
@@ -155,13 +177,20 @@ class _Keeper:
         return _BODY if 1 in ports else _END if 0 in ports else _CONDITION
 
     def _leave(
-        self, loop: Loop, values: Sequence[tuple[str, str]], gates: Sequence[tuple[Conditional, int]], when: int
+        self,
+        loop: Loop,
+        values: Sequence[tuple[str, str]],
+        gates: Sequence[tuple[Conditional, int]],
+        when: int,
     ) -> tuple[list[tuple[str, str]], bool]:
-        """What tensors are outside of a loop, as (input, dtype), and whether the last of them is a new flag."""
+        """What tensors are outside of a loop, as (input, dtype), and whether the last of them is a
+        new flag.
+        """
         condition = self.index.names[loop.condition or 0]
         if when != _BODY:
             return [
-                (self._exit(self._at_end(text, dtype, condition, when), dtype), dtype) for text, dtype in values
+                (self._exit(self._at_end(text, dtype, condition, when), dtype), dtype)
+                for text, dtype in values
             ], False
         left, number = list[tuple[str, str]](), ""
         for text, dtype in values:
@@ -180,7 +209,9 @@ class _Keeper:
     def _where_computed(
         self, text: str, dtype: str, before: str, gates: Sequence[tuple[Conditional, int]]
     ) -> tuple[str, str]:
-        """A tensor of a branch where that is taken, else what it was before; and which of them, as a number."""
+        """A tensor of a branch where that is taken, else what it was before; and which of them, as
+        a number.
+        """
         if not gates:
             return text, ""
         others = list[str]()
@@ -197,9 +228,12 @@ class _Keeper:
         return merge, f"{merge}:1"
 
     def _variable(self, loop: Loop, dtype: str, first: int) -> tuple[str, str]:
-        """A new loop variable: the names of its Switch, and of its Merge, whose second input is still missing."""
+        """A new loop variable: the names of its Switch, and of its Merge, whose second input is
+        still missing.
+        """
         enter = self.index.nodes[loop.enters[0]]
-        # The constant is in the frame around the loop, and in the branch around it, as what it waits for is.
+        # The constant is in the frame around the loop, and in the branch around it, as what it
+        # waits for is.
         around = self._add("Identity", [enter.input[0]], T=self._dtype_of(loop.enters[0]))
         start = self._add("Const", [f"^{around}"], dtype=dtype)
         numpy_type = tf.as_dtype(dtype).as_numpy_dtype

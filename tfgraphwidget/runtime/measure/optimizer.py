@@ -1,4 +1,6 @@
-"""What TensorFlow's graph optimizer (grappler) makes of a graph, pass by pass; the graph itself stays as it is."""
+"""What TensorFlow's graph optimizer (grappler) makes of a graph, pass by pass; the graph itself
+stays as it is.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,8 @@ PASSES = (
     *("loop", "remap", "pruning"),
 )
 """The passes of the optimizer, in its order."""
-# Ops are fused where it is known that they run on the CPU; a session places them before it optimizes.
+# Ops are fused where it is known that they run on the CPU; a session places them before it
+# optimizes.
 _CPU = "/job:localhost/replica:0/task:0/device:CPU:0"
 
 
@@ -50,15 +53,21 @@ class OptimizerPass:
     def row(self) -> tuple[str, ...]:
         """Return the name and the counts, as text."""
         counts = (self.folded, self.fused, self.removed, self.added, self.changed)
-        return self.name, f"{self.ops[0]:,} → {self.ops[1]:,}", *(f"{len(names):,}" for names in counts)
+        return (
+            self.name,
+            f"{self.ops[0]:,} → {self.ops[1]:,}",
+            *(f"{len(names):,}" for names in counts),
+        )
 
 
 @dataclass(frozen=True, repr=False)
 class OptimizedGraph:
-    """A graph as TensorFlow's optimizer leaves it, beside the graph that it is of; it prints as a table of passes.
+    """A graph as TensorFlow's optimizer leaves it, beside the graph that it is of; it prints as a
+    table of passes.
 
     Attributes:
-        editor: An editor of the optimized graph. It is a graph of its own: editing it never changes the other.
+        editor: An editor of the optimized graph. It is a graph of its own: editing it never changes
+            the other.
         passes: What each pass did.
         difference: What differs between the graph and the optimized one.
         pairs: The op of the optimized graph for each op that is still there, by name.
@@ -75,7 +84,9 @@ class OptimizedGraph:
 
 
 @wrap_tf_errors("optimize the graph")
-def optimize(index: GraphIndex, outputs: Sequence[str]) -> tuple[GraphDef, tuple[OptimizerPass, ...]]:
+def optimize(
+    index: GraphIndex, outputs: Sequence[str]
+) -> tuple[GraphDef, tuple[OptimizerPass, ...]]:
     """Run the optimizer pass by pass on a copy of a graph.
 
     Args:
@@ -94,7 +105,8 @@ def optimize(index: GraphIndex, outputs: Sequence[str]) -> tuple[GraphDef, tuple
     functions = called_definitions(index, index.nodes)
     for name, why in endless_functions(functions, sorted(functions)).items():
         raise GraphEditError(
-            f"optimized: function {name!r} {why or 'calls one that it is passed'}, which TensorFlow's optimizer would "
+            f"optimized: function {name!r} {why or 'calls one that it is passed'}, which "
+            "TensorFlow's optimizer would "
             "follow without end; write a loop in its place."
         )
     graph.library.function.extend(functions[name] for name in sorted(functions))
@@ -103,7 +115,9 @@ def optimize(index: GraphIndex, outputs: Sequence[str]) -> tuple[GraphDef, tuple
         after = _run_pass(name, graph, ends)
         if missing := [end for end in ends if end not in {node.name for node in after.node}]:
             raise GraphEditError(
-                f"optimized: pass {name!r} of TensorFlow's optimizer lost {missing[0]!r}; name other outputs.", missing
+                f"optimized: pass {name!r} of TensorFlow's optimizer lost {missing[0]!r}; name "
+                "other outputs.",
+                missing,
             )
         passes.append(_describe(name, graph, after))
         graph = after
@@ -130,7 +144,11 @@ def _describe(name: str, before: GraphDef, after: GraphDef) -> OptimizerPass:
     old, new = ({node.name: node for node in graph.node} for graph in (before, after))
     both = [op for op in old if op in new and not _is_same(old[op], new[op])]
     folded = [op for op in both if new[op].op in CONSTANTS and old[op].op not in CONSTANTS]
-    fused = [op for op in new if new[op].op.startswith("_Fused") and (op not in old or old[op].op != new[op].op)]
+    fused = [
+        op
+        for op in new
+        if new[op].op.startswith("_Fused") and (op not in old or old[op].op != new[op].op)
+    ]
     apart = {*folded, *fused}
     return OptimizerPass(
         name,
@@ -147,4 +165,7 @@ def _is_same(before: NodeDef, after: NodeDef) -> bool:
     if before.op != after.op or before.input[:] != after.input[:]:
         return False
     keys = [key for key in {*before.attr, *after.attr} if key[:1] != "_"]
-    return all((key in before.attr) == (key in after.attr) and before.attr[key] == after.attr[key] for key in keys)
+    return all(
+        (key in before.attr) == (key in after.attr) and before.attr[key] == after.attr[key]
+        for key in keys
+    )

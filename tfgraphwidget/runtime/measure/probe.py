@@ -1,8 +1,8 @@
 """Probing: what tensors are, once a graph has run, in a few numbers each.
 
-Nothing is added to the graph: a tensor is fetched as it is. That is impossible for what runs many times in a step, in a
-v1 while loop, of which a copy of the graph keeps the last round, and gives nothing for the branch of a v1 conditional
-that was not taken.
+Nothing is added to the graph: a tensor is fetched as it is. That is impossible for what runs many
+times in a step, in a v1 while loop, of which a copy of the graph keeps the last round, and gives
+nothing for the branch of a v1 conditional that was not taken.
 """
 
 from __future__ import annotations
@@ -54,8 +54,9 @@ class Stats:
         value: Its value; None if it has no value in Python or did not run.
         note: Why there is no value.
 
-    `least`, `mean` and `most` are of the finite elements, and None if there are none or for text; `histogram` counts
-    these in equal bins from `least` to `most`. For booleans `mean` is the share that is true.
+    `least`, `mean` and `most` are of the finite elements, and None if there are none or for text;
+    `histogram` counts these in equal bins from `least` to `most`. For booleans `mean` is the share
+    that is true.
     """
 
     name: str
@@ -126,17 +127,27 @@ class Stats:
     def _finite(self) -> Array:
         numbers = self._numbers
         finite = np.isfinite(numbers) if numbers.dtype.kind == "f" else np.ones(1, bool)
-        return numbers if finite.all() else numbers[finite]  # not copied for nothing: it may be large
+        return (
+            numbers if finite.all() else numbers[finite]
+        )  # not copied for nothing: it may be large
 
     def __repr__(self) -> str:
         return f"<{self.name}: {'  '.join(filter(None, self.row()))}>"
 
     def row(self) -> tuple[str, ...]:
         """Dtype, shape, least, mean, most, what is not finite, and the histogram, as text."""
-        bad = [f"{count:,} {what}" for count, what in ((self.nans, "NaN"), (self.infs, "Inf")) if count]
+        bad = [
+            f"{count:,} {what}" for count, what in ((self.nans, "NaN"), (self.infs, "Inf")) if count
+        ]
         numbers = [_short(number) for number in (self.least, self.mean, self.most)]
         shape = "" if self.value is None else str(self.value.shape)
-        return self.dtype, shape, *numbers, " ".join(bad) or self.note or self._text(), _bars(self.histogram)
+        return (
+            self.dtype,
+            shape,
+            *numbers,
+            " ".join(bad) or self.note or self._text(),
+            _bars(self.histogram),
+        )
 
     def _text(self) -> str:
         """The first of some strings."""
@@ -148,7 +159,9 @@ class Stats:
 
 @dataclass(frozen=True, repr=False)
 class Probe(Mapping[str, Stats]):
-    """Statistics of tensors by name, in the order that they were requested; it prints as a table."""
+    """Statistics of tensors by name, in the order that they were requested; it prints as a
+    table.
+    """
 
     stats: tuple[Stats, ...]
 
@@ -178,26 +191,41 @@ class Probe(Mapping[str, Stats]):
 def format_table(rows: Sequence[Sequence[str]]) -> str:
     """Return rows of text as aligned lines."""
     wide = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return "\n".join("  ".join(t.ljust(w) for t, w in zip(row, wide, strict=True)).rstrip() for row in rows)
+    return "\n".join(
+        "  ".join(t.ljust(w) for t, w in zip(row, wide, strict=True)).rstrip() for row in rows
+    )
 
 
 def check_fetchable(index: GraphIndex, tensors: Sequence[str]) -> None:
     """Raise for a tensor that a while loop computes several times in one step."""
     for tensor in tensors:
         op = index.op(tensor)
-        loop = next((block for block in enclosing_blocks(index, op) if isinstance(block, Loop)), None)
-        if loop is None or (op in loop.exits and not any(isinstance(b, Loop) for b in enclosing_blocks(index, op)[1:])):
+        loop = next(
+            (block for block in enclosing_blocks(index, op) if isinstance(block, Loop)), None
+        )
+        if loop is None or (
+            op in loop.exits
+            and not any(isinstance(b, Loop) for b in enclosing_blocks(index, op)[1:])
+        ):
             continue
         out = [index.names[i] for i in loop.exits]
-        way_out = f"; look at what comes out of it, {out[0] + ':0'!r}" if out else "; name a tensor outside of it"
+        way_out = (
+            f"; look at what comes out of it, {out[0] + ':0'!r}"
+            if out
+            else "; name a tensor outside of it"
+        )
         raise GraphEditError(
-            f"{tensor!r} is computed inside while loop {loop.name!r}, once in each of its rounds{way_out}.",
+            f"{tensor!r} is computed inside while loop {loop.name!r}, once in each of its "
+            f"rounds{way_out}.",
             [index.names[op]],
         )
 
 
 def check_feeds(
-    index: GraphIndex, tensors: Sequence[str], feeds: Mapping[str, object], filled: Collection[str] = ()
+    index: GraphIndex,
+    tensors: Sequence[str],
+    feeds: Mapping[str, object],
+    filled: Collection[str] = (),
 ) -> None:
     """Raise if a placeholder that tensors depend on is not fed.
 
@@ -217,7 +245,10 @@ def check_feeds(
 
 
 def needed_placeholders(
-    index: GraphIndex, tensors: Sequence[str], feeds: Collection[str] = (), filled: Collection[str] = ()
+    index: GraphIndex,
+    tensors: Sequence[str],
+    feeds: Collection[str] = (),
+    filled: Collection[str] = (),
 ) -> tuple[str, ...]:
     """The placeholders that tensors depend on, as tensors in graph order.
 
@@ -231,7 +262,8 @@ def needed_placeholders(
     for i in needed:
         if (dtype := index.dtypes(i)[0]) in HANDLE_DTYPES:
             raise GraphEditError(
-                f"Placeholder {index.names[i]!r} is a {dtype}, which cannot be fed; choose tensors that do not depend "
+                f"Placeholder {index.names[i]!r} is a {dtype}, which cannot be fed; choose tensors "
+                "that do not depend "
                 "on it.",
                 [index.names[i]],
             )
@@ -241,14 +273,17 @@ def needed_placeholders(
 def without_handles(
     index: GraphIndex, tensors: Sequence[str], feeds: Collection[str], filled: Collection[str]
 ) -> tuple[str, ...]:
-    """The tensors that can be computed and fetched: no handles, and none that depends on one that cannot be fed.
+    """The tensors that can be computed and fetched: no handles, and none that depends on one that
+    cannot be fed.
 
     Args:
         filled: Names of placeholders that have a value without a feed.
     """
     needed = _unfed_placeholders(index, tensors, feeds, filled)
     behind = forward(index, [i for i in needed if index.dtypes(i)[0] in HANDLE_DTYPES])
-    return tuple(name for name in tensors if not behind[index.op(name)] and readable_tensor(index, name))
+    return tuple(
+        name for name in tensors if not behind[index.op(name)] and readable_tensor(index, name)
+    )
 
 
 def _unfed_placeholders(
@@ -260,7 +295,9 @@ def _unfed_placeholders(
     return [
         i
         for i in ancestors
-        if index.types[i] in REQUIRED_PLACEHOLDERS and (i, 0) not in fed and index.names[i] not in filled
+        if index.types[i] in REQUIRED_PLACEHOLDERS
+        and (i, 0) not in fed
+        and index.names[i] not in filled
     ]
 
 
@@ -273,18 +310,30 @@ def probe(index: GraphIndex, tensors: Sequence[str], run: Run) -> Probe:
     dtypes = {name: index.dtypes(index.op(name))[split_tensor(name)[1] or 0] for name in tensors}
     instead = {name: readable_tensor(index, name) for name in tensors}
     values, notes = _run({name: at for name, at in instead.items() if at}, run)
-    dtypes |= {name: value.dtype.name for name, value in values.items() if dtypes[name] == "resource"}
-    opaque = {name: f"a {dtypes[name]}, which has no value in Python" for name, at in instead.items() if not at}
+    dtypes |= {
+        name: value.dtype.name for name, value in values.items() if dtypes[name] == "resource"
+    }
+    opaque = {
+        name: f"a {dtypes[name]}, which has no value in Python"
+        for name, at in instead.items()
+        if not at
+    }
     return Probe(
         tuple(
-            Stats(name, dtypes[name].removesuffix("_ref"), values.get(name), {**opaque, **notes}.get(name, ""))
+            Stats(
+                name,
+                dtypes[name].removesuffix("_ref"),
+                values.get(name),
+                {**opaque, **notes}.get(name, ""),
+            )
             for name in tensors
         )
     )
 
 
 def probe_last_rounds(rounds: LastRounds, run: Run) -> Probe:
-    """Return statistics of tensors of which some are in while loops: of their values in the last round.
+    """Return statistics of tensors of which some are in while loops: of their values in the last
+    round.
 
     Args:
         run: Returns the values of tensors of that graph, from one run.
@@ -294,7 +343,9 @@ def probe_last_rounds(rounds: LastRounds, run: Run) -> Probe:
         try:
             return run(tensors)
         except SessionRefused as refusal:
-            if isinstance(refusal.__cause__, tf.errors.InvalidArgumentError):  # a branch was not taken, perhaps
+            if isinstance(
+                refusal.__cause__, tf.errors.InvalidArgumentError
+            ):  # a branch was not taken, perhaps
                 raise refusal.__cause__ from refusal
             raise
 
@@ -303,7 +354,9 @@ def probe_last_rounds(rounds: LastRounds, run: Run) -> Probe:
     except SessionRefused as refusal:
         if refusal.code != _NOT_TAKEN:
             raise
-        raise _not_taken(list(rounds.tensors)) from refusal  # by their own names, not those of what keeps them
+        raise _not_taken(
+            list(rounds.tensors)
+        ) from refusal  # by their own names, not those of what keeps them
     values = {name: stats.value for name, stats in results.items()}
     stats = []
     for name, place in rounds.tensors.items():
@@ -313,7 +366,8 @@ def probe_last_rounds(rounds: LastRounds, run: Run) -> Probe:
         stats.append(Stats(name, own.dtype, None if note else own.value, note or own.note))
     if all(each.value is None and each.note.startswith("not run") for each in stats):
         raise SessionRefused(
-            f"{names_text([each.name for each in stats])} {'has' if len(stats) == 1 else 'have'} no value in this run: "
+            f"{names_text([each.name for each in stats])} {'has' if len(stats) == 1 else 'have'} "
+            "no value in this run: "
             f"{stats[0].note}; give other feeds, or look at what comes out of the loop.",
             [split_tensor(each.name)[0] for each in stats],
         )
@@ -321,7 +375,9 @@ def probe_last_rounds(rounds: LastRounds, run: Run) -> Probe:
 
 
 def readable_tensor(index: GraphIndex, tensor: str) -> str:
-    """Return the tensor to fetch for a tensor: a read of a variable for its handle, "" if it has no value in Python."""
+    """Return the tensor to fetch for a tensor: a read of a variable for its handle, "" if it has no
+    value in Python.
+    """
     op = index.op(tensor)
     if index.types[op] in RESOURCE_HANDLES:
         return definitions(index, [op])[op].snapshot or ""
@@ -339,7 +395,9 @@ def _run(fetches: Mapping[str, str], run: Run) -> tuple[dict[str, Array], dict[s
     except tf.errors.InvalidArgumentError as error:
         if not is_dead_tensor(error):
             raise
-    values = {name: value for name in names if (value := _run_alone(fetches[name], run)) is not None}
+    values = {
+        name: value for name in names if (value := _run_alone(fetches[name], run)) is not None
+    }
     dead = [name for name in names if name not in values]
     if not values:
         raise _not_taken(dead)
@@ -348,8 +406,10 @@ def _run(fetches: Mapping[str, str], run: Run) -> tuple[dict[str, Array], dict[s
 
 def _not_taken(tensors: Sequence[str]) -> SessionRefused:
     return SessionRefused(
-        f"{names_text(tensors)} {'has' if len(tensors) == 1 else 'have'} no value in this run, since of the "
-        "conditional the other branch was taken; feed its predicate otherwise, or look at what the conditional gives.",
+        f"{names_text(tensors)} {'has' if len(tensors) == 1 else 'have'} no value in this run, "
+        "since of the "
+        "conditional the other branch was taken; feed its predicate otherwise, or look at what the "
+        "conditional gives.",
         [split_tensor(name)[0] for name in tensors],
         code=_NOT_TAKEN,
     )
@@ -377,8 +437,9 @@ def session_runner(
     Args:
         session: The session, or None.
         metadata: A RunMetadata that receives the costs of the run; or None.
-        waiting: Tensors that something else has to fill a queue for, see `waiting_tensors`: unless queue runners fill
-            it, or the session has a time limit of its own, the run has one then, since a script has no Ctrl-C.
+        waiting: Tensors that something else has to fill a queue for, see `waiting_tensors`: unless
+            queue runners fill it, or the session has a time limit of its own, the run has one then,
+            since a script has no Ctrl-C.
 
     Raises:
         SessionRefused: There is no session, or the graph cannot run.
@@ -387,7 +448,11 @@ def session_runner(
         raise SessionRefused("There is no session to run the graph in; " + OPEN_WITH_SESSION + ".")
     check_session(session, graph)
 
-    limit = QUEUE_PATIENCE if waiting and not _has_own_limit(session) and not _runners_run(graph) else 0.0
+    limit = (
+        QUEUE_PATIENCE
+        if waiting and not _has_own_limit(session) and not _runners_run(graph)
+        else 0.0
+    )
     options = tf.compat.v1.RunOptions(timeout_in_ms=int(limit * 1000)) if limit else None
 
     def run(tensors: Sequence[str]) -> Sequence[np.ndarray]:
@@ -405,41 +470,54 @@ def session_runner(
                     f"The run took longer than {limit:g} seconds, and {names_text(waiting)} "
                     f"{'is' if len(waiting) == 1 else 'are'} taken from a queue that may be empty; "
                     + in_cell(
-                        "fill it (tf.compat.v1.train.start_queue_runners), or give a value in its place: "
+                        "fill it (tf.compat.v1.train.start_queue_runners), or give a value in its "
+                        "place: "
                         f"feeds={{{feeding}}}."
                     )
                 ) from error
             raise SessionRefused(
-                f"The graph cannot run: {error_text(error)}; give other feeds, or initialize what it names."
+                f"The graph cannot run: {error_text(error)}; give other feeds, or initialize what "
+                "it names."
             ) from error
-        except (ValueError, TypeError) as error:  # a value of another shape, a tensor that cannot be fed
-            raise SessionRefused(f"The graph cannot run: {reason_of(error)}; give other feeds.") from error
+        except (
+            ValueError,
+            TypeError,
+        ) as error:  # a value of another shape, a tensor that cannot be fed
+            raise SessionRefused(
+                f"The graph cannot run: {reason_of(error)}; give other feeds."
+            ) from error
         return values
 
     return run
 
 
 def _has_own_limit(session: Session) -> bool:
-    """Whether runs of a session have a time limit from its ConfigProto, which RunOptions would replace."""
+    """Whether runs of a session have a time limit from its ConfigProto, which RunOptions would
+    replace.
+    """
     return bool(getattr(session_config(session), "operation_timeout_in_ms", 0))
 
 
 def _runners_run(graph: tf.Graph) -> bool:
-    """Whether a graph has queue runners and threads of queue runners run, so that a run is slow rather than stuck.
+    """Whether a graph has queue runners and threads of queue runners run, so that a run is slow
+    rather than stuck.
 
-    An edit may have given the runners new names, so theirs are not looked for; the thread that closes a queue at the
-    end fills nothing.
+    An edit may have given the runners new names, so theirs are not looked for; the thread that
+    closes a queue at the end fills nothing.
     """
     if not graph.get_collection_ref(tf.compat.v1.GraphKeys.QUEUE_RUNNERS):
         return False
     names = [thread.name for thread in threading.enumerate()]
-    return any(name.startswith("QueueRunnerThread-") and not name.endswith("-close_on_stop") for name in names)
+    return any(
+        name.startswith("QueueRunnerThread-") and not name.endswith("-close_on_stop")
+        for name in names
+    )
 
 
 @contextmanager
 def _allow_fetching(graph: tf.Graph, tensors: Sequence[str]) -> Iterator[None]:
-    """Allow fetching from branches of v1 conditionals, which TensorFlow forbids although branches that run have
-    values.
+    """Allow fetching from branches of v1 conditionals, which TensorFlow forbids although branches
+    that run have values.
     """
     forbidden = unfetchable_operations(graph)
     fetches = forbidden & {graph.get_tensor_by_name(name).op for name in tensors}

@@ -1,7 +1,8 @@
 """Costs of ops: how long each op took in a run, and how much memory it requested.
 
-TensorFlow records this op by op when a run is traced. Ops that TensorFlow's optimizer has folded away or inserted are
-not reported; ops that it has fused into one are reported under the op that does the work (see `fused_ops`).
+TensorFlow records this op by op when a run is traced. Ops that TensorFlow's optimizer has folded
+away or inserted are not reported; ops that it has fused into one are reported under the op that
+does the work (see `fused_ops`).
 """
 
 from __future__ import annotations
@@ -29,9 +30,9 @@ from tfgraphwidget.sentences import editor_call, either, in_cell
 from tfgraphwidget.tensorflow_modules import lazy_module, tf
 from tfgraphwidget.tf_types import NodeExecStats, RunMetadata, Session, StepStats
 
-# TensorFlow runs a matrix product or a convolution, the addition after it and the activation as one op of a type like
-# _FusedMatMul, under the name of the last of them. The work is that of the first, so costs are reported there. Which
-# op types are fused depends on the processor.
+# TensorFlow runs a matrix product or a convolution, the addition after it and the activation as one
+# op of a type like _FusedMatMul, under the name of the last of them. The work is that of the first,
+# so costs are reported there. Which op types are fused depends on the processor.
 
 
 def fused_ops(index: GraphIndex, ran: Mapping[str, str]) -> dict[str, str]:
@@ -48,8 +49,8 @@ def fused_ops(index: GraphIndex, ran: Mapping[str, str]) -> dict[str, str]:
 
 
 def _path_to_root(index: GraphIndex, last: int, ran: Mapping[str, str]) -> list[str]:
-    """Return the ops from one back to the nearest that works, over ops that did not run alone; only itself without
-    one.
+    """Return the ops from one back to the nearest that works, over ops that did not run alone; only
+    itself without one.
     """
     reader = {last: last}
     order = [last]
@@ -73,13 +74,17 @@ _STREAMS = "/stream:all"  # what a GPU did, rather than what was put into its qu
 
 
 class Cost(NamedTuple):
-    """The cost of an op in a run: microseconds, and bytes requested from its device; NaN if unknown."""
+    """The cost of an op in a run: microseconds, and bytes requested from its device; NaN if
+    unknown.
+    """
 
     time: float
     memory: float
 
 
-CostsAndFused = tuple[dict[str, Cost], dict[str, str]]  # the costs of ops, and what ran as one (see Measured)
+CostsAndFused = tuple[
+    dict[str, Cost], dict[str, str]
+]  # the costs of ops, and what ran as one (see Measured)
 
 
 @dataclass(frozen=True, repr=False)
@@ -107,7 +112,11 @@ class Measurement(Mapping[str, Cost]):
         """A summary in words: the number of runs, and how many ops ran fused with others."""
         runs = f"median of {self.runs:,} runs" if self.runs > 1 else ""
         inner = sum(op != main for op, main in self.fused.items())
-        ops = f"{inner:,} op{'s' * (inner != 1)} ran as one with another, and reported with it" if inner else ""
+        ops = (
+            f"{inner:,} op{'s' * (inner != 1)} ran as one with another, and reported with it"
+            if inner
+            else ""
+        )
         return "; ".join(filter(None, (runs, ops)))
 
     def __getitem__(self, name: str) -> Cost:
@@ -124,12 +133,19 @@ class Measurement(Mapping[str, Cost]):
         if not self:
             return "There are no costs of ops of this graph."
         rows = [
-            (name, format_number(cost.time, "µs"), _bytes(cost.memory)) for name, cost in list(self.items())[:_MOST]
+            (name, format_number(cost.time, "µs"), _bytes(cost.memory))
+            for name, cost in list(self.items())[:_MOST]
         ]
         times, memory = (np.array(part) for part in zip(*self.values(), strict=True))
         more = f"and {len(self) - _MOST:,} more" if len(self) > _MOST else ""
-        whole = (count_text(len(self), "op"), format_number(np.nansum(times), "µs"), _bytes(float(np.nansum(memory))))
-        table = format_table([("op", "time", "memory"), *rows, *([(more, "", "")] if more else []), whole])
+        whole = (
+            count_text(len(self), "op"),
+            format_number(np.nansum(times), "µs"),
+            _bytes(float(np.nansum(memory))),
+        )
+        table = format_table(
+            [("op", "time", "memory"), *rows, *([(more, "", "")] if more else []), whole]
+        )
         return "\n".join(filter(None, (table, self.summary)))
 
     def column(self, index: GraphIndex, field: str) -> Floats:
@@ -154,7 +170,8 @@ def tracing_runner(graph: tf.Graph, session: Session | None, feeds: Mapping[str,
             return session_runner(graph, session, feeds, metadata)(tensors)
         except tf.errors.OpError as error:  # of a conditional's branch that was not taken
             raise SessionRefused(
-                f"The graph cannot run: {error_text(error)}; give other feeds, or name other outputs."
+                f"The graph cannot run: {error_text(error)}; give other feeds, or name other "
+                "outputs."
             ) from error
 
     return run
@@ -185,7 +202,8 @@ def measure_ops(
         main_ops |= some
     names = dict.fromkeys(name for costs in costs_of_runs for name in costs)
     middle = {
-        name: Cost(*map(_median, zip(*(c[name] for c in costs_of_runs if name in c), strict=True))) for name in names
+        name: Cost(*map(_median, zip(*(c[name] for c in costs_of_runs if name in c), strict=True)))
+        for name in names
     }
     return _sort_costs(middle, main_ops, runs)
 
@@ -199,7 +217,8 @@ def _check_runs(runs: object) -> None:
 
 
 def read_profile(metadata: RunMetadata | str | PathLike[str], index: GraphIndex) -> Measurement:
-    """Return the costs in a RunMetadata, or in the folder that tf.profiler wrote. Raises GraphEditError.
+    """Return the costs in a RunMetadata, or in the folder that tf.profiler wrote. Raises
+    GraphEditError.
 
     Args:
         metadata: A RunMetadata, or the directory of a profile.
@@ -212,7 +231,10 @@ def read_profile(metadata: RunMetadata | str | PathLike[str], index: GraphIndex)
         if steps is None:
             raise GraphEditError(
                 f"{type(metadata).__name__} has no costs of ops; "
-                + in_cell("give a tf.compat.v1.RunMetadata of a traced run, or the folder that tf.profiler wrote.")
+                + in_cell(
+                    "give a tf.compat.v1.RunMetadata of a traced run, or the folder that "
+                    "tf.profiler wrote."
+                )
             )
         costs, main_ops = costs_of_steps(steps, index)
         subject = "This RunMetadata"
@@ -220,22 +242,29 @@ def read_profile(metadata: RunMetadata | str | PathLike[str], index: GraphIndex)
         raise GraphEditError(
             f"{subject} has no costs of ops of this graph; "
             + in_cell(
-                "trace a run of it: options=tf.compat.v1.RunOptions(trace_level=tf.compat.v1.RunOptions.FULL_TRACE)."
+                "trace a run of it: "
+                "options=tf.compat.v1.RunOptions(trace_level=tf.compat.v1.RunOptions.FULL_TRACE)."
             )
         )
     return _sort_costs(costs, main_ops)
 
 
-def _sort_costs(costs: Mapping[str, Cost], main_ops: Mapping[str, str], runs: int = 1) -> Measurement:
+def _sort_costs(
+    costs: Mapping[str, Cost], main_ops: Mapping[str, str], runs: int = 1
+) -> Measurement:
     order = sorted(costs, key=lambda name: -np.nan_to_num(costs[name].time))
     return Measurement({name: costs[name] for name in order}, main_ops, runs)
 
 
 def costs_of_steps(steps: StepStats, index: GraphIndex) -> CostsAndFused:
-    """Return the costs in a StepStats, summed over iterations of loops; of a GPU what ran, not what was queued."""
+    """Return the costs in a StepStats, summed over iterations of loops; of a GPU what ran, not what
+    was queued.
+    """
     every = (node for device in steps.dev_stats for node in device.node_stats)
     # A label says what ran as an assignment: the name, " = ", the type, and the inputs in brackets.
-    kinds = {_op_name(node.node_name, index): node.timeline_label.partition(" = ")[2] for node in every}
+    kinds = {
+        _op_name(node.node_name, index): node.timeline_label.partition(" = ")[2] for node in every
+    }
     main_ops = fused_ops(index, {name: kind.partition("(")[0] for name, kind in kinds.items()})
     time: dict[str, float] = defaultdict(float)
     memory: dict[str, float] = defaultdict(float)
@@ -265,16 +294,24 @@ def _duration(node: NodeExecStats) -> float:
 
 
 def costs_of_profile(folder: Path, index: GraphIndex) -> CostsAndFused:
-    """Return the costs in the newest run of tf.profiler below a folder, which has no memory of single ops."""
+    """Return the costs in the newest run of tf.profiler below a folder, which has no memory of
+    single ops.
+    """
     is_there = os.path.exists(folder)  # noqa: PTH110 - Path.exists raises for a name that is too long
-    files = (sorted(folder.rglob("*.xplane.pb")) if folder.is_dir() else [folder]) if is_there else []
+    files = (
+        (sorted(folder.rglob("*.xplane.pb")) if folder.is_dir() else [folder]) if is_there else []
+    )
     if not files:
         raise GraphEditError(
             f"There is no profile in {str(folder)!r}; "
             + in_cell("give the folder that tf.profiler.experimental.start(folder) got.")
         )
     planes = [plane for file in files if file.parent == files[-1].parent for plane in _planes(file)]
-    kinds = {_op_name(event.name, index): event.name for plane in planes for event in plane.event_metadata.values()}
+    kinds = {
+        _op_name(event.name, index): event.name
+        for plane in planes
+        for event in plane.event_metadata.values()
+    }
     main_ops = fused_ops(index, {name: label.rpartition(":")[2] for name, label in kinds.items()})
     time: dict[str, float] = defaultdict(float)
     for name, micros in (event for plane in planes for event in _events(plane, index)):
@@ -331,7 +368,8 @@ def check_harmless(index: GraphIndex, tensors: Sequence[str], feeds: Collection[
     writers = [index.names[i] for i in np.flatnonzero(writes(index, ancestors)).tolist()]
     if writers:
         raise GraphEditError(
-            f"To compute {tensors[0]!r}, {names_text(writers)} would run and change what the session holds; "
+            f"To compute {tensors[0]!r}, {names_text(writers)} would run and change what the "
+            "session holds; "
             "measure what comes before, feed what they give, or trace that run yourself: "
             + editor_call("measure", "metadata=…")
             + ".",

@@ -1,4 +1,6 @@
-"""Graphs and sessions of our own, in which ops are checked, shaped and run without touching the user's."""
+"""Graphs and sessions of our own, in which ops are checked, shaped and run without touching the
+user's.
+"""
 
 import lazy_loader
 

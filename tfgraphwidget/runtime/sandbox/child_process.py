@@ -1,7 +1,8 @@
 """A process beside the kernel in which TensorFlow runs what may crash, hang, or take all memory.
 
-It starts on first use, which imports TensorFlow there, does one job after another, and ends when it had none for some
-minutes, with the kernel, or when a job is interrupted or takes too long; the next job starts another.
+It starts on first use, which imports TensorFlow there, does one job after another, and ends when it
+had none for some minutes, with the kernel, or when a job is interrupted or takes too long; the next
+job starts another.
 """
 
 from __future__ import annotations
@@ -29,7 +30,9 @@ _ROOT = str(Path(__file__).parents[3])
 _START = "from tfgraphwidget.runtime.sandbox.child_process import serve; serve()"
 IDLE_LIMIT = 300.0  # seconds without a job until the process ends itself
 PARENT_INTERVAL = 1.0  # seconds between two looks for the process that gives the jobs
-MEMORY_FLOOR = 2 << 30  # bytes that a job may take on any machine: a model of some hundred megabytes, several times
+MEMORY_FLOOR = (
+    2 << 30
+)  # bytes that a job may take on any machine: a model of some hundred megabytes, several times
 MEMORY_SHARE = 0.6  # of the memory that is available when a job begins
 LAST_WORDS = 400  # characters of what a process wrote before it crashed
 _DISK_FULL = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
@@ -74,7 +77,8 @@ class ChildProcess:
             function: The function; it goes by its name, its arguments and its result as bytes.
 
         Raises:
-            JobFailed: The function raises what is not this package's; its own exceptions come as they are.
+            JobFailed: The function raises what is not this package's; its own exceptions come as
+                they are.
             GraphEditError: The process ended before the function did.
         """
         job = pickle.dumps((function, arguments), protocol=5)
@@ -132,7 +136,12 @@ class ChildProcess:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._messages,
-            env={**os.environ, "PYTHONPATH": paths, "PYTHONSAFEPATH": "1", "CUDA_VISIBLE_DEVICES": "-1"},
+            env={
+                **os.environ,
+                "PYTHONPATH": paths,
+                "PYTHONSAFEPATH": "1",
+                "CUDA_VISIBLE_DEVICES": "-1",
+            },
             start_new_session=True,  # an interrupt of the kernel ends a job by `close`
         )
         return self._process
@@ -169,7 +178,9 @@ def _last_words(messages: IO[bytes] | None) -> str:
     with messages:
         messages.seek(0)
         lines = messages.read().decode("utf-8", "replace").strip().splitlines()
-    text = next((line.strip() for line in reversed(lines) if line.strip() and not line.startswith(" ")), "")
+    text = next(
+        (line.strip() for line in reversed(lines) if line.strip() and not line.startswith(" ")), ""
+    )
     return f": {text[:LAST_WORDS]}" if text else ""
 
 
@@ -197,24 +208,33 @@ def serve() -> None:
 def _pickle_answer(result: object, error: Exception | None) -> bytes:
     """A result and an exception as bytes, or why they cannot travel: the process goes on then."""
     if error is not None:
-        # Some libraries (tblib) send what an exception was raised from, too: TensorFlow's ones hold ops.
+        # Some libraries (tblib) send what an exception was raised from, too: TensorFlow's ones hold
+        # ops.
         error.__cause__ = error.__context__ = None
     try:
         return pickle.dumps((result, error), protocol=5)
     except Exception as failure:  # of whatever class of a job
-        return pickle.dumps((None, JobFailed(kind_and_reason(failure), reason_of(failure))), protocol=5)
+        return pickle.dumps(
+            (None, JobFailed(kind_and_reason(failure), reason_of(failure))), protocol=5
+        )
 
 
 def _end_with(parent: int) -> None:
-    """End the process when the one that started it is gone, which may be killed: a job without end would go on."""
+    """End the process when the one that started it is gone, which may be killed: a job without end
+    would go on.
+    """
     while os.getppid() == parent:
         time.sleep(PARENT_INTERVAL)
     os.kill(os.getpid(), signal.SIGTERM)
 
 
 def _limit_memory() -> None:
-    """Let the process have so much more memory and no more: an allocation beyond it fails, and the kernel's do not."""
-    with contextlib.suppress(ImportError, OSError, ValueError):  # on Windows, and where there is no /proc
+    """Let the process have so much more memory and no more: an allocation beyond it fails, and the
+    kernel's do not.
+    """
+    with contextlib.suppress(
+        ImportError, OSError, ValueError
+    ):  # on Windows, and where there is no /proc
         import resource
 
         pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[5])
@@ -228,7 +248,9 @@ def _limit_memory() -> None:
         resource.setrlimit(resource.RLIMIT_DATA, (limit if hard < 0 else min(limit, hard), hard))
 
 
-def _answer(function: Callable[..., Any], arguments: tuple[object, ...]) -> tuple[object, Exception | None]:
+def _answer(
+    function: Callable[..., Any], arguments: tuple[object, ...]
+) -> tuple[object, Exception | None]:
     """The result of a function, and what it raised."""
     try:
         return function(*arguments), None
@@ -251,7 +273,9 @@ def _reason(error: Exception) -> str:
 
 def _without_space(text: str) -> JobFailed | None:
     """The failure that the text of an error means if the disk of the temporary files is full."""
-    reason = next((os.strerror(number) for number in _DISK_FULL if os.strerror(number) in text), None)
+    reason = next(
+        (os.strerror(number) for number in _DISK_FULL if os.strerror(number) in text), None
+    )
     if reason is None:
         return None
     return JobFailed(
@@ -267,7 +291,8 @@ _opened: dict[int, tuple[AbstractContextManager[Callable[..., Any]], Callable[..
 
 
 def open_there(number: int, factory: Callable[..., Any], arguments: tuple[object, ...]) -> None:
-    """Enter the context manager that `factory` gives, and keep the function that it yields: a job of the process.
+    """Enter the context manager that `factory` gives, and keep the function that it yields: a job
+    of the process.
 
     Args:
         factory: A function of a module that gives a context manager.
@@ -299,7 +324,9 @@ class RemoteContext:
         arguments: Those of the factory.
     """
 
-    def __init__(self, process: ChildProcess, seconds: float, factory: Callable[..., Any], *arguments: object) -> None:
+    def __init__(
+        self, process: ChildProcess, seconds: float, factory: Callable[..., Any], *arguments: object
+    ) -> None:
         self._process, self._seconds = process, seconds
         self._factory, self._arguments = factory, arguments
         self._number, self._generation = next(_numbers), 0
@@ -309,7 +336,9 @@ class RemoteContext:
         return self.__call__
 
     def _open(self) -> None:
-        self._process.call(open_there, self._number, self._factory, self._arguments, seconds=self._seconds)
+        self._process.call(
+            open_there, self._number, self._factory, self._arguments, seconds=self._seconds
+        )
         self._generation = self._process.generation
 
     def __call__(self, *arguments: object) -> Any:

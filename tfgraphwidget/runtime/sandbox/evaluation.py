@@ -1,4 +1,6 @@
-"""Evaluation: the values of tensors of an index for some feeds, computed in a sandbox; no user state changes."""
+"""Evaluation: the values of tensors of an index for some feeds, computed in a sandbox; no user
+state changes.
+"""
 
 from __future__ import annotations
 
@@ -46,14 +48,22 @@ Values = Mapping[str, Any]
 """What is fed: whatever TensorFlow makes a tensor of, which its types do not say for all of it."""
 
 
-def variables_for(index: GraphIndex, outputs: Sequence[str], feeds: Collection[str]) -> tuple[VariableDef, ...]:
+def variables_for(
+    index: GraphIndex, outputs: Sequence[str], feeds: Collection[str]
+) -> tuple[VariableDef, ...]:
     """Return the variables that outputs, and the tables that they read, depend on."""
     need = needed_ops(index, feeds, outputs)
     need = need | needed_ops(index, (), _starters(index, need))
-    return tuple(definitions(index, np.flatnonzero(need & of_type(index, HANDLES.__contains__)).tolist()).values())
+    return tuple(
+        definitions(
+            index, np.flatnonzero(need & of_type(index, HANDLES.__contains__)).tolist()
+        ).values()
+    )
 
 
-def run_graph(index: GraphIndex, outputs: Sequence[str], feeds: Values, values: Values, trust: Trust) -> list[Array]:
+def run_graph(
+    index: GraphIndex, outputs: Sequence[str], feeds: Values, values: Values, trust: Trust
+) -> list[Array]:
     """Compute tensors of a graph.
 
     Returns:
@@ -73,7 +83,9 @@ def run_graph(index: GraphIndex, outputs: Sequence[str], feeds: Values, values: 
     patience = QUEUE_PATIENCE if waiting else PATIENCE
     try:
         versions = index.extras.versions()
-        with Sandbox(nodes, _library(index, nodes), own_values, starters, patience, versions) as sandbox:
+        with Sandbox(
+            nodes, _library(index, nodes), own_values, starters, patience, versions
+        ) as sandbox:
             return [np.asarray(value) for value in sandbox.run(outputs, feeds)]
     except SessionRefused as refusal:
         if waiting and isinstance(refusal.__cause__, tf.errors.DeadlineExceededError):
@@ -85,10 +97,12 @@ def run_graph(index: GraphIndex, outputs: Sequence[str], feeds: Values, values: 
 def _check_not_waiting(
     index: GraphIndex, outputs: Sequence[str], feeds: Values, starters: Sequence[str]
 ) -> tuple[str, ...]:
-    """Raise SessionRefused for outputs that would wait for what is in a queue: apart from the session it is empty.
+    """Raise SessionRefused for outputs that would wait for what is in a queue: apart from the
+    session it is empty.
 
     Returns:
-        The tensors that are waited for if a branch of a conditional is taken, or a loop runs, which the run shows.
+        The tensors that are waited for if a branch of a conditional is taken, or a loop runs, which
+        the run shows.
     """
     fetches = [*outputs, *starters]
     tensors = waiting_tensors(index, needed_ops(index, feeds, fetches), feeds, fetches)
@@ -100,15 +114,20 @@ def _check_not_waiting(
 def _waiting_refusal(tensors_are: str, tensors: Sequence[str]) -> SessionRefused:
     feeding = ", ".join(f"{tensor!r}: …" for tensor in tensors)
     return SessionRefused(
-        f"{tensors_are} waited for without end, since the graph is run apart from its session, where nothing "
+        f"{tensors_are} waited for without end, since the graph is run apart from its session, "
+        "where nothing "
         "fills the queue; " + in_cell(f"give a value in its place: feeds={{{feeding}}}.")
     )
 
 
 def _starters(index: GraphIndex, need: Mask) -> list[str]:
-    """Return the ops that fill the tables and iterators among some ops, and those that they depend on."""
+    """Return the ops that fill the tables and iterators among some ops, and those that they depend
+    on.
+    """
     while True:
-        states = np.flatnonzero(need & persistent_state(index) & ~of_type(index, HANDLES.__contains__)).tolist()
+        states = np.flatnonzero(
+            need & persistent_state(index) & ~of_type(index, HANDLES.__contains__)
+        ).tolist()
         fills = {op for handle in states for op in initializers(index, handle)}
         names = [index.names[op] for op in first_contents(index, fills | set(states))]
         grown = need | needed_ops(index, (), names)
@@ -138,7 +157,9 @@ def _without_outside_colocation(node: NodeDef, inside: Collection[str]) -> NodeD
         return node
     copy = type(node)()
     copy.CopyFrom(node)
-    copy.attr["_class"].list.s[:] = [f"loc:@{name}".encode() for name in colocated if name in inside]
+    copy.attr["_class"].list.s[:] = [
+        f"loc:@{name}".encode() for name in colocated if name in inside
+    ]
     return copy
 
 
@@ -160,11 +181,16 @@ def run_body(
     inner = [name for name in feeds if index.types[index.op(name)] not in ARGUMENTS]
     behind = forward(index, readers_of(index, pairs(index, inner)))
     fetches = [name for name in dict.fromkeys(outputs) if name not in feeds]
-    for group in ([o for o in fetches if behind[index.op(o)]], [o for o in fetches if not behind[index.op(o)]]):
+    for group in (
+        [o for o in fetches if behind[index.op(o)]],
+        [o for o in fetches if not behind[index.op(o)]],
+    ):
         if group:
             # A tensor that depends on no argument is not on a path from one.
             inputs = feeds_of(index, group, feeds) if behind[index.op(group[0])] else []
-            module = as_module(index, body_state, inputs, group, "aside", variables="own", arguments=tuple(feeds))
+            module = as_module(
+                index, body_state, inputs, group, "aside", variables="own", arguments=tuple(feeds)
+            )
             values |= zip(module.outputs, run_module(index, module, feeds), strict=True)
     return [values[name] for name in outputs]
 
@@ -180,14 +206,22 @@ def run_module(index: GraphIndex, module: Module, feeds: Values) -> list[Array]:
     """
     with tf.init_scope():
         try:
-            arguments = {name: tf.convert_to_tensor(feeds[name], _dtype(index, name)) for name in module.inputs}
+            arguments = {
+                name: tf.convert_to_tensor(feeds[name], _dtype(index, name))
+                for name in module.inputs
+            }
             fed = zip(module.parameters, arguments.values(), strict=True)
             check_call_ranks(module.signature.get_concrete_function(), dict(fed))
             results = module(**arguments)
-            return [np.asarray(result) for result in (results if len(module.outputs) > 1 else (results,))]
+            return [
+                np.asarray(result)
+                for result in (results if len(module.outputs) > 1 else (results,))
+            ]
         except (tf.errors.OpError, ValueError, TypeError) as error:
             why = error_text(error) if isinstance(error, tf.errors.OpError) else reason_of(error)
-            raise SessionRefused(f"The function's body cannot run: {why}; give other feeds.") from error
+            raise SessionRefused(
+                f"The function's body cannot run: {why}; give other feeds."
+            ) from error
 
 
 def _dtype(index: GraphIndex, tensor: str) -> tf.DType:

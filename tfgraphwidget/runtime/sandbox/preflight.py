@@ -1,12 +1,14 @@
-"""Preflight: validates new ops in a sandbox graph, so that TensorFlow rejects an edit before the user's graph changes.
+"""Preflight: validates new ops in a sandbox graph, so that TensorFlow rejects an edit before the
+user's graph changes.
 
-The same bytes are imported into the sandbox graph and, afterwards, into the user's graph. The sandbox graph belongs to
-TensorFlow's C API and has no Python objects for its ops, which take most of the time of an import. In it, placeholders
-of the same dtype, static shape and handle data replace the tensors that the new ops read from the user's graph;
-constants are copied, because shapes depend on their values.
+The same bytes are imported into the sandbox graph and, afterwards, into the user's graph. The
+sandbox graph belongs to TensorFlow's C API and has no Python objects for its ops, which take most
+of the time of an import. In it, placeholders of the same dtype, static shape and handle data
+replace the tensors that the new ops read from the user's graph; constants are copied, because
+shapes depend on their values.
 
-Names in use, missing inputs, missing functions and malformed devices cannot be found there. They are checked in the
-user's graph.
+Names in use, missing inputs, missing functions and malformed devices cannot be found there. They
+are checked in the user's graph.
 """
 
 from __future__ import annotations
@@ -40,10 +42,18 @@ from tfgraphwidget.tf_internals import (
     output_of_c_operation,
     used_names,
 )
-from tfgraphwidget.tf_types import FunctionDef, FunctionDefLibrary, GraphDef, LibraryFunction, NodeDef
+from tfgraphwidget.tf_types import (
+    FunctionDef,
+    FunctionDefLibrary,
+    GraphDef,
+    LibraryFunction,
+    NodeDef,
+)
 
 Ends = Mapping[tuple[str, int], object]
-"""What stands for each tensor (op, port) and each control input (op, -1): a TF_Output or a TF_Operation."""
+"""What stands for each tensor (op, port) and each control input (op, -1): a TF_Output or a
+TF_Operation.
+"""
 
 _NAME = re.compile(r"[A-Za-z0-9.][\w.\\/>-]*")
 _MOST_BYTES = (1 << 31) - 1  # of a message that protobuf reads
@@ -62,7 +72,8 @@ class ValidatedNodes:
         names: The names of the ops.
         serialized: The ops as the bytes of a GraphDef.
         outside: The tensors (op, output) and control inputs (op, -1) that they read from the graph.
-        functions: The functions that they call and the graph does not have, as TensorFlow's Python objects.
+        functions: The functions that they call and the graph does not have, as TensorFlow's Python
+            objects.
     """
 
     names: tuple[str, ...]
@@ -85,8 +96,9 @@ def validate(
         nodes: The NodeDefs of the new ops; their inputs may name ops of `graph`.
         functions: FunctionDefs that the new ops may call.
         gradients: Pairs (function name, name of its gradient function).
-        is_accepted: Whether TensorFlow has accepted the same ops with the same inputs before, so that they need no
-            sandbox. Those of v1 loops do: an import makes the edges that lead back in a way of its own.
+        is_accepted: Whether TensorFlow has accepted the same ops with the same inputs before, so
+            that they need no sandbox. Those of v1 loops do: an import makes the edges that lead
+            back in a way of its own.
 
     Returns:
         The ops in the form that `graph_import.import_validated` adds to the graph.
@@ -102,7 +114,9 @@ def validate(
     types = {node.op for node in nodes}
     check_functions(graph, nodes, types, new_functions)
     check_devices(nodes)
-    validated = ValidatedNodes(names, serialize_nodes(graph, nodes), external_inputs(nodes, names), new_functions)
+    validated = ValidatedNodes(
+        names, serialize_nodes(graph, nodes), external_inputs(nodes, names), new_functions
+    )
     _check_outside(graph, nodes, validated.outside)
     if not (is_accepted and V1_LOOPS.isdisjoint(types)):
         tell(f"Trying {len(names):,} new ops in a graph of their own")
@@ -126,7 +140,9 @@ def sandbox_graph(
     """
     names = tuple(node.name for node in nodes)
     new_functions = _new_functions(graph, functions, gradients)
-    validated = ValidatedNodes(names, serialize_nodes(graph, nodes), external_inputs(nodes, names), new_functions)
+    validated = ValidatedNodes(
+        names, serialize_nodes(graph, nodes), external_inputs(nodes, names), new_functions
+    )
     return _import_in_sandbox(graph, validated, {node.op for node in nodes})
 
 
@@ -148,14 +164,20 @@ def check_free_names(graph: tf.Graph, names: Collection[str]) -> None:
     if name is None:
         return
     free = free_name(name, in_use)
-    raise NameTaken(f"The graph has an op {name!r} already; copy into another name scope: {free!r} is free.", [name])
+    raise NameTaken(
+        f"The graph has an op {name!r} already; copy into another name scope: {free!r} is free.",
+        [name],
+    )
 
 
-def serialize_nodes(graph: tf.Graph, nodes: Iterable[NodeDef], library: FunctionDefLibrary | None = None) -> bytes:
+def serialize_nodes(
+    graph: tf.Graph, nodes: Iterable[NodeDef], library: FunctionDefLibrary | None = None
+) -> bytes:
     """Return the bytes of a GraphDef with these nodes.
 
-    A message is written as its fields one after another, and each entry of a repeated field as its tag, its length and
-    its bytes. Writing the entries here saves the copy of each node that a GraphDef message would hold.
+    A message is written as its fields one after another, and each entry of a repeated field as its
+    tag, its length and its bytes. Writing the entries here saves the copy of each node that a
+    GraphDef message would hold.
 
     Args:
         graph: The graph whose GraphDef version is used.
@@ -175,7 +197,8 @@ def serialize_nodes(graph: tf.Graph, nodes: Iterable[NodeDef], library: Function
             raise EncodeError("more than protobuf reads")
     except (EncodeError, ValueError) as error:
         raise GraphEditError(
-            "The new ops are over 2 GB with their constants, more than TensorFlow takes at once; copy them in parts."
+            "The new ops are over 2 GB with their constants, more than TensorFlow takes at once; "
+            "copy them in parts."
         ) from error
     return b"".join(parts)
 
@@ -195,7 +218,9 @@ def as_supported(graph: tf.Graph, node: NodeDef) -> NodeDef:
 
 @lru_cache(4096)
 def _entry_head(length: int) -> bytes:
-    """The bytes before an entry of GraphDef.node: the field's tag, and the length of the entry as a varint."""
+    """The bytes before an entry of GraphDef.node: the field's tag, and the length of the entry as a
+    varint.
+    """
     head = bytearray([_NODE_FIELD])
     while length > 0x7F:
         head.append(length & 0x7F | 0x80)
@@ -204,8 +229,11 @@ def _entry_head(length: int) -> bytes:
     return bytes(head)
 
 
-def external_inputs(nodes: Iterable[NodeDef], names: Collection[str]) -> tuple[tuple[str, int], ...]:
-    """Return the tensors (op, port) and control inputs (op, -1) that NodeDefs read from ops outside of `names`.
+def external_inputs(
+    nodes: Iterable[NodeDef], names: Collection[str]
+) -> tuple[tuple[str, int], ...]:
+    """Return the tensors (op, port) and control inputs (op, -1) that NodeDefs read from ops outside
+    of `names`.
 
     Args:
         names: The names of the ops that the NodeDefs add.
@@ -214,7 +242,9 @@ def external_inputs(nodes: Iterable[NodeDef], names: Collection[str]) -> tuple[t
     for node in nodes:
         texts += node.input[:]
     inside = frozenset(names)
-    return tuple(sorted(end for end in map(split_input, set(texts) - inside) if end[0] not in inside))
+    return tuple(
+        sorted(end for end in map(split_input, set(texts) - inside) if end[0] not in inside)
+    )
 
 
 def run_import(c_graph: object, validated: ValidatedNodes, ends: Ends) -> None:
@@ -224,7 +254,8 @@ def run_import(c_graph: object, validated: ValidatedNodes, ends: Ends) -> None:
         ends: The C output or op to use for each of `validated.outside`.
 
     Raises:
-        GraphEditError: TensorFlow refuses, for the reason in the message; the C graph has no new ops.
+        GraphEditError: TensorFlow refuses, for the reason in the message; the C graph has no new
+            ops.
     """
     outside = {end: ends[end] for end in validated.outside}
     try:
@@ -241,14 +272,18 @@ def run_import(c_graph: object, validated: ValidatedNodes, ends: Ends) -> None:
 
 
 def drop_output_shapes(graph_def: GraphDef) -> None:
-    """Remove the static shapes that a file notes of its ops. TensorFlow compares them with those that it infers."""
+    """Remove the static shapes that a file notes of its ops. TensorFlow compares them with those
+    that it infers.
+    """
     for node in graph_def.node:
         node.attr.pop(OUTPUT_SHAPES, None)
 
 
 def has_stale_shapes(graph_def: GraphDef) -> bool:
     """Whether TensorFlow refuses a graph for the static shapes that a file notes of its ops."""
-    if len(graph_def.node) > _MOST_TRIED or not any(OUTPUT_SHAPES in node.attr for node in graph_def.node):
+    if len(graph_def.node) > _MOST_TRIED or not any(
+        OUTPUT_SHAPES in node.attr for node in graph_def.node
+    ):
         return False
     try:
         import_serialized(new_c_graph(), graph_def.SerializeToString())
@@ -261,23 +296,38 @@ def _refusal_error(message: str, names: Collection[str]) -> GraphEditError:
     """Return TensorFlow's reason as one sentence, with the ops that it names."""
     reason = _MORE.sub("", str(message).strip().partition("\n")[0])[:400]
     op_names = frozenset(names)
-    named_ops = list(dict.fromkeys(name for name in _NAME.findall(str(message)) if name in op_names))
+    named_ops = list(
+        dict.fromkeys(name for name in _NAME.findall(str(message)) if name in op_names)
+    )
     return GraphEditError(
-        f"TensorFlow refuses the new ops: {reason}; choose others, or other inputs for them.", named_ops
+        f"TensorFlow refuses the new ops: {reason}; choose others, or other inputs for them.",
+        named_ops,
     )
 
 
 def _new_functions(
     graph: tf.Graph, functions: Iterable[FunctionDef], gradients: Iterable[tuple[str, str]]
 ) -> tuple[LibraryFunction, ...]:
-    """Return functions as TensorFlow's Python objects, in no graph; those that the graph has are left out."""
+    """Return functions as TensorFlow's Python objects, in no graph; those that the graph has are
+    left out.
+    """
     missing = {f.signature.name: f for f in functions if not _has_function(graph, f)}
     pairs = [pair for pair in gradients if pair[0] in missing]
     library_functions = graph_functions(graph)
-    there = {gradient for _, gradient in pairs if gradient not in missing and gradient in library_functions}
+    there = {
+        gradient
+        for _, gradient in pairs
+        if gradient not in missing and gradient in library_functions
+    }
     library = tf_protos.FunctionDefLibrary(
-        function=[*missing.values(), *(function_definition(library_functions[name]) for name in sorted(there))],
-        gradient=[tf_protos.GradientDef(function_name=name, gradient_func=gradient) for name, gradient in pairs],
+        function=[
+            *missing.values(),
+            *(function_definition(library_functions[name]) for name in sorted(there)),
+        ],
+        gradient=[
+            tf_protos.GradientDef(function_name=name, gradient_func=gradient)
+            for name, gradient in pairs
+        ],
     )
     try:
         new = functions_from_library(library)
@@ -285,13 +335,16 @@ def _new_functions(
         reason = _MORE.sub("", str(error).strip().partition("\n")[0])[:400]
         listed_names = ", ".join(map(repr, missing))
         raise GraphEditError(
-            f"TensorFlow refuses the functions {listed_names} that the new ops call: {reason}; choose other ops."
+            f"TensorFlow refuses the functions {listed_names} that the new ops call: {reason}; "
+            "choose other ops."
         ) from error
     return tuple(f for f in new if f.name in missing)
 
 
 def _has_function(graph: tf.Graph, definition: FunctionDef) -> bool:
-    """Return whether the graph has the function. Raises NameTaken if it has another one of that name."""
+    """Return whether the graph has the function. Raises NameTaken if it has another one of that
+    name.
+    """
     name = definition.signature.name
     library = graph_functions(graph)
     if name not in library:
@@ -312,9 +365,13 @@ def _without_context(definition: FunctionDef) -> FunctionDef:
 
 
 def check_functions(
-    graph: tf.Graph, nodes: Iterable[NodeDef], types: Iterable[str], new_functions: Iterable[LibraryFunction]
+    graph: tf.Graph,
+    nodes: Iterable[NodeDef],
+    types: Iterable[str],
+    new_functions: Iterable[LibraryFunction],
 ) -> None:
-    """Raise for an op that calls a missing function; TensorFlow would report it only when the op runs.
+    """Raise for an op that calls a missing function; TensorFlow would report it only when the op
+    runs.
 
     Args:
         new_functions: Functions that are added together with them.
@@ -324,7 +381,9 @@ def check_functions(
     """
     function_names = {*graph_functions(graph), *(f.name for f in new_functions)}
     function_attributes = {
-        op_type: attributes for op_type in types if (attributes := _function_attributes(graph, op_type, function_names))
+        op_type: attributes
+        for op_type in types
+        if (attributes := _function_attributes(graph, op_type, function_names))
     }
     for node in nodes if function_attributes else ():
         for key in function_attributes.get(node.op, ()):
@@ -332,25 +391,33 @@ def check_functions(
             for reference in value.list.func if value.HasField("list") else [value.func]:
                 if reference.name and reference.name not in function_names:
                     raise GraphEditError(
-                        f"Op {node.name!r} calls the function {reference.name!r}, which the graph does not have; "
-                        "choose ops without it, or import the graph again with its function library.",
+                        f"Op {node.name!r} calls the function {reference.name!r}, which the graph "
+                        "does not have; "
+                        "choose ops without it, or import the graph again with its function "
+                        "library.",
                         [node.name],
                     )
 
 
 def _function_attributes(graph: tf.Graph, op_type: str, functions: Collection[str]) -> list[str]:
-    """The attributes of an op type that name functions; none for an unknown type, which the import refuses."""
+    """The attributes of an op type that name functions; none for an unknown type, which the import
+    refuses.
+    """
     if op_type in functions:
         return []
     try:
         definition = graph.op_def_for_type(op_type)
     except (tf.errors.OpError, RuntimeError, KeyError, ValueError):
         return []
-    return [attribute.name for attribute in definition.attr if attribute.type in {"func", "list(func)"}]
+    return [
+        attribute.name for attribute in definition.attr if attribute.type in {"func", "list(func)"}
+    ]
 
 
 def check_devices(nodes: Iterable[NodeDef]) -> None:
-    """Raise for a device name that is not valid; TensorFlow would report it only when the op runs."""
+    """Raise for a device name that is not valid; TensorFlow would report it only when the op
+    runs.
+    """
     check_device_names({node.device: node.name for node in reversed(list(nodes))})
 
 
@@ -363,21 +430,27 @@ def check_device_names(ops: Mapping[str, str]) -> None:
     for device, wrong in sorted(ops.items()):
         if parse_device(device) is None:
             raise GraphEditError(
-                f"{device!r}, the device of op {wrong!r}, is not written as TensorFlow writes one: '/device:CPU:0' or "
+                f"{device!r}, the device of op {wrong!r}, is not written as TensorFlow writes one: "
+                "'/device:CPU:0' or "
                 "'/job:worker/task:1'.",
                 [wrong],
             )
 
 
-def _check_outside(graph: tf.Graph, nodes: Iterable[NodeDef], ends: Iterable[tuple[str, int]]) -> None:
+def _check_outside(
+    graph: tf.Graph, nodes: Iterable[NodeDef], ends: Iterable[tuple[str, int]]
+) -> None:
     for op, port in ends:
         with suppress(KeyError):
             if port < len(find_operation(graph, op).outputs):
                 continue
         text = op if port == 0 else f"^{op}" if port < 0 else f"{op}:{port}"
-        reader = next(node.name for node in nodes if text in node.input or f"{op}:{port}" in node.input)
+        reader = next(
+            node.name for node in nodes if text in node.input or f"{op}:{port}" in node.input
+        )
         raise UnknownName(
-            f"Op {reader!r} is to read {text!r}, which is not in the graph; choose a tensor of it.", [reader]
+            f"Op {reader!r} is to read {text!r}, which is not in the graph; choose a tensor of it.",
+            [reader],
         )
 
 
@@ -418,7 +491,9 @@ def _stand_in(graph: tf.Graph, op: str, port: int, name: str) -> object:
         return node
     tensor = original.outputs[port]
     # There is no placeholder of a reference: a variable gives one.
-    node = tf.compat.v1.NodeDef(name=name, op="VariableV2" if is_reference(tensor.dtype) else "Placeholder")
+    node = tf.compat.v1.NodeDef(
+        name=name, op="VariableV2" if is_reference(tensor.dtype) else "Placeholder"
+    )
     if is_reference(tensor.dtype) or tensor.dtype == tf.resource:
         node.device = original.device
     node.attr["dtype"].type = tensor.dtype.base_dtype.as_datatype_enum

@@ -1,7 +1,8 @@
-"""Sandbox: runs NodeDefs in a new tf.Graph and a new session, so that no state of the user's session changes.
+"""Sandbox: runs NodeDefs in a new tf.Graph and a new session, so that no state of the user's
+session changes.
 
-Results of a sandbox are compared with others. So TensorFlow's graph optimizers are off, which change the last bits of
-numbers.
+Results of a sandbox are compared with others. So TensorFlow's graph optimizers are off, which
+change the last bits of numbers.
 """
 
 from __future__ import annotations
@@ -21,7 +22,14 @@ from tfgraphwidget.runtime.session.feed_ranks import check_feed_ranks
 from tfgraphwidget.runtime.session.variable_values import error_text
 from tfgraphwidget.sources import new_graph, tf_protos, wrap_tf_errors
 from tfgraphwidget.tensorflow_modules import tf, v1
-from tfgraphwidget.tf_types import ConfigProto, FunctionDefLibrary, NodeDef, Operation, Tensor, VersionDef
+from tfgraphwidget.tf_types import (
+    ConfigProto,
+    FunctionDefLibrary,
+    NodeDef,
+    Operation,
+    Tensor,
+    VersionDef,
+)
 
 _Result = TypeVar("_Result")
 START_SECONDS = 20.0  # for a child process to import TensorFlow and the graph, on a slow machine
@@ -40,7 +48,9 @@ def exact_config() -> ConfigProto:
 
 
 def without_remote_device(node: NodeDef) -> NodeDef:
-    """Return a NodeDef that this process can place: itself, or a copy without a device of another process."""
+    """Return a NodeDef that this process can place: itself, or a copy without a device of another
+    process.
+    """
     if not node.device or "/job:" not in node.device or "/job:localhost" in node.device:
         return node
     here = type(node)()
@@ -58,7 +68,8 @@ class Sandbox:
         values: The values of variables, by handle op.
         starters: Ops to run once, at first: those that fill tables.
         patience: How many seconds a run may take.
-        versions: The versions of the graph that the ops are of; None for those of the TensorFlow that is installed.
+        versions: The versions of the graph that the ops are of; None for those of the TensorFlow
+            that is installed.
 
     Raises:
         SessionRefused: The ops cannot run.
@@ -92,22 +103,34 @@ class Sandbox:
         return values
 
     def _run(
-        self, fetches: Sequence[str | Operation], feeds: Mapping[str, object] | Mapping[Tensor, object]
+        self,
+        fetches: Sequence[str | Operation],
+        feeds: Mapping[str, object] | Mapping[Tensor, object],
     ) -> list[np.ndarray]:
         try:
             check_feed_ranks(self.session.graph, feeds, fetches)
             return in_another_thread(lambda: self._values(fetches, feeds)) if fetches else []
         except tf.errors.DeadlineExceededError as error:
-            raise SessionRefused(f"The graph cannot run apart: {error_text(error)}.", code=TIMEOUT) from error
+            raise SessionRefused(
+                f"The graph cannot run apart: {error_text(error)}.", code=TIMEOUT
+            ) from error
         except tf.errors.OpError as error:
             raise SessionRefused(f"The graph cannot run apart: {error_text(error)}.") from error
-        except (ValueError, TypeError, KeyError) as error:  # a value of another shape, a tensor that cannot be fed
+        except (
+            ValueError,
+            TypeError,
+            KeyError,
+        ) as error:  # a value of another shape, a tensor that cannot be fed
             raise SessionRefused(f"The graph cannot run apart: {reason_of(error)}.") from error
 
     def _values(
-        self, fetches: Sequence[str | Operation], feeds: Mapping[str, object] | Mapping[Tensor, object]
+        self,
+        fetches: Sequence[str | Operation],
+        feeds: Mapping[str, object] | Mapping[Tensor, object],
     ) -> list[np.ndarray]:
-        values: list[np.ndarray] = self.session.run(list(fetches), dict(feeds), options=self._options)
+        values: list[np.ndarray] = self.session.run(
+            list(fetches), dict(feeds), options=self._options
+        )
         return values
 
     def close(self) -> None:
@@ -118,7 +141,10 @@ class Sandbox:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         self.close()
 
@@ -147,7 +173,8 @@ class RemoteSandbox:
         values: The values of variables, by handle op.
         starters: Ops to run once, at first: those that fill tables.
         patience: How many seconds a run may take.
-        versions: The versions of the graph that the ops are of; None for those of the TensorFlow that is installed.
+        versions: The versions of the graph that the ops are of; None for those of the TensorFlow
+            that is installed.
 
     Raises:
         SessionRefused: The ops cannot run, or the process that runs them ends.
@@ -183,7 +210,10 @@ class RemoteSandbox:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         self.close()
 
@@ -201,11 +231,17 @@ def call_apart(function: Callable[..., _Result], *arguments: object) -> _Result:
     except GraphEditError as error:
         if error.code not in (f"{RUNS.code}-crashed", TIMEOUT):
             raise
-        raise SessionRefused("The graph cannot run apart: " + error.why + ".", code=error.code) from error
+        raise SessionRefused(
+            "The graph cannot run apart: " + error.why + ".", code=error.code
+        ) from error
 
 
-def _assigns(graph: tf.Graph, values: Mapping[str, object]) -> tuple[list[Operation], dict[Tensor, object]]:
-    """Add ops that assign values of any shape to variables; return the ops, and the values to feed."""
+def _assigns(
+    graph: tf.Graph, values: Mapping[str, object]
+) -> tuple[list[Operation], dict[Tensor, object]]:
+    """Add ops that assign values of any shape to variables; return the ops, and the values to
+    feed.
+    """
     assigns, feeds = [], {}
     with graph.as_default(), v1.name_scope("apart"):
         for handle, value in values.items():

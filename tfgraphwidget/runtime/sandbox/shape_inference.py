@@ -1,9 +1,9 @@
 """Static shapes after an edit, inferred again by TensorFlow's shape functions.
 
-An op is inferred only if an input has another static shape, or other values that shapes depend on, and so on for its
-consumers: an edit that changes no shape costs the same in every graph. Static shapes that cannot be inferred
-(`set_shape`) stay as long as no input of the op changes. In a v1 loop shapes can only become less sharp, so that the
-inference ends.
+An op is inferred only if an input has another static shape, or other values that shapes depend on,
+and so on for its consumers: an edit that changes no shape costs the same in every graph. Static
+shapes that cannot be inferred (`set_shape`) stay as long as no input of the op changes. In a v1
+loop shapes can only become less sharp, so that the inference ends.
 """
 
 from __future__ import annotations
@@ -71,9 +71,10 @@ from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import clear_attribute, create_operation, static_dimensions
 from tfgraphwidget.tf_types import AttrValue, FunctionDef, NameAttrList, NodeDef, OpDef
 
-# ShapeInferenceSandbox: a graph in which TensorFlow's shape functions infer the shapes of single ops. Nothing runs.
-# An op is built on stand-ins for its inputs: placeholders of the static shapes that are known. Inputs that shape
-# functions evaluate (constants, `tf.shape(x)[0] * 2`) are built too, so that they infer as much as in the whole graph.
+# ShapeInferenceSandbox: a graph in which TensorFlow's shape functions infer the shapes of single
+# ops. Nothing runs. An op is built on stand-ins for its inputs: placeholders of the static shapes
+# that are known. Inputs that shape functions evaluate (constants, `tf.shape(x)[0] * 2`) are built
+# too, so that they infer as much as in the whole graph.
 
 T = TypeVar("T")
 
@@ -92,7 +93,9 @@ class ShapeUnknown(Exception):
 
 
 class ShapeInferenceSandbox:
-    """Infers the static shapes of ops of a PatchedGraph, which are built one by one in a new graph."""
+    """Infers the static shapes of ops of a PatchedGraph, which are built one by one in a new
+    graph.
+    """
 
     def __init__(self, view: PatchedGraph) -> None:
         self._view = view
@@ -104,8 +107,8 @@ class ShapeInferenceSandbox:
         self._bounds = Bounds(view.typing.definition)
 
     def shapes(self, op: str) -> list[Shape]:
-        """Return the static shapes of an op's outputs for its current inputs; None for each if TensorFlow does not know
-        the op.
+        """Return the static shapes of an op's outputs for its current inputs; None for each if
+        TensorFlow does not know the op.
 
         Raises:
             ShapeRefused: The shape function refuses.
@@ -117,7 +120,9 @@ class ShapeInferenceSandbox:
                 return self._loop_shapes(node, self._inputs(op))
             if node.op in BRANCHES:
                 return self._branch_shapes(node, self._inputs(op)[1:])
-            if node.op in self._view.functions():  # TensorFlow infers nothing of an op whose type is a function
+            if (
+                node.op in self._view.functions()
+            ):  # TensorFlow infers nothing of an op whose type is a function
                 return self._function_shapes(node, self._inputs(op))
             self._cached_outputs[op] = self._build(op)
             return [_shape(tensor) for tensor in self._cached_outputs[op]]
@@ -139,7 +144,9 @@ class ShapeInferenceSandbox:
         outputs = self._new_op(node, self._inputs(op, depth))
         is_computed = node.op in CONSTANTS or self._view.computes(op)
         if is_computed and outputs and all(is_small(_shape(tensor)) for tensor in outputs):
-            clear_attribute(outputs[0].op, "_kernel")  # few numbers, computed in no time: shape functions ask for them
+            clear_attribute(
+                outputs[0].op, "_kernel"
+            )  # few numbers, computed in no time: shape functions ask for them
         return outputs
 
     def _tensor(self, tensor: Tensor, depth: int) -> tf.Tensor:
@@ -148,7 +155,9 @@ class ShapeInferenceSandbox:
         if op not in self._cached_outputs and self._view.may_know_value(op) and depth < _DEEPEST:
             with suppress(ShapeRefused, ShapeUnknown):
                 self._cached_outputs[op] = self._build(op, depth + 1)
-                self.sharpen(op, [self._view.shape(op, k) for k in range(len(self._cached_outputs[op]))])
+                self.sharpen(
+                    op, [self._view.shape(op, k) for k in range(len(self._cached_outputs[op]))]
+                )
         if op in self._cached_outputs:
             return self._cached_outputs[op][port]
         stand_ins = self._stand_ins.setdefault(op, {})
@@ -157,7 +166,9 @@ class ShapeInferenceSandbox:
         return stand_ins[port]
 
     def sharpen(self, op: str, shapes: Sequence[Shape]) -> None:
-        """Set shapes of an op's outputs that do not follow from its inputs, for example from `set_shape`."""
+        """Set shapes of an op's outputs that do not follow from its inputs, for example from
+        `set_shape`.
+        """
         for output, shape in zip(self._cached_outputs.get(op, ()), shapes, strict=False):
             if shape is not None and _shape(output) != shape:
                 with suppress(ValueError):
@@ -181,12 +192,16 @@ class ShapeInferenceSandbox:
         node.attr["dtype"].type = number
         node.attr["shape"].shape.CopyFrom(shape_proto(shape))
         tensor = self._new_op(node, [])[0]
-        if shape is not None and None not in shape:  # unknown dimensions are the same ones in one tensor only
+        if (
+            shape is not None and None not in shape
+        ):  # unknown dimensions are the same ones in one tensor only
             self._shared[key] = tensor
         return tensor
 
     def _handle(self, tensor: Tensor) -> tf.Tensor:
-        """Return a handle of the same kind of variable, TensorArray or list of tensors, as far as that is known."""
+        """Return a handle of the same kind of variable, TensorArray or list of tensors, as far as
+        that is known.
+        """
         view = self._view
         op, port = _origin_of_handle(view, tensor)
         node = view.node(op)
@@ -201,7 +216,9 @@ class ShapeInferenceSandbox:
         return self._placeholder(view.dtype((read, 0)), view.shape(read, 0), "VarHandleOp")
 
     def _new_op(self, node: NodeDef, tensors: Sequence[tf.Tensor]) -> Sequence[tf.Tensor]:
-        """Return the outputs of a new op. Raises ShapeRefused, and ShapeUnknown if TensorFlow does not know it."""
+        """Return the outputs of a new op. Raises ShapeRefused, and ShapeUnknown if TensorFlow does
+        not know it.
+        """
         op_type = SHAPE_EQUIVALENTS.get(node.op, node.op)
         definition = self._view.typing.definition(op_type)
         if definition is None:
@@ -214,10 +231,14 @@ class ShapeInferenceSandbox:
         for attr in definition.attr:
             if attr.name in node.attr:
                 new.attr[attr.name].CopyFrom(node.attr[attr.name])
-        new.attr["_kernel"].s = b"none"  # shape functions run what computes their inputs: sources/inference/shapes.py
+        new.attr[
+            "_kernel"
+        ].s = b"none"  # shape functions run what computes their inputs: sources/inference/shapes.py
         return _ask_tensorflow(lambda: self._outputs(new, tensors, definition))
 
-    def _outputs(self, node: NodeDef, tensors: Sequence[tf.Tensor], definition: OpDef) -> Sequence[tf.Tensor]:
+    def _outputs(
+        self, node: NodeDef, tensors: Sequence[tf.Tensor], definition: OpDef
+    ) -> Sequence[tf.Tensor]:
         operation: tf.Operation = create_operation(self._graph, node, tensors, (), definition)
         return operation.outputs
 
@@ -251,7 +272,9 @@ class ShapeInferenceSandbox:
         except GraphEditError as error:
             raise ShapeUnknown(str(error)) from error
 
-    def _result_shapes(self, function: NameAttrList, tensors: Sequence[tf.Tensor], dtypes: AttrValue) -> list[Shape]:
+    def _result_shapes(
+        self, function: NameAttrList, tensors: Sequence[tf.Tensor], dtypes: AttrValue
+    ) -> list[Shape]:
         """Return the shapes of a function's results."""
         node = tf.compat.v1.NodeDef(op="StatefulPartitionedCall")
         node.attr["f"].func.CopyFrom(function)
@@ -284,11 +307,17 @@ class ShapeInferenceSandbox:
 
     def _generalize(self, tensor: tf.Tensor, shape: Shape) -> tf.Tensor:
         dtype = tensor.dtype.name
-        return tensor if dtype in HANDLE_DTYPES or _shape(tensor) == shape else self._placeholder(dtype, shape)
+        return (
+            tensor
+            if dtype in HANDLE_DTYPES or _shape(tensor) == shape
+            else self._placeholder(dtype, shape)
+        )
 
     def _branch_shapes(self, node: NodeDef, tensors: Sequence[tf.Tensor]) -> list[Shape]:
         """Return shapes of the results that hold for all branches."""
-        branches = [node.attr[key].func for key in ("then_branch", "else_branch") if key in node.attr]
+        branches = [
+            node.attr[key].func for key in ("then_branch", "else_branch") if key in node.attr
+        ]
         branches += node.attr["branches"].list.func if "branches" in node.attr else []
         results = [self._result_shapes(branch, tensors, node.attr["Tout"]) for branch in branches]
         if not results:
@@ -300,8 +329,8 @@ class ShapeInferenceSandbox:
 
 
 def _ask_tensorflow(infer: Callable[[], T]) -> T:
-    """Return the result of `infer`. Raises ShapeRefused with TensorFlow's reason, and ShapeUnknown if it cannot
-    tell.
+    """Return the result of `infer`. Raises ShapeRefused with TensorFlow's reason, and ShapeUnknown
+    if it cannot tell.
     """
     try:
         return infer()
@@ -318,10 +347,16 @@ def _shape(tensor: tf.Tensor) -> Shape:
     return None if unknown else tuple(n if n is not None and n >= 0 else None for n in dims)
 
 
-# What shape functions ask for values of: dimensions, and the slices of a checkpoint's variables, which are texts.
-_DTYPES_OF_VALUES = frozenset({"int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "string"})
+# What shape functions ask for values of: dimensions, and the slices of a checkpoint's variables,
+# which are texts.
+_DTYPES_OF_VALUES = frozenset(
+    {"int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "string"}
+)
 _OUTPUT_SHAPES = "output_shapes"
-_UNKNOWN = "The static shapes of {} are not known, as TensorFlow, which would infer them, is not installed."
+_UNKNOWN = (
+    "The static shapes of {} are not known, as TensorFlow, which would infer them, is not "
+    "installed."
+)
 _NODES = re.compile(r"(Node: )?\{\{\w+ [^}]*\}\}\s*")
 
 
@@ -348,7 +383,9 @@ def infer_patch_shapes(index: GraphIndex, patch: Patch) -> Patch:
 
 
 def _check_bounds(index: GraphIndex, patch: Patch) -> None:
-    """Refuse an edit that gives an op too many tensors; an op of a file that has them already can be rewired."""
+    """Refuse an edit that gives an op too many tensors; an op of a file that has them already can
+    be rewired.
+    """
     bounds = Bounds(index.typing.definition)
     changed = ((edited.before, edited.after) for edited in patch.changed)
     for before, node in (*((None, node) for node in patch.add.nodes), *changed):
@@ -358,10 +395,13 @@ def _check_bounds(index: GraphIndex, patch: Patch) -> None:
 
 
 def _infer(index: GraphIndex, patch: Patch) -> tuple[PatchedGraph, list[str]]:
-    """Return the graph after the patch, and the ops whose shapes would follow if TensorFlow were installed."""
+    """Return the graph after the patch, and the ops whose shapes would follow if TensorFlow were
+    installed.
+    """
     after = PatchedGraph(index, patch)
     try:
-        # Mostly no shape changes but those of the ops that the patch names, and no other needs a place in an order.
+        # Mostly no shape changes but those of the ops that the patch names, and no other needs a
+        # place in an order.
         own = after.in_topological_order(after.own)
         inference = _Inference(after, {name: (k, 0) for k, name in enumerate(own)}, is_whole=False)
         inference.run()
@@ -385,7 +425,8 @@ def _new_shapes(after: PatchedGraph) -> Iterable[NewShape]:
 
 
 def _edits_with_output_shapes(after: PatchedGraph) -> tuple[NodeChange, ...]:
-    """Return the changed ops of the patch, with loops and conditionals whose `output_shapes` attribute is out of date.
+    """Return the changed ops of the patch, with loops and conditionals whose `output_shapes`
+    attribute is out of date.
 
     The importer trusts that attribute.
     """
@@ -404,7 +445,9 @@ def _edits_with_output_shapes(after: PatchedGraph) -> tuple[NodeChange, ...]:
 
 
 def _narrow(shape: Shape, other: Shape) -> Shape:
-    """Return `other` with the dimensions that only `shape` has; `other` alone where the two contradict each other."""
+    """Return `other` with the dimensions that only `shape` has; `other` alone where the two
+    contradict each other.
+    """
     if shape is None or other is None:
         return shape if other is None else other
     if len(shape) != len(other):
@@ -416,7 +459,9 @@ def _is_narrower(shape: Shape, other: Shape) -> bool:
     """Whether each tensor of a shape is one of the other shape too; the same shape is."""
     if other is None or shape is None:
         return other is None
-    return len(other) == len(shape) and all(n in (None, m) for m, n in zip(shape, other, strict=True))
+    return len(other) == len(shape) and all(
+        n in (None, m) for m, n in zip(shape, other, strict=True)
+    )
 
 
 class _NeedsAllRanks(Exception):
@@ -460,15 +505,22 @@ class _Inference:
                 self._infer_op(name, slots)
 
     def _check_handles(self, name: str, slots: Iterable[tuple[Tensor, Tensor]]) -> None:
-        """Raise GraphEditError where an op takes the handle of a queue, say, and is to read that of a variable."""
+        """Raise GraphEditError where an op takes the handle of a queue, say, and is to read that of
+        a variable.
+        """
         after, before = self._after, self._before
         for k, (was, now) in enumerate(slots):
             if after.dtype(now) in HANDLE_DTYPES and not after.same(was, now):
-                origins = ((before, _origin_of_handle(before, was)), (after, _origin_of_handle(after, now)))
+                origins = (
+                    (before, _origin_of_handle(before, was)),
+                    (after, _origin_of_handle(after, now)),
+                )
                 had, kind = (kind_of_handle(graph.node(op).op) for graph, (op, _) in origins)
                 node = after.node(name)
                 names = name, f"{was[0]}:{was[1]}", f"{now[0]}:{now[1]}"
-                why = rewire.other_kind_text(node, k, after.typing.definition(node.op), (had, kind), names)
+                why = rewire.other_kind_text(
+                    node, k, after.typing.definition(node.op), (had, kind), names
+                )
                 if why:
                     raise GraphEditError(why, [name, now[0]])
 
@@ -485,7 +537,11 @@ class _Inference:
         if after.same(was, now):
             return now in self._changed
         dtype = after.dtype(now)
-        if dtype != before.dtype(was) or dtype in HANDLE_DTYPES or after.shape(*now) != before.shape(*was):
+        if (
+            dtype != before.dtype(was)
+            or dtype in HANDLE_DTYPES
+            or after.shape(*now) != before.shape(*was)
+        ):
             return True
         return (dtype in _DTYPES_OF_VALUES or after.computes(reader)) and (
             after.may_know_value(now[0]) or before.may_know_value(was[0])
@@ -493,12 +549,18 @@ class _Inference:
 
     def _infer_op(self, name: str, slots: list[tuple[Tensor, Tensor]] | None) -> None:
         """Infer an op, and go on to its consumers if a shape has changed."""
-        after, is_old, first = self._after, name in self._before.index.ids, name not in self._visited
+        after, is_old, first = (
+            self._after,
+            name in self._before.index.ids,
+            name not in self._visited,
+        )
         self._visited.add(name)
         try:
             shapes = self._shapes_after(name)
         except ShapeRefused as reason:
-            if not self._is_whole and len(after.own) > 1:  # what it reads may still become something else
+            if (
+                not self._is_whole and len(after.own) > 1
+            ):  # what it reads may still become something else
                 raise _NeedsAllRanks from reason
             if not is_old or self._shapes_before(name) is not None:
                 raise self._refusal(name, slots, str(reason)) from reason
@@ -513,7 +575,8 @@ class _Inference:
         self._propagate(name, shapes, first=first)
 
     def _shapes_after(self, name: str) -> list[Shape]:
-        """Return the shapes of an op after the edit: by our own shape functions, else by TensorFlow's.
+        """Return the shapes of an op after the edit: by our own shape functions, else by
+        TensorFlow's.
 
         They are unknown where TensorFlow is not installed. Raises ShapeRefused.
         """
@@ -540,23 +603,33 @@ class _Inference:
         if self._is_sandbox_open:
             self._sandbox.forget(name)
 
-    def _with_python_shapes(self, name: str, slots: list[tuple[Tensor, Tensor]], shapes: list[Shape]) -> list[Shape]:
+    def _with_python_shapes(
+        self, name: str, slots: list[tuple[Tensor, Tensor]], shapes: list[Shape]
+    ) -> list[Shape]:
         """Return the shapes, and those that Python code has set, as far as they are still valid."""
         after, before = self._after, self._before
         # The shape function of an Enter tells nothing, Python sets its shape: see
         # test_round_a_v1_loop_shapes_become_what_holds_each_time.
-        if after.node(name).op in ENTER and before.shape(name, 0) == before.shape(*slots[0][0]) is not None:
+        if (
+            after.node(name).op in ENTER
+            and before.shape(name, 0) == before.shape(*slots[0][0]) is not None
+        ):
             return [after.shape(*slots[0][1])]
-        is_reshape = after.node(name).op == "Reshape" and len(slots) > 1 and tf_protos.is_tensorflow_installed()
+        is_reshape = (
+            after.node(name).op == "Reshape"
+            and len(slots) > 1
+            and tf_protos.is_tensorflow_installed()
+        )
         if is_reshape and self._differs(name, *slots[1]):
-            # `tf.tensordot` sets the shape that its target says in a way that TensorFlow's shape function does not see.
+            # `tf.tensordot` sets the shape that its target says in a way that TensorFlow's shape
+            # function does not see.
             target = _values(after, slots[1][1])
             if target is not None:
                 return [_narrow(target, shapes[0])]
         if self._differs_only_in_numbers(name, slots) and shapes == self._shapes_before(name):
             return [after.shape(name, k) for k in range(len(shapes))]
-        # What Python said of all inputs of a shape holds for those of a narrower one: of a table's lookup, for example,
-        # whose shape function tells nothing.
+        # What Python said of all inputs of a shape holds for those of a narrower one: of a table's
+        # lookup, for example, whose shape function tells nothing.
         if any(shape is None or None in shape for shape in shapes) and self._only_narrows(slots):
             inferred_before = self._shapes_before(name) or shapes
             present = [after.shape(name, k) for k in range(len(shapes))]
@@ -567,12 +640,18 @@ class _Inference:
         return shapes
 
     def _only_narrows(self, slots: list[tuple[Tensor, Tensor]]) -> bool:
-        """Return whether an op reads the tensors that it read, of the same or narrower shapes and no other numbers."""
+        """Return whether an op reads the tensors that it read, of the same or narrower shapes and
+        no other numbers.
+        """
         after, before = self._after, self._before
         for was, now in slots:
             if not after.same(was, now) or not _is_narrower(after.shape(*now), before.shape(*was)):
                 return False
-            if now in self._changed and after.dtype(now) in _DTYPES_OF_VALUES and after.may_know_value(now[0]):
+            if (
+                now in self._changed
+                and after.dtype(now) in _DTYPES_OF_VALUES
+                and after.may_know_value(now[0])
+            ):
                 return False
         return True
 
@@ -583,7 +662,9 @@ class _Inference:
         for port in changed:
             after.set_shape(name, port, shapes[port])
         if first:
-            handles = [port for port, dtype in enumerate(after.dtypes(name)) if dtype in HANDLE_DTYPES]
+            handles = [
+                port for port, dtype in enumerate(after.dtypes(name)) if dtype in HANDLE_DTYPES
+            ]
             changed = (
                 list(range(len(shapes)))
                 if after.may_know_value(name) or self._before.may_know_value(name)
@@ -595,11 +676,16 @@ class _Inference:
                 self._enqueue(reader)
 
     def _differs_only_in_numbers(self, name: str, slots: list[tuple[Tensor, Tensor]]) -> bool:
-        """Return whether inputs of an op differ in values at most, neither in shape nor in what a handle holds."""
+        """Return whether inputs of an op differ in values at most, neither in shape nor in what a
+        handle holds.
+        """
         after, before = self._after, self._before
         if any(after.shape(*now) != before.shape(*was) for was, now in slots):
             return False
-        return not any(after.dtype(now) in HANDLE_DTYPES and self._differs(name, was, now) for was, now in slots)
+        return not any(
+            after.dtype(now) in HANDLE_DTYPES and self._differs(name, was, now)
+            for was, now in slots
+        )
 
     def _shapes_before(self, name: str) -> list[Shape] | None:
         """Return what would be inferred of an op before the edit."""
@@ -611,24 +697,37 @@ class _Inference:
         except (ShapeRefused, ShapeMismatch):
             return None
 
-    def _refusal(self, name: str, slots: list[tuple[Tensor, Tensor]] | None, reason: str) -> GraphEditError:
-        """Return the error: the op, the input that it cannot take, the one before, TensorFlow's reason, and what was
-        edited.
+    def _refusal(
+        self, name: str, slots: list[tuple[Tensor, Tensor]] | None, reason: str
+    ) -> GraphEditError:
+        """Return the error: the op, the input that it cannot take, the one before, TensorFlow's
+        reason, and what was edited.
         """
         after, before = self._after, self._before
         read = after.inputs(name)
         pairs = slots or [(tensor, tensor) for tensor in read]
-        reshaped = [k for k, (was, now) in enumerate(pairs) if slots and after.shape(*now) != before.shape(*was)]
-        other = reshaped or [k for k, (was, now) in enumerate(pairs) if slots and not after.same(was, now)]
+        reshaped = [
+            k
+            for k, (was, now) in enumerate(pairs)
+            if slots and after.shape(*now) != before.shape(*was)
+        ]
+        other = reshaped or [
+            k for k, (was, now) in enumerate(pairs) if slots and not after.same(was, now)
+        ]
         other = other or [k for k, (_, now) in enumerate(pairs) if slots and now in self._changed]
         wrong = other or list(range(len(read)))
         wrong_inputs = Sentence(" and ").join(
-            self._replacement_text(*pairs[k]) if slots else self._tensor_text(read[k]) for k in wrong
+            self._replacement_text(*pairs[k]) if slots else self._tensor_text(read[k])
+            for k in wrong
         )
         others = [self._tensor_text(read[k]) for k in range(len(read)) if k not in wrong]
-        beside = Sentence(" and ").join(others[:3] + ([f"{len(others) - 3} more"] if others[3:] else []))
+        beside = Sentence(" and ").join(
+            others[:3] + ([f"{len(others) - 3} more"] if others[3:] else [])
+        )
         edited = [name for name in after.own if name in before.index.ids] or list(after.own)
-        origin = "" if name in after.own else f", which follows from the change of {names_text(edited)}"
+        origin = (
+            "" if name in after.own else f", which follows from the change of {names_text(edited)}"
+        )
         beside = (beside and ", beside " + beside) + origin
         is_handle = bool(wrong) and all(after.dtype(read[k]) in HANDLE_DTYPES for k in wrong)
         what = "a tensor of other values" if other and not reshaped else "a tensor of another shape"
@@ -649,7 +748,9 @@ class _Inference:
         if is_same and self._after.shape(*now) == self._before.shape(*was):
             return self._tensor_text(now) + " with its new values"
         place = "" if is_same else f"'{was[0]}:{was[1]}' of shape "
-        return self._tensor_text(now) + f" in place of {place}" + drawn_shape(self._before.shape(*was))
+        return (
+            self._tensor_text(now) + f" in place of {place}" + drawn_shape(self._before.shape(*was))
+        )
 
     def _tensor_text(self, tensor: Tensor) -> str:
         if self._after.dtype(tensor) in HANDLE_DTYPES:
@@ -658,7 +759,9 @@ class _Inference:
 
 
 def _values(graph: PatchedGraph, tensor: Tensor, depth: int = 0) -> Shape:
-    """The sizes in a vector or a scalar, with None for those that are not known or -1; None if there are any number."""
+    """The sizes in a vector or a scalar, with None for those that are not known or -1; None if
+    there are any number.
+    """
     op, _ = tensor
     node, read = graph.node(op), graph.inputs(op)
     if node.op in CONSTANTS:
@@ -670,7 +773,10 @@ def _values(graph: PatchedGraph, tensor: Tensor, depth: int = 0) -> Shape:
     if node.op == "Cast" or node.op in IDENTITY:
         return _values(graph, read[0], depth + 1)
     if node.op in SIZE_VECTORS:
-        first, last = int(node.op == "Concat"), len(read) - int(node.op == "ConcatV2")  # less the axis
+        first, last = (
+            int(node.op == "Concat"),
+            len(read) - int(node.op == "ConcatV2"),
+        )  # less the axis
         parts = [_values(graph, part, depth + 1) for part in read[first:last]]
         return None if None in parts else tuple(size for part in parts for size in part or ())
     if node.op == "GatherV2":
@@ -725,5 +831,12 @@ def _shape_or_constant(shape: Shape, source: NodeDef | None) -> Shape:
 
 def _reason_text(reason: str) -> str:
     """Return TensorFlow's reason without the op, as a part of a sentence."""
-    text = _NODES.sub("", reason).strip().partition("\n")[0].partition(" for '")[0].partition(". ")[0].rstrip(".;: ")
+    text = (
+        _NODES.sub("", reason)
+        .strip()
+        .partition("\n")[0]
+        .partition(" for '")[0]
+        .partition(". ")[0]
+        .rstrip(".;: ")
+    )
     return text[:1].lower() + text[1:300]

@@ -1,6 +1,7 @@
 """Current values of variables and constants, for display.
 
-Only a variable's handle and ops that do nothing but read it are run, so nothing is initialized or assigned.
+Only a variable's handle and ops that do nothing but read it are run, so nothing is initialized or
+assigned.
 """
 
 from __future__ import annotations
@@ -25,7 +26,14 @@ from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.runtime.session.run import TimedSession
 from tfgraphwidget.runtime.session.variable_values import Missing, check_session, error_text
 from tfgraphwidget.sentences import OPEN_WITH_SESSION, drawn_shape
-from tfgraphwidget.sources import Body, Source, captured_state, dtype_name, shape_from_proto, tf_protos
+from tfgraphwidget.sources import (
+    Body,
+    Source,
+    captured_state,
+    dtype_name,
+    shape_from_proto,
+    tf_protos,
+)
 from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_types import NodeDef
 
@@ -35,7 +43,8 @@ LARGEST_WHOLE = 8 << 30  # of a constant: a file can claim any size
 
 
 def find_state_op(index: GraphIndex, name: str) -> int | None:
-    """Return the op whose value a name means: a variable's handle, for its reads and its scope too, or a constant.
+    """Return the op whose value a name means: a variable's handle, for its reads and its scope too,
+    or a constant.
 
     Args:
         name: The name of a variable, of an op that reads it, or of its scope.
@@ -47,7 +56,9 @@ def find_state_op(index: GraphIndex, name: str) -> int | None:
         op = index.ids.get(name.rstrip("/"))
         return op if op is not None and index.types[op] in HANDLES else None
     op, visited = index.ids[name], set()
-    while index.types[op] in VARIABLE_READS and index.input_lists[op] and op not in visited:  # files may hold circles
+    while (
+        index.types[op] in VARIABLE_READS and index.input_lists[op] and op not in visited
+    ):  # files may hold circles
         visited.add(op)
         op = index.input_lists[op][0]
     return op if index.types[op] in HANDLES | CONSTANTS else None
@@ -66,7 +77,8 @@ def constant_value(node: NodeDef, largest: int | None = LARGEST) -> tuple[str, A
     dtype, shape = dtype_name(proto.dtype) or "unknown", shape_from_proto(proto.tensor_shape)
     if proto.dtype and not dtype_name(proto.dtype):
         raise GraphEditError(
-            f"Constant {node.name!r} is of DataType {proto.dtype}, which TensorFlow does not know here, so its value "
+            f"Constant {node.name!r} is of DataType {proto.dtype}, which TensorFlow does not know "
+            "here, so its value "
             "cannot be read; install the release that wrote the graph.",
             [node.name],
         )
@@ -80,9 +92,11 @@ def constant_value(node: NodeDef, largest: int | None = LARGEST) -> tuple[str, A
 
 
 class ValueContext(NamedTuple):
-    """The graphs to look for state in: `outermost` is the source's own graph, `body` the one that is viewed.
+    """The graphs to look for state in: `outermost` is the source's own graph, `body` the one that
+    is viewed.
 
-    `readers` gives for a file what reads the values of variables in the graph that is viewed, by their handle ops.
+    `readers` gives for a file what reads the values of variables in the graph that is viewed, by
+    their handle ops.
     """
 
     source: Source
@@ -111,11 +125,20 @@ def variable_value(
     attributes = index.nodes[op].attr
     name, dtype = index.names[op], dtype_name(attributes["dtype"].type) or "unknown"
     what = f"Variable {name!r}"
-    _check_size(what, dtype, shape_from_proto(attributes["shape"].shape) if "shape" in attributes else None, largest)
+    _check_size(
+        what,
+        dtype,
+        shape_from_proto(attributes["shape"].shape) if "shape" in attributes else None,
+        largest,
+    )
     is_outermost = body is source.body
     if is_outermost and source.graph is not None:
         return dtype, _session_value(source, index, op)
-    live = None if is_outermost and source.stored is not None else _captured_value(source, body, was, largest)
+    live = (
+        None
+        if is_outermost and source.stored is not None
+        else _captured_value(source, body, was, largest)
+    )
     if live is not None:
         return dtype, live
     origin = was if is_outermost else (body.origins or {}).get(was, "")
@@ -128,7 +151,8 @@ def variable_value(
         return dtype, value
     if source.graph is not None or source.stored is None or not origin:
         raise GraphEditError(
-            f"{what} is passed in by the caller of this function, so its value can differ in each call; "
+            f"{what} is passed in by the caller of this function, so its value can differ in each "
+            "call; "
             "read it in the caller.",
             [name],
         )
@@ -136,7 +160,9 @@ def variable_value(
     return dtype, np.asarray(source.stored.value(origin))
 
 
-def _check_size(what: str, dtype: str, shape: Sequence[int | None] | None, largest: int | None) -> None:
+def _check_size(
+    what: str, dtype: str, shape: Sequence[int | None] | None, largest: int | None
+) -> None:
     """Raise for a value that is too large to read for display; an unknown size is allowed."""
     lengths = [length for length in shape or () if length is not None]
     if largest is None or shape is None or len(lengths) < len(shape):
@@ -150,18 +176,23 @@ def _check_size(what: str, dtype: str, shape: Sequence[int | None] | None, large
         raise GraphEditError(
             f"{what} is {dtype} "
             + drawn_shape(tuple(shape))
-            + f", {size / 2**20:,.0f} MB; no more than {largest >> 20} MB are read to be looked at; take it "
+            + f", {size / 2**20:,.0f} MB; no more than {largest >> 20} MB are read to be looked "
+            "at; take it "
             "as a variable."
         )
 
 
 def _captured_value(source: Source, body: Body, name: str, largest: int | None) -> Array | None:
-    """Return the value of a variable that a function captured; None if it is in a session or a file."""
+    """Return the value of a variable that a function captured; None if it is in a session or a
+    file.
+    """
     state = captured_state(source, body)
     captured = state.live(name) if name in state.names else None
     if captured is None:
         return None
-    _check_size(f"Variable {name!r}", captured.dtype.base_dtype.name, captured.shape.as_list(), largest)
+    _check_size(
+        f"Variable {name!r}", captured.dtype.base_dtype.name, captured.shape.as_list(), largest
+    )
     try:
         return np.asarray(captured.numpy())
     except (tf.errors.OpError, NotImplementedError) as error:
@@ -171,7 +202,9 @@ def _captured_value(source: Source, body: Body, name: str, largest: int | None) 
 def _session_value(source: Source, index: GraphIndex, op: int) -> Array:
     name, session = index.names[op], source.session
     if session is None:
-        raise SessionRefused("There is no session to read the value in; " + OPEN_WITH_SESSION + ".", [name])
+        raise SessionRefused(
+            "There is no session to read the value in; " + OPEN_WITH_SESSION + ".", [name]
+        )
     assert source.graph is not None
     check_session(session, source.graph)
     try:
@@ -180,17 +213,25 @@ def _session_value(source: Source, index: GraphIndex, op: int) -> Array:
         raise SessionRefused(f"{Missing((name,))}; run its initializer first.", [name]) from error
     except tf.errors.OpError as error:
         raise SessionRefused(
-            f"The session cannot read {name!r}: {error_text(error)}; open the graph with a session that can.", [name]
+            f"The session cannot read {name!r}: {error_text(error)}; open the graph with a session "
+            "that can.",
+            [name],
         ) from error
-    except (RuntimeError, ValueError) as error:  # closed meanwhile; a tensor that must not be fetched
+    except (
+        RuntimeError,
+        ValueError,
+    ) as error:  # closed meanwhile; a tensor that must not be fetched
         raise SessionRefused(
-            f"The session cannot read {name!r}: {reason_of(error)}; open the graph with a session that can.",
+            f"The session cannot read {name!r}: {reason_of(error)}; open the graph with a session "
+            "that can.",
             [name],
         ) from error
 
 
 def _value_tensor(index: GraphIndex, op: int) -> str:
-    """Return the tensor of a variable's value whose computation only reads. Raises GraphEditError if there is none."""
+    """Return the tensor of a variable's value whose computation only reads. Raises GraphEditError
+    if there is none.
+    """
     if index.types[op] in REF_HANDLES:
         return f"{index.names[op]}:0"
     snapshot = definitions(index, [op])[op].snapshot
@@ -200,7 +241,8 @@ def _value_tensor(index: GraphIndex, op: int) -> str:
         if _only_reads(index, read, op):
             return f"{index.names[read]}:0"
     raise GraphEditError(
-        f"No op does nothing but read variable {index.names[op]!r}; add tf.raw_ops.ReadVariableOp on it.",
+        f"No op does nothing but read variable {index.names[op]!r}; add tf.raw_ops.ReadVariableOp "
+        "on it.",
         [index.names[op]],
     )
 
@@ -209,7 +251,11 @@ def _only_reads(index: GraphIndex, read: int, handle: int) -> bool:
     """Return whether fetching an op runs only reads of a handle, once in a step."""
     at, visited = read, set()
     while at != handle:
-        plain = index.types[at] in VARIABLE_READS and index.input_lists[at] and not index.control_lists[at]
+        plain = (
+            index.types[at] in VARIABLE_READS
+            and index.input_lists[at]
+            and not index.control_lists[at]
+        )
         if not plain or at in visited or enclosing_blocks(index, at):
             return False
         visited.add(at)

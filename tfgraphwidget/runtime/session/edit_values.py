@@ -1,4 +1,6 @@
-"""Values that edits need: current values of variables and computed constants; and new tensor protos and sessions."""
+"""Values that edits need: current values of variables and computed constants; and new tensor protos
+and sessions.
+"""
 
 from __future__ import annotations
 
@@ -22,9 +24,21 @@ from tfgraphwidget.graph import (
 from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.runtime.sandbox.sandbox import RemoteSandbox, Sandbox
 from tfgraphwidget.runtime.session.current_values import constant_value
-from tfgraphwidget.runtime.session.variable_values import MissingValues, check_session, current_values
+from tfgraphwidget.runtime.session.variable_values import (
+    MissingValues,
+    check_session,
+    current_values,
+)
 from tfgraphwidget.sentences import OPEN_WITH_CHECKPOINT, OPEN_WITH_SESSION
-from tfgraphwidget.sources import Body, Source, captured_state, dtype_name, new_graph, tf_protos, wrap_tf_errors
+from tfgraphwidget.sources import (
+    Body,
+    Source,
+    captured_state,
+    dtype_name,
+    new_graph,
+    tf_protos,
+    wrap_tf_errors,
+)
 from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_types import TensorProto, VersionDef
 
@@ -42,7 +56,8 @@ def read_variables(
 
     Args:
         body: The graph, or the function body, that the variables are in.
-        variables: The variables. They are read in the session, in the file's checkpoint, or as captured variables.
+        variables: The variables. They are read in the session, in the file's checkpoint, or as
+            captured variables.
         state: The state of a function's body after edits; None for that as it was opened.
 
     Raises:
@@ -52,7 +67,9 @@ def read_variables(
     if source.graph is not None and body is source.body:
         if source.session is None:
             raise SessionRefused(
-                "There is no session to take the variables' values from; " + OPEN_WITH_SESSION + ".",
+                "There is no session to take the variables' values from; "
+                + OPEN_WITH_SESSION
+                + ".",
                 [v.handle for v in variables],
             )
         check_session(source.session, source.graph)
@@ -72,7 +89,9 @@ def read_variables(
 
 
 def _file_values(source: Source, variables: tuple[VariableDef, ...]) -> dict[str, Array]:
-    """Read values of a file, those that are not stored in a separate session: the graph stays a file's."""
+    """Read values of a file, those that are not stored in a separate session: the graph stays a
+    file's.
+    """
     if not source.has_values:
         raise _file_without_values(source, [v.handle for v in variables])
     stored = source.stored
@@ -105,7 +124,10 @@ def tensor_proto(value: Array, dtype: int) -> TensorProto:
 
 @wrap_tf_errors("work out the constants")
 def compute_constants(
-    index: GraphIndex, tensors: Sequence[str], values: Mapping[str, Array] | None = None, trust: Trust = TRUSTED
+    index: GraphIndex,
+    tensors: Sequence[str],
+    values: Mapping[str, Array] | None = None,
+    trust: Trust = TRUSTED,
 ) -> list[Array]:
     """Return the values of tensors that depend only on constants and on variables of known value.
 
@@ -113,14 +135,21 @@ def compute_constants(
         The values, in order.
 
     Raises:
-        GraphEditError: TensorFlow cannot compute a tensor, or an op does more than compute and is not trusted.
+        GraphEditError: TensorFlow cannot compute a tensor, or an op does more than compute and is
+            not trusted.
     """
     trust.check(effects_of(index, trust).of_run(tensors))
-    constants = [value for name in tensors if (value := _constant_value(index, name, values or {})) is not None]
+    constants = [
+        value
+        for name in tensors
+        if (value := _constant_value(index, name, values or {})) is not None
+    ]
     if len(constants) == len(tensors):
         return constants
     ops = np.flatnonzero(needed_ops(index, (), tensors)).tolist()
-    library = tf_protos.FunctionDefLibrary(function=[index.extras.function(name) for name in sorted(index.functions)])
+    library = tf_protos.FunctionDefLibrary(
+        function=[index.extras.function(name) for name in sorted(index.functions)]
+    )
     sandbox_kind = RemoteSandbox if trust.is_file else Sandbox
     nodes = [_apart(index.nodes[i], values or {}) for i in ops]
     with sandbox_kind(nodes, library, values, versions=index.extras.versions()) as sandbox:
@@ -128,7 +157,9 @@ def compute_constants(
 
 
 def _constant_value(index: GraphIndex, tensor: str, values: Mapping[str, Array]) -> Array | None:
-    """The value of a constant, or of a variable that is read, without TensorFlow; None for what is computed."""
+    """The value of a constant, or of a variable that is read, without TensorFlow; None for what is
+    computed.
+    """
     name, port = split_tensor(tensor)
     op = index.ids.get(name)
     while op is not None and not port:
@@ -144,19 +175,26 @@ def _constant_value(index: GraphIndex, tensor: str, values: Mapping[str, Array])
 
 @wrap_tf_errors("work out the constants")
 def compute_nodes(
-    nodes: Sequence[NodeDef], tensors: Sequence[str], trust: Trust, seconds: float, versions: VersionDef | None
+    nodes: Sequence[NodeDef],
+    tensors: Sequence[str],
+    trust: Trust,
+    seconds: float,
+    versions: VersionDef | None,
 ) -> list[Array]:
     """Return the values of tensors of ops that read nothing from outside.
 
     Args:
         trust: Of what the ops are of; those of a file run in a process of their own.
-        versions: The versions of the graph that the ops are of; None for those of the TensorFlow that is installed.
+        versions: The versions of the graph that the ops are of; None for those of the TensorFlow
+            that is installed.
 
     Raises:
         GraphEditError: TensorFlow cannot compute a tensor.
     """
     sandbox_kind = RemoteSandbox if trust.is_file else Sandbox
-    with sandbox_kind(list(nodes), tf_protos.FunctionDefLibrary(), None, (), seconds, versions) as sandbox:
+    with sandbox_kind(
+        list(nodes), tf_protos.FunctionDefLibrary(), None, (), seconds, versions
+    ) as sandbox:
         return [np.asarray(value) for value in sandbox.run(tensors, {})]
 
 
@@ -178,4 +216,6 @@ def new_session(versions: VersionDef | None = None) -> tuple[tf.Graph, tf.compat
         versions: The versions that TensorFlow reads the graph by; None for its own.
     """
     graph = new_graph(versions)
-    return graph, tf.compat.v1.Session(graph=graph, config=tf.compat.v1.ConfigProto(allow_soft_placement=True))
+    return graph, tf.compat.v1.Session(
+        graph=graph, config=tf.compat.v1.ConfigProto(allow_soft_placement=True)
+    )

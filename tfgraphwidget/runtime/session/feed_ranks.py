@@ -23,27 +23,35 @@ from tfgraphwidget.tf_types import ConcreteFunction, FunctionDef, NodeDef, Opera
 
 _CALLERS = FUNCTION_CALLS | FUNCTIONAL_CONTROL_FLOW
 _FEWEST = {
-    "Conv2D": 4, "Conv3D": 5, "DepthwiseConv2dNative": 4, "FakeQuantWithMinMaxVarsPerChannel": 1, "MaxPool3D": 5,
+    "Conv2D": 4, "Conv3D": 5, "DepthwiseConv2dNative": 4, "FakeQuantWithMinMaxVarsPerChannel": 1,
+    "MaxPool3D": 5,
 }  # fmt: skip
-"""The dimensions of the first input without which a kernel fails a check of its own (tests/runtime/test_feed_ranks.py).
+"""The dimensions of the first input without which a kernel fails a check of its own
+(tests/runtime/test_feed_ranks.py).
 
 The shape function refuses fewer, but knows them only where the shape of the placeholder is known.
 """
 
 
-def check_feed_ranks(graph: tf.Graph, feeds: Mapping[Any, object], fetches: Sequence[object] = ()) -> None:
+def check_feed_ranks(
+    graph: tf.Graph, feeds: Mapping[Any, object], fetches: Sequence[object] = ()
+) -> None:
     """Check that no fed value has too few dimensions for a kernel that would end the process.
 
     An op in a branch counts, whichever branch is taken.
 
     Args:
         feeds: Values by tensor or name.
-        fetches: The ops and tensors to compute, or their names; () for all that depends on the feeds.
+        fetches: The ops and tensors to compute, or their names; () for all that depends on the
+            feeds.
 
     Raises:
         ValueError: One has; the message names the op that takes it.
     """
-    pairs = [(graph.as_graph_element(fed) if isinstance(fed, str) else fed, value) for fed, value in feeds.items()]
+    pairs = [
+        (graph.as_graph_element(fed) if isinstance(fed, str) else fed, value)
+        for fed, value in feeds.items()
+    ]
     _check(graph, pairs, fetches)
 
 
@@ -57,12 +65,22 @@ def check_call_ranks(function: ConcreteFunction, values: Mapping[str, object]) -
         ValueError: One has too few dimensions; the message names the op that takes it.
     """
     specs = tf.nest.flatten(function.structured_input_signature, expand_composites=True)
-    tensor_specs = (spec for spec in specs if isinstance(spec, tf.TensorSpec))  # a Python value is no input
-    arguments = {spec.name: tensor for spec, tensor in zip(tensor_specs, function.inputs, strict=False)}
-    _check(function.graph, [(arguments[name], value) for name, value in values.items() if name in arguments], ())
+    tensor_specs = (
+        spec for spec in specs if isinstance(spec, tf.TensorSpec)
+    )  # a Python value is no input
+    arguments = {
+        spec.name: tensor for spec, tensor in zip(tensor_specs, function.inputs, strict=False)
+    }
+    _check(
+        function.graph,
+        [(arguments[name], value) for name, value in values.items() if name in arguments],
+        (),
+    )
 
 
-def _check(graph: tf.Graph, feeds: Sequence[tuple[object, object]], fetches: Sequence[object]) -> None:
+def _check(
+    graph: tf.Graph, feeds: Sequence[tuple[object, object]], fetches: Sequence[object]
+) -> None:
     fed = {tensor.ref() for tensor, _ in feeds if isinstance(tensor, tf.Tensor)}
     for tensor, value in feeds:
         if not isinstance(tensor, tf.Tensor) or not tensor.dtype.is_floating:
@@ -79,7 +97,8 @@ def _check(graph: tf.Graph, feeds: Sequence[tuple[object, object]], fetches: Seq
                 needed = _needed_ops(graph, fetches, fed)
             if reader.op in needed or not fetches:
                 raise ValueError(
-                    f"{tensor.name!r} is fed a value of {rank} dimensions, and op {reader.name!r} ({reader.op_type}) "
+                    f"{tensor.name!r} is fed a value of {rank} dimensions, and op {reader.name!r} "
+                    f"({reader.op_type}) "
                     f"takes one of {_FEWEST[reader.op_type]} or more"
                 )
 
@@ -91,7 +110,10 @@ def _needed_ops(graph: tf.Graph, fetches: Iterable[object], fed: Container[objec
     needed = {op.name for op in waiting}
     while waiting:
         op = waiting.pop()
-        for other in (*(tensor.op for tensor in op.inputs if tensor.ref() not in fed), *op.control_inputs):
+        for other in (
+            *(tensor.op for tensor in op.inputs if tensor.ref() not in fed),
+            *op.control_inputs,
+        ):
             if other.name not in needed:
                 needed.add(other.name)
                 waiting.append(other)
@@ -99,7 +121,9 @@ def _needed_ops(graph: tf.Graph, fetches: Iterable[object], fed: Container[objec
 
 
 class _Reader(NamedTuple):
-    """An op that needs more dimensions: `op` is it, or the op of the graph that calls the function it is in."""
+    """An op that needs more dimensions: `op` is it, or the op of the graph that calls the function
+    it is in.
+    """
 
     op: str
     name: str
@@ -107,7 +131,9 @@ class _Reader(NamedTuple):
 
 
 class _Found(NamedTuple):
-    """What becomes of an argument: an op that needs more dimensions, and the results that have the argument's."""
+    """What becomes of an argument: an op that needs more dimensions, and the results that have the
+    argument's.
+    """
 
     reader: tuple[str, str] | None
     results: frozenset[int]
@@ -117,7 +143,9 @@ _NOTHING = _Found(None, frozenset())
 
 
 class _Readers:
-    """Finds the ops that a tensor of few dimensions reaches as it is, in the functions that are called too."""
+    """Finds the ops that a tensor of few dimensions reaches as it is, in the functions that are
+    called too.
+    """
 
     def __init__(self, graph: tf.Graph, rank: int) -> None:
         self._library, self._rank = graph_functions(graph), rank
@@ -125,7 +153,9 @@ class _Readers:
         self._arguments: dict[tuple[str, int], _Found] = {}
 
     def of(self, tensor: Tensor, fed: Container[object]) -> Iterator[_Reader]:
-        """The ops that a tensor reaches and that need more dimensions; what is `fed` has those of its own value."""
+        """The ops that a tensor reaches and that need more dimensions; what is `fed` has those of
+        its own value.
+        """
         waiting, references = [tensor], {tensor.ref()}
         while waiting:
             at = waiting.pop()
@@ -134,7 +164,9 @@ class _Readers:
                 is_first = op.inputs[0] is at
                 if self._is_refused(op.type) and is_first:
                     yield _Reader(op.name, op.name, op.type)
-                others: list[int | None] = [other.shape.rank for other in op.inputs if other is not at]
+                others: list[int | None] = [
+                    other.shape.rank for other in op.inputs if other is not at
+                ]
                 results = frozenset({0} if self._passes(op.type, others, is_first=is_first) else ())
                 if op.type in _CALLERS or op.type in self._library:
                     positions = [k for k, each in enumerate(op.inputs) if each is at]
@@ -152,7 +184,8 @@ class _Readers:
     def _passes(self, op_type: str, others: Iterable[int | None], *, is_first: bool) -> bool:
         """Whether the output has the dimensions of an input, with those of the other inputs."""
         return (op_type in RANK_PRESERVING and is_first) or (
-            op_type in BROADCASTING and all(other is not None and other <= self._rank for other in others)
+            op_type in BROADCASTING
+            and all(other is not None and other <= self._rank for other in others)
         )
 
     def _of_call(self, node: NodeDef, positions: Iterable[int]) -> _Found:
@@ -166,16 +199,22 @@ class _Readers:
                 call.label: self._of_argument(call.function, argument)
                 for call in called_functions(node, self._library.keys())
             }
-            reader = next((each.reader for each in of_calls.values() if each.reader is not None), None)
+            reader = next(
+                (each.reader for each in of_calls.values() if each.reader is not None), None
+            )
             if reader is not None:
                 return _Found((f"{node.name}/{reader[0]}", reader[1]), frozenset())
             results = [each.results for label, each in of_calls.items() if label != "cond"]
-            if node.op in WHILE_LOOPS:  # what a step gives the next one takes; without a step an argument is a result
+            if (
+                node.op in WHILE_LOOPS
+            ):  # what a step gives the next one takes; without a step an argument is a result
                 new = frozenset().union(*results) - arguments
                 arguments |= new
                 waiting += new
                 reached |= arguments
-            elif results:  # of branches all have to give it on: a model may add a dimension in one of them
+            elif (
+                results
+            ):  # of branches all have to give it on: a model may add a dimension in one of them
                 reached |= frozenset.intersection(*results)
         return _Found(None, frozenset(reached))
 
@@ -185,7 +224,9 @@ class _Readers:
             self._arguments[key] = _NOTHING
             definition = function_definition(self._library[function])
             if argument < len(definition.signature.input_arg):
-                self._arguments[key] = self._in_body(definition, definition.signature.input_arg[argument].name)
+                self._arguments[key] = self._in_body(
+                    definition, definition.signature.input_arg[argument].name
+                )
         return self._arguments[key]
 
     def _in_body(self, definition: FunctionDef, argument: str) -> _Found:
@@ -201,7 +242,11 @@ class _Readers:
                     continue
                 if self._is_refused(node.op) and positions[0] == 0:
                     return _Found((node.name, node.op), frozenset())
-                others = [ranks.get(text.partition(":")[0]) for k, text in enumerate(data) if k not in positions]
+                others = [
+                    ranks.get(text.partition(":")[0])
+                    for k, text in enumerate(data)
+                    if k not in positions
+                ]
                 if self._passes(node.op, others, is_first=positions[0] == 0):
                     reached.add(node.name)
                     continue
@@ -211,7 +256,10 @@ class _Readers:
                 reached |= {self._output_text(node, k) for k in inside.results}
         outputs = definition.signature.output_arg
         return _Found(
-            None, frozenset(k for k, each in enumerate(outputs) if _is_of(definition.ret[each.name], reached))
+            None,
+            frozenset(
+                k for k, each in enumerate(outputs) if _is_of(definition.ret[each.name], reached)
+            ),
         )
 
     def _output_text(self, node: NodeDef, number: int) -> str:
@@ -224,7 +272,9 @@ class _Readers:
 
 
 def _is_of(text: str, reached: set[str]) -> bool:
-    """Whether a tensor of a function's body, "op:output:0" or an argument, is one of these, or of one of these ops."""
+    """Whether a tensor of a function's body, "op:output:0" or an argument, is one of these, or of
+    one of these ops.
+    """
     return text in reached or text.partition(":")[0] in reached
 
 

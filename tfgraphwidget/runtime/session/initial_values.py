@@ -1,7 +1,7 @@
 """Computes the values that initializers of copied ops give, before the graph changes: in a sandbox.
 
-Random ops start their sequences again there, as in the copy's first run, so an initializer with a seed gives the same
-values. Nothing runs in the user's session.
+Random ops start their sequences again there, as in the copy's first run, so an initializer with a
+seed gives the same values. Nothing runs in the user's session.
 """
 
 from __future__ import annotations
@@ -44,7 +44,8 @@ def compute_initial_values(
     overrides: Mapping[str, npt.ArrayLike],
     trust: Trust,
 ) -> dict[str, np.ndarray]:
-    """Compute the initial value of each variable in a sandbox, and run table initializers there as a check.
+    """Compute the initial value of each variable in a sandbox, and run table initializers there as
+    a check.
 
     Args:
         session: The user's session, with the values of variables that initial values depend on.
@@ -52,7 +53,8 @@ def compute_initial_values(
         starters: The ops that fill new tables and iterators.
         functions: The FunctionDefs that the ops may call.
         originals: The name of the original of each copied op, for error messages.
-        overrides: Values of copied variables that do not start from their initial value, by handle op.
+        overrides: Values of copied variables that do not start from their initial value, by handle
+            op.
 
     Returns:
         The value of each variable by its handle op.
@@ -71,8 +73,11 @@ def compute_initial_values(
     ids = sorted({*ids, *(i for v in others for i in own_ops(index, v))})
     whole = np.flatnonzero(needed_ops(index, (), [index.names[i] for i in ids])).tolist()
     graph = _sandbox_graph(index, whole, functions)
-    present = variable_values.current_values(session, [v for v in others if v.handle not in overrides])
-    # Each op runs once. Optimizing the graph would cost more than that, and ever more per op as it grows.
+    present = variable_values.current_values(
+        session, [v for v in others if v.handle not in overrides]
+    )
+    # Each op runs once. Optimizing the graph would cost more than that, and ever more per op as it
+    # grows.
     config = tf.compat.v1.ConfigProto(allow_soft_placement=True)
     config.graph_options.rewrite_options.disable_meta_optimizer = True
     with open_session(graph, trust, config) as sandbox:
@@ -97,19 +102,28 @@ def _run_starters(sandbox: tf.compat.v1.Session, ops: Sequence[str]) -> None:
 
 
 def _table_initializers(
-    index: GraphIndex, ids: Sequence[int], variables: Sequence[VariableDef], originals: Mapping[str, str]
+    index: GraphIndex,
+    ids: Sequence[int],
+    variables: Sequence[VariableDef],
+    originals: Mapping[str, str],
 ) -> list[str]:
     """Return the ops that fill the tables that initial values look up.
 
     Raises SessionRefused for state that only the user's session has.
     """
     behind = needed_ops(index, (), [v.initializer for v in variables if v.initializer])
-    states = [i for i, _ in resources(index, [i for i in ids if behind[i]]) if index.types[i] not in HANDLES]
+    states = [
+        i
+        for i, _ in resources(index, [i for i in ids if behind[i]])
+        if index.types[i] not in HANDLES
+    ]
     fillers: dict[str, None] = {}
     for i in states:
         fills = initializers(index, i)
         if not fills:
-            raise _missing_value_error(index, index.names[i], [(v.handle, v.initializer) for v in variables], originals)
+            raise _missing_value_error(
+                index, index.names[i], [(v.handle, v.initializer) for v in variables], originals
+            )
         fillers |= dict.fromkeys(index.names[k] for k in fills)
     return list(fillers)
 
@@ -131,7 +145,9 @@ def _other_variables(
             v.handle not in originals and variable_values.has_value(session, v.snapshot or v.name)
         )
         if not v.initializer or not has_value:
-            raise _missing_value_error(index, v.handle, [(v.handle, v.initializer) for v in variables], originals)
+            raise _missing_value_error(
+                index, v.handle, [(v.handle, v.initializer) for v in variables], originals
+            )
     return others
 
 
@@ -150,7 +166,10 @@ def _refuse_open_ends(
 
 
 def _missing_value_error(
-    index: GraphIndex, missing: str, run: Iterable[tuple[str, str | None]], originals: Mapping[str, str]
+    index: GraphIndex,
+    missing: str,
+    run: Iterable[tuple[str, str | None]],
+    originals: Mapping[str, str],
 ) -> SessionRefused:
     at = index.ids[missing]
     name = next(op for op, first in run if first and needed_ops(index, (), [first])[at])
@@ -163,7 +182,9 @@ def _missing_value_error(
     )
 
 
-def _sandbox_graph(index: GraphIndex, ids: Iterable[int], functions: Iterable[FunctionDef]) -> tf.Graph:
+def _sandbox_graph(
+    index: GraphIndex, ids: Iterable[int], functions: Iterable[FunctionDef]
+) -> tf.Graph:
     """Return a new graph with some ops of an index, without devices."""
     nodes = []
     for i in ids:

@@ -1,7 +1,8 @@
-"""Elements of queues, which can be read only by dequeuing: they are moved when the renewal can no longer fail.
+"""Elements of queues, which can be read only by dequeuing: they are moved when the renewal can no
+longer fail.
 
-The queues of the old session are closed first, so that dequeuing does not wait, and a RandomShuffleQueue gives its last
-elements.
+The queues of the old session are closed first, so that dequeuing does not wait, and a
+RandomShuffleQueue gives its last elements.
 """
 
 from __future__ import annotations
@@ -13,7 +14,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from tfgraphwidget.runtime.session.transfer_ops import TransferOps, run_each, shorten_names, unless_finalized
+from tfgraphwidget.runtime.session.transfer_ops import (
+    TransferOps,
+    run_each,
+    shorten_names,
+    unless_finalized,
+)
 from tfgraphwidget.runtime.session.variable_values import error_text
 from tfgraphwidget.sources import runner_def, static_shape
 from tfgraphwidget.tensorflow_modules import tf
@@ -57,7 +63,10 @@ class QueueTransfer:
             if new_ops:
                 self._ops[node.name] = new_ops
             else:
-                self._lose(node.name, "the graph is finalized, so no op can be added that takes its elements out")
+                self._lose(
+                    node.name,
+                    "the graph is finalized, so no op can be added that takes its elements out",
+                )
         transfer_ops.make()
 
     def read(self, old: Session) -> None:
@@ -67,7 +76,9 @@ class QueueTransfer:
         """Do nothing with the `fresh` session; see `move`."""
 
     def move(self, old: Session, fresh: Session) -> None:
-        """Close the queues that have elements, then move the elements of each to the same queue of the new session."""
+        """Close the queues that have elements, then move the elements of each to the same queue of
+        the new session.
+        """
         state = self._run(old, {name: [ops.is_closed, ops.size] for name, ops in self._ops.items()})
         closed = [name for name, (is_closed, _) in state.items() if is_closed]
         nonempty = [name for name, (_, size) in state.items() if size]
@@ -86,21 +97,30 @@ class QueueTransfer:
                 return
 
     def _put(self, fresh: Session, name: str, elements: Sequence[object]) -> bool:
-        """Return whether the queue of the new session has taken elements that are in no queue any more."""
+        """Return whether the queue of the new session has taken elements that are in no queue any
+        more.
+        """
         ops = self._ops[name]
         before = self._run(fresh, {name: ops.size})
         try:
-            values, errors = run_each(fresh, {name: ops.put}, dict(zip(ops.fed, elements, strict=True)), _PATIENCE)
+            values, errors = run_each(
+                fresh, {name: ops.put}, dict(zip(ops.fed, elements, strict=True)), _PATIENCE
+            )
         except Exception:  # it may have taken them all the same
             if self._run(fresh, {name: ops.size}) != before:
                 return True
-            return bool(self._run(fresh, {name: ops.put}, dict(zip(ops.fed, elements, strict=True))))
+            return bool(
+                self._run(fresh, {name: ops.put}, dict(zip(ops.fed, elements, strict=True)))
+            )
         for error in errors.values():
             self._lose(name, error_text(error))
         return bool(values)
 
     def _run(
-        self, session: Session, fetches: Mapping[str, object], feeds: Mapping[str, object] | None = None
+        self,
+        session: Session,
+        fetches: Mapping[str, object],
+        feeds: Mapping[str, object] | None = None,
     ) -> dict[str, Any]:
         """Return the values by name. Elements of queues that fail, or take too long, are lost."""
         try:
@@ -117,13 +137,17 @@ class QueueTransfer:
     def _run_twice(
         session: Session, fetches: Mapping[str, object], feeds: Mapping[str, object] | None
     ) -> tuple[dict[str, Any], dict[str, tf.errors.OpError]]:
-        """Call `run_each`; if Python itself fails, which is not an error of TensorFlow, call it again."""
+        """Call `run_each`; if Python itself fails, which is not an error of TensorFlow, call it
+        again.
+        """
         with suppress(Exception):
             return run_each(session, fetches, feeds, _PATIENCE)
         return run_each(session, fetches, feeds, _PATIENCE)
 
     def _lose(self, name: str, why: str) -> None:
-        self.lost.append(f"The elements of queue {name!r} are not carried over, or not all of them: {why}.")
+        self.lost.append(
+            f"The elements of queue {name!r} are not carried over, or not all of them: {why}."
+        )
 
     def _new_ops(self, node: NodeDef) -> _QueueOps:
         """Return the transfer ops of a queue, by purpose."""
@@ -150,11 +174,18 @@ class QueueTransfer:
         )
 
 
-def queue_sizes(nodes: Sequence[NodeDef], transfer_ops: TransferOps, session: Session) -> dict[str, int]:
+def queue_sizes(
+    nodes: Sequence[NodeDef], transfer_ops: TransferOps, session: Session
+) -> dict[str, int]:
     """The number of elements of each queue that has some."""
 
     def size(node: NodeDef) -> str:
-        return transfer_ops.op("", "QueueSizeV2" if node.op.endswith("V2") else "QueueSize", [node.name]) + ":0"
+        return (
+            transfer_ops.op(
+                "", "QueueSizeV2" if node.op.endswith("V2") else "QueueSize", [node.name]
+            )
+            + ":0"
+        )
 
     sizes = {node.name: tensor for node in nodes if (tensor := unless_finalized(size, node))}
     transfer_ops.make()
@@ -163,7 +194,9 @@ def queue_sizes(nodes: Sequence[NodeDef], transfer_ops: TransferOps, session: Se
 
 
 def runner_threads(session: Session) -> dict[threading.Thread, str]:
-    """Return the threads of queue runners that work in a session, with the name of the queue of each."""
+    """Return the threads of queue runners that work in a session, with the name of the queue of
+    each.
+    """
     queues = {}
     for thread in threading.enumerate():
         runner = getattr(getattr(thread, "_target", None), "__self__", None)
@@ -174,7 +207,9 @@ def runner_threads(session: Session) -> dict[threading.Thread, str]:
 
 
 def await_threads(threads: Mapping[threading.Thread, str]) -> list[str]:
-    """Wait for threads of queue runners, which end when their session is closed; return a sentence on what stops."""
+    """Wait for threads of queue runners, which end when their session is closed; return a sentence
+    on what stops.
+    """
     deadline = time.monotonic() + _PATIENCE
     for thread in threads:
         thread.join(max(0.0, deadline - time.monotonic()))
@@ -182,4 +217,9 @@ def await_threads(threads: Mapping[threading.Thread, str]) -> list[str]:
         return []
     queues = shorten_names(dict.fromkeys(threads.values()))
     start = "tf.compat.v1.train.start_queue_runners(session, coord=tf.train.Coordinator())"
-    return [f"The threads that fill queue {queues} have stopped; start them again with a new Coordinator: {start}."]
+    return [
+        (
+            f"The threads that fill queue {queues} have stopped; start them again with a new "
+            f"Coordinator: {start}."
+        )
+    ]

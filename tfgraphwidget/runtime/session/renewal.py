@@ -1,24 +1,27 @@
 """Renews a session in place, so that changes made in place to ops that it has run take effect.
 
-TensorFlow ignores such changes: a session copies an op when it first runs after the op was made. So a new session is
-opened on the same target with the same config, the state of the old one is loaded into it, and the two exchange their C
-sessions. The caller's session object stays valid, also in `with session:`, as default session and in callables of
-`make_callable`.
+TensorFlow ignores such changes: a session copies an op when it first runs after the op was made. So
+a new session is opened on the same target with the same config, the state of the old one is loaded
+into it, and the two exchange their C sessions. The caller's session object stays valid, also in
+`with session:`, as default session and in callables of `make_callable`.
 
-State is read before the graph changes and loaded after it; until all of it is loaded the old session is unchanged. Only
-elements of queues cannot be read without removing them: they are moved last, when nothing can fail any more. State that
-cannot be transferred is listed in `losses`, a sentence each.
+State is read before the graph changes and loaded after it; until all of it is loaded the old
+session is unchanged. Only elements of queues cannot be read without removing them: they are moved
+last, when nothing can fail any more. State that cannot be transferred is listed in `losses`, a
+sentence each.
 
-A session on a server leaves variables, and state with a `shared_name`, on the server for the next session, unless
-`isolate_session_state` is set. That state is not transferred; other clients may be writing it.
+A session on a server leaves variables, and state with a `shared_name`, on the server for the next
+session, unless `isolate_session_state` is set. That state is not transferred; other clients may be
+writing it.
 
-A session that cannot place an op of its graph cannot run anything, and TensorFlow cannot remove the op. If it is not
-extended, it can still run the ops that it had before. So it is read without extension, and the renewed session places
-only the ops that it runs (`place_pruned_graph`).
+A session that cannot place an op of its graph cannot run anything, and TensorFlow cannot remove the
+op. If it is not extended, it can still run the ops that it had before. So it is read without
+extension, and the renewed session places only the ops that it runs (`place_pruned_graph`).
 
-For a moment there are two copies of each value. A run of another thread that is active when the C sessions are
-exchanged ends with a CancelledError, and what it writes after the reading is lost. Unfinished partial runs end; they
-are reported if they were set up after the session was passed to an editor.
+For a moment there are two copies of each value. A run of another thread that is active when the C
+sessions are exchanged ends with a CancelledError, and what it writes after the reading is lost.
+Unfinished partial runs end; they are reported if they were set up after the session was passed to
+an editor.
 """
 
 from __future__ import annotations
@@ -73,14 +76,17 @@ class Renewal:
         self._config = session_config(session)
         self._is_stuck = False
         self.is_done = False
-        """Whether the session is another one now, so that it has what was read and the graph as it was then."""
+        """Whether the session is another one now, so that it has what was read and the graph as it
+        was then.
+        """
 
     @classmethod
     def read(cls, session: Session, graph: tf.Graph) -> Renewal:
         """Read the state of a session before the graph changes. Only hidden ops are added.
 
         Raises:
-            SessionRefused: The session is closed, of another graph, a wrapper, or on servers that do not respond.
+            SessionRefused: The session is closed, of another graph, a wrapper, or on servers that
+                do not respond.
         """
         _check(session, graph)
         tell("Reading what the session holds")
@@ -115,7 +121,10 @@ class Renewal:
     @property
     def losses(self) -> tuple[str, ...]:
         """The state that could not be transferred, in a sentence each; complete after `apply`."""
-        return (*(sentence for transfer in self._transfers for sentence in transfer.lost), *self._lost)
+        return (
+            *(sentence for transfer in self._transfers for sentence in transfer.lost),
+            *self._lost,
+        )
 
     def apply(self) -> None:
         """Renew the session, after the graph has changed.
@@ -126,7 +135,8 @@ class Renewal:
         check_editable()
         session = self._session
         tell("Renewing the session")
-        self._read_more()  # such as a clone's variables: made by the edit, and filled in the old session
+        # such as a clone's variables: made by the edit, and filled in the old session
+        self._read_more()
         fresh = open_session_like(session, self._config)
         try:
             if not session.sess_str:
@@ -136,7 +146,8 @@ class Renewal:
         except tf.errors.OpError as error:
             fresh.close()
             raise SessionRefused(
-                f"The session cannot be renewed for the graph as it is now: {error_text(error)}; it goes on as it was."
+                f"The session cannot be renewed for the graph as it is now: {error_text(error)}; "
+                "it goes on as it was."
             ) from error
         except BaseException:
             fresh.close()
@@ -146,12 +157,18 @@ class Renewal:
 
     @held_back()
     def _exchange(self, fresh: Session) -> None:
-        """Exchange the sessions. No failure after this point keeps the session from being renewed."""
+        """Exchange the sessions. No failure after this point keeps the session from being
+        renewed.
+        """
         session = self._session
         self._lost += untransferable.end_partial_runs(session)
-        objects, threads = untransferable.session_objects(session), queue_transfer.runner_threads(session)
-        # While threads of queue runners end they close their queues: those of the old session, let it be. Threads of
-        # other code should find the renewed session when their runs in the old one are over.
+        objects, threads = (
+            untransferable.session_objects(session),
+            queue_transfer.runner_threads(session),
+        )
+        # While threads of queue runners end they close their queues: those of the old session, let
+        # it be. Threads of other code should find the renewed session when their runs in the old
+        # one are over.
         old, new = (session, fresh) if threads else (fresh, session)
         if not threads:
             exchange_c_sessions(session, fresh)
@@ -168,7 +185,8 @@ class Renewal:
             mark_closed(fresh)
             set_session_config(session, self._config)
             self._lost += untransferable.invalidate_objects(objects)
-            # Deleted by the next renewal, or with the session: another thread may just be about to call it.
+            # Deleted by the next renewal, or with the session: another thread may just be about to
+            # call it.
             setattr(session, _BEFORE, fresh)
 
     def _move(self, transfer: StateTransfer, old: Session, fresh: Session) -> None:
@@ -176,11 +194,15 @@ class Renewal:
         try:
             transfer.move(old, fresh)
         except Exception as error:
-            self._lost.append(f"Not all that queues hold is carried over: {str(error) or type(error).__name__}.")
+            self._lost.append(
+                f"Not all that queues hold is carried over: {str(error) or type(error).__name__}."
+            )
 
     @contextlib.contextmanager
     def _without_new_ops(self, session: Session) -> Iterator[None]:
-        """While this lasts, a session that cannot place its graph is not extended by the graph's new ops."""
+        """While this lasts, a session that cannot place its graph is not extended by the graph's
+        new ops.
+        """
         with without_extension(session) if self._is_stuck else contextlib.nullcontext():
             yield
 
@@ -208,7 +230,8 @@ def _check(session: Session, graph: tf.Graph | None) -> None:
     """Raise unless the session can be renewed."""
     if not isinstance(session, BaseSession):
         raise SessionRefused(
-            f"{value_text(session)} is not a tf.compat.v1.Session, and only that can be renewed; give the one "
+            f"{value_text(session)} is not a tf.compat.v1.Session, and only that can be renewed; "
+            "give the one "
             "that it holds."
         )
     check_session(session, graph)
@@ -216,18 +239,24 @@ def _check(session: Session, graph: tf.Graph | None) -> None:
         TimedSession(session).ping()
 
 
-def _transfers(session: Session, stateful: StatefulOps, transfer_ops: TransferOps) -> list[StateTransfer]:
+def _transfers(
+    session: Session, stateful: StatefulOps, transfer_ops: TransferOps
+) -> list[StateTransfer]:
     states = {
         transfer: [node for node in nodes if not _outlives_session(session, node)]
         for transfer, nodes in stateful.by_kind.items()
     }
-    variables = states.pop("variable", []) + [transfer_ops.handle(node) for node in stateful.function_variables]
+    variables = states.pop("variable", []) + [
+        transfer_ops.handle(node) for node in stateful.function_variables
+    ]
     return [
         VariableTransfer(variables, transfer_ops),
         TableTransfer(states.pop("hash table", []), transfer_ops),
         IteratorTransfer(states.pop("iterator", []), transfer_ops),
         queue_transfer.QueueTransfer(states.pop("queue", []), transfer_ops),
-        untransferable.Untransferable([node for nodes in states.values() for node in nodes], transfer_ops),
+        untransferable.Untransferable(
+            [node for nodes in states.values() for node in nodes], transfer_ops
+        ),
     ]
 
 

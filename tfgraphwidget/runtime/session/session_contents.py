@@ -1,4 +1,6 @@
-"""What a session holds, as arrays: the values of variables, contents of hash tables and positions of iterators."""
+"""What a session holds, as arrays: the values of variables, contents of hash tables and positions
+of iterators.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,11 @@ from tfgraphwidget.errors import SessionRefused
 from tfgraphwidget.graph import kind_of
 from tfgraphwidget.progress import tell
 from tfgraphwidget.runtime.session.queue_transfer import queue_sizes
-from tfgraphwidget.runtime.session.state_transfer import IteratorTransfer, TableTransfer, VariableTransfer
+from tfgraphwidget.runtime.session.state_transfer import (
+    IteratorTransfer,
+    TableTransfer,
+    VariableTransfer,
+)
 from tfgraphwidget.runtime.session.stateful_ops import find_stateful_ops, has_key, state_key
 from tfgraphwidget.runtime.session.transfer_ops import TransferOps
 from tfgraphwidget.runtime.session.untransferable import Untransferable
@@ -21,7 +27,11 @@ from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import is_closed
 from tfgraphwidget.tf_types import NodeDef, Session
 
-_KINDS: dict[str, Any] = {"variable": VariableTransfer, "hash table": TableTransfer, "iterator": IteratorTransfer}
+_KINDS: dict[str, Any] = {
+    "variable": VariableTransfer,
+    "hash table": TableTransfer,
+    "iterator": IteratorTransfer,
+}
 
 
 @dataclass(frozen=True)
@@ -46,7 +56,8 @@ def read_contents(session: Session, graph: tf.Graph, ops: Collection[str]) -> Se
         ops: The names of the ops whose state is read.
 
     Raises:
-        SessionRefused: The session is closed, or something in it cannot be read; the error names it.
+        SessionRefused: The session is closed, or something in it cannot be read; the error names
+            it.
     """
     check_session(session, graph)
     tell("Reading what the session holds")
@@ -62,21 +73,33 @@ def read_contents(session: Session, graph: tf.Graph, ops: Collection[str]) -> Se
             transfer.read(session)
         sizes = queue_sizes(queues, transfer_ops, session)
     except tf.errors.OpError as error:
-        raise SessionRefused(f"The session cannot be read: {error_text(error)}; open a new one.") from error
+        raise SessionRefused(
+            f"The session cannot be read: {error_text(error)}; open a new one."
+        ) from error
     lost = [sentence for transfer in (*transfers.values(), others) for sentence in transfer.lost]
-    lost += [f"Queue {name!r} holds {size} elements, and to read one removes it." for name, size in sizes.items()]
-    lost += [f"Op {node.name!r} in the body of a function holds a {node.op}." for node in stateful.in_functions]
+    lost += [
+        f"Queue {name!r} holds {size} elements, and to read one removes it."
+        for name, size in sizes.items()
+    ]
+    lost += [
+        f"Op {node.name!r} in the body of a function holds a {node.op}."
+        for node in stateful.in_functions
+    ]
     if lost:
         raise SessionRefused(
             f"What the session holds cannot all be written: {lost[0].rstrip('.')}; "
-            + in_cell("remove the op, or open the graph without its session: tgw.edit(graph.as_graph_def()).")
+            + in_cell(
+                "remove the op, or open the graph without its session: "
+                "tgw.edit(graph.as_graph_def())."
+            )
         )
     return SessionContents(*(transfer.contents for transfer in transfers.values()))
 
 
 @dataclass(frozen=True)
 class RenamedState:
-    """What a session holds for ops that an edit gives other keys, by the names of the ops that have these.
+    """What a session holds for ops that an edit gives other keys, by the names of the ops that have
+    these.
 
     TensorFlow finds state by its key, so that the new ops hold nothing of it until it is loaded.
 
@@ -90,25 +113,39 @@ class RenamedState:
 
     @classmethod
     def read(
-        cls, session: Session | None, graph: tf.Graph, pairs: Iterable[tuple[NodeDef, NodeDef]], *, is_renewed: bool
+        cls,
+        session: Session | None,
+        graph: tf.Graph,
+        pairs: Iterable[tuple[NodeDef, NodeDef]],
+        *,
+        is_renewed: bool,
     ) -> RenamedState:
         """Read it before the edit; only hidden ops are added to the graph.
 
         Args:
             session: The session; None where another one may hold something, which is lost.
             pairs: The ops that the edit removes, each with the one that it adds in its place.
-            is_renewed: Whether the session will run the ops as the edit leaves them. If not, the ops that initialize
-                an iterator go on initializing the old one.
+            is_renewed: Whether the session will run the ops as the edit leaves them. If not, the
+                ops that initialize an iterator go on initializing the old one.
 
         Raises:
             SessionRefused: A server does not respond.
         """
-        # A variable without a name has the empty one, whatever its op is called: it keeps what it holds.
-        moved = [(old, new.name) for old, new in pairs if has_key(old.op) and state_key(old) != state_key(new)]
+        # A variable without a name has the empty one, whatever its op is called: it keeps what it
+        # holds.
+        moved = [
+            (old, new.name)
+            for old, new in pairs
+            if has_key(old.op) and state_key(old) != state_key(new)
+        ]
         if not moved or (session is not None and is_closed(session)):
             return cls()
         transferable = edits.TRANSFERABLE_STATE if session is not None else frozenset[str]()
-        lost = [*edits.lost_state_text((old.name, new) for old, new in moved if kind_of(old.op) not in transferable)]
+        lost = [
+            *edits.lost_state_text(
+                (old.name, new) for old, new in moved if kind_of(old.op) not in transferable
+            )
+        ]
         if session is None:
             return cls(lost=tuple(lost))
         names = {old.name: new for old, new in moved}
@@ -116,7 +153,9 @@ class RenamedState:
         contents: list[dict[str, Any]] = []
         for kind, make_transfer in _KINDS.items():
             nodes = by_kind.get(kind, [])
-            transfer = make_transfer(nodes if is_renewed or kind != "iterator" else [], TransferOps(graph))
+            transfer = make_transfer(
+                nodes if is_renewed or kind != "iterator" else [], TransferOps(graph)
+            )
             transfer.read(session)
             contents.append({names[name]: value for name, value in transfer.contents.items()})
             lost += transfer.lost
@@ -128,7 +167,10 @@ class RenamedState:
         Raises:
             SessionRefused: Something cannot be loaded.
         """
-        return (*self.lost, *(() if session is None else load_contents(self.contents, session, graph)))
+        return (
+            *self.lost,
+            *(() if session is None else load_contents(self.contents, session, graph)),
+        )
 
 
 def load_contents(contents: SessionContents, session: Session, graph: tf.Graph) -> tuple[str, ...]:

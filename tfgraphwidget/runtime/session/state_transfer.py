@@ -1,7 +1,9 @@
-"""State that a renewal transfers from one session of a graph to another: variables, hash tables, iterators.
+"""State that a renewal transfers from one session of a graph to another: variables, hash tables,
+iterators.
 
-Each kind is read in the old session and loaded in the new one. The transfer ops are made while reading, so loading adds
-none unless an edit has changed one. What cannot be transferred is in `lost`, a sentence each.
+Each kind is read in the old session and loaded in the new one. The transfer ops are made while
+reading, so loading adds none unless an edit has changed one. What cannot be transferred is in
+`lost`, a sentence each.
 """
 
 from __future__ import annotations
@@ -13,7 +15,14 @@ import numpy as np
 
 from tfgraphwidget.errors import GraphFinalized, SessionRefused
 from tfgraphwidget.graph import DT_RESOURCE, DT_VARIANT, RESOURCE_HANDLES, STATIC_TABLES
-from tfgraphwidget.runtime.session.transfer_ops import T, TransferOps, find_op, run, run_each, unless_finalized
+from tfgraphwidget.runtime.session.transfer_ops import (
+    T,
+    TransferOps,
+    find_op,
+    run,
+    run_each,
+    unless_finalized,
+)
 from tfgraphwidget.runtime.session.variable_values import error_text
 from tfgraphwidget.sentences import clone_with
 from tfgraphwidget.sources import static_shape
@@ -22,7 +31,8 @@ from tfgraphwidget.tf_internals import control_flow_context
 from tfgraphwidget.tf_types import NodeDef, Session
 
 _UNREADABLE = (DT_RESOURCE, DT_VARIANT)
-_IGNORE_EXTERNAL_STATE = 1  # such as that of a Python function; see TensorFlow's dataset_options.proto
+# such as that of a Python function; see TensorFlow's dataset_options.proto
+_IGNORE_EXTERNAL_STATE = 1
 
 _Value = TypeVar("_Value")
 
@@ -62,7 +72,9 @@ class _ReadableState(Generic[_Value]):
         return self._values
 
     def fill(self, contents: Mapping[str, _Value], session: Session) -> None:
-        """Load contents that were read from ops of the same names in another graph, or given new ones."""
+        """Load contents that were read from ops of the same names in another graph, or given new
+        ones.
+        """
         self._values = dict(contents)
         self._prepare()
         self.load(session)
@@ -78,12 +90,16 @@ class _ReadableState(Generic[_Value]):
         self.lost.append(f"{self.what} {name!r} is not carried over: {why}.")
 
     def _each(self, names: Collection[str], make: Callable[[NodeDef], T]) -> dict[str, T]:
-        """Return `make` of each op. State that needs a new transfer op in a finalized graph is lost."""
+        """Return `make` of each op. State that needs a new transfer op in a finalized graph is
+        lost.
+        """
         results = {}
         for name in names:
             result = unless_finalized(make, self._nodes[name])
             if result is None:
-                self._lose(name, "the graph is finalized, so no op can be added that reads and writes it")
+                self._lose(
+                    name, "the graph is finalized, so no op can be added that reads and writes it"
+                )
             else:
                 results[name] = result
         self._transfer_ops.make()
@@ -97,7 +113,9 @@ class VariableTransfer(_ReadableState[np.ndarray]):
 
     def read(self, old: Session) -> None:
         """Read in one run if all have values, otherwise in three."""
-        readable = {name: node.attr["dtype"].type not in _UNREADABLE for name, node in self._nodes.items()}
+        readable = {
+            name: node.attr["dtype"].type not in _UNREADABLE for name, node in self._nodes.items()
+        }
         for name in (name for name in readable if not readable[name]):
             self._lose(name, "Python cannot read its dtype; run its initializer again")
         fetches = self._each([name for name in readable if readable[name]], self._reader)
@@ -121,20 +139,33 @@ class VariableTransfer(_ReadableState[np.ndarray]):
     def _reader(self, node: NodeDef) -> str:
         if node.op not in RESOURCE_HANDLES:
             return f"{node.name}:0"
-        # No read of another name: one that reads the variable now may have read another when the session ran it.
+        # No read of another name: one that reads the variable now may have read another when the
+        # session ran it.
         own = self._own(node, "Read/ReadVariableOp", "ReadVariableOp")
         if own is not None and own.outputs[0].dtype.as_datatype_enum == node.attr["dtype"].type:
             return f"{own.name}:0"
-        return self._transfer_ops.op("", "ReadVariableOp", [node.name], dtype=node.attr["dtype"]) + ":0"
+        return (
+            self._transfer_ops.op("", "ReadVariableOp", [node.name], dtype=node.attr["dtype"])
+            + ":0"
+        )
 
     def _flag(self, node: NodeDef) -> str:
         if node.op not in RESOURCE_HANDLES:
-            return self._transfer_ops.op("", "IsVariableInitialized", [node.name], dtype=node.attr["dtype"]) + ":0"
+            return (
+                self._transfer_ops.op(
+                    "", "IsVariableInitialized", [node.name], dtype=node.attr["dtype"]
+                )
+                + ":0"
+            )
         own = self._own(node, "IsInitialized/VarIsInitializedOp", "VarIsInitializedOp")
-        return (own.name if own else self._transfer_ops.op("", "VarIsInitializedOp", [node.name])) + ":0"
+        return (
+            own.name if own else self._transfer_ops.op("", "VarIsInitializedOp", [node.name])
+        ) + ":0"
 
     def _own(self, node: NodeDef, ending: str, *types: str) -> tf.Operation | None:
-        """Return the op that TensorFlow made for the variable under this name, if no edit has changed it."""
+        """Return the op that TensorFlow made for the variable under this name, if no edit has
+        changed it.
+        """
         own = find_op(self._transfer_ops.graph, f"{node.name}/{ending}")
         if own is None or own.type not in types or own.inputs[0].op.name != node.name:
             return None
@@ -147,7 +178,9 @@ class VariableTransfer(_ReadableState[np.ndarray]):
         except GraphFinalized:
             return fetches
         self._transfer_ops.make()
-        flags_read, _ = run_each(old, flags)  # of a flag that cannot be read, the value's own error tells
+        flags_read, _ = run_each(
+            old, flags
+        )  # of a flag that cannot be read, the value's own error tells
         return {name: fetch for name, fetch in fetches.items() if flags_read.get(name, True)}
 
     def _writers(self) -> dict[str, tuple[str, str]]:
@@ -162,20 +195,35 @@ class VariableTransfer(_ReadableState[np.ndarray]):
         return self._each(self._values, writer)
 
     def _initializer(self, node: NodeDef, fed_names: Collection[str]) -> tuple[str, str] | None:
-        """Return the variable's own initializer, if it can assign the value in the graph as it is now."""
-        own, shape = self._own(node, "Assign", "Assign", "AssignVariableOp"), np.shape(self._values[node.name])
-        if own is None or not static_shape(node.attr["shape"].shape) == own.inputs[1].shape == tf.TensorShape(shape):
+        """Return the variable's own initializer, if it can assign the value in the graph as it is
+        now.
+        """
+        own, shape = (
+            self._own(node, "Assign", "Assign", "AssignVariableOp"),
+            np.shape(self._values[node.name]),
+        )
+        if own is None or not static_shape(node.attr["shape"].shape) == own.inputs[
+            1
+        ].shape == tf.TensorShape(shape):
             return None
         fed = own.inputs[1]
         same = fed.dtype.base_dtype.as_datatype_enum == node.attr["dtype"].type
-        return (fed.name, own.name) if same and fed.name not in fed_names and own.graph.is_feedable(fed) else None
+        return (
+            (fed.name, own.name)
+            if same and fed.name not in fed_names and own.graph.is_feedable(fed)
+            else None
+        )
 
     def _assign(self, node: NodeDef) -> tuple[str, str]:
         fed = self._transfer_ops.op(node.name, "Placeholder", dtype=node.attr["dtype"])
         if node.op in RESOURCE_HANDLES:
-            op = self._transfer_ops.op("", "AssignVariableOp", [node.name, fed], dtype=node.attr["dtype"])
+            op = self._transfer_ops.op(
+                "", "AssignVariableOp", [node.name, fed], dtype=node.attr["dtype"]
+            )
         else:
-            op = self._transfer_ops.op("", "Assign", [node.name, fed], T=node.attr["dtype"], validate_shape=False)
+            op = self._transfer_ops.op(
+                "", "Assign", [node.name, fed], T=node.attr["dtype"], validate_shape=False
+            )
         return f"{fed}:0", op
 
 
@@ -184,7 +232,9 @@ Contents = tuple[np.ndarray, np.ndarray]
 
 
 class TableTransfer(_ReadableState[Contents]):
-    """Contents of hash tables. A table that was not initialized is not initialized in the new session."""
+    """Contents of hash tables. A table that was not initialized is not initialized in the new
+    session.
+    """
 
     what = "Hash table"
 
@@ -211,7 +261,9 @@ class TableTransfer(_ReadableState[Contents]):
 
     def _reader(self, node: NodeDef) -> list[str]:
         types = {"Tkeys": node.attr["key_dtype"], "Tvalues": node.attr["value_dtype"]}
-        export = self._transfer_ops.op("", f"LookupTableExport{_version(node)}", [node.name], **types)
+        export = self._transfer_ops.op(
+            "", f"LookupTableExport{_version(node)}", [node.name], **types
+        )
         return [f"{export}:0", f"{export}:1"]
 
     def _writer(self, node: NodeDef) -> tuple[str, str, str]:
@@ -222,7 +274,11 @@ class TableTransfer(_ReadableState[Contents]):
             for part, dtype in zip(("keys", "values"), types, strict=True)
         ]
         once = node.op in STATIC_TABLES
-        kind, names = ("InitializeTable", ("Tkey", "Tval")) if once else ("LookupTableImport", ("Tin", "Tout"))
+        kind, names = (
+            ("InitializeTable", ("Tkey", "Tval"))
+            if once
+            else ("LookupTableImport", ("Tin", "Tout"))
+        )
         attributes = dict(zip(names, types, strict=True))
         op = self._transfer_ops.op("", f"{kind}{_version(node)}", [node.name, *fed], **attributes)
         return op, f"{fed[0]}:0", f"{fed[1]}:0"
@@ -234,18 +290,24 @@ def read_tables(tables: Iterable[str], graph: tf.Graph, session: Session) -> Map
     Raises:
         SessionRefused: The session cannot read a table.
     """
-    read = TableTransfer([graph.get_operation_by_name(name).node_def for name in tables], TransferOps(graph))
+    read = TableTransfer(
+        [graph.get_operation_by_name(name).node_def for name in tables], TransferOps(graph)
+    )
     try:
         read.read(session)
     except tf.errors.OpError as error:
         raise SessionRefused(
-            f"The contents of the hash tables cannot be read: {error_text(error)}; run the graph's own initializers."
+            f"The contents of the hash tables cannot be read: {error_text(error)}; run the graph's "
+            "own initializers."
         ) from error
     return read.contents
 
 
-def copy_tables(tables: Mapping[str, str], origin: tf.Graph, session: Session, target: tf.Graph, into: Session) -> None:
-    """Copy the contents of hash tables from one graph and session to another; skip those that are not initialized.
+def copy_tables(
+    tables: Mapping[str, str], origin: tf.Graph, session: Session, target: tf.Graph, into: Session
+) -> None:
+    """Copy the contents of hash tables from one graph and session to another; skip those that are
+    not initialized.
 
     Args:
         tables: The names of the tables in `target`, by their names in `origin`.
@@ -253,9 +315,12 @@ def copy_tables(tables: Mapping[str, str], origin: tf.Graph, session: Session, t
     Raises:
         SessionRefused: A session cannot read or write a table.
     """
-    read = TableTransfer([origin.get_operation_by_name(name).node_def for name in tables], TransferOps(origin))
+    read = TableTransfer(
+        [origin.get_operation_by_name(name).node_def for name in tables], TransferOps(origin)
+    )
     write = TableTransfer(
-        [target.get_operation_by_name(name).node_def for name in tables.values()], TransferOps(target)
+        [target.get_operation_by_name(name).node_def for name in tables.values()],
+        TransferOps(target),
     )
     try:
         read.read(session)
@@ -269,7 +334,8 @@ def copy_tables(tables: Mapping[str, str], origin: tf.Graph, session: Session, t
         ) from error
     if read.lost:
         raise SessionRefused(
-            f"{read.lost[0].rstrip('.')}; " + clone_with("init", "initial", "none") + ".", list(tables)
+            f"{read.lost[0].rstrip('.')}; " + clone_with("init", "initial", "none") + ".",
+            list(tables),
         )
 
 
@@ -278,7 +344,9 @@ def _version(node: NodeDef) -> str:
 
 
 class IteratorTransfer(_ReadableState[bytes]):
-    """Positions of iterators in their datasets. One that was not initialized is not initialized in the new session."""
+    """Positions of iterators in their datasets. One that was not initialized is not initialized in
+    the new session.
+    """
 
     what = "Iterator"
 
@@ -291,7 +359,9 @@ class IteratorTransfer(_ReadableState[bytes]):
     def _prepare(self) -> None:
         several = [name for name, node in self._nodes.items() if node.op == "MultiDeviceIterator"]
         for name in several:
-            self._lose(name, "TensorFlow saves no iterator over several devices; run its initializer again")
+            self._lose(
+                name, "TensorFlow saves no iterator over several devices; run its initializer again"
+            )
         single = [name for name in self._nodes if name not in several]
         self._writers = self._each(single, self._writer)
         self._unsaved: dict[str, tf.errors.OpError] = {}
@@ -317,11 +387,19 @@ class IteratorTransfer(_ReadableState[bytes]):
         if self._nodes[name].op == "OneShotIterator":
             return True
         readers = self._transfer_ops.graph.get_tensor_by_name(f"{name}:0").consumers()
-        makers = [op.name for op in readers if op.type == "MakeIterator" and op.inputs[1].op.name == name]
-        if not makers and name in self._transfer_ops.record.hidden:  # that of a rename, whose new op has what it held
+        makers = [
+            op.name for op in readers if op.type == "MakeIterator" and op.inputs[1].op.name == name
+        ]
+        if (
+            not makers and name in self._transfer_ops.record.hidden
+        ):  # that of a rename, whose new op has what it held
             return False
         if len(makers) != 1:
-            self._lose(name, f"{len(makers)} ops initialize it, so which it was is unknown; run its initializer again")
+            self._lose(
+                name,
+                f"{len(makers)} ops initialize it, so which it was is unknown; run its initializer "
+                "again",
+            )
             return False
         try:
             run(fresh, makers[0])

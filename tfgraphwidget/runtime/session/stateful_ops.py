@@ -1,6 +1,8 @@
-"""The ops of a live graph that hold the state of a session: variables, tables, queues, iterators and others.
+"""The ops of a live graph that hold the state of a session: variables, tables, queues, iterators
+and others.
 
-Hidden ops are included: an edit that was undone can be redone, and its variables must keep their values.
+Hidden ops are included: an edit that was undone can be redone, and its variables must keep their
+values.
 """
 
 from __future__ import annotations
@@ -19,13 +21,18 @@ from tfgraphwidget.tf_internals import graph_functions
 from tfgraphwidget.tf_types import AttrValue, NodeDef
 
 # They have a key, but nothing that could be lost.
-_EMPTY = re.compile(r"(Un)?[Bb]atch(Grad|Function)?|(Experimental)?ThreadPoolHandle|NcclAllReduce|MutexV2")
+_EMPTY = re.compile(
+    r"(Un)?[Bb]atch(Grad|Function)?|(Experimental)?ThreadPoolHandle|NcclAllReduce|MutexV2"
+)
 OpsByKind = Mapping[str, list[NodeDef]]
-"""NodeDefs of ops that hold state, by what they hold, in words; of several with one state the first."""
+"""NodeDefs of ops that hold state, by what they hold, in words; of several with one state the
+first.
+"""
 
 
 StateKey = tuple[str, bytes, bytes, int, str]
-"""What ops that share one state have in common: family, container, shared name, dtype and device."""
+"""What ops that share one state have in common: family, container, shared name, dtype and device.
+"""
 
 
 @dataclass(frozen=True)
@@ -33,8 +40,10 @@ class StatefulOps:
     """The ops of a graph that hold state.
 
     Attributes:
-        by_kind: NodeDefs in the graph, by kind in words ("hash table"); of several that share a state the first.
-        function_variables: Variables in function bodies only, which another handle in the graph can refer to.
+        by_kind: NodeDefs in the graph, by kind in words ("hash table"); of several that share a
+            state the first.
+        function_variables: Variables in function bodies only, which another handle in the graph can
+            refer to.
         in_functions: Other NodeDefs that are in function bodies only.
         random: Names of random ops with seeds, except those that only initialize variables.
         iterators_by_string: Names of ops that take an iterator by a string handle.
@@ -54,26 +63,38 @@ def find_stateful_ops(
 ) -> StatefulOps:
     """Return the ops that hold state, in graph order.
 
-    Ops of an edit that failed are left out: the same edit, when it is repeated, initializes them again.
+    Ops of an edit that failed are left out: the same edit, when it is repeated, initializes them
+    again.
 
     Args:
         known_keys: The keys of those that are left out.
-        among: The names of the ops of the graph that are looked at; None for all, hidden ones included.
+        among: The names of the ops of the graph that are looked at; None for all, hidden ones
+            included.
     """
     in_graph: dict[StateKey, NodeDef] = {}
     inside: dict[StateKey, NodeDef] = {}
     random: list[str] = []
     iterators_by_string: list[str] = []
     hidden = record_of(graph).hidden
-    failed = record_of(graph).failed.keys() & hidden  # an edit under way shows its ops first, and then fills them
-    chosen = graph.get_operations() if among is None else (op for op in graph.get_operations() if op.name in among)
+    failed = (
+        record_of(graph).failed.keys() & hidden
+    )  # an edit under way shows its ops first, and then fills them
+    chosen = (
+        graph.get_operations()
+        if among is None
+        else (op for op in graph.get_operations() if op.name in among)
+    )
     for op in (op for op in chosen if op.name not in failed):
         if has_key(op.type):
             node = op.node_def
             in_graph.setdefault(state_key(node), node)
         elif op.name in hidden:
             pass
-        elif _is_random(op.type) and (op.get_attr("seed") or op.get_attr("seed2")) and not _only_initializes(op):
+        elif (
+            _is_random(op.type)
+            and (op.get_attr("seed") or op.get_attr("seed2"))
+            and not _only_initializes(op)
+        ):
             random.append(op.name)
         elif op.type.startswith("IteratorFromStringHandle"):
             iterators_by_string.append(op.name)
@@ -86,10 +107,17 @@ def find_stateful_ops(
     for node in (node for key, node in in_graph.items() if key not in known_keys):
         by_kind[kind_of(node.op)].append(node)
     alone = [node for key, node in inside.items() if key not in known_keys and key not in in_graph]
-    function_variables = [node for node in alone if node.op in RESOURCE_HANDLES and not graph.finalized]
+    function_variables = [
+        node for node in alone if node.op in RESOURCE_HANDLES and not graph.finalized
+    ]
     others = [node for node in alone if node not in function_variables]
     return StatefulOps(
-        by_kind, function_variables, others, random, iterators_by_string, in_graph.keys() | inside.keys()
+        by_kind,
+        function_variables,
+        others,
+        random,
+        iterators_by_string,
+        in_graph.keys() | inside.keys(),
     )
 
 
@@ -99,12 +127,15 @@ def _function_nodes(graph: tf.Graph) -> Iterator[NodeDef]:
 
 
 def state_key(node: NodeDef) -> StateKey:
-    """Return a key that is equal for ops that share one state; a variable without a name has the empty name.
+    """Return a key that is equal for ops that share one state; a variable without a name has the
+    empty name.
 
     Args:
         node: The NodeDef of an op that holds state.
     """
-    name = _attr(node, "shared_name").s or (b"" if node.op in RESOURCE_HANDLES else node.name.encode())
+    name = _attr(node, "shared_name").s or (
+        b"" if node.op in RESOURCE_HANDLES else node.name.encode()
+    )
     # Of two with one name, but two dtypes, only one is what the session holds.
     return family(node.op), _attr(node, "container").s, name, _attr(node, "dtype").type, node.device
 
@@ -116,7 +147,8 @@ def _attr(node: NodeDef, key: str) -> AttrValue:
 
 
 def family(op_type: str) -> str:
-    """Return a text that is equal for op types that can share a state: the kind, or "Map" for a staging area.
+    """Return a text that is equal for op types that can share a state: the kind, or "Map" for a
+    staging area.
 
     Args:
         op_type: The op type, such as "MatMul".
@@ -159,4 +191,8 @@ def has_key(op_type: str) -> bool:
 @lru_cache(4096)
 def _is_random(op_type: str) -> bool:
     definition = tf_protos.registered_op(op_type)
-    return definition is not None and definition.is_stateful and {"seed", "seed2"} <= {a.name for a in definition.attr}
+    return (
+        definition is not None
+        and definition.is_stateful
+        and {"seed", "seed2"} <= {a.name for a in definition.attr}
+    )

@@ -1,7 +1,8 @@
 """Transfer ops: hidden ops that read the state of a session, and load it into another session.
 
-They are made once for each graph, in their own name scope. Editors do not show or export them, so no edit rewires them:
-they read the session's state even if the variables' own read ops have changed.
+They are made once for each graph, in their own name scope. Editors do not show or export them, so
+no edit rewires them: they read the session's state even if the variables' own read ops have
+changed.
 """
 
 from __future__ import annotations
@@ -26,14 +27,18 @@ AttributeValue: TypeAlias = "AttrValue | tf.DType | Sequence[tf.DType] | bool | 
 
 
 class TransferOps:
-    """The transfer ops of a graph. `op` requests one; `make` adds the requested ones that the graph does not have."""
+    """The transfer ops of a graph. `op` requests one; `make` adds the requested ones that the graph
+    does not have.
+    """
 
     def __init__(self, graph: tf.Graph) -> None:
         self.graph = graph
         self.record = record_of(graph)
         self._new: dict[tuple[str, bytes], NodeDef] = {}
 
-    def op(self, of: str, op_type: str, inputs: Sequence[str] = (), **attributes: AttributeValue) -> str:
+    def op(
+        self, of: str, op_type: str, inputs: Sequence[str] = (), **attributes: AttributeValue
+    ) -> str:
         """Return the name of a transfer op; `make` adds it if the graph does not have it.
 
         Args:
@@ -53,18 +58,25 @@ class TransferOps:
         if key not in self._new:
             check_open(self.graph)
             node.name = f"{self._scope()}/{op_type}_{self.record.transfer_op_count}"
-            self.record.transfer_op_count += 1  # never used twice: a failed import leaves its name taken
+            # never used twice: a failed import leaves its name taken
+            self.record.transfer_op_count += 1
             self._new[key] = node
         return self._new[key].name
 
     def handle(self, node: NodeDef) -> NodeDef:
-        """Return the NodeDef of a transfer op with the same state as a NodeDef in a function body."""
+        """Return the NodeDef of a transfer op with the same state as a NodeDef in a function
+        body.
+        """
         attributes = {key: value for key, value in node.attr.items() if not key.startswith("_")}
-        twin: NodeDef = tf.compat.v1.NodeDef(name=self.op("", node.op, (), **attributes), op=node.op, attr=attributes)
+        twin: NodeDef = tf.compat.v1.NodeDef(
+            name=self.op("", node.op, (), **attributes), op=node.op, attr=attributes
+        )
         return twin
 
     def make(self) -> None:
-        """Add the requested ops that the graph does not have, in one import. They are hidden, also if it fails."""
+        """Add the requested ops that the graph does not have, in one import. They are hidden, also
+        if it fails.
+        """
         record, new = self.record, dict(self._new)
         with held_back():
             self._new.clear()
@@ -76,7 +88,9 @@ class TransferOps:
                     raise
                 record.transfer_ops |= {key: node.name for key, node in new.items()}
             names = set(record.transfer_ops.values())
-            if not names <= record.hidden:  # an edit that fails shows again all that came while it was under way
+            if (
+                not names <= record.hidden
+            ):  # an edit that fails shows again all that came while it was under way
                 hide(self.graph, names)
 
     def _scope(self) -> str:
@@ -85,7 +99,10 @@ class TransferOps:
         )
         if transfer_op:
             return transfer_op.partition("/")[0]
-        with self.graph.as_default(), tf.compat.v1.name_scope(None):  # whatever scope the caller is in
+        with (
+            self.graph.as_default(),
+            tf.compat.v1.name_scope(None),
+        ):  # whatever scope the caller is in
             return str(self.graph.unique_name(_SCOPE))
 
 
@@ -111,7 +128,10 @@ def find_op(graph: tf.Graph, name: str) -> tf.Operation | None:
 
 
 def run(
-    session: Session, fetches: object, feeds: Mapping[str, object] | None = None, patience: float | None = None
+    session: Session,
+    fetches: object,
+    feeds: Mapping[str, object] | None = None,
+    patience: float | None = None,
 ) -> Any:
     """Run and return values in the structure of `fetches`.
 
@@ -127,14 +147,17 @@ def run(
     remote = bool(session.sess_str)
     if patience is None and remote:
         patience = PATIENCE
-    options = None if patience is None else tf.compat.v1.RunOptions(timeout_in_ms=int(patience * 1000))
+    options = (
+        None if patience is None else tf.compat.v1.RunOptions(timeout_in_ms=int(patience * 1000))
+    )
     try:
         return session.run(fetches, feeds, options=options)
     except (tf.errors.UnavailableError, tf.errors.DeadlineExceededError) as error:
         if not remote:
             raise
         raise SessionRefused(
-            f"A server of this session does not answer ({error_text(error)}); start it again and open a new session."
+            f"A server of this session does not answer ({error_text(error)}); start it again and "
+            "open a new session."
         ) from error
 
 

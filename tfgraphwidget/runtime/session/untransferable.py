@@ -1,4 +1,6 @@
-"""State that cannot be transferred from one session to another: a sentence for each, none for what is empty."""
+"""State that cannot be transferred from one session to another: a sentence for each, none for what
+is empty.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,12 @@ from functools import partial
 from tfgraphwidget.graph import kind_of
 from tfgraphwidget.naming import names_text, shared_name
 from tfgraphwidget.runtime.session.stateful_ops import StatefulOps, family
-from tfgraphwidget.runtime.session.transfer_ops import TransferOps, run_each, shorten_names, unless_finalized
+from tfgraphwidget.runtime.session.transfer_ops import (
+    TransferOps,
+    run_each,
+    shorten_names,
+    unless_finalized,
+)
 from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import (
     DELETES_FIELD,
@@ -34,7 +41,9 @@ _NO_CALLABLE = -1
 
 
 class Untransferable:
-    """State of a session that no op can read. Staging areas, barriers and accumulators report their size."""
+    """State of a session that no op can read. Staging areas, barriers and accumulators report their
+    size.
+    """
 
     def __init__(self, nodes: Iterable[NodeDef], transfer_ops: TransferOps) -> None:
         self.lost: list[str] = []
@@ -52,9 +61,13 @@ class Untransferable:
         for name, op_type in self._types.items():
             count = sum(map(int, sizes[name])) if name in sizes else None
             if count is None:
-                self.lost.append(f"What {name!r} ({op_type}) holds is not carried over: it starts empty.")
+                self.lost.append(
+                    f"What {name!r} ({op_type}) holds is not carried over: it starts empty."
+                )
             elif count:
-                self.lost.append(f"{kind_of(op_type).capitalize()} {name!r} starts empty; it held {count}.")
+                self.lost.append(
+                    f"{kind_of(op_type).capitalize()} {name!r} starts empty; it held {count}."
+                )
 
     def load(self, fresh: Session) -> None:
         """Nothing."""
@@ -64,7 +77,9 @@ class Untransferable:
 
 
 def _sizes(transfer_ops: TransferOps, node: NodeDef) -> list[str]:
-    """Return the transfer ops that together count the elements of a stateful op; none if they cannot be counted."""
+    """Return the transfer ops that together count the elements of a stateful op; none if they
+    cannot be counted.
+    """
     kind = family(node.op)
     if kind == "accumulator":
         resource = "Resource" if node.op.startswith("Resource") else ""
@@ -86,18 +101,26 @@ def untransferable_notices(stateful: StatefulOps) -> list[str]:
         for node in stateful.in_functions
     ]
     if stateful.random:
-        notices.append(f"Random ops with a seed begin their sequences again: {shorten_names(stateful.random)}.")
+        notices.append(
+            f"Random ops with a seed begin their sequences again: {shorten_names(stateful.random)}."
+        )
     if stateful.iterators_by_string:
         notices.append(
-            f"String handles of iterators, as {shorten_names(stateful.iterators_by_string)} takes them, "
+            f"String handles of iterators, as {shorten_names(stateful.iterators_by_string)} takes "
+            "them, "
             "have to be fetched again."
         )
     return notices
 
 
 def session_objects(session: Session) -> list[dict[str, object]]:
-    """Return the fields of Python objects that refer to the C session of a session: callables and tensor handles."""
-    fields = [vars(each) if type(each) in session_reference_classes() else each for each in gc.get_referrers(session)]
+    """Return the fields of Python objects that refer to the C session of a session: callables and
+    tensor handles.
+    """
+    fields = [
+        vars(each) if type(each) in session_reference_classes() else each
+        for each in gc.get_referrers(session)
+    ]
     dicts = (each for each in fields if type(each) is dict)
     return [each for each in dicts if each.get(SESSION_FIELD) is session and HANDLE_FIELD in each]
 
@@ -119,8 +142,13 @@ def watch_partial_runs(session: Session) -> None:
 
 
 def end_partial_runs(session: Session) -> list[str]:
-    """Return sentences on the partial runs that are active in a session; renewing the session ends them."""
-    cut = [f"The partial run of {names} is cut; set it up again by partial_run_setup." for names in _runs(session)]
+    """Return sentences on the partial runs that are active in a session; renewing the session ends
+    them.
+    """
+    cut = [
+        f"The partial run of {names} is cut; set it up again by partial_run_setup."
+        for names in _runs(session)
+    ]
     getattr(session, _PARTIAL_RUNS, []).clear()
     return cut
 
@@ -128,7 +156,8 @@ def end_partial_runs(session: Session) -> list[str]:
 def partial_runs_to_cut(session: Session) -> tuple[str, ...]:
     """Return what `end_partial_runs` is going to say, for a preview of what renews the session."""
     return tuple(
-        f"The partial run of {names} will be cut; end it before, or set it up again by partial_run_setup."
+        f"The partial run of {names} will be cut; end it before, or set it up again by "
+        "partial_run_setup."
         for names in _runs(session)
     )
 
@@ -137,11 +166,15 @@ def _runs(session: Session) -> list[str]:
     """What the partial runs that are active in a session fetch."""
     handles = getattr(session, _PARTIAL_RUNS, [])
     under_way = [handle for handle in tuple(handles) if is_partial_run_active(session, handle)]
-    return [names_text(handle.partition("->")[2].partition("/")[0].split(",")) for handle in under_way]
+    return [
+        names_text(handle.partition("->")[2].partition("/")[0].split(",")) for handle in under_way
+    ]
 
 
 def invalidate_objects(objects: Sequence[dict[str, object]]) -> list[str]:
-    """Invalidate objects that refer to the old C session, so that they do not use the new one; report them."""
+    """Invalidate objects that refer to the old C session, so that they do not use the new one;
+    report them.
+    """
     handles = [fields for fields in objects if DELETES_FIELD in fields]
     callables = [fields for fields in objects if DELETES_FIELD not in fields]
     for fields in handles:
@@ -151,11 +184,13 @@ def invalidate_objects(objects: Sequence[dict[str, object]]) -> list[str]:
     notices = []
     if callables:
         notices.append(
-            f"{_count_text(callables, 'callable')} made of this session by options cannot be called any more."
+            f"{_count_text(callables, 'callable')} made of this session by options cannot be "
+            "called any more."
         )
     if handles:
         notices.append(
-            f"{_count_text(handles, 'tensor')} kept in the session by get_session_handle cannot be read any more."
+            f"{_count_text(handles, 'tensor')} kept in the session by get_session_handle cannot be "
+            "read any more."
         )
     return notices
 

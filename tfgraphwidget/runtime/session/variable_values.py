@@ -1,8 +1,8 @@
 """Values of variables: read the originals', load the copies'.
 
-Errors that the user can cause (a closed session, a variable without a value) are found while reading, before the graph
-has changed. No ops are added: a copy is loaded by running its initializer with the value fed in place of the initial
-value, as `tf.Variable.load` does.
+Errors that the user can cause (a closed session, a variable without a value) are found while
+reading, before the graph has changed. No ops are added: a copy is loaded by running its initializer
+with the value fed in place of the initial value, as `tf.Variable.load` does.
 """
 
 from __future__ import annotations
@@ -46,19 +46,27 @@ def numpy_dtype(number: int) -> type[Any]:
 def check_session(session: tf.compat.v1.Session, graph: tf.Graph | None) -> None:
     """Raise SessionRefused unless a session can run ops of a graph."""
     if not callable(getattr(session, "run", None)) or not hasattr(session, "graph"):
-        raise SessionRefused(f"{value_text(session)} is not a session; give a tf.compat.v1.Session of the graph.")
+        raise SessionRefused(
+            f"{value_text(session)} is not a session; give a tf.compat.v1.Session of the graph."
+        )
     if is_closed(session):
         raise SessionRefused(
             "The session is closed; open "
-            + either("a new one and call tgw.edit(graph, session=new_session).", "the graph with a new one in a cell.")
+            + either(
+                "a new one and call tgw.edit(graph, session=new_session).",
+                "the graph with a new one in a cell.",
+            )
         )
     if session.graph is not graph:
         raise SessionRefused(
-            "The session runs another graph; " + in_cell("give the one opened with tf.compat.v1.Session(graph=graph).")
+            "The session runs another graph; "
+            + in_cell("give the one opened with tf.compat.v1.Session(graph=graph).")
         )
 
 
-def current_values(session: tf.compat.v1.Session, variables: Iterable[VariableDef]) -> dict[str, np.ndarray]:
+def current_values(
+    session: tf.compat.v1.Session, variables: Iterable[VariableDef]
+) -> dict[str, np.ndarray]:
     """Return the current value of each variable, by the name of its handle op.
 
     Raises:
@@ -75,24 +83,29 @@ def current_values(session: tf.compat.v1.Session, variables: Iterable[VariableDe
         if not missing:
             stuck = not can_grow(getattr(session, "session", session))
             way = (
-                either("tgw.renew(session) lets it run again", "renew the session in a cell to let it run again")
+                either(
+                    "tgw.renew(session) lets it run again",
+                    "renew the session in a cell to let it run again",
+                )
                 if stuck
                 else clone_with("init", "none")
             )
             raise SessionRefused(
-                f"The session cannot read the present values: {error_text(error)}; " + way + ".", list(reads)
+                f"The session cannot read the present values: {error_text(error)}; " + way + ".",
+                list(reads),
             ) from error
         raise MissingValues(
             missing,
-            f"{missing}, so there is no current value to copy; run {missing.initializers} first, or "
-            + clone_with("init", "initial")
-            + ".",
+            f"{missing}, so there is no current value to copy; run {missing.initializers} first, "
+            "or " + clone_with("init", "initial") + ".",
         ) from None  # TensorFlow's own says less
     return values
 
 
 def is_dead_tensor(error: tf.errors.OpError) -> bool:
-    """Return whether a run failed because a fetched tensor is in a branch of a conditional that was not taken."""
+    """Return whether a run failed because a fetched tensor is in a branch of a conditional that was
+    not taken.
+    """
     return "Retval" in str(error)
 
 
@@ -105,7 +118,9 @@ def error_text(error: tf.errors.OpError) -> str:
     return first_sentence(messages[0] if messages else "") or type(error).__name__
 
 
-def check_loadable(session: tf.compat.v1.Session, variables: Iterable[VariableDef], values: Values) -> None:
+def check_loadable(
+    session: tf.compat.v1.Session, variables: Iterable[VariableDef], values: Values
+) -> None:
     """Raise unless each value has the shape that the initializer of its variable takes.
 
     A variable that was assigned with validate_shape=False may have a value of another shape.
@@ -123,7 +138,9 @@ def check_loadable(session: tf.compat.v1.Session, variables: Iterable[VariableDe
         shape = np.shape(values[variable.handle])
         if not expected.is_compatible_with(shape):
             raise SessionRefused(
-                f"Variable {variable.name!r} now has shape " + drawn_shape(shape) + ", which its initializer, of shape "
+                f"Variable {variable.name!r} now has shape "
+                + drawn_shape(shape)
+                + ", which its initializer, of shape "
                 f"{expected}, cannot give a copy; " + clone_with("init", "initial", "none") + ".",
                 [variable.handle],
             )
@@ -131,7 +148,9 @@ def check_loadable(session: tf.compat.v1.Session, variables: Iterable[VariableDe
 
 @dataclass(frozen=True)
 class Missing:
-    """Variables without a value, by their handle ops; there may be more if the search was given up."""
+    """Variables without a value, by their handle ops; there may be more if the search was given
+    up.
+    """
 
     handles: tuple[str, ...]
     is_complete: bool = True
@@ -152,7 +171,11 @@ class Missing:
     def __str__(self) -> str:
         """The beginning of a sentence, "Variables 'a' and 'b' have no value in this session"."""
         what, have = ("Variable", "has") if self.is_one else ("Variables", "have")
-        names = names_text(self.handles) if self.is_complete else f"{', '.join(map(repr, self.handles[:3]))} and others"
+        names = (
+            names_text(self.handles)
+            if self.is_complete
+            else f"{', '.join(map(repr, self.handles[:3]))} and others"
+        )
         return f"{what} {names} {have} no value in this session"
 
 
@@ -169,11 +192,13 @@ def variables_without_value(
 ) -> Missing:
     """Return the variables that have no value, or the first of many.
 
-    TensorFlow names one of them in its error, and prepares and keeps each new run: the search ends after a few.
+    TensorFlow names one of them in its error, and prepares and keeps each new run: the search ends
+    after a few.
 
     Args:
         reads: The tensor that reads each variable, by handle op.
-        error: The error of a run that read them. If it is not about a missing value, no variable is tried.
+        error: The error of a run that read them. If it is not about a missing value, no variable is
+            tried.
     """
     if not isinstance(error, tf.errors.FailedPreconditionError):
         return Missing(())
@@ -198,7 +223,9 @@ def variables_without_value(
 
 
 def has_value(session: tf.compat.v1.Session, *tensors: str) -> bool:
-    """Return whether the ops of tensors can run, so that their variables are initialized; False in a closed session."""
+    """Return whether the ops of tensors can run, so that their variables are initialized; False in
+    a closed session.
+    """
     if is_closed(session):
         return False
     try:
@@ -208,7 +235,9 @@ def has_value(session: tf.compat.v1.Session, *tensors: str) -> bool:
     return True
 
 
-def variables_with_value(session: tf.compat.v1.Session, variables: Iterable[VariableDef]) -> list[VariableDef]:
+def variables_with_value(
+    session: tf.compat.v1.Session, variables: Iterable[VariableDef]
+) -> list[VariableDef]:
     """Return those of the variables that have a value: one run if all have."""
     groups, having = [list(variables)], []
     while groups:
@@ -220,11 +249,13 @@ def variables_with_value(session: tf.compat.v1.Session, variables: Iterable[Vari
     return having
 
 
-def load_values(session: tf.compat.v1.Session, variables: Iterable[VariableDef], values: Values) -> None:
+def load_values(
+    session: tf.compat.v1.Session, variables: Iterable[VariableDef], values: Values
+) -> None:
     """Assign values to variables by their own initializers, in as few runs as possible.
 
-    Variables that share one tensor as initial value cannot be fed different values in one run, so they are assigned in
-    separate runs.
+    Variables that share one tensor as initial value cannot be fed different values in one run, so
+    they are assigned in separate runs.
 
     Args:
         values: The value of each, by handle op.
@@ -248,7 +279,9 @@ def load_values(session: tf.compat.v1.Session, variables: Iterable[VariableDef],
             session.run(run, feeds)
         except tf.errors.OpError as error:
             raise SessionRefused(
-                f"The session cannot load the copies: {error_text(error)}; " + clone_with("init", "none") + "."
+                f"The session cannot load the copies: {error_text(error)}; "
+                + clone_with("init", "none")
+                + "."
             ) from error
         waiting = later
 
@@ -256,8 +289,8 @@ def load_values(session: tf.compat.v1.Session, variables: Iterable[VariableDef],
 def run_initializers(session: tf.compat.v1.Session, variables: Iterable[VariableDef]) -> None:
     """Run the initializers of variables.
 
-    An initial value can depend on another of the variables. Initializers that fail because it has no value are tried
-    again after the others, as long as any succeeds.
+    An initial value can depend on another of the variables. Initializers that fail because it has
+    no value are tried again after the others, as long as any succeeds.
 
     Raises:
         SessionRefused: An initializer cannot run.
@@ -270,14 +303,17 @@ def run_initializers(session: tf.compat.v1.Session, variables: Iterable[Variable
         pass
     except tf.errors.OpError as error:
         why = (
-            f"The copies' initializers cannot run: {error_text(error)}; " + clone_with("init", "current", "none") + "."
+            f"The copies' initializers cannot run: {error_text(error)}; "
+            + clone_with("init", "current", "none")
+            + "."
         )
         raise SessionRefused(why, waiting) from error
     while waiting:
         failed = [name for name in waiting if not _runs(session, name)]
         if len(failed) == len(waiting):
             raise SessionRefused(
-                f"The initial value behind {failed[0]!r} needs a variable that has no value in this session; "
+                f"The initial value behind {failed[0]!r} needs a variable that has no value in "
+                "this session; "
                 "initialize that variable first, or " + clone_with("init", "current", "none") + ".",
                 failed,
             )
@@ -302,5 +338,8 @@ def run_starters(session: tf.compat.v1.Session, ops: list[str]) -> None:
         session.run(ops)
     except tf.errors.OpError as error:
         raise SessionRefused(
-            f"The copies' tables cannot be filled: {error_text(error)}; " + clone_with("init", "none") + ".", ops
+            f"The copies' tables cannot be filled: {error_text(error)}; "
+            + clone_with("init", "none")
+            + ".",
+            ops,
         ) from error

@@ -18,7 +18,8 @@ _FILE = re.compile(r"\.(index|data-\d+-of-\d+)\Z")
 
 
 def write(path: str, present: Iterable[tuple[str, VariableDef, object]]) -> None:
-    """Write (key, variable, value) to a checkpoint on this machine. Slices of one variable have one key.
+    """Write (key, variable, value) to a checkpoint on this machine. Slices of one variable have one
+    key.
 
     Args:
         path: The prefix of the new checkpoint's files.
@@ -36,8 +37,13 @@ def write(path: str, present: Iterable[tuple[str, VariableDef, object]]) -> None
         bounds = ":".join(f"{start},{length}" for start, length in ranges)
         slices.append(f"{' '.join(map(str, part.full_shape))} {bounds}" if part else "")
     with tf.Graph().as_default() as graph:
-        fed = [tf.compat.v1.placeholder(tf.as_dtype(a.dtype) if a.dtype != object else tf.string) for a in arrays]
-        saved = tf.raw_ops.SaveV2(prefix=path, tensor_names=keys, shape_and_slices=slices, tensors=fed)
+        fed = [
+            tf.compat.v1.placeholder(tf.as_dtype(a.dtype) if a.dtype != object else tf.string)
+            for a in arrays
+        ]
+        saved = tf.raw_ops.SaveV2(
+            prefix=path, tensor_names=keys, shape_and_slices=slices, tensors=fed
+        )
         with tf.compat.v1.Session(graph=graph) as session:
             session.run(saved, dict(zip(fed, arrays, strict=True)))
 
@@ -56,7 +62,9 @@ def save(path: str, present: Iterable[tuple[str, VariableDef, object]]) -> None:
     try:
         check_place(prefix)
         write_files(
-            prefix.parent, lambda new: write(str(new / prefix.name), present), lambda _: [f.name for f in files(prefix)]
+            prefix.parent,
+            lambda new: write(str(new / prefix.name), present),
+            lambda _: [f.name for f in files(prefix)],
         )
     except (OSError, tf.errors.OpError) as error:
         raise unwritable(prefix, error) from error
@@ -64,7 +72,9 @@ def save(path: str, present: Iterable[tuple[str, VariableDef, object]]) -> None:
 
 def files(prefix: Path) -> list[Path]:
     """Return the files of a checkpoint."""
-    entries = [entry for entry in prefix.parent.iterdir() if _FILE.sub("", entry.name) == prefix.name]
+    entries = [
+        entry for entry in prefix.parent.iterdir() if _FILE.sub("", entry.name) == prefix.name
+    ]
     return sorted(entry for entry in entries if _FILE.search(entry.name))
 
 
@@ -81,11 +91,16 @@ def read(path: str, variables: Iterable[tuple[str, VariableDef]]) -> dict[str, n
     try:
         stored_shapes = checkpoint.shapes
     except GraphEditError as error:
-        raise GraphEditError(f"There is no checkpoint {path!r} that can be read; give what Saver.save gave.") from error
+        raise GraphEditError(
+            f"There is no checkpoint {path!r} that can be read; give what Saver.save gave."
+        ) from error
     values = {}
     for key, variable in variables:
         if key not in stored_shapes:
-            why = f"Checkpoint {path!r} has no value for {key!r}; save the originals under their names first."
+            why = (
+                f"Checkpoint {path!r} has no value for {key!r}; save the originals under their "
+                "names first."
+            )
             raise GraphEditError(why, [variable.handle])
         values[variable.handle] = variable_slice(checkpoint.value(key), variable)
     return values

@@ -12,7 +12,9 @@ from tfgraphwidget.tensorflow_modules import tf
 
 
 def handle_of(graph: tf.Graph, variable: VariableDef) -> tf.Tensor:
-    """Return the tensor that a variable's ops read: its handle or, for a reference variable, its reference."""
+    """Return the tensor that a variable's ops read: its handle or, for a reference variable, its
+    reference.
+    """
     return graph.get_tensor_by_name(variable.name)
 
 
@@ -40,7 +42,9 @@ def _mixing_dtype(dtype: tf.DType) -> tf.DType:
 
 
 def _read_now(handle: tf.Tensor) -> tf.Tensor:
-    """Return the value at the time of the run, not that of a caching device, which may have been read before."""
+    """Return the value at the time of the run, not that of a caching device, which may have been
+    read before.
+    """
     with tf.device(handle.device):
         if handle.dtype == tf.resource:
             value: tf.Tensor = tf.raw_ops.ReadVariableOp(resource=handle, dtype=dtype_of(handle))
@@ -53,13 +57,16 @@ def new_value(original: tf.Tensor, copy: tf.Tensor, tau: tf.Tensor | None) -> tf
     """Return the new value of a copy.
 
     Args:
-        tau: The share of the original's value, a scalar tensor of float64 or another number dtype; None to copy.
+        tau: The share of the original's value, a scalar tensor of float64 or another number dtype;
+            None to copy.
     """
     value, shape, dtype = _read_now(original), shape_of(copy), dtype_of(copy)
     rank: int | None = shape.rank  # always an int according to types-tensorflow
     with tf.device(copy.device):
         if rank is not None:
-            value = tf.ensure_shape(value, shape)  # an assign with validate_shape=False may have changed it
+            value = tf.ensure_shape(
+                value, shape
+            )  # an assign with validate_shape=False may have changed it
         if tau is None or not is_mixed(dtype):
             return value
         old, new = (tf.cast(x, _mixing_dtype(dtype)) for x in (_read_now(copy), value))
@@ -73,7 +80,9 @@ def assign_op(copy: tf.Tensor, value: tf.Tensor) -> tf.Operation:
         if copy.dtype == tf.resource:
             operation: tf.Operation = tf.raw_ops.AssignVariableOp(resource=copy, value=value)
         else:
-            operation = tf.compat.v1.assign(copy, value, validate_shape=copy.shape.is_fully_defined()).op
+            operation = tf.compat.v1.assign(
+                copy, value, validate_shape=copy.shape.is_fully_defined()
+            ).op
     return operation
 
 
@@ -81,7 +90,9 @@ def mix_arrays(old: object, new: object, tau: float, dtype: tf.DType) -> np.ndar
     """Return what the op of `new_value` computes, in numpy."""
     within = _mixing_dtype(dtype).as_numpy_dtype
     start, end = (np.asarray(value).astype(within) for value in (old, new))
-    mixture: np.ndarray = (start + np.asarray(tau, within) * (end - start)).astype(dtype.as_numpy_dtype)
+    mixture: np.ndarray = (start + np.asarray(tau, within) * (end - start)).astype(
+        dtype.as_numpy_dtype
+    )
     return mixture
 
 

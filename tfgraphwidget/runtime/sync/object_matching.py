@@ -1,9 +1,11 @@
-"""Variables of two objects of one structure, paired as `tf.train.Checkpoint.restore` pairs them: by attributes.
+"""Variables of two objects of one structure, paired as `tf.train.Checkpoint.restore` pairs them: by
+attributes.
 
-A checkpoint of TensorFlow 2, and a SavedModel, list their objects with the names of their attributes. Beginning at an
-object of the checkpoint and at a live one, attributes of one name belong together, whatever variables and layers are
-called: Keras numbers the names of layers, so that two models of one class have different ones. Where the live object
-is in the checkpoint (`tf.train.Checkpoint(model=model)` has it as "model") is found by trying each object.
+A checkpoint of TensorFlow 2, and a SavedModel, list their objects with the names of their
+attributes. Beginning at an object of the checkpoint and at a live one, attributes of one name
+belong together, whatever variables and layers are called: Keras numbers the names of layers, so
+that two models of one class have different ones. Where the live object is in the checkpoint
+(`tf.train.Checkpoint(model=model)` has it as "model") is found by trying each object.
 """
 
 from __future__ import annotations
@@ -13,7 +15,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.runtime.sync.variable_stores import EagerStore, FileStore, Pair, StoredVariable, object_path
+from tfgraphwidget.runtime.sync.variable_stores import (
+    EagerStore,
+    FileStore,
+    Pair,
+    StoredVariable,
+    object_path,
+)
 from tfgraphwidget.sentences import in_cell
 from tfgraphwidget.sources import Checkpoint
 from tfgraphwidget.tensorflow_modules import tf
@@ -21,15 +29,20 @@ from tfgraphwidget.tf_internals import trackable_children
 from tfgraphwidget.tf_types import TrackableObject
 
 _ROOT = 0
-_LISTED = "variables/"  # Keras's export lists the variables of a model in its order, and has no other objects
+# Keras's export lists the variables of a model in its order, and has no other objects
+_LISTED = "variables/"
 _SHOWN = 3  # names in a sentence
-_FORMER_NAMES = {"kernel": ("depthwise_kernel",)}  # attributes of layers as Keras 2 had them: of DepthwiseConv2D
-_SEED_STATE = "seed_generator_state"  # of a layer that draws numbers: no weight, and Keras 2 had none
+_FORMER_NAMES = {
+    "kernel": ("depthwise_kernel",)
+}  # attributes of layers as Keras 2 had them: of DepthwiseConv2D
+# of a layer that draws numbers: no weight, and Keras 2 had none
+_SEED_STATE = "seed_generator_state"
 
 
 @dataclass(frozen=True)
 class _Place:
-    """An object of a checkpoint: how it is reached from the root, and the keys of a live object's variables there.
+    """An object of a checkpoint: how it is reached from the root, and the keys of a live object's
+    variables there.
 
     Attributes:
         path: The attributes that lead to it, "model"; "" for the root.
@@ -42,7 +55,9 @@ class _Place:
     keys: Mapping[str, str]
 
 
-def match_objects(checkpoint: Checkpoint, source: FileStore, target: EagerStore, path: str = "") -> tuple[Pair, ...]:
+def match_objects(
+    checkpoint: Checkpoint, source: FileStore, target: EagerStore, path: str = ""
+) -> tuple[Pair, ...]:
     """Pairs of all variables of a live object with values of a checkpoint; none if it lacks some.
 
     Args:
@@ -81,25 +96,39 @@ def match_objects(checkpoint: Checkpoint, source: FileStore, target: EagerStore,
     return ()
 
 
-def _stored_variable(checkpoint: Checkpoint, stored: Mapping[str, StoredVariable], key: str) -> StoredVariable:
-    """The variable whose value a checkpoint has under a key; of those that Keras lists twice, a new one."""
+def _stored_variable(
+    checkpoint: Checkpoint, stored: Mapping[str, StoredVariable], key: str
+) -> StoredVariable:
+    """The variable whose value a checkpoint has under a key; of those that Keras lists twice, a new
+    one.
+    """
     variable = stored.get(object_path(key) or key)
-    return variable or StoredVariable(key, tf.as_dtype(checkpoint.dtypes[key]), tf.TensorShape(checkpoint.shapes[key]))
+    return variable or StoredVariable(
+        key, tf.as_dtype(checkpoint.dtypes[key]), tf.TensorShape(checkpoint.shapes[key])
+    )
 
 
 def lacking(checkpoint: Checkpoint, target: EagerStore) -> tuple[str, ...]:
-    """The variables of a live object for which a checkpoint has no value, where it has most of them."""
-    most_keys = max((place.keys for place in _places(checkpoint.objects, target)), key=len, default={})
+    """The variables of a live object for which a checkpoint has no value, where it has most of
+    them.
+    """
+    most_keys = max(
+        (place.keys for place in _places(checkpoint.objects, target)), key=len, default={}
+    )
     names = (variable.handle for variable in target.variables if variable.handle not in most_keys)
     return tuple(name for name in names if not name.endswith(_SEED_STATE))
 
 
 def _places(objects: Sequence[TrackableObject], target: EagerStore) -> list[_Place]:
-    """The objects of a checkpoint, nearest to the root first, with the values that they have for a live object."""
+    """The objects of a checkpoint, nearest to the root first, with the values that they have for a
+    live object.
+    """
     if target.root is None:
         return []
     names = {id(variable.handle): name for name, variable in target.by_name.items()}
-    children: dict[int, Mapping[str, object]] = {}  # of live objects by id: there may be thousands of places
+    children: dict[
+        int, Mapping[str, object]
+    ] = {}  # of live objects by id: there may be thousands of places
     places, visited = [], {_ROOT}
     line = deque([(_ROOT, "", 0)])
     while line:
@@ -119,12 +148,16 @@ def _keys(
     names: Mapping[int, str],
     children: dict[int, Mapping[str, object]],
 ) -> dict[str, str]:
-    """The keys of the values of a live object's variables, if it is the object of that number, by their names."""
+    """The keys of the values of a live object's variables, if it is the object of that number, by
+    their names.
+    """
     keys: dict[str, str] = {}
     line, visited = deque([(number, root)]), {id(root)}
     while line:
         number, live = line.popleft()
-        variable = live if isinstance(live, tf.Variable) else getattr(live, "value", None)  # Keras's have one
+        variable = (
+            live if isinstance(live, tf.Variable) else getattr(live, "value", None)
+        )  # Keras's have one
         if isinstance(variable, tf.Variable):
             key = next((each.checkpoint_key for each in objects[number].attributes), "")
             if key and id(variable.handle) in names:
@@ -142,25 +175,39 @@ def _keys(
 
 
 def _numbered_layers(live: object) -> dict[str, object]:
-    """The layers of a model that have weights, as Keras 2 named them in checkpoints of functional models."""
+    """The layers of a model that have weights, as Keras 2 named them in checkpoints of functional
+    models.
+    """
     layers = getattr(live, "layers", ())
-    weighted = [layer for layer in layers if getattr(layer, "weights", ())] if isinstance(layers, list) else []
+    weighted = (
+        [layer for layer in layers if getattr(layer, "weights", ())]
+        if isinstance(layers, list)
+        else []
+    )
     return {f"layer_with_weights-{number}": layer for number, layer in enumerate(weighted)}
 
 
 def _spellings(name: str) -> tuple[str, ...]:
-    """The name of an attribute, and as other versions of Keras have it: "_kernel" of a layer was "kernel"."""
+    """The name of an attribute, and as other versions of Keras have it: "_kernel" of a layer was
+    "kernel".
+    """
     plain = name.removeprefix("_")
     return name, plain if name.startswith("_") else f"_{name}", *_FORMER_NAMES.get(plain, ())
 
 
-def _fits(checkpoint: Checkpoint, keys: Mapping[str, str], variables: Mapping[str, StoredVariable]) -> bool:
+def _fits(
+    checkpoint: Checkpoint, keys: Mapping[str, str], variables: Mapping[str, StoredVariable]
+) -> bool:
     """Whether all values have the shapes of the variables."""
-    return all(variables[name].shape.is_compatible_with(checkpoint.shapes[key]) for name, key in keys.items())
+    return all(
+        variables[name].shape.is_compatible_with(checkpoint.shapes[key])
+        for name, key in keys.items()
+    )
 
 
 def match_list(checkpoint: Checkpoint, source: FileStore, target: EagerStore) -> tuple[Pair, ...]:
-    """Pairs with the list of variables that Keras's export has, where these are of the same kinds and shapes.
+    """Pairs with the list of variables that Keras's export has, where these are of the same kinds
+    and shapes.
 
     Returns:
         The pairs; none where the checkpoint has other objects, or a variable is of another kind.
@@ -173,6 +220,8 @@ def match_list(checkpoint: Checkpoint, source: FileStore, target: EagerStore) ->
     for ours, theirs in pairs:
         name = ours.saved_name or names.get(ours.handle, "")
         same_kind = not name or name.rpartition("/")[2] == theirs.handle.rpartition("/")[2]
-        if not (same_kind and ours.dtype == theirs.dtype and ours.shape.is_compatible_with(theirs.shape)):
+        if not (
+            same_kind and ours.dtype == theirs.dtype and ours.shape.is_compatible_with(theirs.shape)
+        ):
             return ()
     return pairs

@@ -1,8 +1,9 @@
 """Sync: updates the variables of copies from their originals.
 
-In one graph and session this is one op: it reads all values first, then assigns all, so that a variable without a value
-leaves everything unchanged. Between two graphs or two sessions, and in a finalized graph that has no such op yet, the
-values go through Python: all are read, then all are loaded by the variables' initializers.
+In one graph and session this is one op: it reads all values first, then assigns all, so that a
+variable without a value leaves everything unchanged. Between two graphs or two sessions, and in a
+finalized graph that has no such op yet, the values go through Python: all are read, then all are
+loaded by the variables' initializers.
 """
 
 from __future__ import annotations
@@ -26,7 +27,11 @@ from tfgraphwidget.runtime.sync import checkpoints, mixing
 from tfgraphwidget.sentences import argument_value, in_cell
 from tfgraphwidget.sources import checkpoint_keys, wrap_tf_errors
 from tfgraphwidget.tensorflow_modules import tf
-from tfgraphwidget.tf_internals import control_flow_context, has_control_dependencies, operations_by_name
+from tfgraphwidget.tf_internals import (
+    control_flow_context,
+    has_control_dependencies,
+    operations_by_name,
+)
 from tfgraphwidget.tf_types import Session
 
 Pair = tuple[VariableDef, VariableDef]
@@ -34,7 +39,9 @@ Pair = tuple[VariableDef, VariableDef]
 
 @dataclass(frozen=True)
 class Model:
-    """A graph and the session that holds the values of its variables; without a session only ops can be made."""
+    """A graph and the session that holds the values of its variables; without a session only ops
+    can be made.
+    """
 
     graph: tf.Graph
     session: Session | None = None
@@ -48,7 +55,8 @@ class Model:
 class Sync:
     """Pairs of variables (original, copy) that can be synchronized.
 
-    Ops are made in the name scope `scope`/sync, on the devices of the copies, and are in no collection.
+    Ops are made in the name scope `scope`/sync, on the devices of the copies, and are in no
+    collection.
 
     Attributes:
         pairs: The pairs; shapes and dtypes of a pair must agree.
@@ -56,7 +64,8 @@ class Sync:
         target: The graph and session of the copies.
         scope: The name scope of the copies.
         patience: How many seconds servers may take.
-        keys: Returns the names of values in checkpoints, by the copies' names; by default the originals' own.
+        keys: Returns the names of values in checkpoints, by the copies' names; by default the
+            originals' own.
 
     Raises:
         GraphEditError: Shapes or dtypes of a pair differ, or a variable is an original and a copy.
@@ -75,12 +84,21 @@ class Sync:
         for pair in self.pairs:
             self._check(pair)
         originals = {o.handle for o, _ in self.pairs}
-        both = [c.name for _, c in self.pairs if c.handle in originals] if self.source.is_same(self.target) else []
+        both = (
+            [c.name for _, c in self.pairs if c.handle in originals]
+            if self.source.is_same(self.target)
+            else []
+        )
         if both:
-            raise GraphEditError(f"Variable {both[0]!r} is an original and a copy at once; sync one after the other.")
+            raise GraphEditError(
+                f"Variable {both[0]!r} is an original and a copy at once; sync one after the other."
+            )
 
     def _check(self, pair: Pair) -> None:
-        ours, theirs = (mixing.handle_of(h.graph, v) for h, v in zip((self.source, self.target), pair, strict=True))
+        ours, theirs = (
+            mixing.handle_of(h.graph, v)
+            for h, v in zip((self.source, self.target), pair, strict=True)
+        )
         shapes = mixing.shape_of(ours), mixing.shape_of(theirs)
         dtypes = mixing.dtype_of(ours).name, mixing.dtype_of(theirs).name
         for what, (a, b), agree in (
@@ -89,7 +107,8 @@ class Sync:
         ):
             if not agree:
                 raise GraphEditError(
-                    f"Variable {pair[0].name!r} has {what} {a} and cannot be copied to {pair[1].name!r} of {what} {b}; "
+                    f"Variable {pair[0].name!r} has {what} {a} and cannot be copied to "
+                    f"{pair[1].name!r} of {what} {b}; "
                     "leave it out: name the variables that belong together.",
                     [v.handle for v in pair],
                 )
@@ -98,10 +117,12 @@ class Sync:
     def sync(self, tau: float = 1.0) -> None:
         """Assign to each copy (1 - tau) of its own value plus tau of the original's.
 
-        Variables of integers, booleans and strings are copied for every tau. All are assigned, or none.
+        Variables of integers, booleans and strings are copied for every tau. All are assigned, or
+        none.
 
         Raises:
-            SessionRefused: The session is closed, a variable has no value, or servers do not respond.
+            SessionRefused: The session is closed, a variable has no value, or servers do not
+                respond.
         """
         check_tau(tau)
         session = self._session(self.target)
@@ -115,7 +136,9 @@ class Sync:
                     op = self.op() if tau == 1 else self._mixing_op()
             else:
                 op = existing
-            with _translate_errors(session, self._read_by(tau), "The copies cannot be brought up to date"):
+            with _translate_errors(
+                session, self._read_by(tau), "The copies cannot be brought up to date"
+            ):
                 session.run(op, {} if tau == 1 else {self._mixing[0][0]: tau})
             _show(op)
         except BaseException:
@@ -139,8 +162,8 @@ class Sync:
     def op(self, tau: float | tf.Tensor | None = None) -> tf.Operation:
         """Return one op that updates the copies whenever it runs; it is made once for each `tau`.
 
-        Under `tf.control_dependencies`, in a branch of `tf.cond` or in the body of a loop a new op is made there, which
-        reads after what it depends on.
+        Under `tf.control_dependencies`, in a branch of `tf.cond` or in the body of a loop a new op
+        is made there, which reads after what it depends on.
 
         Args:
             tau: A number or a scalar tensor; None to copy.
@@ -150,7 +173,9 @@ class Sync:
             GraphEditError: The copies are in another graph than the originals.
         """
         if self.source.graph is not self.target.graph:
-            raise GraphEditError("One op cannot reach the variables of two graphs; call sync() between the runs.")
+            raise GraphEditError(
+                "One op cannot reach the variables of two graphs; call sync() between the runs."
+            )
         inside = _is_inside(self.target.graph)
         number, tensor = (float(tau), None) if isinstance(tau, float | Real) else (None, tau)
         if number is not None:
@@ -173,7 +198,8 @@ class Sync:
         is_tensor = isinstance(tau, tf.Tensor | tf.Variable) and tau.shape.is_compatible_with([])
         if not is_tensor or getattr(tau, "graph", None) is not self.target.graph:
             raise GraphEditError(
-                f"{value_text(tau)} is not a mixture; give a number from 0 to 1, or a scalar tensor of the copy's "
+                f"{value_text(tau)} is not a mixture; give a number from 0 to 1, or a scalar "
+                "tensor of the copy's "
                 "graph."
             )
 
@@ -185,7 +211,9 @@ class Sync:
     def _mixing_op(self) -> tf.Operation:
         """Make the op that mixes by a number that is fed, and return it."""
         with hide_on_failure(self.target.graph), self._surroundings(inside=False):
-            fed = tf.compat.v1.placeholder_with_default(tf.constant(1.0, tf.float64), [], name="tau")
+            fed = tf.compat.v1.placeholder_with_default(
+                tf.constant(1.0, tf.float64), [], name="tau"
+            )
             op = self._build(fed)
             self._mixing.append((fed, op))
         return op
@@ -194,7 +222,11 @@ class Sync:
     def _surroundings(self, inside: bool) -> Iterator[None]:
         """Set the scopes to make ops in: the caller's, or none."""
         if inside:
-            with tf.compat.v1.name_scope(None), tf.compat.v1.name_scope(self._scope), tf.device(None):
+            with (
+                tf.compat.v1.name_scope(None),
+                tf.compat.v1.name_scope(self._scope),
+                tf.device(None),
+            ):
                 yield
             return
         graph = self.target.graph
@@ -218,29 +250,33 @@ class Sync:
         for (_, copy), value in zip(pairs, new, strict=True):
             with tf.control_dependencies([ready]):
                 assigned.append(mixing.assign_op(copy, value))
-            # A resource variable takes the value as it is, in less time than a thread takes to begin; so one after the
-            # other. A reference copies it, and all do so at once.
+            # A resource variable takes the value as it is, in less time than a thread takes to
+            # begin; so one after the other. A reference copies it, and all do so at once.
             if copy.dtype == tf.resource:
                 ready = assigned[-1]
         every: tf.Operation = tf.group(*assigned, name="all")
         return every
 
     def drift(self) -> dict[str, float]:
-        """Return the distance of each copy from its original: the largest absolute difference of two elements.
+        """Return the distance of each copy from its original: the largest absolute difference of
+        two elements.
 
-        The keys are the originals' names ("net/w:0"). For booleans and strings the distance is 1.0 if any differ; it is
-        inf where only one is NaN.
+        The keys are the originals' names ("net/w:0"). For booleans and strings the distance is 1.0
+        if any differ; it is inf where only one is NaN.
         """
         originals, copies = self._present_values()
         return {
             o.name: mixing.distance(
-                originals[o.handle], copies[c.handle], mixing.dtype_of(mixing.handle_of(self.source.graph, o))
+                originals[o.handle],
+                copies[c.handle],
+                mixing.dtype_of(mixing.handle_of(self.source.graph, o)),
             )
             for o, c in self.pairs
         }
 
     def save(self, path: str) -> None:
-        """Write the originals' present values to a checkpoint, under the names that a `Saver` of theirs gives them.
+        """Write the originals' present values to a checkpoint, under the names that a `Saver` of
+        theirs gives them.
 
         Args:
             path: The prefix of the new checkpoint's files.
@@ -265,13 +301,16 @@ class Sync:
     def _session(self, model: Model) -> TimedSession:
         if model.session is None:
             raise SessionRefused(
-                "There is no session that holds the variables' values; " + in_cell("give session=session.")
+                "There is no session that holds the variables' values; "
+                + in_cell("give session=session.")
             )
         variable_values.check_session(model.session, model.graph)
         return TimedSession(model.session, self.patience)
 
     def read(self, variables: Sequence[VariableDef]) -> dict[str, np.ndarray]:
-        """Present values of variables of the source, by handle, read in one run. Raises SessionRefused."""
+        """Present values of variables of the source, by handle, read in one run. Raises
+        SessionRefused.
+        """
         return self._read(self.source, variables)
 
     def _read(self, model: Model, variables: Sequence[VariableDef]) -> dict[str, np.ndarray]:
@@ -280,23 +319,30 @@ class Sync:
         unread = [v.name for v in variables if v.resource and not v.snapshot]
         if unread:
             raise SessionRefused(
-                f"Variable {unread[0]!r} has no op that reads it; add tf.raw_ops.ReadVariableOp on it."
+                f"Variable {unread[0]!r} has no op that reads it; add tf.raw_ops.ReadVariableOp on "
+                "it."
             )
         with _translate_errors(session, variables, "The present values cannot be read"):
-            values: dict[str, np.ndarray] = session.run({v.handle: v.snapshot or v.name for v in variables})
+            values: dict[str, np.ndarray] = session.run(
+                {v.handle: v.snapshot or v.name for v in variables}
+            )
         return values
 
     def _present_values(self) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
         """Return current values of the originals and of the copies; of one session, at one time."""
         originals, copies = ([pair[k] for pair in self.pairs] for k in (0, 1))
         if self.source.is_same(self.target):
-            both = self._read(self.source, list({v.handle: v for v in (*originals, *copies)}.values()))
+            both = self._read(
+                self.source, list({v.handle: v for v in (*originals, *copies)}.values())
+            )
             return both, both
         return self._read(self.source, originals), self._read(self.target, copies)
 
     def _through_python(self, tau: float) -> None:
         originals, copies = (
-            self._present_values() if tau != 1 else (self._read(self.source, [o for o, _ in self.pairs]), {})
+            self._present_values()
+            if tau != 1
+            else (self._read(self.source, [o for o, _ in self.pairs]), {})
         )
         new = {c.handle: originals[o.handle] for o, c in self.pairs}
         for _, c in self.pairs if copies else ():
@@ -306,13 +352,20 @@ class Sync:
         self.assign([c for _, c in self.pairs], new)
 
     def assign(self, variables: Sequence[VariableDef], new: Mapping[str, np.ndarray]) -> None:
-        """Assign values by handle to variables of the target, when all of them can be. Raises SessionRefused."""
+        """Assign values by handle to variables of the target, when all of them can be. Raises
+        SessionRefused.
+        """
         session = self._session(self.target)
         for c in variables:
-            ends = list(session.graph.get_operation_by_name(c.initializer).inputs) if c.initializer else []
+            ends = (
+                list(session.graph.get_operation_by_name(c.initializer).inputs)
+                if c.initializer
+                else []
+            )
             if len(ends) < 2:
                 raise SessionRefused(
-                    f"Variable {c.name!r} has no initializer that could give it a value; make it by tf.Variable, "
+                    f"Variable {c.name!r} has no initializer that could give it a value; make it "
+                    "by tf.Variable, "
                     "which adds one.",
                     [c.handle],
                 )
@@ -320,7 +373,8 @@ class Sync:
             for expected in (ends[1].shape, mixing.shape_of(mixing.handle_of(session.graph, c))):
                 if not expected.is_compatible_with(shape):
                     raise SessionRefused(
-                        f"A value of shape {shape} cannot be given to {c.name!r} of shape {expected}; sync() between "
+                        f"A value of shape {shape} cannot be given to {c.name!r} of shape "
+                        f"{expected}; sync() between "
                         "variables of one shape.",
                         [c.handle],
                     )
@@ -347,8 +401,12 @@ def _is_inside(graph: tf.Graph) -> bool:
 
 
 @contextmanager
-def _translate_errors(session: TimedSession, variables: Iterable[VariableDef], what: str) -> Iterator[None]:
-    """Raise TensorFlow's errors as SessionRefused; the one for a missing value names all variables that have none."""
+def _translate_errors(
+    session: TimedSession, variables: Iterable[VariableDef], what: str
+) -> Iterator[None]:
+    """Raise TensorFlow's errors as SessionRefused; the one for a missing value names all variables
+    that have none.
+    """
     try:
         yield
     except tf.errors.OpError as error:
@@ -358,7 +416,8 @@ def _translate_errors(session: TimedSession, variables: Iterable[VariableDef], w
         )
         if not missing:
             raise SessionRefused(
-                f"{what}: {variable_values.error_text(error)}; give a session that has the variables."
+                f"{what}: {variable_values.error_text(error)}; give a session that has the "
+                "variables."
             ) from error
         why = f"{missing}; run the initializer first, or restore a checkpoint."
         raise SessionRefused(why, missing.handles) from None  # TensorFlow's own says less

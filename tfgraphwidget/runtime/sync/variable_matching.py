@@ -1,4 +1,6 @@
-"""Which variables of one model belong to which of another: by name, by path, by a mapping, by layers, in order."""
+"""Which variables of one model belong to which of another: by name, by path, by a mapping, by
+layers, in order.
+"""
 
 from __future__ import annotations
 
@@ -35,22 +37,26 @@ def match_variables(
     """Pair the variables of two models by name.
 
     Args:
-        names: Which belong together: None for those of equal name; a mapping {source: target} of variables or of the
-            scopes (layers) that they are in; some names or scopes that both have; or a function from a source's name
-            to the target's, which returns None to leave one out. Beside its name a variable is found by its path in
-            the object that holds it ("layers/0/kernel"), and a layer by its own name wherever it is nested.
+        names: Which belong together: None for those of equal name; a mapping {source: target} of
+            variables or of the scopes (layers) that they are in; some names or scopes that both
+            have; or a function from a source's name to the target's, which returns None to leave
+            one out. Beside its name a variable is found by its path in the object that holds it
+            ("layers/0/kernel"), and a layer by its own name wherever it is nested.
         source_scope: The name scope of the source, which is not part of its names.
 
     Returns:
-        Pairs (variable of the source, variable of the target), in the source's order. Slots of an optimizer, such as
-        "w/Adam", go with their variables where both models have them, and are left out otherwise.
+        Pairs (variable of the source, variable of the target), in the source's order. Slots of an
+        optimizer, such as "w/Adam", go with their variables where both models have them, and are
+        left out otherwise.
 
     Raises:
         UnknownName: Either model lacks a name.
         GraphEditError: There is no pair.
     """
     ours, theirs = _by_name(source, source_scope), _by_name(target, target_scope)
-    pairs_by_target = {b: a for a, b in _name_pairs(ours, theirs, names, source_scope, target_scope)}
+    pairs_by_target = {
+        b: a for a, b in _name_pairs(ours, theirs, names, source_scope, target_scope)
+    }
     pairs = [(a, b) for b, a in pairs_by_target.items()]
     if not pairs:
         raise GraphEditError(
@@ -96,7 +102,11 @@ def _without_scope(name: str, scope: str) -> str:
 
 
 def _name_pairs(
-    ours: Mapping[str, HasHandle], theirs: Mapping[str, HasHandle], names: Names, source: str, target: str
+    ours: Mapping[str, HasHandle],
+    theirs: Mapping[str, HasHandle],
+    names: Names,
+    source: str,
+    target: str,
 ) -> Iterator[tuple[str, str]]:
     """Pairs of names that both models have."""
     if names is None:
@@ -108,31 +118,42 @@ def _name_pairs(
         names_by_function = {name: _call_names(names, name) for name in ours}
         name_pairs = {a: b for a, b in names_by_function.items() if b is not None}
     elif isinstance(names, Mapping):
-        name_pairs = {_without_scope(a, source): _without_scope(b, target) for a, b in names.items()}
+        name_pairs = {
+            _without_scope(a, source): _without_scope(b, target) for a, b in names.items()
+        }
     else:
         name_pairs = {
-            _without_scope(a, source): _without_scope(a, source) for a in ([names] if isinstance(names, str) else names)
+            _without_scope(a, source): _without_scope(a, source)
+            for a in ([names] if isinstance(names, str) else names)
         }
     for a, b in name_pairs.items():
         under, there = _under(ours, a), _under(theirs, b)
         if not under:
-            raise UnknownName(f"There is no variable {a!r} to copy from{known_instead(a, [*ours])}", [a])
+            raise UnknownName(
+                f"There is no variable {a!r} to copy from{known_instead(a, [*ours])}", [a]
+            )
         for rest, name in under.items():
             other = b + rest
             if rest in there:
                 yield name, there[rest]
             elif not _is_slot(name, ours):
                 raise UnknownName(
-                    f"There is no variable {other!r} to copy {name!r} to{known_instead(other, [*theirs])}"
+                    f"There is no variable {other!r} to copy {name!r} "
+                    f"to{known_instead(other, [*theirs])}"
                 )
 
 
 def _under(variables: Mapping[str, HasHandle], layer: str) -> dict[str, str]:
     """The rest of each name behind that of a variable, a scope or a layer → the name.
 
-    A name goes before a path, and both before a layer of that name that is nested somewhere, if there is only one.
+    A name goes before a path, and both before a layer of that name that is nested somewhere, if
+    there is only one.
     """
-    paths = {path: name for name, variable in variables.items() if (path := getattr(variable, "path", ""))}
+    paths = {
+        path: name
+        for name, variable in variables.items()
+        if (path := getattr(variable, "path", ""))
+    }
     for names in ({name: name for name in variables}, paths):
         under = {
             name[len(layer) :]: handle
@@ -145,7 +166,9 @@ def _under(variables: Mapping[str, HasHandle], layer: str) -> dict[str, str]:
     positions = [(name, at) for name, at in positions if at >= 0]
     if len({name[:at] for name, at in positions}) > 1:
         some = " and ".join(sorted({repr(name[:at] + layer) for name, at in positions})[:2])
-        raise UnknownName(f"There are several layers {layer!r}: {some}; give the whole name.", [layer])
+        raise UnknownName(
+            f"There are several layers {layer!r}: {some}; give the whole name.", [layer]
+        )
     return {name[at + len(layer) :]: name for name, at in positions}
 
 
@@ -155,12 +178,14 @@ def _call_names(names: Callable[[str], object], name: str) -> str | None:
         new_name = names(name)
     except Exception as error:
         raise GraphEditError(
-            f"The function of names raised {type(error).__name__} for {name!r}: {reason_of(error)}; let it give a "
+            f"The function of names raised {type(error).__name__} for {name!r}: "
+            f"{reason_of(error)}; let it give a "
             "name, or None."
         ) from error
     if new_name is not None and not isinstance(new_name, str):
         raise GraphEditError(
-            f"The function of names gave {value_text(new_name)} for {name!r}; let it give a name, or None."
+            f"The function of names gave {value_text(new_name)} for {name!r}; let it give a name, "
+            "or None."
         )
     return new_name
 

@@ -1,7 +1,7 @@
 """Variable stores: what holds the values of a model's variables, read and assigned by name.
 
-A store is a live graph with its session, a Keras model or `tf.Module` with its eager variables, or a file with its
-checkpoint. `transfer` moves values from one to another through Python.
+A store is a live graph with its session, a Keras model or `tf.Module` with its eager variables, or
+a file with its checkpoint. `transfer` moves values from one to another through Python.
 """
 
 from __future__ import annotations
@@ -18,11 +18,26 @@ import numpy as np
 
 from tfgraphwidget.cancellation import held_back
 from tfgraphwidget.errors import GraphEditError, SessionRefused, reason_of
-from tfgraphwidget.graph import ASSIGNS, VARIABLE_READS, GraphIndex, VariableDef, definitions, handles
+from tfgraphwidget.graph import (
+    ASSIGNS,
+    VARIABLE_READS,
+    GraphIndex,
+    VariableDef,
+    definitions,
+    handles,
+)
 from tfgraphwidget.runtime.live.edit_record import hide, track_new_ops
 from tfgraphwidget.runtime.sync import mixing
 from tfgraphwidget.runtime.sync.sync import Model, Sync, check_tau
-from tfgraphwidget.sources import CONCRETE, FUNCTION, Checkpoint, Source, StoredData, captured_state, own_paths
+from tfgraphwidget.sources import (
+    CONCRETE,
+    FUNCTION,
+    Checkpoint,
+    Source,
+    StoredData,
+    captured_state,
+    own_paths,
+)
 from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import Trackable, eager_mode, trackable_variables
 from tfgraphwidget.tf_types import Graph, KerasModel, Operation, Tensor
@@ -37,11 +52,13 @@ class StoredVariable:
 
     Attributes:
         handle: The name by which the store finds it, "sequential/dense/kernel".
-        path: Another name of it: its place in the object that holds it, "layers/0/kernel", as in a checkpoint; or "".
+        path: Another name of it: its place in the object that holds it, "layers/0/kernel", as in a
+            checkpoint; or "".
         dtype: The dtype of its value.
         shape: The static shape of its value.
         definition: The variable of a graph that it is, or None.
-        saved_name: The name of the variable whose value a checkpoint has under a path; "" elsewhere.
+        saved_name: The name of the variable whose value a checkpoint has under a path; ""
+            elsewhere.
     """
 
     handle: str
@@ -61,7 +78,9 @@ class VariableStore(Protocol):
 
     @property
     def scope(self) -> str:
-        """The scope that all names begin with, and that is no part of what the variables are; or ""."""
+        """The scope that all names begin with, and that is no part of what the variables are; or
+        "".
+        """
 
     @property
     def variables(self) -> Sequence[StoredVariable]:
@@ -111,7 +130,9 @@ class GraphStore:
 
 @dataclass(frozen=True, eq=False)
 class EagerStore:
-    """`tf.Variable`s that hold their values themselves: those of a Keras model, a tf.Module, a tf.function."""
+    """`tf.Variable`s that hold their values themselves: those of a Keras model, a tf.Module, a
+    tf.function.
+    """
 
     title: str
     by_name: Mapping[str, tf.Variable]
@@ -123,7 +144,9 @@ class EagerStore:
     def variables(self) -> Sequence[StoredVariable]:
         """The variables in the order that their object lists them in."""
         return tuple(
-            StoredVariable(name, variable.dtype.base_dtype, variable.shape, self.paths.get(name, ""))
+            StoredVariable(
+                name, variable.dtype.base_dtype, variable.shape, self.paths.get(name, "")
+            )
             for name, variable in self.by_name.items()
         )
 
@@ -141,7 +164,9 @@ class EagerStore:
             ) from error
 
     def assign(self, values: Mapping[str, Array]) -> None:
-        """Assign; when one fails, or on an interrupt, those assigned already get their old values again."""
+        """Assign; when one fails, or on an interrupt, those assigned already get their old values
+        again.
+        """
         with held_back(), eager_mode():
             before: dict[str, Tensor] = {}
             try:
@@ -154,7 +179,8 @@ class EagerStore:
                     self.by_name[name].assign(old)
                 if isinstance(error, tf.errors.OpError | ValueError):
                     raise SessionRefused(
-                        f"Variable {name!r} of {self.title} cannot be assigned: {reason_of(error)}; sync variables "
+                        f"Variable {name!r} of {self.title} cannot be assigned: "
+                        f"{reason_of(error)}; sync variables "
                         "of one dtype and shape."
                     ) from error
                 raise
@@ -162,7 +188,9 @@ class EagerStore:
 
 @dataclass(frozen=True, eq=False)
 class FileStore:
-    """The values that a file, or the checkpoint beside it, has for its variables. They can only be read."""
+    """The values that a file, or the checkpoint beside it, has for its variables. They can only be
+    read.
+    """
 
     title: str
     variables: Sequence[StoredVariable]
@@ -171,7 +199,10 @@ class FileStore:
 
     def read(self, variables: Sequence[StoredVariable]) -> dict[str, Array]:
         """Values from the checkpoint."""
-        return {v.handle: np.asarray(self.value(v.definition.handle if v.definition else v.handle)) for v in variables}
+        return {
+            v.handle: np.asarray(self.value(v.definition.handle if v.definition else v.handle))
+            for v in variables
+        }
 
     def assign(self, values: Mapping[str, Array]) -> None:  # noqa: ARG002
         """Refuse: a checkpoint is not changed in place.
@@ -180,7 +211,8 @@ class FileStore:
             values: The values by the names of the variables.
         """
         raise SessionRefused(
-            f"sync: {self.title} is a file, which is not changed in place; give an editor of it, a live graph, a Keras "
+            f"sync: {self.title} is a file, which is not changed in place; give an editor of it, a "
+            "live graph, a Keras "
             "model or a module as the target, and save that."
         )
 
@@ -201,18 +233,22 @@ def check_pairs(pairs: Iterable[Pair]) -> None:
         ):
             if not agree:
                 raise GraphEditError(
-                    f"Variable {ours.handle!r} has {what} {a} and cannot be copied to {theirs.handle!r} of {what} {b}; "
+                    f"Variable {ours.handle!r} has {what} {a} and cannot be copied to "
+                    f"{theirs.handle!r} of {what} {b}; "
                     "leave it out: name the variables that belong together.",
                     [ours.handle, theirs.handle],
                 )
 
 
-def transfer(source: VariableStore, target: VariableStore, pairs: Sequence[Pair], tau: float = 1.0) -> None:
+def transfer(
+    source: VariableStore, target: VariableStore, pairs: Sequence[Pair], tau: float = 1.0
+) -> None:
     """Give the target's variables the source's values; all of them, or none.
 
     Args:
         pairs: The variables that belong together, as (source's, target's).
-        tau: 1 copies; less mixes (1 - tau) of the old value with tau of the new one, where the dtype is a float.
+        tau: 1 copies; less mixes (1 - tau) of the old value with tau of the new one, where the
+            dtype is a float.
 
     Raises:
         GraphEditError: Shapes or dtypes of a pair differ, or tau is not a number from 0 to 1.
@@ -225,11 +261,15 @@ def transfer(source: VariableStore, target: VariableStore, pairs: Sequence[Pair]
     mixed = [theirs for _, theirs in pairs if tau != 1 and mixing.is_mixed(theirs.dtype)]
     old = target.read(mixed) if mixed else {}
     for variable in mixed:
-        values[variable.handle] = mixing.mix_arrays(old[variable.handle], values[variable.handle], tau, variable.dtype)
+        values[variable.handle] = mixing.mix_arrays(
+            old[variable.handle], values[variable.handle], tau, variable.dtype
+        )
     target.assign(values)
 
 
-def distances(source: VariableStore, target: VariableStore, pairs: Sequence[Pair]) -> dict[str, float]:
+def distances(
+    source: VariableStore, target: VariableStore, pairs: Sequence[Pair]
+) -> dict[str, float]:
     """How far the values of pairs are apart.
 
     Args:
@@ -238,18 +278,23 @@ def distances(source: VariableStore, target: VariableStore, pairs: Sequence[Pair
         pairs: The variables, as (source's, target's).
 
     Returns:
-        By the source's handle the largest absolute difference of two elements: 0.0 if all are equal; of booleans and
-        strings 1.0 if any differ; infinity for other shapes or dtypes, and where only one is NaN.
+        By the source's handle the largest absolute difference of two elements: 0.0 if all are
+        equal; of booleans and strings 1.0 if any differ; infinity for other shapes or dtypes, and
+        where only one is NaN.
     """
     ours, theirs = source.read([a for a, _ in pairs]), target.read([b for _, b in pairs])
     return {
-        a.handle: mixing.distance(ours[a.handle], theirs[b.handle], a.dtype) if a.dtype == b.dtype else math.inf
+        a.handle: mixing.distance(ours[a.handle], theirs[b.handle], a.dtype)
+        if a.dtype == b.dtype
+        else math.inf
         for a, b in pairs
     }
 
 
 def object_path(key: str) -> str:
-    """The path of an object that a key of a checkpoint names, "layers/0/kernel"; "" for a key of TensorFlow 1."""
+    """The path of an object that a key of a checkpoint names, "layers/0/kernel"; "" for a key of
+    TensorFlow 1.
+    """
     path, separator, _ = key.partition("/.ATTRIBUTES/")
     return path if separator else ""
 
@@ -264,11 +309,12 @@ def natural_order(name: str) -> list[object]:
 
 
 def eager_store(model: object) -> EagerStore | None:
-    """The eager variables of a `tf.Module`, of what `tf.saved_model.load` returns, or of another trackable object.
+    """The eager variables of a `tf.Module`, of what `tf.saved_model.load` returns, or of another
+    trackable object.
 
     Returns:
-        The store; its names are those of the variables, or their paths where two have one name. None for an object that
-        tracks no variables.
+        The store; its names are those of the variables, or their paths where two have one name.
+        None for an object that tracks no variables.
     """
     if isinstance(model, tf.Variable):
         paths = {"": model}
@@ -279,9 +325,13 @@ def eager_store(model: object) -> EagerStore | None:
     if not all(hasattr(getattr(variable, "handle", None), "numpy") for variable in paths.values()):
         return None  # variables of a graph: a session has their values
     unique = {id(variable.handle): path for path, variable in reversed(paths.items())}
-    unique_variables = [(path, variable) for path, variable in paths.items() if unique[id(variable.handle)] == path]
+    unique_variables = [
+        (path, variable) for path, variable in paths.items() if unique[id(variable.handle)] == path
+    ]
     title = f"{type(model).__name__} {getattr(model, 'name', '')}".strip()
-    names, places = _named_variables([(v.name.removesuffix(":0"), path, v) for path, v in unique_variables])
+    names, places = _named_variables(
+        [(v.name.removesuffix(":0"), path, v) for path, v in unique_variables]
+    )
     return EagerStore(title, names, places, root=model)
 
 
@@ -290,7 +340,8 @@ def keras_store(model: KerasModel, *, slots: bool = False) -> EagerStore:
 
     Args:
         model: The model; its variables must have been built, and lie in TensorFlow.
-        slots: Whether the optimizer's variables belong to it too, each below the variable that it is for.
+        slots: Whether the optimizer's variables belong to it too, each below the variable that it
+            is for.
 
     Raises:
         GraphEditError: The model has no variables, or they are not TensorFlow's.
@@ -298,16 +349,26 @@ def keras_store(model: KerasModel, *, slots: bool = False) -> EagerStore:
     title = f"Keras model {model.name!r}"
     variables = [(v.path, v.value) for v in model.variables]
     if not variables or not all(isinstance(v, tf.Variable) for _, v in variables):
-        raise GraphEditError(f"{title} has no variables of TensorFlow; call it on data once, model(x), and try again.")
+        raise GraphEditError(
+            f"{title} has no variables of TensorFlow; call it on data once, model(x), and try "
+            "again."
+        )
     objects = {id(v.handle): path for path, v in trackable_variables(model).items()}
     rows = [(path, objects.get(id(v.handle), ""), v) for path, v in variables]
     optimizer = getattr(model, "optimizer", None) if slots else None
     if optimizer is not None:
-        kind = type(optimizer).__name__.lower()  # its own name has a number in a process that has several
-        below = sorted(((path.replace("/", "_"), path) for path, _ in variables), key=lambda pair: -len(pair[0]))
+        kind = type(
+            optimizer
+        ).__name__.lower()  # its own name has a number in a process that has several
+        below = sorted(
+            ((path.replace("/", "_"), path) for path, _ in variables),
+            key=lambda pair: -len(pair[0]),
+        )
         for slot in optimizer.variables:
             local = slot.path.removeprefix(f"{optimizer.name}/")
-            owner = next(((flat, path) for flat, path in below if local.startswith(f"{flat}_")), None)
+            owner = next(
+                ((flat, path) for flat, path in below if local.startswith(f"{flat}_")), None
+            )
             name = f"{kind}/{local}"
             if owner is not None:
                 name = f"{owner[1]}/{kind}/{local.removeprefix(owner[0]).lstrip('_')}"
@@ -320,7 +381,8 @@ def keras_store(model: KerasModel, *, slots: bool = False) -> EagerStore:
 def keras_file_store(path: str, model: KerasModel, target: EagerStore) -> FileStore:
     """The values in a file of Keras (".weights.h5", ".keras", ".h5") for the variables of a model.
 
-    Keras reads it, into the model: which value is whose follows from the layers. The model gets its own values again.
+    Keras reads it, into the model: which value is whose follows from the layers. The model gets its
+    own values again.
 
     Raises:
         GraphEditError: Keras cannot load the file into the model; nothing has changed.
@@ -333,7 +395,8 @@ def keras_file_store(path: str, model: KerasModel, target: EagerStore) -> FileSt
             values = target.read(target.variables)
         except Exception as error:  # Keras raises many kinds
             raise GraphEditError(
-                f"{file} cannot be loaded into {target.title}: {reason_of(error)}; give a model of the layers that "
+                f"{file} cannot be loaded into {target.title}: {reason_of(error)}; give a model of "
+                "the layers that "
                 "the file is of."
             ) from error
         finally:
@@ -352,15 +415,19 @@ def _named_variables(
 
 @dataclass(frozen=True, eq=False)
 class OpenedFileStore:
-    """The variables of a file by their names there, and the session that an editor has imported its graph into.
+    """The variables of a file by their names there, and the session that an editor has imported its
+    graph into.
 
-    The file stays as it is: what is assigned is what the session has, which is what the editor runs and writes.
+    The file stays as it is: what is assigned is what the session has, which is what the editor runs
+    and writes.
     """
 
     title: str
     variables: Sequence[StoredVariable]
     model: Model
-    twins: Mapping[str, Sequence[VariableDef]] = field(default_factory=dict)  # by the handle that functions read
+    twins: Mapping[str, Sequence[VariableDef]] = field(
+        default_factory=dict
+    )  # by the handle that functions read
     scope: str = ""
 
     def read(self, variables: Sequence[StoredVariable]) -> dict[str, Array]:
@@ -370,16 +437,25 @@ class OpenedFileStore:
         return {name: values[definition.handle] for definition, name in of_handle.items()}
 
     def assign(self, values: Mapping[str, Array]) -> None:
-        """Assign through the variables' own initializers, or through hidden ops where the file has none.
+        """Assign through the variables' own initializers, or through hidden ops where the file has
+        none.
 
-        A variable that the file has under two handles gets the value in both: functions read the one, and Keras the
-        other.
+        A variable that the file has under two handles gets the value in both: functions read the
+        one, and Keras the other.
 
         Args:
             values: The values by the names of the variables.
         """
-        of_name = {v.handle: v.definition for v in self.variables if v.handle in values and v.definition is not None}
-        assigned = [(each, values[name]) for name, definition in of_name.items() for each in self.ops_of(definition)]
+        of_name = {
+            v.handle: v.definition
+            for v in self.variables
+            if v.handle in values and v.definition is not None
+        }
+        assigned = [
+            (each, values[name])
+            for name, definition in of_name.items()
+            for each in self.ops_of(definition)
+        ]
         variables = [assignable(self.model.graph, each) for each, _ in assigned]
         self._sync.assign(variables, {each.handle: value for each, value in assigned})
 
@@ -393,7 +469,8 @@ class OpenedFileStore:
 
 
 def assignable(graph: Graph, variable: VariableDef) -> VariableDef:
-    """A variable with an op that assigns what is fed to it: its initializer, or a hidden op beside the graph's own.
+    """A variable with an op that assigns what is fed to it: its initializer, or a hidden op beside
+    the graph's own.
 
     SavedModels of TensorFlow 2 restore their variables in a function and have no initializers.
 
@@ -410,7 +487,9 @@ def assignable(graph: Graph, variable: VariableDef) -> VariableDef:
 
 
 def _add_assign(graph: Graph, handle: Tensor) -> Operation:
-    """Add an op that assigns a placeholder to a variable, hidden from all editors, and return it."""
+    """Add an op that assigns a placeholder to a variable, hidden from all editors, and return
+    it.
+    """
     new_ops: set[str] = set()
     with held_back():
         try:
@@ -421,7 +500,9 @@ def _add_assign(graph: Graph, handle: Tensor) -> Operation:
                 tf.compat.v1.name_scope(f"{handle.op.name}/sync/"),
                 tf.device(handle.device),
             ):
-                fed = tf.compat.v1.placeholder(mixing.dtype_of(handle), mixing.shape_of(handle), "value")
+                fed = tf.compat.v1.placeholder(
+                    mixing.dtype_of(handle), mixing.shape_of(handle), "value"
+                )
                 return mixing.assign_op(handle, fed)
         finally:
             hide(graph, new_ops)
@@ -442,14 +523,20 @@ def opened_file_store(source: Source, index: GraphIndex) -> OpenedFileStore | No
     names = {name: [twin for twin in source.stored.twins(name) if twin in live] for name in live}
     twins = {name: [live[twin] for twin in others] for name, others in names.items() if others}
     second = {twin.handle for others in twins.values() for twin in others}
-    own = [v for name, v in live.items() if name not in second and not _is_left_over(v, index, source.stored)]
+    own = [
+        v
+        for name, v in live.items()
+        if name not in second and not _is_left_over(v, index, source.stored)
+    ]
     of_file = _file_store(source.title, source.stored, own).variables
     added = GraphStore(model, [v for v in own if source.stored.key(v.handle) is None])  # by edits
     return OpenedFileStore(source.title, (*of_file, *added.variables), model, twins)
 
 
 def _is_left_over(variable: VariableDef, index: GraphIndex, stored_data: StoredData) -> bool:
-    """Whether a handle has no value in the file, and nothing assigns to it or uses what it reads; Keras leaves such."""
+    """Whether a handle has no value in the file, and nothing assigns to it or uses what it reads;
+    Keras leaves such.
+    """
     if variable.initializer or stored_data.key(variable.handle) is not None:
         return False
     readers = index.consumer_lists[index.ids[variable.handle]]
@@ -462,16 +549,26 @@ def store_of_source(source: Source, index: GraphIndex) -> VariableStore:
     if opened is not None:
         return opened
     if source.graph is not None:
-        return GraphStore(Model(source.graph, source.session), tuple(definitions(index, handles(index)).values()))
+        return GraphStore(
+            Model(source.graph, source.session), tuple(definitions(index, handles(index)).values())
+        )
     if source.stored is not None:
         return _file_store(source.title, source.stored, definitions(index, handles(index)).values())
     state = captured_state(source, source.body)
-    captured = ((node.name, state.live(node.name)) for node in source.body.nodes() if node.name in state.names)
-    return EagerStore(source.title, {name: value for name, value in captured if hasattr(value, "assign")})
+    captured = (
+        (node.name, state.live(node.name))
+        for node in source.body.nodes()
+        if node.name in state.names
+    )
+    return EagerStore(
+        source.title, {name: value for name, value in captured if hasattr(value, "assign")}
+    )
 
 
 def _file_store(title: str, stored_data: StoredData, variables: Iterable[VariableDef]) -> FileStore:
-    """The values that a file has for variables: of a TensorFlow 2 file each once, in the order of its objects."""
+    """The values that a file has for variables: of a TensorFlow 2 file each once, in the order of
+    its objects.
+    """
     by_key: dict[str, VariableDef] = {}
     for variable in variables:
         key = stored_data.key(variable.handle)
@@ -483,17 +580,23 @@ def _file_store(title: str, stored_data: StoredData, variables: Iterable[Variabl
     count = Counter(stored_data.variable_name(variable.handle) for variable in own.values())
     variables_stored = []
     for key, variable in own.items():
-        name, path = stored_data.variable_name(variable.handle), "" if key == variable.handle else key
+        name, path = (
+            stored_data.variable_name(variable.handle),
+            "" if key == variable.handle else key,
+        )
         name = path if path and count[name] > 1 else name
         shape = tf.TensorShape(stored_data.shape(variable.handle))
         variables_stored.append(
-            StoredVariable(name, tf.as_dtype(stored_data.dtype(variable.handle)), shape, path, variable)
+            StoredVariable(
+                name, tf.as_dtype(stored_data.dtype(variable.handle)), shape, path, variable
+            )
         )
     return FileStore(title, tuple(variables_stored), stored_data.value)
 
 
 def checkpoint_store(checkpoint: Checkpoint) -> FileStore:
-    """The values in a checkpoint, by their names in it; of a checkpoint of objects by the paths of these.
+    """The values in a checkpoint, by their names in it; of a checkpoint of objects by the paths of
+    these.
 
     Slots of optimizers, which are below their variables there, are included.
     """
@@ -502,7 +605,12 @@ def checkpoint_store(checkpoint: Checkpoint) -> FileStore:
     of_name = own_paths({object_path(key) or key: key for key in sorted(keys, key=natural_order)})
     variables = tuple(
         StoredVariable(
-            *(name, tf.as_dtype(checkpoint.dtypes[key]), tf.TensorShape(checkpoint.shapes[key]), object_path(key)),
+            *(
+                name,
+                tf.as_dtype(checkpoint.dtypes[key]),
+                tf.TensorShape(checkpoint.shapes[key]),
+                object_path(key),
+            ),
             saved_name=names.get(key, ""),
         )
         for name, key in of_name.items()

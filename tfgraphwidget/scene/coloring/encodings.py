@@ -27,7 +27,14 @@ from tfgraphwidget.graph import (
     selectors,
 )
 from tfgraphwidget.hierarchy import FAMILIES, count_inside, families, find_op_facts, outline_of
-from tfgraphwidget.naming import FIND_OPS, count_text, did_you_mean, function_name, last_part, split_tensor
+from tfgraphwidget.naming import (
+    FIND_OPS,
+    count_text,
+    did_you_mean,
+    function_name,
+    last_part,
+    split_tensor,
+)
 from tfgraphwidget.scene.coloring.scales import Categories, Numbers
 
 if TYPE_CHECKING:
@@ -261,7 +268,8 @@ def custom_encoding(by: object, index: GraphIndex) -> tuple[str, Encoding]:
 
         return str(getattr(by, "name", None) or OWN_VALUES), encode_mapping
     raise GraphEditError(
-        f"{value_text(by)} says nothing of ops; give a dict of names and values, a column, or a function of an op."
+        f"{value_text(by)} says nothing of ops; give a dict of names and values, a column, or a "
+        "function of an op."
     )
 
 
@@ -295,9 +303,15 @@ def encode_values(values: list[Any]) -> Categories | Numbers:
     is_missing = [_is_missing(value) for value in values]
     present = [value for value, missing in zip(values, is_missing, strict=True) if not missing]
     if present and all(_is_number(value) for value in present):
-        as_floats = [np.nan if missing else float(value) for value, missing in zip(values, is_missing, strict=True)]
+        as_floats = [
+            np.nan if missing else float(value)
+            for value, missing in zip(values, is_missing, strict=True)
+        ]
         return Numbers(np.array(as_floats), "", total=False)
-    texts = ["" if missing else str(value)[:MAX_TEXT] for value, missing in zip(values, is_missing, strict=True)]
+    texts = [
+        "" if missing else str(value)[:MAX_TEXT]
+        for value, missing in zip(values, is_missing, strict=True)
+    ]
     return Categories.of(texts, none="no value")
 
 
@@ -319,7 +333,9 @@ def _is_missing(value: object) -> bool:
     return value is None or type(value).__name__ in ("NAType", "NaTType")
 
 
-def _call_per_op(by: Callable[[Op], object], index: GraphIndex, *, strict: bool = True) -> list[object]:
+def _call_per_op(
+    by: Callable[[Op], object], index: GraphIndex, *, strict: bool = True
+) -> list[object]:
     """What a function returns for each op; None where it fails, if that is not refused."""
     values = []
     for i, name in enumerate(index.names):

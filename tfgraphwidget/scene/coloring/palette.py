@@ -1,11 +1,13 @@
-"""Colors of the drawing, the same for the browser (labextension mirrors this table) and for matplotlib.
+"""Colors of the drawing, the same for the browser (labextension mirrors this table) and for
+matplotlib.
 
-The fills differ in lightness as well as in hue, so that they stay apart for color-blind readers; text on them
-has a contrast of at least 4.5 : 1 in both themes (tests/scene/test_palette.py measures it).
+The fills differ in lightness as well as in hue, so that they stay apart for color-blind readers;
+text on them has a contrast of at least 4.5 : 1 in both themes (tests/scene/test_palette.py measures
+it).
 
-While the drawing is colored (`scene/coloring/scales.py`), a tint of 1 … 12 is a category: TINTS[tint - 1], any two of
-which stay apart in the three kinds of color blindness. A tint of 128 … 255 is a step of the ramp from low to high:
-ramp()[tint - 128].
+While the drawing is colored (`scene/coloring/scales.py`), a tint of 1 … 12 is a category:
+TINTS[tint - 1], any two of which stay apart in the three kinds of color blindness. A tint of 128 …
+255 is a step of the ramp from low to high: ramp()[tint - 128].
 """
 
 from __future__ import annotations
@@ -32,7 +34,8 @@ FAMILIES: dict[str, tuple[str, str]] = {
     "pooling": ("#eecbf2", "#6b2f75"),
 }
 
-# (fill in a light theme, fill in a dark theme) of the categories 1 … 12; those that are furthest apart come first.
+# (fill in a light theme, fill in a dark theme) of the categories 1 … 12; those that are furthest
+# apart come first.
 TINTS: tuple[tuple[str, str], ...] = (
     ("#f3be61", "#7c5b1d"),
     ("#a6bad9", "#0c64a2"),
@@ -47,8 +50,8 @@ TINTS: tuple[tuple[str, str], ...] = (
     ("#e1bcd2", "#744262"),
     ("#a7e4a0", "#275e27"),
 )
-# The ramp's colors at 0, a half and 1, in a light and in a dark theme; in between they are mixed per channel. The
-# further from the background, the more there is.
+# The ramp's colors at 0, a half and 1, in a light and in a dark theme; in between they are mixed
+# per channel. The further from the background, the more there is.
 RAMP: tuple[tuple[str, str, str], tuple[str, str, str]] = (
     ("#f3f6f9", "#ffdf80", "#f7a566"),
     ("#22272d", "#5b4a14", "#9c4a10"),
@@ -100,14 +103,16 @@ class Theme:
 
 # Twin: LIGHT and DARK of labextension/src/render/canvas/palette.ts.
 _LIGHT = {
-    "faint": "#59636e", "edge": "#6b7783", "control_edge": "#868f99", "selected": "#0b63ce", "partly": "#6ea6e8",
-    "input_mark": "#0f7b3e", "output_mark": "#b45309", "on_mark": "#ffffff", "fresh": "#8a3ffc", "added": "#0f7b3e",
-    "changed": "#9a5b00", "warned": "#b3261e", "back": "#a8328f", "training": "#8a6d1f",
+    "faint": "#59636e", "edge": "#6b7783", "control_edge": "#868f99", "selected": "#0b63ce",
+    "partly": "#6ea6e8", "input_mark": "#0f7b3e", "output_mark": "#b45309", "on_mark": "#ffffff",
+    "fresh": "#8a3ffc", "added": "#0f7b3e", "changed": "#9a5b00", "warned": "#b3261e",
+    "back": "#a8328f", "training": "#8a6d1f",
 }  # fmt: skip
 _DARK = {
-    "faint": "#b0bac4", "edge": "#9aa5b1", "control_edge": "#727c87", "selected": "#5aa9ff", "partly": "#2f6aa8",
-    "input_mark": "#4cc38a", "output_mark": "#ffb454", "on_mark": "#10141a", "fresh": "#c9a6ff", "added": "#4cc38a",
-    "changed": "#e9a23b", "warned": "#ff8a80", "back": "#f08fd8", "training": "#d6b14e",
+    "faint": "#b0bac4", "edge": "#9aa5b1", "control_edge": "#727c87", "selected": "#5aa9ff",
+    "partly": "#2f6aa8", "input_mark": "#4cc38a", "output_mark": "#ffb454", "on_mark": "#10141a",
+    "fresh": "#c9a6ff", "added": "#4cc38a", "changed": "#e9a23b", "warned": "#ff8a80",
+    "back": "#f08fd8", "training": "#d6b14e",
 }  # fmt: skip
 
 DARK_LUMINANCE = 0.25  # of a background, below which a theme is dark
@@ -170,7 +175,9 @@ def theme_on(background: str, text: str) -> Theme:
         selection=tuple(map(selected_box, fills)),
         differs=(None, changed_box("added"), changed_box("changed")),
         levels=tuple(area(_mix(back, edge, 0.055 * depth), edge) for depth in depths),
-        training=tuple(area(_mix(back, training, 0.045 + 0.05 * depth), training) for depth in depths),
+        training=tuple(
+            area(_mix(back, training, 0.045 + 0.05 * depth), training) for depth in depths
+        ),
         training_box=_shade(_mix(back, training, 0.2), _mix(back, training, 0.75), ink),
         tints=tuple(tints),
     )
@@ -215,7 +222,9 @@ def ramp(*, dark: bool = False) -> tuple[str, ...]:
 def _ramp_steps(dark: bool) -> list[_Rgb]:
     low, middle, high = map(_parse, RAMP[dark])
     places = [2 * step / (RAMP_STEPS - 1) for step in range(RAMP_STEPS)]
-    return [_mix(low, middle, place) if place < 1 else _mix(middle, high, place - 1) for place in places]
+    return [
+        _mix(low, middle, place) if place < 1 else _mix(middle, high, place - 1) for place in places
+    ]
 
 
 @cache

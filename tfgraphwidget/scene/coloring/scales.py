@@ -1,7 +1,7 @@
 """Scales: values of ops as tints of the boxes, as a note below each, and as a legend.
 
-An op has a category or a number. A box that stands for many ops has the category of most of them, or the sum or mean of
-their numbers. Color is never the only sign: every tint comes with a note.
+An op has a category or a number. A box that stands for many ops has the category of most of them,
+or the sum or mean of their numbers. Color is never the only sign: every tint comes with a note.
 """
 
 from __future__ import annotations
@@ -34,11 +34,12 @@ _TIE = -2
 
 @dataclass(frozen=True, eq=False)
 class Categories:
-    """Per op `code` (int32, -1 for none), the number of its label; `labels` are ordered by how many ops have them.
+    """Per op `code` (int32, -1 for none), the number of its label; `labels` are ordered by how many
+    ops have them.
 
-    `rank` (int per op, or None) says who speaks for a box that stands for many: those of the highest rank in it.
-    `none` is what ops without a category are called. `boxes` are the codes of scopes that have one of their own, and
-    `totals` then the ops in all scopes of a label.
+    `rank` (int per op, or None) says who speaks for a box that stands for many: those of the
+    highest rank in it. `none` is what ops without a category are called. `boxes` are the codes of
+    scopes that have one of their own, and `totals` then the ops in all scopes of a label.
     """
 
     labels: Sequence[str]
@@ -55,10 +56,13 @@ class Categories:
 
         Args:
             values: A label per op, "" for none.
-            counting: Which ops count when there are more labels than colors: the most frequent labels get colors.
+            counting: Which ops count when there are more labels than colors: the most frequent
+                labels get colors.
         """
         number: dict[str, int] = {}
-        code = np.fromiter((number.setdefault(v, len(number)) for v in values), np.int32, len(values))
+        code = np.fromiter(
+            (number.setdefault(v, len(number)) for v in values), np.int32, len(values)
+        )
         count, labels = np.bincount(code, minlength=len(number)), list(number)
         order = [k for k in np.argsort(-count, kind="stable").tolist() if labels[k]]
         if len(order) > MOST and counting is not None:
@@ -84,9 +88,17 @@ class Categories:
         count = count if self.totals is None else list(self.totals)
         whole = len(self.labels) <= MOST
         entry_count = len(self.labels) if whole else MOST - 1
-        entries = [LegendEntry(str(self.labels[k]), k + 1, count[k]) for k in range(entry_count) if count[k]]
+        entries = [
+            LegendEntry(str(self.labels[k]), k + 1, count[k])
+            for k in range(entry_count)
+            if count[k]
+        ]
         if not whole:
-            entries.append(LegendEntry(f"{len(self.labels) - entry_count:,} others", MOST, sum(count[entry_count:])))
+            entries.append(
+                LegendEntry(
+                    f"{len(self.labels) - entry_count:,} others", MOST, sum(count[entry_count:])
+                )
+            )
         if rest and self.none:
             entries.append(LegendEntry(self.none, 0, rest))
         return Legend(by, tuple(entries), notice=self.notice)
@@ -94,9 +106,11 @@ class Categories:
 
 @dataclass(frozen=True, eq=False)
 class Numbers:
-    """Per op a `value` (float64, NaN for none), of which boxes show the sum (`total`) or the mean; in some `unit`.
+    """Per op a `value` (float64, NaN for none), of which boxes show the sum (`total`) or the mean;
+    in some `unit`.
 
-    `at` (int32, or None) is the op whose box counts an op's number: what a variable holds is of use where it is read.
+    `at` (int32, or None) is the op whose box counts an op's number: what a variable holds is of use
+    where it is read.
     """
 
     value: Floats
@@ -131,7 +145,9 @@ class Numbers:
         if self.is_wide:
             totals, low, high = np.log(totals), float(np.log(low)), float(np.log(high))
         # Halves: at the ends of float64 the difference of the ends is infinite.
-        place = (totals / 2 - low / 2) / (high / 2 - low / 2) if high > low else np.ones_like(totals)
+        place = (
+            (totals / 2 - low / 2) / (high / 2 - low / 2) if high > low else np.ones_like(totals)
+        )
         return np.where(none, 0, RAMP_START + np.round(place * (RAMP_STEPS - 1))).astype(np.uint8)
 
     def legend(self, by: str) -> Legend:
@@ -145,7 +161,9 @@ class Numbers:
             low = float(np.floor(low))
         scale = "log scale" if self.is_wide else ""
         notice = " · ".join(filter(None, (self.notice, scale)))
-        return Legend(by, (), below + format_number(low, self.unit), format_number(high, self.unit), notice)
+        return Legend(
+            by, (), below + format_number(low, self.unit), format_number(high, self.unit), notice
+        )
 
 
 OpValues = Categories | Numbers
@@ -156,7 +174,11 @@ def color_items(scene: Scene, op_values: OpValues) -> tuple[Tint, list[str]]:
 
     Open scopes have no tint, and as notes only numbers: those of all that is in them.
     """
-    return _by_category(scene, op_values) if isinstance(op_values, Categories) else _by_number(scene, op_values)
+    return (
+        _by_category(scene, op_values)
+        if isinstance(op_values, Categories)
+        else _by_number(scene, op_values)
+    )
 
 
 def _by_number(scene: Scene, op_values: Numbers) -> tuple[Tint, list[str]]:
@@ -172,7 +194,10 @@ def _by_number(scene: Scene, op_values: Numbers) -> tuple[Tint, list[str]]:
     values = np.full(len(scene), np.nan)
     np.divide(total, 1 if op_values.total else count, out=values, where=count > 0)
     tint = op_values.tint(values)
-    notes = [format_number(v, op_values.unit) if t else "" for v, t in zip(values.tolist(), tint.tolist(), strict=True)]
+    notes = [
+        format_number(v, op_values.unit) if t else ""
+        for v, t in zip(values.tolist(), tint.tolist(), strict=True)
+    ]
     return np.where(is_open, 0, tint).astype(np.uint8), notes
 
 
@@ -191,18 +216,24 @@ def _by_category(scene: Scene, op_values: Categories) -> tuple[Tint, list[str]]:
 
 
 def _ops_by_item(scene: Scene, at: Ints | None = None) -> tuple[Ints, Ints]:
-    """(op, item) pairs: the box that counts an op, or the op that stands `at` its place; and its badges.
+    """(op, item) pairs: the box that counts an op, or the op that stands `at` its place; and its
+    badges.
 
     Of several drawings in one, an op has a box in each, or -1.
     """
     homes = scene.home_of_op if at is None else scene.home_of_op[at]
     every = np.repeat(np.arange(len(homes), dtype=np.int32), homes[:1].size)
-    op, item = np.concatenate([every, scene.badge_op]), np.concatenate([homes.ravel(), scene.badge_item])
+    op, item = (
+        np.concatenate([every, scene.badge_op]),
+        np.concatenate([homes.ravel(), scene.badge_item]),
+    )
     return op[item >= 0], item[item >= 0]
 
 
 def _majority(op: Ints, item: Ints, op_values: Categories, items: int) -> tuple[Ints, Ints, Ints]:
-    """Per item the code of most of its ops (-1 none, _TIE for a tie), how many have it, and how many have any."""
+    """Per item the code of most of its ops (-1 none, _TIE for a tie), how many have it, and how
+    many have any.
+    """
     has = op_values.code[op] >= 0
     op, item = op[has], item[has]
     labels = np.int64(max(len(op_values.labels), 1))
@@ -222,7 +253,9 @@ def _majority(op: Ints, item: Ints, op_values: Categories, items: int) -> tuple[
 def _winners(
     pairs: npt.NDArray[np.int64], votes: npt.NDArray[np.int64], labels: np.int64
 ) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
-    """The items in some pairs item * labels + label, and for each the label with most votes, or _TIE."""
+    """The items in some pairs item * labels + label, and for each the label with most votes, or
+    _TIE.
+    """
     order = np.lexsort((-votes, pairs // labels))
     item, label, votes = (pairs // labels)[order], (pairs % labels)[order], votes[order]
     first = np.flatnonzero(np.diff(item, prepend=-1))

@@ -1,8 +1,9 @@
 """The display list of a scene: shapes in the order of painting, for SVG and matplotlib.
 
-It is the picture of the browser at a zoom of 1. Each layer has its twin in `labextension/src/render/canvas`: `_areas`,
-`_boxes`, `_hatching` in boxes.ts, `_polylines` in edges.ts, `_edge_labels` in edge-labels.ts, `_names` in labels.ts,
-the others in marks.ts. tests/scene/test_display_list.py and labextension/tests/render/pictures.test.ts compare them.
+It is the picture of the browser at a zoom of 1. Each layer has its twin in
+`labextension/src/render/canvas`: `_areas`, `_boxes`, `_hatching` in boxes.ts, `_polylines` in
+edges.ts, `_edge_labels` in edge-labels.ts, `_names` in labels.ts, the others in marks.ts.
+tests/scene/test_display_list.py and labextension/tests/render/pictures.test.ts compare them.
 """
 
 from __future__ import annotations
@@ -61,7 +62,9 @@ _LEGEND_SIDES, _LEGEND_ROW, _LEGEND_GAP, _RAMP_WIDTH = 16.0, 20.0, 12.0, 96.0
 
 @dataclass(frozen=True)
 class Box:
-    """A rectangle with round corners; without a `line` it has no border, without a `fill` only that."""
+    """A rectangle with round corners; without a `line` it has no border, without a `fill` only
+    that.
+    """
 
     place: Area
     radius: float
@@ -74,7 +77,9 @@ class Box:
 
 @dataclass(frozen=True)
 class Polyline:
-    """A line; `corner` is the radius of its round corners, `head` are the corners of the triangle at its end."""
+    """A line; `corner` is the radius of its round corners, `head` are the corners of the triangle
+    at its end.
+    """
 
     points: Points
     line: str
@@ -97,7 +102,8 @@ class Triangle:
 class Label:
     """A line of text; `x` is its middle, or its left end; `y` its middle.
 
-    A `rim` of that color covers lines below: around the letters, or on the `plate` of a text in the middle of a line.
+    A `rim` of that color covers lines below: around the letters, or on the `plate` of a text in the
+    middle of a line.
     """
 
     x: float
@@ -112,7 +118,9 @@ class Label:
 
     @property
     def plate(self) -> Area:
-        """Left, top, width and height of what covers the line of an edge's text, before it is turned upright."""
+        """Left, top, width and height of what covers the line of an edge's text, before it is
+        turned upright.
+        """
         wide = text_width(self.text) * self.size + _PLATE_SIDES
         return self.x - wide / 2, self.y - _PLATE_HEIGHT / 2, wide, _PLATE_HEIGHT
 
@@ -129,7 +137,9 @@ class DisplayList:
     shapes: tuple[Shape, ...]
 
 
-def build_display_list(scene: Scene, theme: Theme, paint: Paint | None = None, area: Area | None = None) -> DisplayList:
+def build_display_list(
+    scene: Scene, theme: Theme, paint: Paint | None = None, area: Area | None = None
+) -> DisplayList:
     """Compute the shapes of a scene.
 
     Args:
@@ -187,21 +197,31 @@ class _Painter:
             if scene.kind[item] == OPEN:
                 colors, wholly = self._area_colors(item), self._paint.coverage[item] == 2
                 line, thick = (self._marks["selected"], 2.0) if wholly else (colors.border, 1.0)
-                yield self._box(item, colors.fill, line, thick, (5.0, 3.0) if scene.members[item] else ())
+                yield self._box(
+                    item, colors.fill, line, thick, (5.0, 3.0) if scene.members[item] else ()
+                )
 
     def _area_colors(self, item: int) -> BoxColors:
         levels = self._theme.training if self._scene.part[item] else self._theme.levels
         return levels[min(self._depth[item], len(levels) - 1)]
 
     def _box(
-        self, item: int, fill: str, line: str, thick: float = 1.0, dash: tuple[float, ...] = (), gap: float = -0.5
+        self,
+        item: int,
+        fill: str,
+        line: str,
+        thick: float = 1.0,
+        dash: tuple[float, ...] = (),
+        gap: float = -0.5,
     ) -> Box:
         """An item's box, grown by a gap on every side."""
         radius = _RADIUS[int(self._scene.kind[item])] + max(gap, 0.0)
         return Box(_expand_place(self._boxes_of[item], gap), radius, fill, line, thick, dash)
 
     def _boxes(self) -> Iterator[Box]:
-        """Ops, closed scopes with the cards behind them, and badges, which lie in the boxes of their consumers."""
+        """Ops, closed scopes with the cards behind them, and badges, which lie in the boxes of
+        their consumers.
+        """
         scene = self._scene
         for badges in (False, True):
             for item in self._items:
@@ -243,7 +263,9 @@ class _Painter:
             for start in np.arange(x - h, x + w, 9.0).tolist():
                 left, right = max(start, x), min(start + h, x + w)
                 if left < right:
-                    ends = np.array([[left, y + h - (left - start)], [right, y + h - (right - start)]])
+                    ends = np.array(
+                        [[left, y + h - (left - start)], [right, y + h - (right - start)]]
+                    )
                     yield Polyline(ends, self._marks["partly"], 1.5, alpha=0.3)
             yield box
 
@@ -252,7 +274,9 @@ class _Painter:
             yield self._box(item, "", self._marks["faint"], 1.5, (2.0, 3.0))
 
     def _function_mark(self, item: int) -> Iterator[Shape]:
-        """The second frame of an op that calls a function, and an arrow; the arrow of a closed scope with such ops."""
+        """The second frame of an op that calls a function, and an arrow; the arrow of a closed
+        scope with such ops.
+        """
         scene, door = self._scene, int(self._scene.door[item])
         if not door or (door == 2 and scene.kind[item] != CLOSED):
             return
@@ -263,8 +287,14 @@ class _Painter:
         at_x, at_y, half = x + w - 2 * size, y + 1.0 if door == 1 else y + h - 2 * size, 3 * size
         yield _circle(at_x, at_y, 7.5 * size, colors.fill, colors.border)
         color, thick = colors.text if door == 1 else colors.faint, max(1.0, 1.4 * size)
-        yield Polyline(np.array([[at_x + half, at_y - half], [at_x - half, at_y + half]]), color, thick)
-        head = [[at_x - half, at_y - 0.6 * half], [at_x - half, at_y + half], [at_x + 0.6 * half, at_y + half]]
+        yield Polyline(
+            np.array([[at_x + half, at_y - half], [at_x - half, at_y + half]]), color, thick
+        )
+        head = [
+            [at_x - half, at_y - 0.6 * half],
+            [at_x - half, at_y + half],
+            [at_x + 0.6 * half, at_y + half],
+        ]
         yield Polyline(np.array(head), color, thick)
 
     def _count(self, item: int) -> Iterator[Shape]:
@@ -287,11 +317,16 @@ class _Painter:
     def _glow(self, item: int) -> Iterator[Shape]:
         if self._paint.fresh[item]:
             for gap, alpha in ((4.0, 0.15), (2.5, 0.3), (1.0, 0.8)):
-                place, radius = _expand_place(self._boxes_of[item], gap), _RADIUS[int(self._scene.kind[item])] + gap
+                place, radius = (
+                    _expand_place(self._boxes_of[item], gap),
+                    _RADIUS[int(self._scene.kind[item])] + gap,
+                )
                 yield Box(place, radius, "", self._marks["fresh"], 1.75, alpha=alpha)
 
     def _boundary_marks(self, item: int) -> Iterator[Shape]:
-        """The marks of the boundary: "in" above an op that reads an input or below its source; "out" below."""
+        """The marks of the boundary: "in" above an op that reads an input or below its source;
+        "out" below.
+        """
         mark = int(self._paint.mark[item])
         if not mark or self._scene.kind[item] == OPEN:
             return
@@ -310,12 +345,21 @@ class _Painter:
             tip = left + 10, middle + 3.15 * down
             corners = [[left + 6.5, middle - 2.8 * down], [left + 13.5, middle - 2.8 * down], tip]
             yield Triangle(np.array(corners), self._marks["on_mark"])
-            yield Label(left + 16, middle + 0.5, text, _MARK, self._marks["on_mark"], middle=False, bold=True)
+            yield Label(
+                left + 16,
+                middle + 0.5,
+                text,
+                _MARK,
+                self._marks["on_mark"],
+                middle=False,
+                bold=True,
+            )
 
     def _signs(self, item: int) -> Iterator[Shape]:
         """On the left border differences ("+" added, "~" changed), on the right probes ("✓", "!").
 
-        A badge has a sign only if it differs in another way than the op that reads it, and beside its name.
+        A badge has a sign only if it differs in another way than the op that reads it, and beside
+        its name.
         """
         if self._scene.kind[item] == OPEN:
             return
@@ -332,12 +376,21 @@ class _Painter:
             yield Label(at_x, y + h / 2 + 0.5, sign, _MARK, self._marks["on_mark"], bold=True)
 
     def _effect_sign(self, item: int) -> Iterator[Shape]:
-        """A warning sign on the lower left corner of what does more than compute, in a file that is not trusted."""
+        """A warning sign on the lower left corner of what does more than compute, in a file that is
+        not trusted.
+        """
         if not self._paint.effects[item] or self._scene.kind[item] == OPEN:
             return
         x, y, _, h = self._boxes_of[item]
-        for size, color in ((_WARNING + _RIM, self._theme.background), (_WARNING, self._marks["output_mark"])):
-            corners = [[x - size, y + h + 0.8 * size], [x + size, y + h + 0.8 * size], [x, y + h - 0.9 * size]]
+        for size, color in (
+            (_WARNING + _RIM, self._theme.background),
+            (_WARNING, self._marks["output_mark"]),
+        ):
+            corners = [
+                [x - size, y + h + 0.8 * size],
+                [x + size, y + h + 0.8 * size],
+                [x, y + h - 0.9 * size],
+            ]
             yield Triangle(np.array(corners), color)
         yield Label(x, y + h + 1.5, "!", _MARK, self._marks["on_mark"], bold=True)
 
@@ -349,10 +402,22 @@ class _Painter:
     def _polyline(self, edge: int) -> Polyline:
         scene, paint = self._scene, self._paint
         points = _route(scene, edge)
-        source, target, tensors = int(scene.source[edge]), int(scene.target[edge]), int(scene.tensors[edge])
-        if source and scene.parent[target] == source and points[0, 1] - scene.box[source, 1] <= HEADER + 2:
-            points[0, 1] = min(scene.box[source, 1], points[0, 1])  # from the border on, it is one with the outside
-        inside = all(paint.coverage[end] or (self._selecting and paint.mark[end]) for end in (source, target))
+        source, target, tensors = (
+            int(scene.source[edge]),
+            int(scene.target[edge]),
+            int(scene.tensors[edge]),
+        )
+        if (
+            source
+            and scene.parent[target] == source
+            and points[0, 1] - scene.box[source, 1] <= HEADER + 2
+        ):
+            points[0, 1] = min(
+                scene.box[source, 1], points[0, 1]
+            )  # from the border on, it is one with the outside
+        inside = all(
+            paint.coverage[end] or (self._selecting and paint.mark[end]) for end in (source, target)
+        )
         unused = paint.unused[source] or paint.unused[target]
         back = bool(scene.back[edge])
         calm = 0.35 if unused else 0.45 if self._selecting and not inside else 0.85
@@ -381,7 +446,9 @@ class _Painter:
             angles = np.linspace(-0.25 * np.pi, 1.35 * np.pi, 24)
             ring = np.array([x, y]) + radius * np.stack([np.cos(angles), np.sin(angles)], axis=1)
             yield Polyline(ring, back, 1.5)
-            yield Polyline(ring[0] + radius * np.array([[-0.75, -0.05], [0.1, 0.1], [0.15, -0.8]]), back, 1.5)
+            yield Polyline(
+                ring[0] + radius * np.array([[-0.75, -0.05], [0.1, 0.1], [0.15, -0.8]]), back, 1.5
+            )
 
     @cached_property
     def _longest_pieces(self) -> npt.NDArray[np.float64]:
@@ -396,7 +463,9 @@ class _Painter:
         return result
 
     def _pieces_for_label(self, edge: int) -> npt.NDArray[np.float64]:
-        """The pieces of an edge that a label may be on, the longest first, float64 (k, 2, 2); of a shape only that."""
+        """The pieces of an edge that a label may be on, the longest first, float64 (k, 2, 2); of a
+        shape only that.
+        """
         scene = self._scene
         if scene.tensors[edge] == 1 and not self._edge_value(edge):
             return self._longest_pieces[edge : edge + 1]
@@ -405,7 +474,8 @@ class _Painter:
         return np.stack([points[:-1], points[1:]], axis=1)[np.argsort(-lengths, kind="stable")]
 
     def _edge_labels(self) -> Iterator[Shape]:
-        """The shape, value or number of the tensors of a line, where no box, mark, other line or other label is.
+        """The shape, value or number of the tensors of a line, where no box, mark, other line or
+        other label is.
 
         Of a value a shorter text or a dot remains where there is no room.
         """
@@ -419,14 +489,20 @@ class _Painter:
                 x, y, wide, high = shape.place
                 places.keep((x, y, x + wide, y + high))
             elif isinstance(shape, Triangle):
-                (left, top), (right, bottom) = shape.points.min(axis=0).tolist(), shape.points.max(axis=0).tolist()
+                (left, top), (right, bottom) = (
+                    shape.points.min(axis=0).tolist(),
+                    shape.points.max(axis=0).tolist(),
+                )
                 places.keep((left, top, right, bottom))
         for edge in self._edges:
             source, valued = int(self._scene.source[edge]), bool(self._edge_value(edge))
             for text in self._edge_texts(edge):
                 # Lines with a value that leave the same box have the same one.
                 place = places.take(
-                    edge, self._pieces_for_label(edge), text_width(text) * 12 + 4, source if valued else -1
+                    edge,
+                    self._pieces_for_label(edge),
+                    text_width(text) * 12 + 4,
+                    source if valued else -1,
                 )
                 if place:
                     labeled.add(source)
@@ -440,7 +516,11 @@ class _Painter:
                 yield _circle(x, y, _DOT, color, "")
 
     def _edge_label(self, edge: int, text: str, x: float, y: float, upright: bool) -> Label:
-        scene, source, target = self._scene, int(self._scene.source[edge]), int(self._scene.target[edge])
+        scene, source, target = (
+            self._scene,
+            int(self._scene.source[edge]),
+            int(self._scene.target[edge]),
+        )
         around = source if scene.parent[target] == source else int(scene.parent[source])
         rim = self._area_colors(max(around, 0)).fill
         return Label(x, y, text, _EDGE_LABEL, self._marks["faint"], rim=rim, upright=upright)
@@ -474,7 +554,9 @@ class _Painter:
             yield from _label(x + w / 2, y + tall / 2 + shift * 1.25, below, SMALL, colors.faint)
 
     def _second(self, item: int) -> str:
-        """The text below a name: the note of the coloring, the mean of a run, or the size of a closed scope."""
+        """The text below a name: the note of the coloring, the mean of a run, or the size of a
+        closed scope.
+        """
         scene, kind = self._scene, int(self._scene.kind[item])
         if kind == BADGE:
             return ""
@@ -500,14 +582,28 @@ class _Painter:
         )
         text = shorten(title, min(w - 2 * _PADDING, WIDEST_TITLE) / _BOLD / TEXT)
         color = self._marks["selected"] if self._paint.coverage[item] == 2 else colors.text
-        yield Label(x + _PADDING, y + HEADER / 2, text, TEXT, color, middle=False, rim=colors.fill, bold=True)
-        note, left = self._notes[item], x + _PADDING + text_width(text) * TEXT * _BOLD + _BEFORE_NOTE
+        yield Label(
+            x + _PADDING,
+            y + HEADER / 2,
+            text,
+            TEXT,
+            color,
+            middle=False,
+            rim=colors.fill,
+            bold=True,
+        )
+        note, left = (
+            self._notes[item],
+            x + _PADDING + text_width(text) * TEXT * _BOLD + _BEFORE_NOTE,
+        )
         width = text_width(note) * SMALL
         for line in self._header_lines.get(item, ()):
             if left - _BESIDE_LINES < line < left + width + _BESIDE_LINES:
                 left = line + _BESIDE_LINES
         if note and left + width <= x + w - _PADDING:
-            yield Label(left, y + HEADER / 2, note, SMALL, colors.faint, middle=False, rim=colors.fill)
+            yield Label(
+                left, y + HEADER / 2, note, SMALL, colors.faint, middle=False, rim=colors.fill
+            )
 
     @cached_property
     def _header_lines(self) -> Mapping[int, list[float]]:
@@ -518,7 +614,9 @@ class _Painter:
         scopes = scene.source[edges]
         from_above = first[:, 0] > scene.box[scopes, 0] + 1
         lines: dict[int, list[float]] = {}
-        for item, x in sorted(zip(scopes[from_above].tolist(), first[from_above, 0].tolist(), strict=True)):
+        for item, x in sorted(
+            zip(scopes[from_above].tolist(), first[from_above, 0].tolist(), strict=True)
+        ):
             lines.setdefault(item, []).append(x)
         return lines
 
@@ -540,7 +638,9 @@ def _count_place(box: Area, members: int) -> Area:
 
 
 class _LabelPlaces:
-    """The free places for labels of lines. Boxes and lines are looked for in the bands that a label touches."""
+    """The free places for labels of lines. Boxes and lines are looked for in the bands that a label
+    touches.
+    """
 
     _BAND, _HEIGHT, _ROOM, _BESIDE = 256.0, 15.0, 16.0, 3.0
 
@@ -557,7 +657,10 @@ class _LabelPlaces:
         corners = scene.box.astype(float)
         corners[:, 2:] += corners[:, :2]
         counted = np.flatnonzero((scene.members > 1) & (scene.kind == CLOSED)).tolist()
-        counts = [_count_place(tuple(scene.box[item].tolist()), int(scene.members[item])) for item in counted]
+        counts = [
+            _count_place(tuple(scene.box[item].tolist()), int(scene.members[item]))
+            for item in counted
+        ]
         counts = [(x, y, x + wide, y + high) for x, y, wide, high in counts]
         self._boxes = np.concatenate([corners[1:], np.reshape(counts, (-1, 4))])
         self._open = np.concatenate([scene.kind[1:] == OPEN, np.zeros(len(counts), bool)])
@@ -567,7 +670,9 @@ class _LabelPlaces:
     def _in_bands(self, corners: np.ndarray) -> dict[int, npt.NDArray[np.intp]]:
         """The numbers of the rectangles by band."""
         bands: dict[int, list[int]] = {}
-        first, last = (np.floor(corners[:, side] / self._BAND).astype(int).tolist() for side in (1, 3))
+        first, last = (
+            np.floor(corners[:, side] / self._BAND).astype(int).tolist() for side in (1, 3)
+        )
         for number, (top, bottom) in enumerate(zip(first, last, strict=True)):
             for band in range(top, bottom + 1):
                 bands.setdefault(band, []).append(number)
@@ -578,23 +683,32 @@ class _LabelPlaces:
     ) -> tuple[float, float, bool] | None:
         """The middle of the label of an edge, and whether it is upright; None without room.
 
-        The label may be on one of the pieces, and cover lines from the item `source`. Without such an item, the label
-        of several tensors may be beside an upright piece that is short.
+        The label may be on one of the pieces, and cover lines from the item `source`. Without such
+        an item, the label of several tensors may be beside an upright piece that is short.
         """
         places = (self._place(edge, piece, wide, source) for piece in pieces.tolist())
         corners, upright = next((place for place in places if place), (None, False))
         if corners is None:
             return None
-        free = not any(_overlap(corners, other) for band in self._bands(corners) for other in self._areas.get(band, ()))
+        free = not any(
+            _overlap(corners, other)
+            for band in self._bands(corners)
+            for other in self._areas.get(band, ())
+        )
         self.keep(corners)  # of two that overlap the first has its text
         left, top, right, bottom = corners
         return ((left + right) / 2, (top + bottom) / 2, upright) if free else None
 
-    def _place(self, edge: int, piece: list[list[float]], wide: float, source: int) -> tuple[Area, bool] | None:
+    def _place(
+        self, edge: int, piece: list[list[float]], wide: float, source: int
+    ) -> tuple[Area, bool] | None:
         (x1, y1), (x2, y2) = piece
         x, y, across, down = (x1 + x2) / 2, (y1 + y2) / 2, abs(x2 - x1), abs(y2 - y1)
         half, low = wide / 2, self._HEIGHT / 2
-        lying, standing = (x - half, y - low, x + half, y + low), (x - low, y - half, x + low, y + half)
+        lying, standing = (
+            (x - half, y - low, x + half, y + low),
+            (x - low, y - half, x + low, y + half),
+        )
         lies = across >= wide + self._ROOM or (across < 1 and down >= self._HEIGHT + self._ROOM)
         if lies and self._is_free(edge, lying, source):
             return lying, False
@@ -604,7 +718,9 @@ class _LabelPlaces:
             return None
         sides = (x + self._BESIDE, x - self._BESIDE - wide)
         beside = ((left, y - low, left + wide, y + low) for left in sides)
-        return next(((corners, False) for corners in beside if self._is_free(-1, corners, source)), None)
+        return next(
+            ((corners, False) for corners in beside if self._is_free(-1, corners, source)), None
+        )
 
     def keep(self, corners: Area) -> None:
         """Keep labels away from a rectangle."""
@@ -623,7 +739,12 @@ class _LabelPlaces:
             boxes = self._box_bands.get(band, _NONE)
             near = self._boxes[boxes]
             left, top, right, bottom = corners
-            around = (near[:, 0] < left) & (near[:, 1] < top) & (near[:, 2] > right) & (near[:, 3] > bottom)
+            around = (
+                (near[:, 0] < left)
+                & (near[:, 1] < top)
+                & (near[:, 2] > right)
+                & (near[:, 3] > bottom)
+            )
             if np.any(_overlaps(near, corners) & ~(self._open[boxes] & around)):
                 return False
         return True
@@ -680,7 +801,9 @@ def _route(scene: Scene, edge: int) -> Points:
 
 
 def thickness(tensors: int, size: float) -> float:
-    """The width of a line in pixels, by the bytes of its largest tensor and the number of tensors."""
+    """The width of a line in pixels, by the bytes of its largest tensor and the number of
+    tensors.
+    """
     by_size = min(max(float(np.log10(size)) - 3, 0.0), 6.0) * 0.55 if size > 0 else 0.0
     by_number = min(float(np.log2(tensors)) * 0.35, 1.4) if tensors > 1 else 0.0
     return min(int((1.2 + by_size + by_number) * 2 + 0.5) / 2, _WIDEST)
@@ -711,7 +834,9 @@ def _shorten_to(text: str, room: float, size: float) -> str:
 
 
 def _note_in(note: str, room: float) -> str:
-    """A note in a box: of a number of FLOPs or bytes without the unit where that has no room, and never cut."""
+    """A note in a box: of a number of FLOPs or bytes without the unit where that has no room, and
+    never cut.
+    """
     number = _NUMBER.match(note)
     if number is None:
         return _shorten_to(note, room, SMALL)
@@ -719,7 +844,9 @@ def _note_in(note: str, room: float) -> str:
     return next((text for text in (note, short) if text_width(text) * SMALL <= room), "")
 
 
-def _legend(legend: Legend, theme: Theme, place: tuple[float, float, float]) -> tuple[list[Shape], float]:
+def _legend(
+    legend: Legend, theme: Theme, place: tuple[float, float, float]
+) -> tuple[list[Shape], float]:
     """What the colors mean, as rows below the drawing at (left, top, width), and their height."""
     left, top, width = place
     start, end = left + _LEGEND_SIDES, left + width - _LEGEND_SIDES
@@ -729,7 +856,17 @@ def _legend(legend: Legend, theme: Theme, place: tuple[float, float, float]) -> 
     def write(text: str, *, bold: bool = False, faint: bool = False) -> None:
         nonlocal x
         cut = shorten(text, max(end - x, 0.0) / SMALL / _BOLD)
-        shapes.append(Label(x, y, cut, SMALL, theme.tints[0].faint if faint else theme.text, middle=False, bold=bold))
+        shapes.append(
+            Label(
+                x,
+                y,
+                cut,
+                SMALL,
+                theme.tints[0].faint if faint else theme.text,
+                middle=False,
+                bold=bold,
+            )
+        )
         x += text_width(cut) * SMALL * _BOLD + _LEGEND_GAP
 
     def begin_row(wide: float) -> None:
@@ -743,15 +880,21 @@ def _legend(legend: Legend, theme: Theme, place: tuple[float, float, float]) -> 
         count = f"{entry.label} · {entry.ops:,} op{'s' * (entry.ops != 1)}"
         begin_row(26 + text_width(count) * SMALL * _BOLD)
         shapes.append(Box((x, y - 8, 20.0, 16.0), 3.0, colors.fill, colors.border))
-        shapes.append(Label(x + 10, y, str(entry.tint or "\N{EN DASH}"), SMALL, colors.text, bold=True))
+        shapes.append(
+            Label(x + 10, y, str(entry.tint or "\N{EN DASH}"), SMALL, colors.text, bold=True)
+        )
         x += 26
         write(count)
     if legend.high:
-        begin_row(text_width(f"{legend.low}{legend.high}") * SMALL * _BOLD + 2 * _LEGEND_GAP + _RAMP_WIDTH)
+        begin_row(
+            text_width(f"{legend.low}{legend.high}") * SMALL * _BOLD + 2 * _LEGEND_GAP + _RAMP_WIDTH
+        )
         write(legend.low)
         steps = [colors.fill for colors in theme.tints[-RAMP_STEPS:]]
         wide = _RAMP_WIDTH / len(steps)
-        shapes.extend(Box((x + wide * k, y - 6, wide + 0.5, 12.0), 0.0, fill) for k, fill in enumerate(steps))
+        shapes.extend(
+            Box((x + wide * k, y - 6, wide + 0.5, 12.0), 0.0, fill) for k, fill in enumerate(steps)
+        )
         x += _RAMP_WIDTH + _LEGEND_GAP
         write(legend.high)
     if legend.notice:

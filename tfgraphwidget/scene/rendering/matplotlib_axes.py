@@ -1,4 +1,6 @@
-"""A scene drawn with matplotlib: the same positions and colors as in the browser, for paper and files."""
+"""A scene drawn with matplotlib: the same positions and colors as in the browser, for paper and
+files.
+"""
 
 from __future__ import annotations
 
@@ -43,11 +45,13 @@ _MOST_PIXELS = 12.5e6  # of the scene: 200 MB while it is drawn
 _FONTS = ("Segoe UI", "Helvetica", "Arial", "Liberation Sans")
 # A line break or a tab in a name is a gap here, as it is in the browser.
 _GAPS = dict.fromkeys([*range(32), 127], " ")
-# matplotlib's own font has no East Asian letters and no emoji; the first of these that is installed has.
+# matplotlib's own font has no East Asian letters and no emoji; the first of these that is installed
+# has.
 _MORE_FONTS = (
-    "Noto Sans CJK SC", "Noto Sans CJK JP", "Noto Sans SC", "Noto Sans JP", "Source Han Sans SC", "PingFang SC",
-    "Hiragino Sans", "Apple SD Gothic Neo", "Microsoft YaHei", "Yu Gothic", "Malgun Gothic", "WenQuanYi Zen Hei",
-    "Droid Sans Fallback", "Arial Unicode MS", "Noto Emoji", "Segoe UI Emoji", "Symbola",
+    "Noto Sans CJK SC", "Noto Sans CJK JP", "Noto Sans SC", "Noto Sans JP", "Source Han Sans SC",
+    "PingFang SC", "Hiragino Sans", "Apple SD Gothic Neo", "Microsoft YaHei", "Yu Gothic",
+    "Malgun Gothic", "WenQuanYi Zen Hei", "Droid Sans Fallback", "Arial Unicode MS", "Noto Emoji",
+    "Segoe UI Emoji", "Symbola",
 )  # fmt: skip
 
 
@@ -88,7 +92,8 @@ def draw(
     area: Area | None = None,
     theme: Theme | None = None,
 ) -> Axes:
-    """Draw a scene on matplotlib axes, one unit per pixel. pyplot is not used: nothing is shown or kept.
+    """Draw a scene on matplotlib axes, one unit per pixel. pyplot is not used: nothing is shown or
+    kept.
 
     Args:
         ax: The axes; None for those of a new figure of fitting size.
@@ -101,7 +106,9 @@ def draw(
     display = build_display_list(scene, theme or default_theme(dark=dark), paint, area)
     left, top, width, height = display.area
     if ax is None:
-        shrink = min(1.0, _LARGEST * _DPI / max(width, height), (_MOST_PIXELS / (width * height)) ** 0.5)
+        shrink = min(
+            1.0, _LARGEST * _DPI / max(width, height), (_MOST_PIXELS / (width * height)) ** 0.5
+        )
         size = (width * shrink / _DPI, height * shrink / _DPI)
         ax = Figure(figsize=size, dpi=_DPI, facecolor=display.theme.background).add_axes(
             (0.0, 0.0, 1.0, 1.0), axes_class=GraphAxes
@@ -111,8 +118,8 @@ def draw(
     ax.set_ylim(top + height, top)
     ax.set_aspect("equal")
     ax.axis("off")
-    # Text and lines are sized in points; this is how many points a pixel of the scene takes on these axes, once they
-    # have the scene's proportions.
+    # Text and lines are sized in points; this is how many points a pixel of the scene takes on
+    # these axes, once they have the scene's proportions.
     extent = ax.get_window_extent()
     point = 72.0 / ax.figure.dpi * min(extent.width / width, extent.height / height)
     fonts = _fonts()
@@ -149,7 +156,8 @@ def write(
 def _check(ax: object) -> None:
     if getattr(ax, "name", "") != "rectilinear":
         raise GraphEditError(
-            f"A {type(ax).__name__} cannot be drawn on; give Axes as plt.subplots() makes them, or none."
+            f"A {type(ax).__name__} cannot be drawn on; give Axes as plt.subplots() makes them, or "
+            "none."
         )
 
 
@@ -160,8 +168,12 @@ def _fonts() -> list[str]:
     return [*plain, *rcParams["font.family"], *(name for name in _MORE_FONTS if name in installed)]
 
 
-def _add_shapes(ax: Axes, shapes: Sequence[Shape], point: float, layer: float, fonts: Sequence[str]) -> None:
-    """Shapes of one type as one collection, which keeps their order: thousands of patches would be slow."""
+def _add_shapes(
+    ax: Axes, shapes: Sequence[Shape], point: float, layer: float, fonts: Sequence[str]
+) -> None:
+    """Shapes of one type as one collection, which keeps their order: thousands of patches would be
+    slow.
+    """
     boxes = [shape for shape in shapes if isinstance(shape, Box)]
     lines = [shape for shape in shapes if isinstance(shape, Polyline)]
     triangles = [shape for shape in shapes if isinstance(shape, Triangle)]
@@ -170,7 +182,10 @@ def _add_shapes(ax: Axes, shapes: Sequence[Shape], point: float, layer: float, f
     if lines:
         _add_polylines(ax, lines, point, layer)
     if triangles:
-        paths, fills = [Path(shape.points) for shape in triangles], [shape.fill for shape in triangles]
+        paths, fills = (
+            [Path(shape.points) for shape in triangles],
+            [shape.fill for shape in triangles],
+        )
         ax.add_collection(PathCollection(paths, facecolors=fills, edgecolors="none", zorder=layer))
     labels = [shape for shape in shapes if isinstance(shape, Label)]
     if plates := [_plate(label) for label in labels if label.rim and label.middle]:
@@ -186,7 +201,9 @@ def _add_boxes(ax: Axes, boxes: Sequence[Box], point: float, layer: float) -> No
             facecolors=[to_rgba(box.fill, box.alpha) if box.fill else "none" for box in boxes],
             edgecolors=[to_rgba(box.line, box.alpha) if box.line else "none" for box in boxes],
             linewidths=[box.thick * point for box in boxes],
-            linestyles=[(0, tuple(d / box.thick for d in box.dash)) if box.dash else "-" for box in boxes],
+            linestyles=[
+                (0, tuple(d / box.thick for d in box.dash)) if box.dash else "-" for box in boxes
+            ],
             zorder=layer,
         )
     )
@@ -210,7 +227,9 @@ def _outline(box: Box) -> Path:
         ((x, y + r), (x, y), (x + r, y)),
     ]
     points = [(x + r, y), *(point for corner in corners for point in corner), (x + r, y)]
-    return Path(points, [Path.MOVETO, *([Path.LINETO, Path.CURVE3, Path.CURVE3] * 4), Path.CLOSEPOLY])
+    return Path(
+        points, [Path.MOVETO, *([Path.LINETO, Path.CURVE3, Path.CURVE3] * 4), Path.CLOSEPOLY]
+    )
 
 
 def _add_polylines(ax: Axes, lines: Sequence[Polyline], point: float, layer: float) -> None:
@@ -220,12 +239,17 @@ def _add_polylines(ax: Axes, lines: Sequence[Polyline], point: float, layer: flo
             facecolors="none",
             edgecolors=[to_rgba(line.line, line.alpha) for line in lines],
             linewidths=[line.thick * point for line in lines],
-            linestyles=[(0, tuple(d / line.thick for d in line.dash)) if line.dash else "-" for line in lines],
+            linestyles=[
+                (0, tuple(d / line.thick for d in line.dash)) if line.dash else "-"
+                for line in lines
+            ],
             capstyle="butt",
             zorder=layer,
         )
     )
-    heads = [(Path(line.head), to_rgba(line.line, line.alpha)) for line in lines if line.head is not None]
+    heads = [
+        (Path(line.head), to_rgba(line.line, line.alpha)) for line in lines if line.head is not None
+    ]
     if heads:
         paths, colors = zip(*heads, strict=True)
         ax.add_collection(PathCollection(paths, facecolors=colors, edgecolors="none", zorder=layer))
@@ -236,7 +260,11 @@ def _round(line: Points, radius: float) -> Path:
     for before, corner, after in zip(line, line[1:], line[2:], strict=False):
         a, b = before - corner, after - corner
         cut = min(radius, float(np.hypot(*a)) / 2, float(np.hypot(*b)) / 2)
-        points += [corner + a / max(np.hypot(*a), 1e-9) * cut, corner, corner + b / max(np.hypot(*b), 1e-9) * cut]
+        points += [
+            corner + a / max(np.hypot(*a), 1e-9) * cut,
+            corner,
+            corner + b / max(np.hypot(*b), 1e-9) * cut,
+        ]
         codes += [Path.LINETO, Path.CURVE3, Path.CURVE3]
     return Path([*points, line[-1]], [*codes, Path.LINETO])
 
@@ -253,7 +281,8 @@ def _add_label(ax: Axes, label: Label, point: float, layer: float, fonts: Sequen
         family=fonts,
         ha="center" if label.middle else "left",
         va="center_baseline" if label.upright else "center",
-        rotation_mode="anchor",  # aligned as it is read, then turned: its middle is that of its plate
+        # aligned as it is read, then turned: its middle is that of its plate
+        rotation_mode="anchor",
         rotation=90 if label.upright else 0,
         zorder=layer,
         parse_math=False,

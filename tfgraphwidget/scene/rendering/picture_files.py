@@ -40,7 +40,10 @@ def save(
     path = Path(path)
     suffix = path.suffix.lower()
     if suffix not in _SUFFIXES:
-        raise GraphEditError(f"A picture cannot be saved as {path.name!r}; use a name that ends in .svg, .png or .pdf.")
+        raise GraphEditError(
+            f"A picture cannot be saved as {path.name!r}; use a name that ends in .svg, .png or "
+            ".pdf."
+        )
     _check_packages(suffix[1:])
     with path.open("wb") as file:
         write(scene, file, suffix[1:], paint=paint, dark=dark, area=area, theme=theme)

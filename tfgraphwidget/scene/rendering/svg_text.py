@@ -1,4 +1,6 @@
-"""A scene as SVG: text that can be selected, no fonts inside, nothing from outside; small enough for a notebook."""
+"""A scene as SVG: text that can be selected, no fonts inside, nothing from outside; small enough
+for a notebook.
+"""
 
 from __future__ import annotations
 
@@ -43,11 +45,13 @@ def svg(
     left, top, width, height = display.area
     start = (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{left:g} {top:g} {width:g} {height:g}" '
-        f'width="{width:g}" height="{height:g}" font-family="system-ui, sans-serif" text-anchor="middle" '
+        f'width="{width:g}" height="{height:g}" font-family="system-ui, sans-serif" '
+        'text-anchor="middle" '
         'dominant-baseline="central" fill="none">'
     )
     background = (
-        f'<rect x="{left:g}" y="{top:g}" width="{width:g}" height="{height:g}" fill="{display.theme.background}"/>'
+        f'<rect x="{left:g}" y="{top:g}" width="{width:g}" height="{height:g}" '
+        f'fill="{display.theme.background}"/>'
     )
     return "\n".join([start, background, *map(_element, display.shapes), "</svg>"])
 
@@ -68,7 +72,10 @@ def _box(box: Box) -> str:
     x, y, w, h = (f"{value:.1f}".removesuffix(".0") for value in box.place)
     fill = f' fill="{box.fill}"' if box.fill else ""
     line = _stroke(box.line, box.thick, box.dash) if box.line else ""
-    return f'<rect x="{x}" y="{y}" width="{w}" height="{h}" rx="{box.radius:g}"{fill}{line}{_opacity(box.alpha)}/>'
+    return (
+        f'<rect x="{x}" y="{y}" width="{w}" height="{h}" '
+        f'rx="{box.radius:g}"{fill}{line}{_opacity(box.alpha)}/>'
+    )
 
 
 def _stroke(color: str, thick: float, dash: tuple[float, ...]) -> str:
@@ -82,7 +89,10 @@ def _opacity(alpha: float) -> str:
 
 def _polyline(line: Polyline) -> str:
     faint = _opacity(line.alpha)
-    path = f'<path d="{_round(line.points, line.corner)}"{_stroke(line.line, line.thick, line.dash)}{faint}/>'
+    path = (
+        "<path "
+        f'd="{_round(line.points, line.corner)}"{_stroke(line.line, line.thick, line.dash)}{faint}/>'
+    )
     return path if line.head is None else path + _triangle(line.head, line.line, faint)
 
 
@@ -93,7 +103,9 @@ def _triangle(points: Points, fill: str, more: str = "") -> str:
 
 def _round(points: Points, radius: float) -> str:
     """The path data of a line with round corners."""
-    corners = [(float(x), float(y)) for x, y in points]  # NumPy takes ten times as long for so few numbers
+    corners = [
+        (float(x), float(y)) for x, y in points
+    ]  # NumPy takes ten times as long for so few numbers
     steps = [f"M{corners[0][0]:.1f} {corners[0][1]:.1f}"]
     for (ax, ay), (x, y), (bx, by) in zip(corners, corners[1:], corners[2:], strict=False):
         long_a, long_b = hypot(ax - x, ay - y), hypot(bx - x, by - y)
@@ -103,7 +115,9 @@ def _round(points: Points, radius: float) -> str:
         if cut < 1:
             steps.append(f"L{x:.1f} {y:.1f}")
         else:
-            steps.append(f"L{start[0]:.1f} {start[1]:.1f}Q{x:.1f} {y:.1f} {end[0]:.1f} {end[1]:.1f}")
+            steps.append(
+                f"L{start[0]:.1f} {start[1]:.1f}Q{x:.1f} {y:.1f} {end[0]:.1f} {end[1]:.1f}"
+            )
     return "".join([*steps, f"L{corners[-1][0]:.1f} {corners[-1][1]:.1f}"])
 
 
@@ -117,8 +131,13 @@ def _label(label: Label) -> str:
     plate = ""
     if label.rim and label.middle:  # the text of a line, which is interrupted there
         x, y, width, height = label.plate
-        plate = f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:g}" fill="{label.rim}"{turn}/>'
+        plate = (
+            f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:g}" '
+            f'fill="{label.rim}"{turn}/>'
+        )
     elif label.rim:
-        place += f' stroke="{label.rim}" stroke-width="4" stroke-linejoin="round" paint-order="stroke"'
+        place += (
+            f' stroke="{label.rim}" stroke-width="4" stroke-linejoin="round" paint-order="stroke"'
+        )
     text = escape("".join(c for c in label.text if c.isprintable()))
     return f"{plate}<text {place}{turn}>{text}</text>"

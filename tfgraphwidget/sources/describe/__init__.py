@@ -1,1 +1,3 @@
-"""The facts about one op or function: tensors, attributes, documentation, signature, Python origin."""
+"""The facts about one op or function: tensors, attributes, documentation, signature, Python
+origin.
+"""

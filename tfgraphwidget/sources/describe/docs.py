@@ -1,7 +1,8 @@
 """TensorFlow's documentation of an op type, and of each input, output and attribute.
 
-The registry's OpDefs come without words. Those that are built into `tf.raw_ops`, one function for each op type, are
-the same text, and are read from there (tests/test_tensorflow_facts.py::test_raw_ops_carry_the_documentation).
+The registry's OpDefs come without words. Those that are built into `tf.raw_ops`, one function for
+each op type, are the same text, and are read from there
+(tests/test_tensorflow_facts.py::test_raw_ops_carry_the_documentation).
 """
 
 from __future__ import annotations
@@ -36,7 +37,8 @@ class Documentation:
 def documentation(op_type: str, definition: OpDef | None) -> Documentation:
     """TensorFlow's documentation of an op type; without one, what its OpDef says.
 
-    `definition` is the OpDef, or the signature of the function of that name, or None for an unknown type.
+    `definition` is the OpDef, or the signature of the function of that name, or None for an unknown
+    type.
 
     Args:
         op_type: The op type, or the name of a function.
@@ -44,7 +46,9 @@ def documentation(op_type: str, definition: OpDef | None) -> Documentation:
     """
     if definition is None:
         return Documentation()
-    return _documentation_of(op_type, tf_protos.registered_op(op_type) is not None, definition.SerializeToString())
+    return _documentation_of(
+        op_type, tf_protos.registered_op(op_type) is not None, definition.SerializeToString()
+    )
 
 
 def documented_arguments(op_type: str) -> tuple[str, ...]:
@@ -68,8 +72,16 @@ def _documentation_of(op_type: str, registered: bool, serialized: bytes) -> Docu
     text = " ".join((summary or definition.summary).split())
     return Documentation(
         "" if text.startswith("TODO") else text,
-        "\n\n".join(filter(None, [*_paragraphs(about or definition.description), _deprecation(definition)])),
-        tuple(_arguments(definition, _entries(sections_by_name.get("Args", "")), sections_by_name.get("Returns", ""))),
+        "\n\n".join(
+            filter(None, [*_paragraphs(about or definition.description), _deprecation(definition)])
+        ),
+        tuple(
+            _arguments(
+                definition,
+                _entries(sections_by_name.get("Args", "")),
+                sections_by_name.get("Returns", ""),
+            )
+        ),
     )
 
 
@@ -81,7 +93,12 @@ def _paragraphs(text: str) -> Iterator[str]:
         for line in paragraph.splitlines():
             fenced ^= line.lstrip().startswith("```")
             code = fenced or "```" in line or line.startswith("    ")
-            if lines and not code and not _ITEM.match(line) and not lines[-1].startswith(("    ", "```")):
+            if (
+                lines
+                and not code
+                and not _ITEM.match(line)
+                and not lines[-1].startswith(("    ", "```"))
+            ):
                 lines[-1] = f"{lines[-1].rstrip()} {line.strip()}"
             else:
                 lines.append(line)
@@ -109,12 +126,18 @@ def _entries(section: str) -> dict[str, str]:
     return {name: " ".join(" ".join(lines).split()) for name, lines in entries.items()}
 
 
-def _arguments(definition: OpDef, texts: dict[str, str], returns: str) -> Iterator[tuple[str, str, str]]:
-    """In the order of the OpDef. Attributes that follow from the inputs' dtypes have no words, and are left out."""
+def _arguments(
+    definition: OpDef, texts: dict[str, str], returns: str
+) -> Iterator[tuple[str, str, str]]:
+    """In the order of the OpDef. Attributes that follow from the inputs' dtypes have no words, and
+    are left out.
+    """
     for arg in definition.input_arg:
         yield "input", arg.name, _text_of(texts, arg.name) or _kind(arg)
     outputs = definition.output_arg
-    output_texts = _entries(_TENSORS.sub("", returns.strip()).strip("\n")) if len(outputs) > 1 else {}
+    output_texts = (
+        _entries(_TENSORS.sub("", returns.strip()).strip("\n")) if len(outputs) > 1 else {}
+    )
     alone = " ".join(returns.split()) if len(outputs) == 1 else ""
     for arg in outputs:
         yield "output", arg.name, output_texts.get(arg.name, "") or alone or _kind(arg)
@@ -142,7 +165,11 @@ def _kind(arg: OpDef.ArgDef) -> str:
 
 
 def _attribute(attr: OpDef.AttrDef) -> str:
-    default = f"Defaults to {attribute_text(attr.default_value)}" if attr.HasField("default_value") else ""
+    default = (
+        f"Defaults to {attribute_text(attr.default_value)}"
+        if attr.HasField("default_value")
+        else ""
+    )
     return _sentences([f"A {attr.type}", default, attr.description])
 
 

@@ -1,7 +1,9 @@
-"""The op types that can be called on tensors, and the parameters of each: what forms ask for and calls are checked by.
+"""The op types that can be called on tensors, and the parameters of each: what forms ask for and
+calls are checked by.
 
-An op type is called as in `tf.raw_ops`, by its OpDef's inputs and attributes, under their names in Python ("axis", not
-"reduction_indices"). The types in `_ADAPTED` are called by TensorFlow's functions of one tensor.
+An op type is called as in `tf.raw_ops`, by its OpDef's inputs and attributes, under their names in
+Python ("axis", not "reduction_indices"). The types in `_ADAPTED` are called by TensorFlow's
+functions of one tensor.
 """
 
 from __future__ import annotations
@@ -33,7 +35,8 @@ class Parameter:
 
     Attributes:
         name: Its name in Python.
-        kind: What it takes; "tensor" is a value that becomes a constant, "any" is checked by the function.
+        kind: What it takes; "tensor" is a value that becomes a constant, "any" is checked by the
+            function.
         many: Whether it takes a list of these.
         required: Whether it has no default.
         default: The default as Python; "" without one.
@@ -54,14 +57,27 @@ class Parameter:
 
 _ADAPTED: Mapping[str, tuple[Parameter, ...]] = {
     "Cast": (Parameter("dtype", "type", required=True, about="The dtype to cast to."),),
-    "CheckNumerics": (Parameter("message", "string", default="''", about="Prefix of the error message."),),
+    "CheckNumerics": (
+        Parameter("message", "string", default="''", about="Prefix of the error message."),
+    ),
     "Identity": (),
     "Print": (
         Parameter("message", "string", default="''", about="A text that is printed first."),
-        Parameter("summarize", "int", default="3", about="How many elements of each dimension are printed."),
+        Parameter(
+            "summarize",
+            "int",
+            default="3",
+            about="How many elements of each dimension are printed.",
+        ),
     ),
-    "Reshape": (Parameter("shape", "shape", required=True, about="The new shape; one size can be -1."),),
-    "Transpose": (Parameter("perm", "int", many=True, default="None", about="A permutation of the dimensions."),),
+    "Reshape": (
+        Parameter("shape", "shape", required=True, about="The new shape; one size can be -1."),
+    ),
+    "Transpose": (
+        Parameter(
+            "perm", "int", many=True, default="None", about="A permutation of the dimensions."
+        ),
+    ),
 }
 ADAPTED = frozenset(_ADAPTED)
 """Op types that are called by one of TensorFlow's functions."""
@@ -89,30 +105,44 @@ def _is_computation(name: str) -> bool:
 
 @functools.cache
 def argument_names(op_type: str) -> dict[str, str]:
-    """The names of inputs and attributes in an OpDef -> in Python; attributes that follow from inputs have none.
+    """The names of inputs and attributes in an OpDef -> in Python; attributes that follow from
+    inputs have none.
 
     Args:
         op_type: The op type, such as "MatMul".
     """
     definition = _op_def(op_type)
     argument_names = _raw_arguments(op_type)
-    inputs, attributes = ([arg.name for arg in args] for args in (definition.input_arg, definition.attr))
+    inputs, attributes = (
+        [arg.name for arg in args] for args in (definition.input_arg, definition.attr)
+    )
     same_names = {name: name for name in (*inputs, *attributes) if name in argument_names}
     renamed = iter([name for name in argument_names if name not in same_names])
-    others = [*inputs, *(name for name in attributes if name not in _inferable_attributes(definition))]
-    return {**same_names, **{name: new for name in others if name not in same_names and (new := next(renamed, ""))}}
+    others = [
+        *inputs,
+        *(name for name in attributes if name not in _inferable_attributes(definition)),
+    ]
+    return {
+        **same_names,
+        **{name: new for name in others if name not in same_names and (new := next(renamed, ""))},
+    }
 
 
 def _inferable_attributes(definition: OpDef) -> set[str]:
     """The attributes that follow from inputs."""
-    return {name for arg in definition.input_arg for name in (arg.type_attr, arg.number_attr, arg.type_list_attr)}
+    return {
+        name
+        for arg in definition.input_arg
+        for name in (arg.type_attr, arg.number_attr, arg.type_list_attr)
+    }
 
 
 @functools.cache
 def _raw_arguments(op_type: str) -> tuple[str, ...]:
     """The parameters of an op type's function in `tf.raw_ops`, as its docstring names them.
 
-    The few without a docstring have the names of their OpDefs, without the attributes that follow from inputs.
+    The few without a docstring have the names of their OpDefs, without the attributes that follow
+    from inputs.
     """
     definition = _op_def(op_type)
     documented_names = documented_arguments(op_type)
@@ -126,20 +156,28 @@ def _raw_arguments(op_type: str) -> tuple[str, ...]:
 @functools.cache
 def _inputs(op_type: str) -> tuple[_Input, ...]:
     definition, names = _op_def(op_type), argument_names(op_type)
-    allowed = {attr.name: frozenset(map(dtype_name, attr.allowed_values.list.type)) for attr in definition.attr}
+    allowed = {
+        attr.name: frozenset(map(dtype_name, attr.allowed_values.list.type))
+        for attr in definition.attr
+    }
     return tuple(
         _Input(
             names[arg.name],
             bool(arg.number_attr or arg.type_list_attr),
-            frozenset([dtype_name(arg.type)]) if arg.type else allowed.get(arg.type_attr, frozenset()),
+            frozenset([dtype_name(arg.type)])
+            if arg.type
+            else allowed.get(arg.type_attr, frozenset()),
         )
         for arg in definition.input_arg
     )
 
 
 @functools.cache
-def parameters(op_type: str, tensors: int = 1, options: tuple[str, ...] = ()) -> tuple[Parameter, ...]:
-    """The parameters of an op type that is called on so many tensors: further inputs, then attributes.
+def parameters(
+    op_type: str, tensors: int = 1, options: tuple[str, ...] = ()
+) -> tuple[Parameter, ...]:
+    """The parameters of an op type that is called on so many tensors: further inputs, then
+    attributes.
 
     Args:
         tensors: How many tensors it is called on.
@@ -157,7 +195,9 @@ def parameters(op_type: str, tensors: int = 1, options: tuple[str, ...] = ()) ->
     texts = {name: text for _, name, text in documentation(op_type, definition).arguments}
     input_names = set(_called_inputs(op_type, tensors, options))
     further = [
-        Parameter(each.name, "tensor", many=each.is_list, required=True, about=texts.get(each.name, ""))
+        Parameter(
+            each.name, "tensor", many=each.is_list, required=True, about=texts.get(each.name, "")
+        )
         for each in _inputs(op_type)
         if each.name not in input_names
     ]
@@ -166,7 +206,10 @@ def parameters(op_type: str, tensors: int = 1, options: tuple[str, ...] = ()) ->
         for attr in definition.attr
         if attr.name in names
     ]
-    return (*further, *sorted((each for each in attributes if each), key=lambda each: not each.required))
+    return (
+        *further,
+        *sorted((each for each in attributes if each), key=lambda each: not each.required),
+    )
 
 
 def definition_of(op_type: str) -> OpDef:
@@ -192,7 +235,9 @@ def _op_def(op_type: str) -> OpDef:
 
 
 def _called_inputs(op_type: str, tensors: int, options: Collection[str] = ()) -> list[str]:
-    """The inputs that tensors are passed to, one name for each tensor: a list takes all that are left."""
+    """The inputs that tensors are passed to, one name for each tensor: a list takes all that are
+    left.
+    """
     free = [each for each in _inputs(op_type) if each.name not in options]
     names: list[str] = []
     for each in free:
@@ -203,7 +248,9 @@ def _called_inputs(op_type: str, tensors: int, options: Collection[str] = ()) ->
     return names[:tensors]
 
 
-def call_arguments(op_type: str, tensors: Sequence[object], options: Mapping[str, object]) -> dict[str, object]:
+def call_arguments(
+    op_type: str, tensors: Sequence[object], options: Mapping[str, object]
+) -> dict[str, object]:
     """The keyword arguments of `tf.raw_ops` for a call of an op type.
 
     Args:
@@ -242,12 +289,15 @@ def fits(op_type: str, dtypes: Sequence[str]) -> bool:
         return False
     inputs = {each.name: each for each in _inputs(op_type)}
     return set(names) == set(inputs) and all(
-        not inputs[name].dtypes or dtype in inputs[name].dtypes for name, dtype in zip(names, dtypes, strict=True)
+        not inputs[name].dtypes or dtype in inputs[name].dtypes
+        for name, dtype in zip(names, dtypes, strict=True)
     )
 
 
 def _attribute(attr: OpDef.AttrDef, name: str, about: str) -> Parameter | None:
-    """The parameter for an attribute; None for one that no form can ask for: a function, or a tensor."""
+    """The parameter for an attribute; None for one that no form can ask for: a function, or a
+    tensor.
+    """
     kind = attr.type.removeprefix("list(").removesuffix(")")
     many = attr.type.startswith("list(")
     if kind not in _KINDS:
@@ -270,7 +320,9 @@ def _attribute(attr: OpDef.AttrDef, name: str, about: str) -> Parameter | None:
 def _default_text(value: AttrValue, kind: str, *, many: bool) -> str:
     default = attr_value(value)
     if many:
-        return repr([_plain(item, kind) for item in default] if isinstance(default, list | tuple) else [])
+        return repr(
+            [_plain(item, kind) for item in default] if isinstance(default, list | tuple) else []
+        )
     return repr(_plain(default, kind))
 
 
@@ -286,23 +338,29 @@ def _plain(value: Any, kind: str) -> object:
 # Checks
 
 
-def check_parameters(op_type: str, all_parameters: Sequence[Parameter], options: Mapping[str, object]) -> None:
+def check_parameters(
+    op_type: str, all_parameters: Sequence[Parameter], options: Mapping[str, object]
+) -> None:
     """Check the parameters of a call.
 
     Raises:
-        InvalidArgument: There is no parameter of a name, a value does not fit, or a required one is missing.
+        InvalidArgument: There is no parameter of a name, a value does not fit, or a required one is
+            missing.
     """
     by_name = {each.name: each for each in all_parameters}
     for name, value in options.items():
         if name not in by_name:
             names = f"its attributes are {names_text(list(by_name))}" if by_name else "it has none"
-            raise InvalidArgument(name, f"{op_type} has no attribute {name!r}; {names}{did_you_mean(name, by_name)}")
+            raise InvalidArgument(
+                name, f"{op_type} has no attribute {name!r}; {names}{did_you_mean(name, by_name)}"
+            )
         check_value(op_type, by_name[name], value)
     missing = [each.name for each in all_parameters if each.required and each.name not in options]
     if missing:
         raise InvalidArgument(
             missing[0],
-            f"{op_type} needs {names_text(missing)}; " + in_cell(f"give a value: attributes={{{missing[0]!r}: …}}."),
+            f"{op_type} needs {names_text(missing)}; "
+            + in_cell(f"give a value: attributes={{{missing[0]!r}: …}}."),
         )
 
 
@@ -330,7 +388,8 @@ def check_value(op_type: str, parameter: Parameter, value: Any) -> None:
 
 def _refuse(op_type: str, parameter: Parameter, value: object, allowed_values: str) -> None:
     raise InvalidArgument(
-        parameter.name, f"{op_type}: {parameter.name} cannot be {value_text(value)}; give {allowed_values}."
+        parameter.name,
+        f"{op_type}: {parameter.name} cannot be {value_text(value)}; give {allowed_values}.",
     )
 
 
@@ -342,7 +401,14 @@ _WORDS = {
     "type": "a dtype, such as float32",
     "shape": "a shape, such as [None, 4]",
 }
-_EXAMPLES = {"bool": "True", "int": "1, 2", "float": "0.5", "string": "'a'", "type": "'float32'", "shape": "[None, 4]"}
+_EXAMPLES = {
+    "bool": "True",
+    "int": "1, 2",
+    "float": "0.5",
+    "string": "'a'",
+    "type": "'float32'",
+    "shape": "[None, 4]",
+}
 
 
 def _is_kind(kind: Kind, value: object) -> bool:
@@ -358,7 +424,9 @@ def _is_kind(kind: Kind, value: object) -> bool:
     if kind == "type":
         return _is_dtype(value)
     sizes = list(value) if isinstance(value, list | tuple) else [False] if value is not None else []
-    return all(size is None or (isinstance(size, int) and not isinstance(size, bool)) for size in sizes)
+    return all(
+        size is None or (isinstance(size, int) and not isinstance(size, bool)) for size in sizes
+    )
 
 
 def _is_dtype(value: object) -> bool:
@@ -373,20 +441,24 @@ def _is_dtype(value: object) -> bool:
 
 
 def function_parameters(function: Any, tensors: int = 1) -> tuple[Parameter, ...]:
-    """The keyword parameters of a Python function that a form can ask for, behind the tensors that it is called on.
+    """The keyword parameters of a Python function that a form can ask for, behind the tensors that
+    it is called on.
 
     Args:
         tensors: How many tensors it is called on.
 
     Returns:
-        The parameters with a default of a plain type, and those without one; () where Python does not know them.
+        The parameters with a default of a plain type, and those without one; () where Python does
+        not know them.
     """
     try:
         python_parameters = list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):  # built in
         return ()
     empty = inspect.Parameter.empty
-    positional = [p for p in python_parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    positional = [
+        p for p in python_parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
+    ]
     keywords = [
         p
         for p in python_parameters
@@ -399,6 +471,8 @@ def function_parameters(function: Any, tensors: int = 1) -> tuple[Parameter, ...
         if each.default is empty or kind != "any" or each.default is None:
             text = "" if each.default is empty else repr(each.default)
             parameter_list.append(
-                Parameter(each.name, cast("Kind", kind), required=each.default is empty, default=text)
+                Parameter(
+                    each.name, cast("Kind", kind), required=each.default is empty, default=text
+                )
             )
     return tuple(parameter_list)

@@ -18,7 +18,12 @@ from tfgraphwidget.tf_types import AttrValue, NodeDef, TensorProto, TensorShapeP
 _LONGEST = 200
 _MOST_SHOWN = 16
 _UNREADABLE = "unreadable"
-_NOT_SETTABLE = (None, "func", "placeholder", "tensor")  # kinds of AttrValue; a tensor is set by `set_constant`
+_NOT_SETTABLE = (
+    None,
+    "func",
+    "placeholder",
+    "tensor",
+)  # kinds of AttrValue; a tensor is set by `set_constant`
 
 
 @dataclass(frozen=True)
@@ -33,7 +38,9 @@ class TensorDescription:
 
 @dataclass(frozen=True)
 class AttributeDescription:
-    """Facts of an attribute; `settable`: the text is whole, and the Python of a value that `set_attr` takes."""
+    """Facts of an attribute; `settable`: the text is whole, and the Python of a value that
+    `set_attr` takes.
+    """
 
     name: str
     text: str
@@ -42,7 +49,9 @@ class AttributeDescription:
 
 @dataclass(frozen=True)
 class OpDescription:
-    """Facts of an op; attributes are in name order. `value` is the Python of a small constant's value, else ""."""
+    """Facts of an op; attributes are in name order. `value` is the Python of a small constant's
+    value, else "".
+    """
 
     device: str
     inputs: tuple[TensorDescription, ...]
@@ -60,13 +69,19 @@ def describe_op(index: GraphIndex, i: int) -> OpDescription:
     """
     node = index.nodes[i]
     start = index.inputs.start[i]
-    sources = [(source, int(index.ports[start + k])) for k, source in enumerate(index.input_lists[i])]
+    sources = [
+        (source, int(index.ports[start + k])) for k, source in enumerate(index.input_lists[i])
+    ]
     readers = _consumers(index, i)
     return OpDescription(
         device=node.device,
-        inputs=tuple(_tensor(index, op, port, index.dtypes(op)[port], [index.names[op]]) for op, port in sources),
+        inputs=tuple(
+            _tensor(index, op, port, index.dtypes(op)[port], [index.names[op]])
+            for op, port in sources
+        ),
         outputs=tuple(
-            _tensor(index, i, port, dtype, readers.get(port, [])) for port, dtype in enumerate(index.dtypes(i))
+            _tensor(index, i, port, dtype, readers.get(port, []))
+            for port, dtype in enumerate(index.dtypes(i))
         ),
         control_inputs=tuple(index.names[c] for c in index.control_lists[i]),
         attributes=tuple(_attribute(name, value) for name, value in sorted(node.attr.items())),
@@ -76,7 +91,9 @@ def describe_op(index: GraphIndex, i: int) -> OpDescription:
 
 def _attribute(name: str, value: AttrValue) -> AttributeDescription:
     text = attribute_text(value)
-    is_python = value.WhichOneof("value") not in _NOT_SETTABLE and not (value.list.func or value.list.tensor)
+    is_python = value.WhichOneof("value") not in _NOT_SETTABLE and not (
+        value.list.func or value.list.tensor
+    )
     is_whole = text != _UNREADABLE and len(text) < _LONGEST
     return AttributeDescription(name, text, is_python and is_whole and not name.startswith("_"))
 
@@ -89,7 +106,9 @@ def _value(node: NodeDef) -> str:
     return text if len(text) < _LONGEST else ""
 
 
-def _tensor(index: GraphIndex, op: int, port: int, dtype: str, peers: list[str]) -> TensorDescription:
+def _tensor(
+    index: GraphIndex, op: int, port: int, dtype: str, peers: list[str]
+) -> TensorDescription:
     shape = shape_text(index.shape(op, port))
     return TensorDescription(f"{index.names[op]}:{port}", dtype or "unknown", shape, tuple(peers))
 
@@ -108,7 +127,8 @@ def _consumers(index: GraphIndex, i: int) -> dict[int, list[str]]:
 def attribute_text(value: AttrValue) -> str:
     """An AttrValue as text of at most 200 characters; "unreadable" when it is damaged.
 
-    What is cut ends in "…". What is not can be given to `set_attr` as it is: strings are as Python writes them.
+    What is cut ends in "…". What is not can be given to `set_attr` as it is: strings are as Python
+    writes them.
     """
     try:
         text = _text(value)
@@ -158,7 +178,11 @@ def _constant(proto: TensorProto) -> str:
 def _elements(proto: TensorProto) -> str:
     """The elements of a constant as Python, when there are few; else ""."""
     shape = shape_from_proto(proto.tensor_shape)
-    if shape is None or None in shape or np.prod([max(size or 0, 1) for size in shape], dtype=float) > _MOST_SHOWN:
+    if (
+        shape is None
+        or None in shape
+        or np.prod([max(size or 0, 1) for size in shape], dtype=float) > _MOST_SHOWN
+    ):
         return ""  # one without elements can claim any number of rows
     return repr(_decode(tf_protos.array_of(proto).tolist()))
 

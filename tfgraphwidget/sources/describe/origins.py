@@ -1,4 +1,6 @@
-"""The Python stack of an op as text: the user's lines, and how many frames of libraries lie between them."""
+"""The Python stack of an op as text: the user's lines, and how many frames of libraries lie between
+them.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,16 @@ _NUMBER = re.compile(r"_\d+$")
 _OWNERS = {
     "TensorFlow": ("tensorflow", "tensorflow_core", "tf_slim"),
     "Keras": ("keras", "tf_keras", "keras_core"),
-    "Jupyter": ("IPython", "ipykernel", "ipywidgets", "tornado", "traitlets", "client", "nbclient", "anywidget"),
+    "Jupyter": (
+        "IPython",
+        "ipykernel",
+        "ipywidgets",
+        "tornado",
+        "traitlets",
+        "client",
+        "nbclient",
+        "anywidget",
+    ),
     "pytest": ("_pytest", "pytest", "pluggy", "hypothesis"),
 }
 _OWNER_OF = {package: owner for owner, packages in _OWNERS.items() for package in packages}
@@ -30,8 +41,11 @@ _MOST = 60  # lines that are shown, the innermost
 Frame = tuple[str, int, str, str]
 
 
-def live_origin(outermost: Body, body: Body, op: tuple[str, str], function: str = "") -> tuple[str, ...]:
-    """The lines of Python that created an op of a live graph, innermost last; empty if none is the user's.
+def live_origin(
+    outermost: Body, body: Body, op: tuple[str, str], function: str = ""
+) -> tuple[str, ...]:
+    """The lines of Python that created an op of a live graph, innermost last; empty if none is the
+    user's.
 
     Args:
         outermost: The source's own body, whose library has `function`.
@@ -45,7 +59,9 @@ def live_origin(outermost: Body, body: Body, op: tuple[str, str], function: str 
         names.append(_NUMBER.sub("", name))  # in a FunctionDef an op has another name than a result
     operation = _operation(graph, names, kind) if graph is not None else None
     frames = () if operation is None else operation.traceback or ()
-    return format_frames((frame.filename, frame.lineno, frame.name, frame.line or "") for frame in frames)
+    return format_frames(
+        (frame.filename, frame.lineno, frame.name, frame.line or "") for frame in frames
+    )
 
 
 def _find_function_graph(graph: FuncGraph | None, function: str) -> FuncGraph | None:
@@ -58,7 +74,9 @@ def _find_function_graph(graph: FuncGraph | None, function: str) -> FuncGraph | 
 
 
 def _operation(graph: Graph, names: Iterable[str], kind: str) -> Operation | None:
-    """Return the first op of these names that has the type, or None. (A captured variable is shown as another type.)"""
+    """Return the first op of these names that has the type, or None. (A captured variable is shown
+    as another type.)
+    """
     for name in names:
         try:
             op = graph.get_operation_by_name(name)
@@ -105,16 +123,23 @@ def saved_origin(info: Any, op: str, function: str = "") -> tuple[str, ...]:
             trace = info.traces[key]
         else:
             continue
-        places = [*trace.file_line_cols, *(info.frames_by_id[i] for i in trace.frame_id if i in info.frames_by_id)]
+        places = [
+            *trace.file_line_cols,
+            *(info.frames_by_id[i] for i in trace.frame_id if i in info.frames_by_id),
+        ]
         file_count = len(info.files)
         return format_frames(
-            (info.files[p.file_index], p.line, p.func, p.code) for p in places if p.file_index < file_count
+            (info.files[p.file_index], p.line, p.func, p.code)
+            for p in places
+            if p.file_index < file_count
         )
     return ()
 
 
 def _owner(path: str) -> str:
-    """The library that a path belongs to, as a word; "" for the user's code and unknown packages."""
+    """The library that a path belongs to, as a word; "" for the user's code and unknown
+    packages.
+    """
     package = _PACKAGE.search(path)
     if package:
         return _OWNER_OF.get(package[1], "")

@@ -14,7 +14,9 @@ SignatureLine = tuple[str, str, str]
 """("argument" or "result", name, "float32 (None, 3)")"""
 
 
-def definition_signature(definition: FunctionDef, results: Sequence[Shape] = ()) -> Iterator[SignatureLine]:
+def definition_signature(
+    definition: FunctionDef, results: Sequence[Shape] = ()
+) -> Iterator[SignatureLine]:
     """The signature of a FunctionDef, which does not have the shapes of its results.
 
     Args:
@@ -22,19 +24,30 @@ def definition_signature(definition: FunctionDef, results: Sequence[Shape] = ())
     """
     signature = definition.signature
     for k, arg in enumerate(signature.input_arg):
-        shapes: Mapping[str, AttrValue] = definition.arg_attr[k].attr if k in definition.arg_attr else {}
-        argument_shapes = list(shapes["_output_shapes"].list.shape) if "_output_shapes" in shapes else []
+        shapes: Mapping[str, AttrValue] = (
+            definition.arg_attr[k].attr if k in definition.arg_attr else {}
+        )
+        argument_shapes = (
+            list(shapes["_output_shapes"].list.shape) if "_output_shapes" in shapes else []
+        )
         yield (
             "argument",
             arg.name,
-            _text(_dtype(arg), shape_from_proto(argument_shapes[0]) if len(argument_shapes) == 1 else None),
+            _text(
+                _dtype(arg),
+                shape_from_proto(argument_shapes[0]) if len(argument_shapes) == 1 else None,
+            ),
         )
-    result_shapes = results if len(results) == len(signature.output_arg) else [None] * len(signature.output_arg)
+    result_shapes = (
+        results if len(results) == len(signature.output_arg) else [None] * len(signature.output_arg)
+    )
     for arg, shape in zip(signature.output_arg, result_shapes, strict=True):
         yield "result", arg.name, _text(_dtype(arg), shape)
 
 
-def body_signature(index: GraphIndex, arguments: Sequence[str], returns: Mapping[str, str]) -> Iterator[SignatureLine]:
+def body_signature(
+    index: GraphIndex, arguments: Sequence[str], returns: Mapping[str, str]
+) -> Iterator[SignatureLine]:
     """The signature of a function's body.
 
     Args:

@@ -1,1 +1,3 @@
-"""Files that hold graphs: recognized, read as data, described, and imported into TensorFlow when something runs."""
+"""Files that hold graphs: recognized, read as data, described, and imported into TensorFlow when
+something runs.
+"""

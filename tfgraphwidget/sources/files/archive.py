@@ -1,10 +1,13 @@
-"""Archives: an editor as bytes or a .tgw file, that is its graph, its edits and its values. Nothing in one is code.
+"""Archives: an editor as bytes or a .tgw file, that is its graph, its edits and its values. Nothing
+in one is code.
 
 An archive is a zip file whose entries are not compressed:
 
 * tfgraphwidget.json, which comes first: the version of the format, and what `SavedEditor` says
-* graph.meta, the graph as a MetaGraphDef; after edits also opened.meta, the graph before them, and edits.json
-* values.index and values.data-00000-of-00001, a checkpoint with all values: those of variables, tables and captures
+* graph.meta, the graph as a MetaGraphDef; after edits also opened.meta, the graph before them, and
+  edits.json
+* values.index and values.data-00000-of-00001, a checkpoint with all values: those of variables,
+  tables and captures
 * model/…, the files of a SavedModel, in place of graph.meta
 
 It is opened by unpacking it to a temporary folder, where these files are opened as any others are.
@@ -70,14 +73,22 @@ def write_archive(
     """
     with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED, allowZip64=True) as entries:
         entries.writestr(ARCHIVE_HEADER, json.dumps({"version": VERSION, **header}))
-        for root, prefix in ((folder, PurePosixPath()), (model, PurePosixPath(ArchiveEntry.MODEL.value))):
+        for root, prefix in (
+            (folder, PurePosixPath()),
+            (model, PurePosixPath(ArchiveEntry.MODEL.value)),
+        ):
             for path in sorted(root.rglob("*")) if root is not None else ():
                 if root is not None and path.is_file():
                     name = str(prefix / path.relative_to(root).as_posix())
-                    with path.open("rb") as content, entries.open(name, "w", force_zip64=True) as entry:
+                    with (
+                        path.open("rb") as content,
+                        entries.open(name, "w", force_zip64=True) as entry,
+                    ):
                         shutil.copyfileobj(content, entry, _PIECE)
         if tensors:
-            with entries.open(f"{ArchiveEntry.VALUES.value}{SHARD}", "w", force_zip64=True) as entry:
+            with entries.open(
+                f"{ArchiveEntry.VALUES.value}{SHARD}", "w", force_zip64=True
+            ) as entry:
                 index = write_shard(entry, tensors)
             entries.writestr(f"{ArchiveEntry.VALUES.value}.index", index)
 
@@ -95,7 +106,8 @@ def open_archive(container: Container, options: OpenOptions) -> Source:
 
     Args:
         container: Its bytes.
-        options: What the caller chose; a signature or a checkpoint goes before those of the archive.
+        options: What the caller chose; a signature or a checkpoint goes before those of the
+            archive.
 
     Raises:
         NotAGraph: It is damaged, or of a newer version.
@@ -113,19 +125,35 @@ def _damage_refused(where: str) -> Iterator[None]:
         yield
     except GraphEditError:
         raise
-    except (*_ZIP_ERRORS, KeyError, TypeError, ValueError, AttributeError, OSError, RecursionError) as error:
+    except (
+        *_ZIP_ERRORS,
+        KeyError,
+        TypeError,
+        ValueError,
+        AttributeError,
+        OSError,
+        RecursionError,
+    ) as error:
         raise NotAGraph(_damage(where, reason_of(error))) from error
 
 
 def _damage(where: str, what: str) -> Sentence:
     """The sentence on an archive that is damaged."""
-    return f"{where} is damaged ({what}); " + in_cell("write it again with editor.save('editor.tgw') or bytes(editor).")
+    return f"{where} is damaged ({what}); " + in_cell(
+        "write it again with editor.save('editor.tgw') or bytes(editor)."
+    )
 
 
 def describe_archive(container: Container) -> list[dict[str, object]]:
-    """One summary of the graph in the archive `container`; of a SavedModel, of each of its graphs."""
+    """One summary of the graph in the archive `container`; of a SavedModel, of each of its
+    graphs.
+    """
     with tempfile.TemporaryDirectory() as folder:
-        _unpack(container, Path(folder), [ArchiveEntry.GRAPH.value, f"{ArchiveEntry.MODEL.value}/saved_model.pb"])
+        _unpack(
+            container,
+            Path(folder),
+            [ArchiveEntry.GRAPH.value, f"{ArchiveEntry.MODEL.value}/saved_model.pb"],
+        )
         file = Path(folder) / ArchiveEntry.GRAPH.value
         with _damage_refused(container.where):
             if file.is_file():
@@ -138,7 +166,10 @@ def describe_archive(container: Container) -> list[dict[str, object]]:
 
 def _unpack(container: Container, folder: Path, names: list[str] | None = None) -> dict[str, Any]:
     """Write the entries of an archive to a folder, and return its header."""
-    with _damage_refused(container.where), zipfile.ZipFile(container.file or io.BytesIO(container.data)) as archive:
+    with (
+        _damage_refused(container.where),
+        zipfile.ZipFile(container.file or io.BytesIO(container.data)) as archive,
+    ):
         for entry in archive.infolist():
             _check_entry(entry)
         header: dict[str, Any] = json.loads(archive.read(ARCHIVE_HEADER))
@@ -147,8 +178,10 @@ def _unpack(container: Container, folder: Path, names: list[str] | None = None) 
             raise ValueError(f"its version is {str(version)[:20]!r}")
         if version > VERSION:
             raise NotAGraph(
-                f"{container.where} was written by tfgraphwidget {header.get('by')} in version {version} of the "
-                f"format, and this release reads up to {VERSION}; run pip install --upgrade tfgraphwidget."
+                f"{container.where} was written by tfgraphwidget {header.get('by')} in version "
+                f"{version} of the "
+                f"format, and this release reads up to {VERSION}; run pip install --upgrade "
+                "tfgraphwidget."
             )
         for entry in archive.infolist():
             if names is None or entry.filename in names:
@@ -169,9 +202,17 @@ def _check_entry(entry: zipfile.ZipInfo) -> None:
         raise ValueError(f"entry {entry.filename[:100]!r} is {how}, and those of an editor are not")
 
 
-def _check_complete(root: Path, header: Mapping[str, Any], where: str, *, needs_values: bool) -> None:
-    """Raise NotAGraph for an archive that lacks an entry; no checkpoint beside it could be put in its place."""
-    graph = f"{ArchiveEntry.MODEL.value}/saved_model.pb" if header["kind"] == "model" else ArchiveEntry.GRAPH.value
+def _check_complete(
+    root: Path, header: Mapping[str, Any], where: str, *, needs_values: bool
+) -> None:
+    """Raise NotAGraph for an archive that lacks an entry; no checkpoint beside it could be put in
+    its place.
+    """
+    graph = (
+        f"{ArchiveEntry.MODEL.value}/saved_model.pb"
+        if header["kind"] == "model"
+        else ArchiveEntry.GRAPH.value
+    )
     entries = [graph]
     if header["kind"] == "graph" and (root / ArchiveEntry.EDITS.value).is_file():
         entries.append(ArchiveEntry.OPENED.value)
@@ -239,7 +280,9 @@ def _open(
     current = partial(_open_current, open_graph, source.title, where)
     source.saved_editor = SavedEditor(
         edits=json.loads(edits.read_bytes()) if edits.is_file() else (),
-        expected={name: (kind, tuple(inputs)) for name, (kind, inputs) in header["expected"].items()},
+        expected={
+            name: (kind, tuple(inputs)) for name, (kind, inputs) in header["expected"].items()
+        },
         path=_texts(header["path"]),
         boundary=(_texts(header["inputs"]), _texts(header["outputs"])),
         selected=_texts(header["selected"]),
@@ -291,14 +334,21 @@ def _message(kind: type[_Message], file: Path) -> _Message:
 
 
 def _open_graph(
-    root: Path, header: Mapping[str, Any], where: str, options: OpenOptions, table_folder: Path | None, file: str
+    root: Path,
+    header: Mapping[str, Any],
+    where: str,
+    options: OpenOptions,
+    table_folder: Path | None,
+    file: str,
 ) -> Source:
     meta, signature = _message(tf_protos.MetaGraphDef, root / file), header.get("signature")
     # protobuf 4 looks up no None. Edits may have removed the signature.
     if options.signature is None and signature is not None and signature in meta.signature_def:
         options = replace(options, signature=signature)
     options = replace(options, tags=None)
-    return open_message(meta, "", where, options, fills_tables=not header["tables"], table_folder=table_folder)
+    return open_message(
+        meta, "", where, options, fills_tables=not header["tables"], table_folder=table_folder
+    )
 
 
 def _open_model(folder: Path, where: str, options: OpenOptions, signature: str | None) -> Source:
@@ -309,7 +359,12 @@ def _open_model(folder: Path, where: str, options: OpenOptions, signature: str |
 
 
 def _open_function(
-    root: Path, header: Mapping[str, Any], stored: Checkpoint | None, where: str, options: OpenOptions, file: str
+    root: Path,
+    header: Mapping[str, Any],
+    stored: Checkpoint | None,
+    where: str,
+    options: OpenOptions,
+    file: str,
 ) -> Source:
     meta = _message(tf_protos.MetaGraphDef, root / file)
     return open_function_message(meta, header["function"], stored, where, options)
@@ -322,6 +377,7 @@ def _stored_tensor(stored: Checkpoint | None, key: str) -> StoredTensor:
 def _value(stored: Checkpoint | None, key: str) -> Any:
     if stored is None or key not in stored.shapes:
         raise GraphEditError(
-            f"The values of this editor lack {key!r}; " + in_cell("write it again with bytes(editor).")
+            f"The values of this editor lack {key!r}; "
+            + in_cell("write it again with bytes(editor).")
         )
     return stored.value(key)

@@ -1,7 +1,9 @@
-"""The asset files of a SavedModel, such as vocabularies: their present paths, and the ops that fill tables from them.
+"""The asset files of a SavedModel, such as vocabularies: their present paths, and the ops that fill
+tables from them.
 
-A SavedModel's graph names such a file by the path that it had where the model was made, or by nothing: what loads
-the model feeds the path in its folder, once, while the tables are filled. A copy of a table is filled later.
+A SavedModel's graph names such a file by the path that it had where the model was made, or by
+nothing: what loads the model feeds the path in its folder, once, while the tables are filled. A
+copy of a table is filled later.
 """
 
 from __future__ import annotations
@@ -20,10 +22,12 @@ _MAIN_OPS = ("saved_model_main_op", "legacy_init_op")
 
 
 def relocate_assets(meta: MetaGraphDef, folder: Path | None) -> MetaGraphDef:
-    """Change a SavedModel's MetaGraphDef so that it names its asset files by their present paths in "assets".
+    """Change a SavedModel's MetaGraphDef so that it names its asset files by their present paths in
+    "assets".
 
-    What stands for a file is a constant then, and in the collection of such constants; what fills tables is in the
-    collection of that. What comes without a folder, and what names a file outside of "assets", stays as it is.
+    What stands for a file is a constant then, and in the collection of such constants; what fills
+    tables is in the collection of that. What comes without a folder, and what names a file outside
+    of "assets", stays as it is.
 
     Args:
         folder: The directory, or None.
@@ -34,7 +38,11 @@ def relocate_assets(meta: MetaGraphDef, folder: Path | None) -> MetaGraphDef:
     tensors = []
     for asset in asset_files(meta):
         node = by_name.get(split_tensor(asset.tensor_info.name)[0])
-        if node is not None and node.op in VALUE_SOURCES and not is_outside_assets(folder, asset.filename):
+        if (
+            node is not None
+            and node.op in VALUE_SOURCES
+            and not is_outside_assets(folder, asset.filename)
+        ):
             _make_constant(node, str(folder.absolute() / "assets" / asset.filename))
             tensors.append(asset.tensor_info.name)
     _add_to_collection(meta, tf_protos.ASSET_FILEPATHS, tensors)
@@ -53,13 +61,20 @@ def asset_files(meta: MetaGraphDef) -> list[AssetFileDef]:
 
 
 def is_outside_assets(folder: Path, filename: str) -> bool:
-    """Whether the name of an asset leads out of a SavedModel's "assets": by "..", an absolute path or a link.
+    """Whether the name of an asset leads out of a SavedModel's "assets": by "..", an absolute path
+    or a link.
 
     >>> is_outside_assets(Path("model"), "words/en.txt"), is_outside_assets(Path("model"), "../../etc/passwd")
     (False, True)
     """
     parts = filename.split("/")
-    if "\0" in filename or "\\" in filename or ".." in parts or not filename.strip("/") or Path(filename).is_absolute():
+    if (
+        "\0" in filename
+        or "\\" in filename
+        or ".." in parts
+        or not filename.strip("/")
+        or Path(filename).is_absolute()
+    ):
         return True
     try:
         assets = folder.resolve() / "assets"
@@ -95,7 +110,9 @@ def _table_initializers(meta: MetaGraphDef, by_name: Mapping[str, NodeDef]) -> l
             continue
         visited.add(name)
         sources = [split_input(text) for text in node.input]
-        if any(port >= 0 and op in by_name and kind_of(by_name[op].op) == TABLE for op, port in sources):
+        if any(
+            port >= 0 and op in by_name and kind_of(by_name[op].op) == TABLE for op, port in sources
+        ):
             fillers.append(name)
         if node.op == "NoOp":
             stack += [op for op, _ in sources]

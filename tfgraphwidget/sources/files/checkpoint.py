@@ -30,7 +30,8 @@ _SHARD = re.compile(r"\.data-(\d+)-of-(\d+)\Z")
 
 
 def is_checkpoint(path: str | os.PathLike[str]) -> bool:
-    """Whether a path is the prefix of a checkpoint's files, "m.ckpt", or one of them, and no file of a graph.
+    """Whether a path is the prefix of a checkpoint's files, "m.ckpt", or one of them, and no file
+    of a graph.
 
     Also the folder in which a CheckpointManager or a Saver keeps checkpoints, with a list of them.
     """
@@ -58,10 +59,12 @@ class Checkpoint:
 
     @classmethod
     def of(cls, argument: object) -> Checkpoint:
-        """The checkpoint that an argument names: a prefix, one of its files, or a directory, whose latest it is.
+        """The checkpoint that an argument names: a prefix, one of its files, or a directory, whose
+        latest it is.
 
-        A prefix goes before a directory of the same name, as the one that a model of that name was exported to;
-        "model/" is the directory. A directory without a list of checkpoints may hold just one.
+        A prefix goes before a directory of the same name, as the one that a model of that name was
+        exported to; "model/" is the directory. A directory without a list of checkpoints may hold
+        just one.
         """
         if not isinstance(argument, str | os.PathLike):
             raise WrongType(
@@ -78,10 +81,13 @@ class Checkpoint:
         _check_readable(path, Path(f"{path}.index"))
         if path.suffix in _KERAS and _is(Path.is_file, path):
             raise GraphEditError(
-                f"{shorten(str(path))} is Keras's own file, not a checkpoint; load it into a model by "
+                f"{shorten(str(path))} is Keras's own file, not a checkpoint; load it into a model "
+                "by "
                 "model.load_weights(path) or keras.models.load_model(path), and open this model."
             )
-        is_folder = os.fspath(argument)[-1:] in ("/", os.sep, b"/") or not _is(Path.is_file, Path(f"{path}.index"))
+        is_folder = os.fspath(argument)[-1:] in ("/", os.sep, b"/") or not _is(
+            Path.is_file, Path(f"{path}.index")
+        )
         if path.name == _STATE and _is(Path.is_file, path) and is_folder:
             path = path.parent
         if not (is_folder and _is(Path.is_dir, path)):
@@ -90,21 +96,27 @@ class Checkpoint:
 
     @staticmethod
     def _latest(path: Path) -> str:
-        """The prefix of the latest checkpoint in a directory; of a SavedModel that of its values."""
+        """The prefix of the latest checkpoint in a directory; of a SavedModel that of its
+        values.
+        """
         try:
             latest = latest_checkpoint(path)
         except Exception as error:  # a list of names that is none, a folder that may not be read
             raise GraphEditError(
-                f"Directory {shorten(str(path))} cannot be read: {path_error(error)}; give the prefix of a "
+                f"Directory {shorten(str(path))} cannot be read: {path_error(error)}; give the "
+                "prefix of a "
                 "checkpoint's files, 'model.ckpt'."
             ) from error
         for folder in (path, path / "variables") if latest is None else ():
-            inside = [name.removesuffix(".index") for name in _entries(folder) if name.endswith(".index")]
+            inside = [
+                name.removesuffix(".index") for name in _entries(folder) if name.endswith(".index")
+            ]
             if len(inside) == 1:
                 return str(folder / inside[0])
         if latest is None:
             raise GraphEditError(
-                f"Directory {shorten(str(path))} holds no list of checkpoints; give the prefix of a checkpoint's "
+                f"Directory {shorten(str(path))} holds no list of checkpoints; give the prefix of "
+                "a checkpoint's "
                 "files, 'model.ckpt'."
             )
         return latest
@@ -118,32 +130,47 @@ class Checkpoint:
         """The paths of the checkpoint's files that do not exist."""
         path = Path(self.prefix)
         if not _is(Path.is_file, Path(f"{path}.index")):
-            return [] if _is(Path.is_file, path) else [f"{path}.index"]  # TensorFlow 0.x wrote one file
+            return (
+                [] if _is(Path.is_file, path) else [f"{path}.index"]
+            )  # TensorFlow 0.x wrote one file
         files = (name for name in _entries(path.parent) if _is(Path.is_file, path.parent / name))
         shards = [shard for name in files if (shard := self._shard(name))]
         if not shards:
             return [f"{path}.data-00000-of-00001"]
         count = max(int(total) for _, total in shards)
         present = {int(number) for number, total in shards if int(total) == count}
-        return [f"{path}.data-{k:05}-of-{count:05}" for k in range(min(count, 100_000)) if k not in present]
+        return [
+            f"{path}.data-{k:05}-of-{count:05}"
+            for k in range(min(count, 100_000))
+            if k not in present
+        ]
 
     def lack(self) -> str:
         """The beginning of a sentence about the missing files; the caller adds a suggested fix."""
         missing = self.missing()
         more = f", and {len(missing) - 1} more" * (len(missing) > 1)
         return (
-            f"File {shorten(missing[0])} of the checkpoint is missing{more}, so the variables have no values; put it "
+            f"File {shorten(missing[0])} of the checkpoint is missing{more}, so the variables have "
+            "no values; put it "
             "back"
         )
 
     def _shard(self, name: str) -> tuple[str, str] | None:
         match = _SHARD.search(name)
-        return (match[1], match[2]) if match and name[: match.start()] == Path(self.prefix).name else None
+        return (
+            (match[1], match[2])
+            if match and name[: match.start()] == Path(self.prefix).name
+            else None
+        )
 
     def hint(self) -> str:
-        """The end of a sentence: "; did you mean …?" when the directory has a checkpoint of a similar name, or "."."""
+        """The end of a sentence: "; did you mean …?" when the directory has a checkpoint of a
+        similar name, or ".".
+        """
         folder = Path(self.prefix).parent
-        beside = [name.removesuffix(".index") for name in _entries(folder) if name.endswith(".index")]
+        beside = [
+            name.removesuffix(".index") for name in _entries(folder) if name.endswith(".index")
+        ]
         near = [name for name in beside if name != Path(self.prefix).name]
         return did_you_mean(Path(self.prefix).name, near, parent_prefix(Path(self.prefix)))
 
@@ -154,11 +181,17 @@ class Checkpoint:
 
     @cached_property
     def objects(self) -> Sequence[TrackableObject]:
-        """The objects whose values a checkpoint of TensorFlow 2 has, as protos; empty for one of TensorFlow 1."""
+        """The objects whose values a checkpoint of TensorFlow 2 has, as protos; empty for one of
+        TensorFlow 1.
+        """
         if tf_protos.OBJECT_GRAPH not in self.shapes:
             return ()
         try:
-            return tuple(tf_protos.TrackableObjectGraph.FromString(bytes(self.value(tf_protos.OBJECT_GRAPH))).nodes)
+            return tuple(
+                tf_protos.TrackableObjectGraph.FromString(
+                    bytes(self.value(tf_protos.OBJECT_GRAPH))
+                ).nodes
+            )
         except GraphEditError:
             raise
         except Exception as error:  # of a damaged checkpoint
@@ -178,19 +211,24 @@ class Checkpoint:
         return own_paths(names)
 
     def value(self, name: str) -> np.ndarray | bytes:
-        """The numpy value of that name; GraphEditError when it cannot be read, or cannot be in the files."""
+        """The numpy value of that name; GraphEditError when it cannot be read, or cannot be in the
+        files.
+        """
         dtype = self.dtypes[name]
         try:
             item_size = 1 if dtype == "string" else tf_protos.numpy_dtype(dtype).itemsize
         except TypeError as error:  # "variant", or "" for one of a newer TensorFlow
             raise GraphEditError(
-                f"Checkpoint {shorten(self.prefix)}: the value of {name[:200]!r} is of {dtype or 'an unknown'} dtype, "
-                "which numpy has no arrays for; save the checkpoint without it, or restore it with TensorFlow."
+                f"Checkpoint {shorten(self.prefix)}: the value of {name[:200]!r} is of "
+                f"{dtype or 'an unknown'} dtype, "
+                "which numpy has no arrays for; save the checkpoint without it, or restore it with "
+                "TensorFlow."
             ) from error
         size = math.prod(self.shapes[name]) * item_size
         if size > self._bytes:  # no room is made for it before
             raise GraphEditError(
-                f"Checkpoint {shorten(self.prefix)} lists {size:,} bytes for {name[:200]!r}, and its files have "
+                f"Checkpoint {shorten(self.prefix)} lists {size:,} bytes for {name[:200]!r}, and "
+                "its files have "
                 f"{self._bytes:,.0f}; copy it again."
             )
         return self._read(lambda reader: reader.value(name))
@@ -204,7 +242,8 @@ class Checkpoint:
             if self.missing():
                 raise GraphEditError(f"{self.lack()}{self.hint()}") from error
             raise GraphEditError(
-                f"Checkpoint {shorten(self.prefix)} cannot be read: {reason_of(error)}; copy it again."
+                f"Checkpoint {shorten(self.prefix)} cannot be read: {reason_of(error)}; copy it "
+                "again."
             ) from error
 
     @cached_property
@@ -220,13 +259,17 @@ class Checkpoint:
 
     @cached_property
     def dtypes(self) -> Mapping[str, str]:
-        """Name of each value -> its dtype, "float32"; GraphEditError when the checkpoint cannot be read."""
+        """Name of each value -> its dtype, "float32"; GraphEditError when the checkpoint cannot be
+        read.
+        """
         dtypes: Mapping[str, str] = self._read(lambda reader: reader.dtypes)
         return dtypes
 
     @cached_property
     def _bytes(self) -> float:
-        """The most bytes that the values can have; infinite for the one compressed file of TensorFlow 0.x."""
+        """The most bytes that the values can have; infinite for the one compressed file of
+        TensorFlow 0.x.
+        """
         folder = Path(self.prefix).parent
         shards = [folder / name for name in _entries(folder) if self._shard(name)]
         return sum(shard.stat().st_size for shard in shards) if shards else math.inf
@@ -248,7 +291,11 @@ def own_paths(values: Mapping[str, T]) -> dict[str, T]:
         values: Anything by the paths of objects, or the keys that begin with these: "variables/0".
     """
     is_listed = any(path.startswith("variables/") for path in values)
-    return {path: v for path, v in values.items() if not (is_listed and path.startswith("_all_variables/"))}
+    return {
+        path: v
+        for path, v in values.items()
+        if not (is_listed and path.startswith("_all_variables/"))
+    }
 
 
 def _check_readable(*paths: Path) -> None:
@@ -259,7 +306,9 @@ def _check_readable(*paths: Path) -> None:
 
 
 def _is(kind: Callable[[Path], bool], path: Path) -> bool:
-    """Whether a path is a file, or a directory; false for unreadable places and impossible names."""
+    """Whether a path is a file, or a directory; false for unreadable places and impossible
+    names.
+    """
     try:
         return kind(path)
     except (OSError, ValueError):

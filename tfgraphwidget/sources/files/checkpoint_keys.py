@@ -25,7 +25,9 @@ def graph_variables(body: Body) -> tuple[VariableDef, ...]:
     if variables or not any(node.op in HANDLES for node in nodes):
         return variables
     index = build(nodes)
-    return tuple(definitions(index, [i for i, kind in enumerate(index.types) if kind in HANDLES]).values())
+    return tuple(
+        definitions(index, [i for i, kind in enumerate(index.types) if kind in HANDLES]).values()
+    )
 
 
 def restored_names(nodes: Sequence[NodeDef], library: Library, restore_op: str) -> list[str]:
@@ -42,13 +44,19 @@ def restored_names(nodes: Sequence[NodeDef], library: Library, restore_op: str) 
     return list(dict.fromkeys(name for names in names_by_op.values() for name in names))
 
 
-def keys_by_restore_call(nodes: Sequence[NodeDef], library: Library, restore_op: str) -> dict[str, str]:
-    """Handle op → the name that it is restored from by a Saver that is a function, as TensorFlow 2 saves one."""
+def keys_by_restore_call(
+    nodes: Sequence[NodeDef], library: Library, restore_op: str
+) -> dict[str, str]:
+    """Handle op → the name that it is restored from by a Saver that is a function, as TensorFlow 2
+    saves one.
+    """
     call = next((node for node in nodes if node.name == restore_op and "f" in node.attr), None)
     if call is None or call.attr["f"].func.name not in library.functions():
         return {}
     function = library.function(call.attr["f"].func.name)
-    tensor_of_argument = {arg.name: text for arg, text in zip(function.signature.input_arg, call.input, strict=False)}
+    tensor_of_argument = {
+        arg.name: text for arg, text in zip(function.signature.input_arg, call.input, strict=False)
+    }
     restored = _restored_by_op(function.node_def)
     by_name = {node.name: node for node in function.node_def}
     keys = {}
@@ -80,9 +88,13 @@ def checkpoint_keys(nodes: Sequence[NodeDef], variables: Iterable[VariableDef]) 
     """Map variables to the names of their values in a checkpoint.
 
     Returns:
-        Handle op → the name that the graph's Saver restores it from, or else the variable's own name.
+        Handle op → the name that the graph's Saver restores it from, or else the variable's own
+        name.
     """
-    keys = {v.handle: v.slice_info.full_name if v.slice_info is not None else v.handle for v in variables}
+    keys = {
+        v.handle: v.slice_info.full_name if v.slice_info is not None else v.handle
+        for v in variables
+    }
     return {**keys, **{op: key for op, key in _saver_keys(nodes).items() if op in keys}}
 
 
@@ -101,7 +113,8 @@ def _saver_keys(nodes: Sequence[NodeDef]) -> dict[str, str]:
 
 
 def variable_slice(value: Any, variable: VariableDef) -> Any:
-    """The part of a saved value that belongs to one slice of a partitioned variable; else the whole value.
+    """The part of a saved value that belongs to one slice of a partitioned variable; else the whole
+    value.
 
     Args:
         value: The value in the checkpoint, a numpy array.
@@ -110,7 +123,11 @@ def variable_slice(value: Any, variable: VariableDef) -> Any:
     info = variable.slice_info
     if info is None:
         return value
-    return value[tuple(slice(at, at + size) for at, size in zip(info.var_offset, info.var_shape, strict=True))]
+    return value[
+        tuple(
+            slice(at, at + size) for at, size in zip(info.var_offset, info.var_shape, strict=True)
+        )
+    ]
 
 
 def assign_op(graph: Graph, variable: VariableDef) -> Operation | None:
@@ -119,4 +136,6 @@ def assign_op(graph: Graph, variable: VariableDef) -> Operation | None:
         initializer = graph.get_operation_by_name(variable.initializer)
         return initializer if len(initializer.inputs) > 1 else None
     handle = graph.get_tensor_by_name(variable.name)
-    return next((op for op in handle.consumers() if op.type in ASSIGNS and len(op.inputs) > 1), None)
+    return next(
+        (op for op in handle.consumers() if op.type in ASSIGNS and len(op.inputs) > 1), None
+    )

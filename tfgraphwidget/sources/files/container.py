@@ -50,12 +50,14 @@ class Container:
     """Bytes that may hold a graph.
 
     Attributes:
-        data: The bytes of the file; of an archive over 2 GB its beginning, as the rest stays on disk.
+        data: The bytes of the file; of an archive over 2 GB its beginning, as the rest stays on
+            disk.
         messages: The message classes to parse them with.
         path: What was given: the file, or the directory that it lies in; None for data in memory.
         file: The file that was read; None for data in memory.
         errors: Message name → why the bytes do not parse as that message.
-        unknown_fields: Message name → the first field of a text that the message does not have, or "".
+        unknown_fields: Message name → the first field of a text that the message does not have, or
+            "".
     """
 
     data: bytes = field(repr=False)
@@ -92,7 +94,8 @@ class Container:
         return is_text_format(self.data)
 
     def message(self, name: str) -> Any:
-        """The bytes as the message of that name, a field of `MessageClasses`; None when they do not hold such a graph.
+        """The bytes as the message of that name, a field of `MessageClasses`; None when they do not
+        hold such a graph.
 
         Bytes are parsed once for each name.
         """
@@ -114,7 +117,8 @@ class Container:
         if not unknown:
             return ()
         sentence = (
-            f"{self.where} has fields that this version does not know, such as {unknown!r}; they are left out, also of "
+            f"{self.where} has fields that this version does not know, such as {unknown!r}; they "
+            "are left out, also of "
             "what is saved. A '.pb' keeps them."
         )
         return (sentence,)
@@ -132,12 +136,14 @@ def read_container(
     Args:
         path: The file or directory.
         messages: The message classes to parse the bytes with.
-        main_files: Names of files that make a directory one source, as "saved_model.pb"; see `locate_file`.
+        main_files: Names of files that make a directory one source, as "saved_model.pb"; see
+            `locate_file`.
         suffixes: Suffixes of files that the sentence about another directory can propose.
 
     Raises:
         UnknownName: For a path that does not exist.
-        NotAGraph: For a directory without a main file, for what is not a regular file, and for a file over 2 GB.
+        NotAGraph: For a directory without a main file, for what is not a regular file, and for a
+            file over 2 GB.
         GraphEditError: For what cannot be read.
     """
     file = locate_file(path, main_files, suffixes)
@@ -165,7 +171,8 @@ def locate_file(path: Path, main_files: Collection[str], suffixes: Collection[st
         raise UnknownName(f"There is no file or directory {shorten(str(path))}{end}") from None
     except (OSError, ValueError) as error:
         raise GraphEditError(
-            f"{shorten(str(path))} cannot be opened: {path_error(error)}; give a path that can be read."
+            f"{shorten(str(path))} cannot be opened: {path_error(error)}; give a path that can be "
+            "read."
         ) from error
     why = why_unreadable(file)
     if why:  # a pipe or a device, for which the kernel would wait
@@ -178,9 +185,17 @@ def _main_file(folder: Path, main_files: Collection[str], suffixes: Collection[s
         if os.path.lexists(folder / name):
             return folder / name
     list(folder.iterdir())  # raises for a folder that may not be listed
-    inside = [name for name in _entries(folder) if _looks_openable(folder / name, main_files, suffixes)]
-    hint = f"; did you mean {str(folder / inside[0])!r}?" if inside else "; give the one that model.export wrote."
-    raise NotAGraph(f"Directory {shorten(str(folder))} is not a SavedModel: it has no saved_model.pb{hint}")
+    inside = [
+        name for name in _entries(folder) if _looks_openable(folder / name, main_files, suffixes)
+    ]
+    hint = (
+        f"; did you mean {str(folder / inside[0])!r}?"
+        if inside
+        else "; give the one that model.export wrote."
+    )
+    raise NotAGraph(
+        f"Directory {shorten(str(folder))} is not a SavedModel: it has no saved_model.pb{hint}"
+    )
 
 
 def _looks_openable(path: Path, main_files: Collection[str], suffixes: Collection[str]) -> bool:
@@ -205,12 +220,14 @@ def _content(file: Path) -> bytes:
                 if begins_as_archive(start := opened.read(ARCHIVE_START)):
                     return start
             raise NotAGraph(
-                f"File {str(file)!r} is over 2 GB, the limit of protobuf; save the graph without its variables' "
+                f"File {str(file)!r} is over 2 GB, the limit of protobuf; save the graph without "
+                "its variables' "
                 "values, and the values in a checkpoint."
             )
         return read_file(file)
     except (OSError, ValueError) as error:
         raise GraphEditError(
-            f"File {shorten(str(file))} cannot be read: {path_error(error)}; copy it again, or give one that can be "
+            f"File {shorten(str(file))} cannot be read: {path_error(error)}; copy it again, or "
+            "give one that can be "
             "read."
         ) from error

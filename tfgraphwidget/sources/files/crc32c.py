@@ -16,7 +16,8 @@ _SHORT = 1 << 14  # bytes that a loop is done with sooner than numpy
 _BLOCK = 1 << 24  # bytes that are worked on at a time
 _LANES = 1 << 12  # parts of a block of which each takes its next two bytes in one numpy operation
 _MANY_LANES = 1 << 14  # of a large block: fewer operations, and more to join behind them
-_COLUMNS = 64  # pairs of bytes of each lane that are brought side by side at a time, while they are in the cache
+# pairs of bytes of each lane that are brought side by side at a time, while they are in the cache
+_COLUMNS = 64
 _MASK = 0xA282EAD8
 
 Words = np.ndarray[tuple[int], np.dtype[np.uint32]]
@@ -40,8 +41,9 @@ def masked_crc32c(data: Bytes) -> int:
 def crc32c(data: Bytes) -> int:
     """The CRC-32C of bytes.
 
-    The register of a CRC is linear in the bytes, and zeros in front of them leave a register of zero as it is: the
-    parts of a block have their registers computed side by side, and each is shifted by what comes behind it.
+    The register of a CRC is linear in the bytes, and zeros in front of them leave a register of
+    zero as it is: the parts of a block have their registers computed side by side, and each is
+    shifted by what comes behind it.
 
     Args:
         data: The bytes to check.
@@ -81,7 +83,11 @@ def _register(block: np.ndarray) -> Words:
         lanes = np.zeros(count * length, np.uint8)
         lanes[len(lanes) - len(block) :] = block
     pairs = lanes.view("<u2").reshape(count, length // 2)
-    registers, entries, at = np.zeros(count, "<u4"), np.empty(count, np.uint32), np.empty(count, np.intp)
+    registers, entries, at = (
+        np.zeros(count, "<u4"),
+        np.empty(count, np.uint32),
+        np.empty(count, np.intp),
+    )
     low, table = registers.view("<u2")[::2], _table_of_pairs()
     for start in range(0, length // 2, _COLUMNS):
         for column in np.ascontiguousarray(pairs[:, start : start + _COLUMNS].T):
@@ -101,7 +107,9 @@ def _table() -> Words:
     """The register after each byte, from zero."""
     registers = np.arange(256, dtype=np.uint32)
     for _ in range(8):
-        registers = np.where(registers & 1, registers >> 1 ^ _POLYNOMIAL, registers >> 1).astype(np.uint32)
+        registers = np.where(registers & 1, registers >> 1 ^ _POLYNOMIAL, registers >> 1).astype(
+            np.uint32
+        )
     return registers
 
 
@@ -116,7 +124,9 @@ def _table_of_pairs() -> Words:
 
 @cache
 def _shift(length: int) -> Words:
-    """The effect of so many zero bytes on each bit of a register: a matrix over GF(2), its columns as words."""
+    """The effect of so many zero bytes on each bit of a register: a matrix over GF(2), its columns
+    as words.
+    """
     bits = np.uint32(1) << np.arange(32, dtype=np.uint32)
     if length == 0:
         return bits

@@ -11,16 +11,24 @@ from tfgraphwidget.tf_types import GraphDef, NodeDef
 
 
 class FileForm:
-    """The NodeDefs and functions as a file has them: TensorFlow adds default attributes when it imports the file.
+    """The NodeDefs and functions as a file has them: TensorFlow adds default attributes when it
+    imports the file.
 
-    Unchanged ops are written as the file has them, changed ops without the default attributes that the file omits.
-    Where TensorFlow does not import an op as the file has it, `repaired` has the NodeDef that it took.
+    Unchanged ops are written as the file has them, changed ops without the default attributes that
+    the file omits. Where TensorFlow does not import an op as the file has it, `repaired` has the
+    NodeDef that it took.
     """
 
-    def __init__(self, body: Body, nodes: Iterable[NodeDef], repaired: Mapping[str, NodeDef] | None = None) -> None:
+    def __init__(
+        self, body: Body, nodes: Iterable[NodeDef], repaired: Mapping[str, NodeDef] | None = None
+    ) -> None:
         self._body = body
         in_file = {node.name: node for node in body.nodes()}
-        self._repairs = {name: (in_file[name], node) for name, node in (repaired or {}).items() if name in in_file}
+        self._repairs = {
+            name: (in_file[name], node)
+            for name, node in (repaired or {}).items()
+            if name in in_file
+        }
         self._nodes = in_file | {name: node for name, (_, node) in self._repairs.items()}
         self._imported = {node.name: _digest(node) for node in nodes}
 
@@ -29,10 +37,14 @@ class FileForm:
         return [self._node(self._repair(node), self._nodes.get(node.name)) for node in nodes]
 
     def envelope(self, imported: GraphDef) -> GraphDef:
-        """The versions and the library of the imported graph in the file's form: functions keep name and body."""
+        """The versions and the library of the imported graph in the file's form: functions keep
+        name and body.
+        """
         graph_def = self._body.envelope()
         live = {function.signature.name: function for function in imported.library.function}
-        unchanged = [function for function in graph_def.library.function if function.signature.name in live]
+        unchanged = [
+            function for function in graph_def.library.function if function.signature.name in live
+        ]
         new = live.keys() - {function.signature.name for function in unchanged}
         if new or len(unchanged) < len(graph_def.library.function):
             functions = [*unchanged, *(function for name, function in live.items() if name in new)]
@@ -42,7 +54,9 @@ class FileForm:
         return graph_def
 
     def _repair(self, node: NodeDef) -> NodeDef:
-        """A NodeDef without the attributes of the file's that TensorFlow does not import; edits may have changed it."""
+        """A NodeDef without the attributes of the file's that TensorFlow does not import; edits may
+        have changed it.
+        """
         if node.name not in self._repairs:
             return node
         original, repaired = self._repairs[node.name]

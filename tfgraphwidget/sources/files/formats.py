@@ -1,7 +1,7 @@
 """SourceFormat: one value per file format, and the registry of them.
 
-`tgw.edit`, the command line and JupyterLab's file handler ask this registry: a new format is one more value in it.
-Importing this module does not import TensorFlow.
+`tgw.edit`, the command line and JupyterLab's file handler ask this registry: a new format is one
+more value in it. Importing this module does not import TensorFlow.
 """
 
 from __future__ import annotations
@@ -39,13 +39,17 @@ class SourceFormat:
 
     Attributes:
         name: What `tfgraphwidget info` calls it, "GraphDef".
-        suffixes: The suffixes of its files, (".pb", ".pbtxt"), that JupyterLab opens on a double-click.
+        suffixes: The suffixes of its files, (".pb", ".pbtxt"), that JupyterLab opens on a
+            double-click.
         matches: Whether the bytes of a container are of this format.
         open: Opens a container that matches as a Source. TensorFlow is loaded by then.
-        describe: One summary for each graph in a container that matches, as `summarize_graph` makes them. Must not
-            import TensorFlow: `container.messages` has classes of messages that do without.
-        hints: Parts of file names; files with such a name are tried with this format first. By default the suffixes.
-        main_files: Names of files that make a directory one source of this format, ("saved_model.pb",).
+        describe: One summary for each graph in a container that matches, as `summarize_graph` makes
+            them. Must not import TensorFlow: `container.messages` has classes of messages that do
+            without.
+        hints: Parts of file names; files with such a name are tried with this format first. By
+            default the suffixes.
+        main_files: Names of files that make a directory one source of this format,
+            ("saved_model.pb",).
         find_checkpoint: The checkpoint that belongs to a file, if it lies beside.
     """
 
@@ -70,8 +74,8 @@ def register_format(source_format: SourceFormat) -> SourceFormat:
     r"""Add a format, or replace the one of the same name.
 
     Args:
-        source_format: The format; it is tried after those that were registered before, unless a file's name hints at
-            it.
+        source_format: The format; it is tried after those that were registered before, unless a
+            file's name hints at it.
 
     Returns:
         The format.
@@ -142,14 +146,19 @@ def main_files() -> tuple[str, ...]:
 def find_checkpoint(path: Path) -> Path | None:
     """The checkpoint that belongs to a file by its name, if the file's format knows of one."""
     likely = (each for each in registered_formats() if path.name.lower().endswith(each.suffixes))
-    return next((checkpoint for each in likely if (checkpoint := each.find_checkpoint(path)) is not None), None)
+    return next(
+        (checkpoint for each in likely if (checkpoint := each.find_checkpoint(path)) is not None),
+        None,
+    )
 
 
 # Recognizing files
 
 
 def locate_file(path: Path) -> Path:
-    """The file that holds the graph: `path` itself, or the main file of a directory. Raises as `read_container`."""
+    """The file that holds the graph: `path` itself, or the main file of a directory. Raises as
+    `read_container`.
+    """
     return containers.locate_file(path, main_files(), file_suffixes())
 
 
@@ -171,13 +180,16 @@ def find_format(container: Container) -> SourceFormat:
         container: The bytes.
 
     Raises:
-        NotAGraph: When no format matches; the sentence says what the file is instead, if that is known.
+        NotAGraph: When no format matches; the sentence says what the file is instead, if that is
+            known.
     """
     where = "This data" if container.file is None else f"File {shorten(str(container.file))}"
     if not container.data:
         raise NotAGraph(f"{where} is empty; save the graph again.")
     if len(container.data) > LARGEST and not container.is_archive:
-        raise NotAGraph(f"{where} is over 2 GB, the limit of protobuf; keep variables' values in a checkpoint.")
+        raise NotAGraph(
+            f"{where} is over 2 GB, the limit of protobuf; keep variables' values in a checkpoint."
+        )
     for each in sorted(registered_formats(), key=lambda each: not each.is_likely(container.name)):
         if each.matches(container):
             return each
@@ -186,15 +198,19 @@ def find_format(container: Container) -> SourceFormat:
     errors = list(container.errors.values())
     if len(errors) == len(MessageClasses._fields) and not container.is_text:
         raise NotAGraph(
-            f"{where} is not a GraphDef, MetaGraphDef or SavedModel, or it is truncated or damaged; save or copy it "
+            f"{where} is not a GraphDef, MetaGraphDef or SavedModel, or it is truncated or "
+            "damaged; save or copy it "
             "again."
         )
     why = f" ({str(errors[0])[:120]})" if errors and container.is_text else ""
-    raise NotAGraph(f"{where} holds no TensorFlow graph with ops in it{why}; give a {listed_suffixes()} file.")
+    raise NotAGraph(
+        f"{where} holds no TensorFlow graph with ops in it{why}; give a {listed_suffixes()} file."
+    )
 
 
 def recognize(path: Path) -> tuple[Container, SourceFormat]:
-    """Read a file and find its format without TensorFlow, which is loaded only for a file that is not read without.
+    """Read a file and find its format without TensorFlow, which is loaded only for a file that is
+    not read without.
 
     Args:
         path: The file or directory.
@@ -244,7 +260,9 @@ def _open_graph(name: str) -> Callable[[Container, OpenOptions], Source]:
         message = container.message(name)
         container.data = b""  # not read any more, and of a million ops 200 MB
         folder = None if container.file is None else container.file.parent
-        source = open_message(message, container.title, container.where, options, table_folder=folder)
+        source = open_message(
+            message, container.title, container.where, options, table_folder=folder
+        )
         source.notices += container.notices(name)
         if options.checkpoint is None:
             source.notices += _unread_checkpoint(container, source)
@@ -254,7 +272,9 @@ def _open_graph(name: str) -> Callable[[Container, OpenOptions], Source]:
 
 
 def _unread_checkpoint(container: Container, source: Source) -> tuple[str, ...]:
-    """A sentence on the values that lie beside a file, where the caller did not ask for them; () if there are none."""
+    """A sentence on the values that lie beside a file, where the caller did not ask for them; () if
+    there are none.
+    """
     from tfgraphwidget.graph import HANDLES
 
     checkpoint = None if container.path is None else find_checkpoint(container.path)
@@ -262,8 +282,11 @@ def _unread_checkpoint(container: Container, source: Source) -> tuple[str, ...]:
         return ()
     prefix = checkpoint.with_suffix("") if checkpoint.suffix == ".index" else checkpoint
     notice = (
-        f"{container.where} was opened without the checkpoint beside it, so its variables have no values; "
-        + either(f"checkpoint={str(prefix)!r} gives them.", "open it with its checkpoint in a cell.")
+        f"{container.where} was opened without the checkpoint beside it, so its variables have no "
+        "values; "
+        + either(
+            f"checkpoint={str(prefix)!r} gives them.", "open it with its checkpoint in a cell."
+        )
     )
     return (notice,)
 
@@ -273,23 +296,36 @@ def _describe_graph(container: Container, name: str) -> list[dict[str, object]]:
 
     message = container.message(name)
     metas = {"GraphDef": [None], "MetaGraphDef": [message]}.get(name) or message.meta_graphs
-    return [summarize_graph(graph, meta) for graph, meta in zip(graph_defs(message), metas, strict=True)]
+    return [
+        summarize_graph(graph, meta) for graph, meta in zip(graph_defs(message), metas, strict=True)
+    ]
 
 
 def _open_saved_model(container: Container, options: OpenOptions) -> Source:
-    """A saved_model.pb with its variables beside it is opened as its folder; without, as a graph alone."""
+    """A saved_model.pb with its variables beside it is opened as its folder; without, as a graph
+    alone.
+    """
     from tfgraphwidget.sources.files.checkpoint import Checkpoint
     from tfgraphwidget.sources.files.opening import open_message
 
     file = container.file
-    alone = file is None or (file == container.path and Checkpoint.of_saved_model(file.parent).missing())
+    alone = file is None or (
+        file == container.path and Checkpoint.of_saved_model(file.parent).missing()
+    )
     folder = None if file is None or alone else file.parent
-    return open_message(container.message("SavedModel"), container.title, container.where, options, folder)
+    return open_message(
+        container.message("SavedModel"), container.title, container.where, options, folder
+    )
 
 
 def _checkpoint_of_meta_graph(path: Path) -> Path | None:
-    """The checkpoint of the same name: "m" for m.meta, where m.index lies, or the one file of TensorFlow 0.x."""
-    return next((file for file in (path.with_suffix(".index"), path.with_suffix("")) if file.is_file()), None)
+    """The checkpoint of the same name: "m" for m.meta, where m.index lies, or the one file of
+    TensorFlow 0.x.
+    """
+    return next(
+        (file for file in (path.with_suffix(".index"), path.with_suffix("")) if file.is_file()),
+        None,
+    )
 
 
 _FORMATS: dict[str, SourceFormat] = {}
@@ -301,7 +337,8 @@ GRAPH_DEF = register_format(
         matches=_holds("GraphDef"),
         open=_open_graph("GraphDef"),
         describe=lambda container: _describe_graph(container, "GraphDef"),
-        hints=(),  # many kinds of files end in .pb; this one is tried first where no other format is likely
+        # many kinds of files end in .pb; this one is tried first where no other format is likely
+        hints=(),
     )
 )
 META_GRAPH_DEF = register_format(
@@ -366,7 +403,9 @@ def open_path(path: str | os.PathLike[str], options: OpenOptions) -> Source:
     checked_path = parse_path(path, "path")
     recovered: list[str] = []
     with suppress(OSError, ValueError):
-        recovered = recover(Path(os.path.realpath(checked_path if checked_path.is_dir() else checked_path.parent)))
+        recovered = recover(
+            Path(os.path.realpath(checked_path if checked_path.is_dir() else checked_path.parent))
+        )
     container = read_container(checked_path)
     source = find_format(container).open(container, options)
     source.notices = (*recovered, *source.notices)
@@ -374,7 +413,8 @@ def open_path(path: str | os.PathLike[str], options: OpenOptions) -> Source:
 
 
 def open_bytes(data: bytes, options: OpenOptions) -> Source:
-    """Open bytes in the format that they are recognized as. Raises NotAGraph when no format matches.
+    """Open bytes in the format that they are recognized as. Raises NotAGraph when no format
+    matches.
 
     Args:
         options: The choices of the caller: signature, checkpoint, tags, session.
@@ -403,26 +443,47 @@ class _UnsupportedInput(NamedTuple):
 
 
 _UNSUPPORTED = (
-    _UnsupportedInput(0, b"\x89PNG", r"\.png", "a picture", "give the file that the graph was saved in"),
-    _UnsupportedInput(0, b"\xff\xd8\xff", r"\.jpe?g", "a picture", "give the file that the graph was saved in"),
-    _UnsupportedInput(0, b"GIF8", r"\.gif", "a picture", "give the file that the graph was saved in"),
+    _UnsupportedInput(
+        0, b"\x89PNG", r"\.png", "a picture", "give the file that the graph was saved in"
+    ),
+    _UnsupportedInput(
+        0, b"\xff\xd8\xff", r"\.jpe?g", "a picture", "give the file that the graph was saved in"
+    ),
+    _UnsupportedInput(
+        0, b"GIF8", r"\.gif", "a picture", "give the file that the graph was saved in"
+    ),
     _UnsupportedInput(0, b"\x89HDF", r"\.(h5|hdf5)", "a Keras or HDF5 file", _KERAS),
     _UnsupportedInput(0, b"", r"\.keras", "a Keras file", _KERAS),
     _UnsupportedInput(
-        4, b"TFL3", r"\.tflite", "a TensorFlow Lite model", "open the SavedModel that it was converted from"
+        4,
+        b"TFL3",
+        r"\.tflite",
+        "a TensorFlow Lite model",
+        "open the SavedModel that it was converted from",
     ),
     _UnsupportedInput(0, b"", r"\.onnx", "an ONNX model", "convert it to a SavedModel first"),
     _UnsupportedInput(0, b"", r"\.(pt|pth)", "a PyTorch file", "export it to a SavedModel first"),
-    _UnsupportedInput(-8, _SSTABLE, r"(\.index|\.data-\d+-of-\d+|\.ckpt)", "a part of a checkpoint", _CHECKPOINT),
-    _UnsupportedInput(0, b"model_checkpoint_path:", "checkpoint", "a checkpoint's list of names", _CHECKPOINT),
-    _UnsupportedInput(0, b"", r"\.cpb", "a SavedModel in chunks", "save it without experimental image format"),
-    _UnsupportedInput(0, b"PK\x03\x04", r"\.zip", "a zip archive", "unpack it, and open what is in it"),
-    _UnsupportedInput(0, b"\x1f\x8b", r"\.t?gz", "a compressed file", "unpack it, and open what is in it"),
+    _UnsupportedInput(
+        -8, _SSTABLE, r"(\.index|\.data-\d+-of-\d+|\.ckpt)", "a part of a checkpoint", _CHECKPOINT
+    ),
+    _UnsupportedInput(
+        0, b"model_checkpoint_path:", "checkpoint", "a checkpoint's list of names", _CHECKPOINT
+    ),
+    _UnsupportedInput(
+        0, b"", r"\.cpb", "a SavedModel in chunks", "save it without experimental image format"
+    ),
+    _UnsupportedInput(
+        0, b"PK\x03\x04", r"\.zip", "a zip archive", "unpack it, and open what is in it"
+    ),
+    _UnsupportedInput(
+        0, b"\x1f\x8b", r"\.t?gz", "a compressed file", "unpack it, and open what is in it"
+    ),
 )
 
 
 def _unsupported_input(data: bytes, name: str) -> str:
-    """The kind of a file that is no graph, and what to pass instead: "a picture; give …"; "" if it is unknown.
+    """The kind of a file that is no graph, and what to pass instead: "a picture; give …"; "" if it
+    is unknown.
 
     Args:
         data: The first bytes of the file.

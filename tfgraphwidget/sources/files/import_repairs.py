@@ -1,8 +1,9 @@
-"""What TensorFlow refuses of a file though its graph imports is left out of the copy that is imported, with a notice.
+"""What TensorFlow refuses of a file though its graph imports is left out of the copy that is
+imported, with a notice.
 
-These are the notes of other releases and tools about a graph, which no op needs: static shapes that today's shape
-functions contradict, ops to be placed beside ops that are gone, entries of collections for such ops, the version text
-of a TensorFlow that its builder named himself.
+These are the notes of other releases and tools about a graph, which no op needs: static shapes that
+today's shape functions contradict, ops to be placed beside ops that are gone, entries of
+collections for such ops, the version text of a TensorFlow that its builder named himself.
 """
 
 from __future__ import annotations
@@ -42,9 +43,12 @@ class ImportRepairs:
         """
         version = meta.meta_info_def.tensorflow_version
         if not takes_version:
-            meta.meta_info_def.tensorflow_version = _similar_version(version, meta.graph_def.versions.producer)
+            meta.meta_info_def.tensorflow_version = _similar_version(
+                version, meta.graph_def.versions.producer
+            )
             self.notices.append(
-                f"The file says that TensorFlow {version[:80]!r} wrote it, which is no version that TensorFlow reads; "
+                f"The file says that TensorFlow {version[:80]!r} wrote it, which is no version "
+                "that TensorFlow reads; "
                 "that is left out."
             )
         there = {node.name for node in meta.graph_def.node}
@@ -63,7 +67,8 @@ class ImportRepairs:
             self._keep(node)
         if nodes:
             self.notices.append(
-                f"The static shapes that the file notes of {len(nodes):,} ops are left out, some of which the shape "
+                f"The static shapes that the file notes of {len(nodes):,} ops are left out, some "
+                "of which the shape "
                 "functions of this TensorFlow contradict."
             )
         return bool(nodes)
@@ -73,10 +78,14 @@ class ImportRepairs:
         changed, missing_names = list[str](), dict[str, None]()
         for node in graph_def.node:
             values = list(node.attr["_class"].list.s) if "_class" in node.attr else []
-            entries = [value for value in values if not colocation(value) or colocation(value) in there]
+            entries = [
+                value for value in values if not colocation(value) or colocation(value) in there
+            ]
             if len(entries) == len(values):
                 continue
-            missing_names |= dict.fromkeys(colocation(value) for value in values if value not in entries)
+            missing_names |= dict.fromkeys(
+                colocation(value) for value in values if value not in entries
+            )
             node.attr["_class"].list.s[:] = entries
             if not entries:
                 del node.attr["_class"]
@@ -84,7 +93,8 @@ class ImportRepairs:
             changed.append(node.name)
         if changed:
             self.notices.append(
-                f"{_ops_text(changed)} is to be placed beside {_ops_text(list(missing_names))}, which the graph does "
+                f"{_ops_text(changed)} is to be placed beside {_ops_text(list(missing_names))}, "
+                "which the graph does "
                 "not have; that is left out."
             )
 
@@ -92,19 +102,30 @@ class ImportRepairs:
         """Remove the entries of collections that name ops which the graph does not have."""
         for key in sorted(meta.collection_def):
             collection, missing_names = meta.collection_def[key], list[str]()
-            names = [name for name in collection.node_list.value if split_tensor(name)[0] not in there]
+            names = [
+                name for name in collection.node_list.value if split_tensor(name)[0] not in there
+            ]
             if names:
                 members = [name for name in collection.node_list.value if name not in names]
                 collection.node_list.value[:] = members
                 missing_names += names
-            if collection.WhichOneof("kind") == "bytes_list" and tf_protos.collection_message(key) is not None:
-                entries = [(data, list(_missing_ops(key, data, there))) for data in collection.bytes_list.value]
+            if (
+                collection.WhichOneof("kind") == "bytes_list"
+                and tf_protos.collection_message(key) is not None
+            ):
+                entries = [
+                    (data, list(_missing_ops(key, data, there)))
+                    for data in collection.bytes_list.value
+                ]
                 if any(missing for _, missing in entries):
-                    collection.bytes_list.value[:] = [data for data, missing in entries if not missing]
+                    collection.bytes_list.value[:] = [
+                        data for data, missing in entries if not missing
+                    ]
                     missing_names += [missing[0] for _, missing in entries if missing]
             if missing_names:
                 self.notices.append(
-                    f"Collection {key!r} names {_ops_text(missing_names)}, which the graph does not have; that is left "
+                    f"Collection {key!r} names {_ops_text(missing_names)}, which the graph does "
+                    "not have; that is left "
                     "out."
                 )
 
@@ -117,7 +138,8 @@ class ImportRepairs:
 def _similar_version(text: str, producer: int) -> str:
     """A version that TensorFlow reads, for one that it does not; "" for one that is not known.
 
-    TensorFlow asks whether it is older than 1.9: then the collections say which variables are trainable.
+    TensorFlow asks whether it is older than 1.9: then the collections say which variables are
+    trainable.
     """
     numbers = _NUMBERS.match(text)
     if numbers is not None:
@@ -131,7 +153,9 @@ def _missing_ops(key: str, data: bytes, there: Collection[str]) -> Iterator[str]
     assert kind is not None
     try:
         message = kind.FromString(data)
-    except Exception:  # protobuf's own exception has no public name; the import says that the entry is damaged
+    except (
+        Exception
+    ):  # protobuf's own exception has no public name; the import says that the entry is damaged
         return
     fields = {
         "VariableDef": ("variable_name", "initializer_name", "snapshot_name"),

@@ -18,10 +18,20 @@ from tfgraphwidget.sentences import in_cell, leave_out
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.sources.files.assets import relocate_assets
 from tfgraphwidget.sources.files.checkpoint import Checkpoint
-from tfgraphwidget.sources.files.checkpoint_keys import assign_op, checkpoint_keys, graph_variables, variable_slice
+from tfgraphwidget.sources.files.checkpoint_keys import (
+    assign_op,
+    checkpoint_keys,
+    graph_variables,
+    variable_slice,
+)
 from tfgraphwidget.sources.files.import_repairs import ImportRepairs
 from tfgraphwidget.sources.files.object_graph import unrestored_variables
-from tfgraphwidget.sources.files.obstacles import FileGraph, excess_obstacle, find_obstacles, missing_checkpoint_names
+from tfgraphwidget.sources.files.obstacles import (
+    FileGraph,
+    excess_obstacle,
+    find_obstacles,
+    missing_checkpoint_names,
+)
 from tfgraphwidget.sources.files.other_checkpoint import OtherCheckpoint
 from tfgraphwidget.sources.inference.bounds import find_large_computation
 from tfgraphwidget.sources.inference.dtypes import OpTypes
@@ -35,7 +45,8 @@ from tfgraphwidget.tf_internals import SavedModelLoader, import_meta_graph, is_v
 from tfgraphwidget.tf_types import Message, MetaGraphDef
 
 _Result = TypeVar("_Result")
-_LONGEST = 500  # characters of TensorFlow's sentence, which may quote a shape of a million dimensions
+# characters of TensorFlow's sentence, which may quote a shape of a million dimensions
+_LONGEST = 500
 
 
 @wrap_tf_errors("import the graph")
@@ -48,7 +59,9 @@ def import_file(file: FileGraph) -> ImportedGraph:
         if obstacle.stops:
             raise NotRunnable(obstacle.why, obstacle.ops)
     types = OpTypes(file.body.function)
-    excess = find_large_computation(file.body.protos, lambda nodes: NodeTyping(nodes, types, dict, file.body.versions))
+    excess = find_large_computation(
+        file.body.protos, lambda nodes: NodeTyping(nodes, types, dict, file.body.versions)
+    )
     if excess is not None:
         raise NotRunnable(*excess_obstacle(excess)[::2])
     graph = tf.Graph()
@@ -71,8 +84,12 @@ def import_file(file: FileGraph) -> ImportedGraph:
         raise NotRunnable(
             why
             or (
-                f"TensorFlow cannot import {file.where}: {first_line(error)[:_LONGEST].rstrip('.')}; "
-                + in_cell("it can be looked at and edited, and it runs once what editor.lint() finds is fixed.")
+                f"TensorFlow cannot import {file.where}: "
+                f"{first_line(error)[:_LONGEST].rstrip('.')}; "
+                + in_cell(
+                    "it can be looked at and edited, and it runs once what editor.lint() finds is "
+                    "fixed."
+                )
             )
         ) from error
     body = GraphBody(graph, saved_names=file.body.saved_names)
@@ -91,7 +108,9 @@ def _damaged_value(checkpoint: Checkpoint | None) -> str:
     return ""
 
 
-def _fill(file: FileGraph, graph: tf.Graph, session: tf.compat.v1.Session, repairs: ImportRepairs) -> tuple[str, ...]:
+def _fill(
+    file: FileGraph, graph: tf.Graph, session: tf.compat.v1.Session, repairs: ImportRepairs
+) -> tuple[str, ...]:
     """Import the graph and load its values; return a sentence on what was not run."""
     if file.folder is not None:
         return _load_saved_model(file, file.folder, graph, session, repairs)
@@ -104,13 +123,21 @@ def _fill(file: FileGraph, graph: tf.Graph, session: tf.compat.v1.Session, repai
     if file.checkpoint is not None:
         _load(file, file.checkpoint, graph, session)
     elif file.values is not None:
-        readers = [(v, file.values[v.handle]) for v in graph_variables(file.body) if v.handle in file.values]
+        readers = [
+            (v, file.values[v.handle])
+            for v in graph_variables(file.body)
+            if v.handle in file.values
+        ]
         _assign(readers, graph, session)
-        return _initialize([v for v in graph_variables(file.body) if v.handle not in file.values], graph, session)
+        return _initialize(
+            [v for v in graph_variables(file.body) if v.handle not in file.values], graph, session
+        )
     return ()
 
 
-def _import_repaired(meta: MetaGraphDef, import_it: Callable[[], _Result], repairs: ImportRepairs) -> _Result:
+def _import_repaired(
+    meta: MetaGraphDef, import_it: Callable[[], _Result], repairs: ImportRepairs
+) -> _Result:
     """Import a MetaGraphDef without what TensorFlow refuses of it though no op needs that.
 
     Args:
@@ -128,9 +155,15 @@ def _import_repaired(meta: MetaGraphDef, import_it: Callable[[], _Result], repai
 
 
 def _load_saved_model(
-    file: FileGraph, folder: Path, graph: tf.Graph, session: tf.compat.v1.Session, repairs: ImportRepairs
+    file: FileGraph,
+    folder: Path,
+    graph: tf.Graph,
+    session: tf.compat.v1.Session,
+    repairs: ImportRepairs,
 ) -> tuple[str, ...]:
-    """Load as `tf.compat.v1.saved_model.load` does, and return a sentence on the ops that it runs and that were not."""
+    """Load as `tf.compat.v1.saved_model.load` does, and return a sentence on the ops that it runs
+    and that were not.
+    """
     loader, tags = SavedModelLoader(str(folder)), list(file.meta.meta_info_def.tags)
     meta = loader.get_meta_graph_def_from_tags(tags)
     relocate_assets(meta, folder)
@@ -152,11 +185,15 @@ def _load_saved_model(
 
 
 def _restore(file: FileGraph, checkpoint: OtherCheckpoint, session: tf.compat.v1.Session) -> None:
-    """Let the SavedModel's Saver restore the values of another checkpoint, which are written under its names."""
+    """Let the SavedModel's Saver restore the values of another checkpoint, which are written under
+    its names.
+    """
     saver = file.meta.saver_def
     with tempfile.TemporaryDirectory() as folder:
         prefix = str(Path(folder) / "variables")
-        write_checkpoint(prefix, {name: partial(checkpoint.value, name) for name in checkpoint.shapes})
+        write_checkpoint(
+            prefix, {name: partial(checkpoint.value, name) for name in checkpoint.shapes}
+        )
         session.run(saver.restore_op_name, {saver.filename_tensor_name: prefix})
 
 
@@ -170,7 +207,9 @@ def write_checkpoint(prefix: str, values: Mapping[str, Callable[[], object]]) ->
     names = sorted(arrays)
     with tf.Graph().as_default() as graph, tf.compat.v1.Session(graph=graph) as session:
         fed = [tf.compat.v1.placeholder(tf.as_dtype(arrays[name].dtype)) for name in names]
-        saved = tf.raw_ops.SaveV2(prefix=prefix, tensor_names=names, shape_and_slices=[""] * len(names), tensors=fed)
+        saved = tf.raw_ops.SaveV2(
+            prefix=prefix, tensor_names=names, shape_and_slices=[""] * len(names), tensors=fed
+        )
         session.run(saved, {tensor: arrays[name] for tensor, name in zip(fed, names, strict=True)})
 
 
@@ -190,7 +229,9 @@ def _copy(proto: _Proto) -> _Proto:
 
 
 def _load_unrestored(file: FileGraph, graph: tf.Graph, session: tf.compat.v1.Session) -> None:
-    """Load the captured variables that the SavedModel's own Saver leaves out; the checkpoint has them by object."""
+    """Load the captured variables that the SavedModel's own Saver leaves out; the checkpoint has
+    them by object.
+    """
     unrestored = unrestored_variables(file.meta, file.body.protos)
     if not unrestored or file.checkpoint is None or not file.checkpoint.objects:
         return
@@ -213,8 +254,12 @@ def _load_unrestored(file: FileGraph, graph: tf.Graph, session: tf.compat.v1.Ses
     session.run(assigns_made, feeds)
 
 
-def _load(file: FileGraph, checkpoint: Checkpoint, graph: tf.Graph, session: tf.compat.v1.Session) -> None:
-    """Load what the checkpoint has, with no new ops: by the graph's own Saver, or by feeding what is assigned."""
+def _load(
+    file: FileGraph, checkpoint: Checkpoint, graph: tf.Graph, session: tf.compat.v1.Session
+) -> None:
+    """Load what the checkpoint has, with no new ops: by the graph's own Saver, or by feeding what
+    is assigned.
+    """
     saver = file.meta.saver_def
     if saver.restore_op_name and not missing_checkpoint_names(file, checkpoint):
         with suppress(NotTrusted):  # of a Saver that does more than to restore
@@ -223,7 +268,9 @@ def _load(file: FileGraph, checkpoint: Checkpoint, graph: tf.Graph, session: tf.
     _assign_values(file, checkpoint, graph, session)
 
 
-def _assign_values(file: FileGraph, checkpoint: Checkpoint, graph: tf.Graph, session: tf.compat.v1.Session) -> None:
+def _assign_values(
+    file: FileGraph, checkpoint: Checkpoint, graph: tf.Graph, session: tf.compat.v1.Session
+) -> None:
     """Feed the values that the checkpoint has to the ops that assign variables."""
     variables = graph_variables(file.body)
     keys = checkpoint_keys(file.body.protos, variables)
@@ -231,11 +278,19 @@ def _assign_values(file: FileGraph, checkpoint: Checkpoint, graph: tf.Graph, ses
     def value(variable: VariableDef) -> object:
         return variable_slice(checkpoint.value(keys[variable.handle]), variable)
 
-    _assign([(v, partial(value, v)) for v in variables if keys[v.handle] in checkpoint.shapes], graph, session)
+    _assign(
+        [(v, partial(value, v)) for v in variables if keys[v.handle] in checkpoint.shapes],
+        graph,
+        session,
+    )
 
 
-def _initialize(variables: Iterable[VariableDef], graph: tf.Graph, session: tf.compat.v1.Session) -> tuple[str, ...]:
-    """Run the initializers of variables; what cannot run stays without. Return a sentence on what may not run."""
+def _initialize(
+    variables: Iterable[VariableDef], graph: tf.Graph, session: tf.compat.v1.Session
+) -> tuple[str, ...]:
+    """Run the initializers of variables; what cannot run stays without. Return a sentence on what
+    may not run.
+    """
     there = {op.name for op in graph.get_operations()}
     errors = _run_each([v.initializer for v in variables if v.initializer in there], graph, session)
     return tuple(
@@ -245,7 +300,9 @@ def _initialize(variables: Iterable[VariableDef], graph: tf.Graph, session: tf.c
     )
 
 
-def _fill_tables(file: FileGraph, graph: tf.Graph, session: tf.compat.v1.Session) -> tuple[str, ...]:
+def _fill_tables(
+    file: FileGraph, graph: tf.Graph, session: tf.compat.v1.Session
+) -> tuple[str, ...]:
     """Run the initializers of tables; return a sentence for each that fails."""
     return tuple(
         (f"{op!r} cannot fill its hash table, which is empty in the editor's session: " + error.why)
@@ -262,7 +319,9 @@ def _fill_tables(file: FileGraph, graph: tf.Graph, session: tf.compat.v1.Session
 def _run_each(
     ops: Iterable[str], graph: tf.Graph, session: tf.compat.v1.Session
 ) -> dict[str, tf.errors.OpError | NotTrusted]:
-    """Run ops, each once those ran whose state it reads; return the errors of those that cannot run."""
+    """Run ops, each once those ran whose state it reads; return the errors of those that cannot
+    run.
+    """
     waiting = list(ops)
     while waiting:
         errors = {}
@@ -278,7 +337,9 @@ def _run_each(
 
 
 def _assign(
-    readers: Sequence[tuple[VariableDef, Callable[[], object]]], graph: tf.Graph, session: tf.compat.v1.Session
+    readers: Sequence[tuple[VariableDef, Callable[[], object]]],
+    graph: tf.Graph,
+    session: tf.compat.v1.Session,
 ) -> None:
     """Assign values to variables, with no new ops: what an op of the graph assigns is fed."""
     unloaded = readers
@@ -289,9 +350,8 @@ def _assign(
             assign = assign_op(graph, variable)
             if assign is None:
                 raise NotRunnable(
-                    f"Variable {variable.name!r} has no op that assigns to it, so its value cannot be loaded; "
-                    + leave_out("checkpoint")
-                    + " to edit the graph without values.",
+                    f"Variable {variable.name!r} has no op that assigns to it, so its value cannot "
+                    "be loaded; " + leave_out("checkpoint") + " to edit the graph without values.",
                     [variable.handle],
                 )
             tensor = assign.inputs[1].name

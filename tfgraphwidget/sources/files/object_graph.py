@@ -1,4 +1,6 @@
-"""Variables in the object graph of a TensorFlow 2 SavedModel: their names, and which are trainable."""
+"""Variables in the object graph of a TensorFlow 2 SavedModel: their names, and which are
+trainable.
+"""
 
 from __future__ import annotations
 
@@ -14,15 +16,21 @@ from tfgraphwidget.sources.variables import variable_collections
 from tfgraphwidget.tf_types import MetaGraphDef, NodeDef, SavedObject, SavedObjectGraph
 
 
-def object_variables(meta: MetaGraphDef, nodes: Sequence[NodeDef]) -> tuple[Collections, dict[str, str]]:
-    """Collections as a TensorFlow 1 graph would have them, and the real name of each handle op that has another.
+def object_variables(
+    meta: MetaGraphDef, nodes: Sequence[NodeDef]
+) -> tuple[Collections, dict[str, str]]:
+    """Collections as a TensorFlow 1 graph would have them, and the real name of each handle op that
+    has another.
 
     Empty when the MetaGraphDef has no object graph.
     """
     if not meta.object_graph_def.nodes:
         return ({}, ()), {}
     saved_nodes = meta.object_graph_def.nodes
-    by_call = {op: saved_nodes[k].variable for op, k in _bound_by_calls(meta.object_graph_def, nodes).items()}
+    by_call = {
+        op: saved_nodes[k].variable
+        for op, k in _bound_by_calls(meta.object_graph_def, nodes).items()
+    }
     by_name = {
         saved_variable.variable.name: saved_variable.variable
         for saved_variable in meta.object_graph_def.nodes
@@ -34,16 +42,26 @@ def object_variables(meta: MetaGraphDef, nodes: Sequence[NodeDef]) -> tuple[Coll
     handles = [i for i, kind in enumerate(index.types) if kind in HANDLES]
     for variable in definitions(index, handles).values():
         saved_variable = by_call.get(variable.handle) or by_name.get(variable.handle)
-        variables.append(variable if saved_variable is None else replace(variable, trainable=saved_variable.trainable))
-        if saved_variable is not None and saved_variable.name and saved_variable.name != variable.handle:
+        variables.append(
+            variable
+            if saved_variable is None
+            else replace(variable, trainable=saved_variable.trainable)
+        )
+        if (
+            saved_variable is not None
+            and saved_variable.name
+            and saved_variable.name != variable.handle
+        ):
             saved_names[variable.handle] = saved_variable.name
     return variable_collections(variables), _one_to_one(saved_names, list(by_call))
 
 
 def _one_to_one(saved_names: Mapping[str, str], own: Sequence[str]) -> dict[str, str]:
-    """The saved names that identify one op only of those named `own`, so that every function body shows the same.
+    """The saved names that identify one op only of those named `own`, so that every function body
+    shows the same.
 
-    `own` are the handles that functions capture. Keras leaves one beside without consumers, under the variable's name.
+    `own` are the handles that functions capture. Keras leaves one beside without consumers, under
+    the variable's name.
     """
     op_names = {op: variable_op_name(name) for op, name in saved_names.items()}
     while True:  # an op that falls back on its own name may take it from another
@@ -60,23 +78,35 @@ def _is_variable(saved_object: SavedObject) -> bool:
 
 
 def unrestored_variables(meta: MetaGraphDef, nodes: Sequence[NodeDef]) -> dict[str, int]:
-    """Handle op -> number of the saved object, for variables that functions capture and the Saver does not restore.
+    """Handle op -> number of the saved object, for variables that functions capture and the Saver
+    does not restore.
 
-    Keras 3 saved by tf.saved_model.save is so: its Saver restores other variables, which no function reads.
+    Keras 3 saved by tf.saved_model.save is so: its Saver restores other variables, which no
+    function reads.
     """
     if not meta.object_graph_def.nodes:
         return {}
     restore = next((node for node in nodes if node.name == meta.saver_def.restore_op_name), None)
     restored = {split_input(text)[0] for text in ([] if restore is None else restore.input)}
     objects_of_ops = _bound_by_calls(meta.object_graph_def, nodes)
-    return {op: number for op, number in objects_of_ops.items() if restore is not None and op not in restored}
+    return {
+        op: number
+        for op, number in objects_of_ops.items()
+        if restore is not None and op not in restored
+    }
 
 
 def saved_variables(meta: MetaGraphDef, nodes: Sequence[NodeDef]) -> dict[str, int]:
-    """Handle op -> number of the saved object, for all variables whose values a SavedModel keeps by object."""
+    """Handle op -> number of the saved object, for all variables whose values a SavedModel keeps by
+    object.
+    """
     saved_objects = meta.object_graph_def.nodes
     by_name = {each.variable.name: k for k, each in enumerate(saved_objects) if _is_variable(each)}
-    by_op = {node.name: by_name[node.name] for node in nodes if node.op in HANDLES and node.name in by_name}
+    by_op = {
+        node.name: by_name[node.name]
+        for node in nodes
+        if node.op in HANDLES and node.name in by_name
+    }
     return {**by_op, **_bound_by_calls(meta.object_graph_def, nodes)}
 
 
@@ -86,7 +116,9 @@ def bound_variables(meta: MetaGraphDef, nodes: Sequence[NodeDef]) -> tuple[str, 
 
 
 def _bound_by_calls(objects: SavedObjectGraph, nodes: Sequence[NodeDef]) -> dict[str, int]:
-    """Op -> number of the saved variable, for what calls of saved functions bind: the last inputs, in saved order."""
+    """Op -> number of the saved variable, for what calls of saved functions bind: the last inputs,
+    in saved order.
+    """
     object_of_op = {}
     for node in nodes:
         function = node.attr["f"].func.name if "f" in node.attr else ""

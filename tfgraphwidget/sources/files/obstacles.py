@@ -31,7 +31,11 @@ from tfgraphwidget.sentences import either, in_cell, leave_out
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.sources.files.assets import asset_files, is_outside_assets
 from tfgraphwidget.sources.files.checkpoint import Checkpoint, value_type
-from tfgraphwidget.sources.files.checkpoint_keys import checkpoint_keys, graph_variables, restored_names
+from tfgraphwidget.sources.files.checkpoint_keys import (
+    checkpoint_keys,
+    graph_variables,
+    restored_names,
+)
 from tfgraphwidget.sources.files.table_contents import TableContents, table_contents
 from tfgraphwidget.sources.functions.library import function_nodes
 from tfgraphwidget.sources.inference.bounds import FATAL_SHAPES, Bounds, Excess, why_fatal
@@ -47,12 +51,13 @@ from tfgraphwidget.tf_types import GraphDef, MetaGraphDef
 class FileGraph:
     """A graph as data; `where` begins sentences about it.
 
-    `meta` is an empty MetaGraphDef where only a GraphDef was given; `folder` is the directory of a SavedModel. `values`
-    read the values of variables, by their handle ops, where no checkpoint has them; a session initializes the others.
-    `fills_tables` is False where what the tables held is loaded afterwards. `table_folder` is the directory of the
-    files that tables may be filled from: an untrusted graph may name any file, and what a table holds is saved with it.
-    `trust` says whether ops that do more than compute may run. `filled_later` are tables whose contents are loaded once
-    the graph is imported.
+    `meta` is an empty MetaGraphDef where only a GraphDef was given; `folder` is the directory of a
+    SavedModel. `values` read the values of variables, by their handle ops, where no checkpoint has
+    them; a session initializes the others. `fills_tables` is False where what the tables held is
+    loaded afterwards. `table_folder` is the directory of the files that tables may be filled from:
+    an untrusted graph may name any file, and what a table holds is saved with it. `trust` says
+    whether ops that do more than compute may run. `filled_later` are tables whose contents are
+    loaded once the graph is imported.
     """
 
     where: str
@@ -71,7 +76,13 @@ class FileGraph:
     def effects(self) -> Effects:
         """What finds the ops that do more than compute."""
         body = self.body
-        return Effects(NodesByName(body.protos), body.function, body.functions(), self.trust.may_read, body.typing)
+        return Effects(
+            NodesByName(body.protos),
+            body.function,
+            body.functions(),
+            self.trust.may_read,
+            body.typing,
+        )
 
     @property
     def table_contents(self) -> TableContents:
@@ -85,13 +96,17 @@ class FileGraph:
             self.table_folder,
             self.trust,
             is_loaded=self.folder is not None,
-            is_restored=bool(restore_op) and checkpoint is not None and not missing_checkpoint_names(self, checkpoint),
+            is_restored=bool(restore_op)
+            and checkpoint is not None
+            and not missing_checkpoint_names(self, checkpoint),
             filled_later=self.filled_later,
         )
 
 
 class Obstacle(NamedTuple):
-    """Why ops cannot run; `stops` when the whole graph cannot, so that it cannot be imported and edited either."""
+    """Why ops cannot run; `stops` when the whole graph cannot, so that it cannot be imported and
+    edited either.
+    """
 
     why: str
     stops: bool
@@ -121,8 +136,10 @@ def _versions(file: FileGraph) -> Iterator[Obstacle]:
     if versions.min_consumer > own or own in versions.bad_consumers:
         wrote = file.meta.meta_info_def.tensorflow_version
         yield Obstacle(
-            f"{file.where} was written for a newer TensorFlow{wrote and f', {wrote}'} (graph version "
-            f"{max(versions.min_consumer, versions.producer)}; TensorFlow {tf_protos.tensorflow_version()} reads up to "
+            f"{file.where} was written for a newer TensorFlow{wrote and f', {wrote}'} (graph "
+            "version "
+            f"{max(versions.min_consumer, versions.producer)}; TensorFlow "
+            f"{tf_protos.tensorflow_version()} reads up to "
             f"{own}), so it can be looked at only; install that release to run it.",
             stops=True,
         )
@@ -130,29 +147,42 @@ def _versions(file: FileGraph) -> Iterator[Obstacle]:
 
 def _unknown_ops(body: NodeBody) -> Iterator[Obstacle]:
     definitions = OpTypes(body.function)
-    places = [("", body.protos), *((name, body.function(name).node_def) for name in sorted(body.functions()))]
+    places = [
+        ("", body.protos),
+        *((name, body.function(name).node_def) for name in sorted(body.functions())),
+    ]
     op_types = set(chain.from_iterable(types_of(nodes) for _, nodes in places))
     unknown_types = {op_type for op_type in op_types if definitions.definition(op_type) is None}
     if unknown_types:
-        unknown = [(place, node) for place, nodes in places for node in nodes if node.op in unknown_types]
+        unknown = [
+            (place, node) for place, nodes in places for node in nodes if node.op in unknown_types
+        ]
         place, first = unknown[0]
         where = f" in function {place!r}" if place else ""
         others = f", as {_others(len(unknown) - 1)}" if len(unknown) > 1 else ""
         yield Obstacle(
-            f"Op {first.name!r}{where} is of type {first.op!r}, which TensorFlow does not know{others}; "
-            + in_cell("call tf.load_op_library with the library that defines it, to run the graph."),
+            f"Op {first.name!r}{where} is of type {first.op!r}, which TensorFlow does not "
+            f"know{others}; "
+            + in_cell(
+                "call tf.load_op_library with the library that defines it, to run the graph."
+            ),
             stops=True,
             ops=() if place else (first.name,),
         )
 
 
 def _run_by_import(file: FileGraph) -> Iterator[Obstacle]:
-    """TensorFlow evaluates ops without state for static shapes while it imports a graph, whatever else they do."""
+    """TensorFlow evaluates ops without state for static shapes while it imports a graph, whatever
+    else they do.
+    """
     if file.trust.is_given:
         return
     first = next(file.effects.at_import(), None)
     if first is not None:
-        outcome = "the graph can be looked at only, since TensorFlow may run the op while it imports the graph"
+        outcome = (
+            "the graph can be looked at only, since TensorFlow may run the op while it "
+            "imports the graph"
+        )
         yield Obstacle(file.trust.sentence(first, outcome), stops=True, ops=(first.root,))
 
 
@@ -161,11 +191,14 @@ def _endless(body: NodeBody) -> Iterator[Obstacle]:
     library = {name: body.function(name) for name in body.functions()}
     if not library:
         return
-    callers = {door.function: node.name for node in body.protos for door in called_functions(node, library)}
+    callers = {
+        door.function: node.name for node in body.protos for door in called_functions(node, library)
+    }
     for name, why in endless_functions(library, callers).items():
         if why in (ITSELF, TOO_DEEP):
             yield Obstacle(
-                f"Function {name!r} {why}, which TensorFlow cannot import; open the function to look at it, and save "
+                f"Function {name!r} {why}, which TensorFlow cannot import; open the function to "
+                "look at it, and save "
                 "the graph with a loop in its place to run it.",
                 stops=True,
                 ops=(callers[name],) if name in callers else (),
@@ -174,13 +207,17 @@ def _endless(body: NodeBody) -> Iterator[Obstacle]:
 
 
 def _assets(file: FileGraph) -> Iterator[Obstacle]:
-    """TensorFlow opens any file that an asset names, and saves a table that is filled from it with the contents."""
+    """TensorFlow opens any file that an asset names, and saves a table that is filled from it with
+    the contents.
+    """
     names = [] if file.folder is None else [asset.filename for asset in asset_files(file.meta)]
     for name in names:
         if file.folder is not None and is_outside_assets(file.folder, name):
             yield Obstacle(
-                f"{file.where} names an asset {name[:200]!r}, which leads to a file outside of its folder 'assets', so "
-                "it can be looked at only; put the file that it needs into that folder, under a name there, to run it.",
+                f"{file.where} names an asset {name[:200]!r}, which leads to a file outside of its "
+                "folder 'assets', so "
+                "it can be looked at only; put the file that it needs into that folder, under a "
+                "name there, to run it.",
                 stops=True,
             )
             return
@@ -215,7 +252,8 @@ def excess_obstacle(excess: Excess) -> Obstacle:
     """
     where = f" in function {excess.function!r}" if excess.function else ""
     return Obstacle(
-        f"Op {shorten(excess.op)}{where} {excess.why}, so the graph can be looked at only; save it again without that "
+        f"Op {shorten(excess.op)}{where} {excess.why}, so the graph can be looked at only; save it "
+        "again without that "
         "op to run it.",
         stops=True,
         ops=() if excess.function else (excess.op,),
@@ -223,20 +261,31 @@ def excess_obstacle(excess: Excess) -> Obstacle:
 
 
 def _loop_parts(body: NodeBody) -> Iterator[Obstacle]:
-    """TensorFlow's executor ends the process where the end of a v1 loop runs outside of all loops."""
-    places = [("", body.protos), *((name, body.function(name).node_def) for name in sorted(body.functions()))]
+    """TensorFlow's executor ends the process where the end of a v1 loop runs outside of all
+    loops.
+    """
+    places = [
+        ("", body.protos),
+        *((name, body.function(name).node_def) for name in sorted(body.functions())),
+    ]
     for place, nodes in places:
         if (EXIT | NEXT).isdisjoint(types_of(nodes)):
             continue
         with suppress(GraphEditError):  # of a damaged function, which TensorFlow refuses to import
-            graph = build(function_nodes(body.function(place), OpTypes(body.function), {}).nodes if place else nodes)
+            graph = build(
+                function_nodes(body.function(place), OpTypes(body.function), {}).nodes
+                if place
+                else nodes
+            )
             ends = ends_outside_loops(Contexts(graph))
             if ends:
                 name, kind = graph.names[ends[0]], graph.types[ends[0]]
                 where = f" in function {place!r}" if place else ""
                 yield Obstacle(
-                    f"Op {shorten(name)}{where} is of type {kind} and in no while loop, and TensorFlow ends the "
-                    "process when it runs that, so the graph can be looked at only; save it again with the whole loop "
+                    f"Op {shorten(name)}{where} is of type {kind} and in no while loop, and "
+                    "TensorFlow ends the "
+                    "process when it runs that, so the graph can be looked at only; save it again "
+                    "with the whole loop "
                     "to run it.",
                     stops=True,
                     ops=() if place else (name,),
@@ -255,7 +304,9 @@ def _absent_devices(file: FileGraph) -> Iterator[Obstacle]:
     for elsewhere in (True, False):
         side = [pinned for pinned in absent if pinned.elsewhere == elsewhere]
         ops = tuple(pinned.first for pinned in side if pinned.first in at_root)
-        yield from (Obstacle(notice, stops=elsewhere, ops=ops) for notice in pinned_notices(side, soft=True))
+        yield from (
+            Obstacle(notice, stops=elsewhere, ops=ops) for notice in pinned_notices(side, soft=True)
+        )
 
 
 def _checkpoint(file: FileGraph) -> Iterator[Obstacle]:
@@ -268,7 +319,11 @@ def _checkpoint(file: FileGraph) -> Iterator[Obstacle]:
             path = str(file.folder / "saved_model.pb")
             alone = either(f"tgw.edit({path!r})", f"open {path!r}")
         yield Obstacle(
-            checkpoint.lack() + ", or " + alone + " to edit the graph without values" + checkpoint.hint(),
+            checkpoint.lack()
+            + ", or "
+            + alone
+            + " to edit the graph without values"
+            + checkpoint.hint(),
             stops=True,
         )
         return
@@ -284,7 +339,8 @@ def _checkpoint(file: FileGraph) -> Iterator[Obstacle]:
     if lacking:
         others = f", nor of {len(lacking) - 1} more" if len(lacking) > 1 else ""
         yield Obstacle(
-            f"Checkpoint {checkpoint.prefix!r} has no value of {lacking[0]!r}{others}; run the variable's initializer "
+            f"Checkpoint {checkpoint.prefix!r} has no value of {lacking[0]!r}{others}; run the "
+            "variable's initializer "
             "in the session to give it one.",
             stops=False,
         )
@@ -297,28 +353,43 @@ def _tables(file: FileGraph) -> Iterator[Obstacle]:
 
 
 def _unlike(file: FileGraph, checkpoint: Checkpoint) -> str:
-    """A sentence on a variable whose value in the checkpoint has another shape or dtype; "" if there is none."""
+    """A sentence on a variable whose value in the checkpoint has another shape or dtype; "" if
+    there is none.
+    """
     handles = {node.name: node for node in file.body.protos if node.op in HANDLES}
-    variables = [v for v in graph_variables(file.body) if v.slice_info is None and v.handle in handles]
+    variables = [
+        v for v in graph_variables(file.body) if v.slice_info is None and v.handle in handles
+    ]
     keys = checkpoint_keys(file.body.protos, variables)
     for variable in variables:
         key, node = keys[variable.handle], handles[variable.handle]
         shape = node.attr["shape"].shape
-        if key not in checkpoint.shapes or shape.unknown_rank or any(dim.size < 0 for dim in shape.dim):
+        if (
+            key not in checkpoint.shapes
+            or shape.unknown_rank
+            or any(dim.size < 0 for dim in shape.dim)
+        ):
             continue
-        dtype = tf_protos.dtype_names().get(node.attr["dtype"].type % 100, "")  # references are 100 more
+        dtype = tf_protos.dtype_names().get(
+            node.attr["dtype"].type % 100, ""
+        )  # references are 100 more
         declared, actual = f"{dtype} {[dim.size for dim in shape.dim]}", value_type(checkpoint, key)
         if declared != actual:
             return (
                 either(f"checkpoint={shorten(checkpoint.prefix)}: variable", "Variable")
-                + f" {variable.handle!r} is {declared}, and the checkpoint has {actual} under {key!r}; give a "
-                "checkpoint of this graph, or " + leave_out("checkpoint") + " to edit the graph without values."
+                + f" {variable.handle!r} is {declared}, and the checkpoint has {actual} under "
+                f"{key!r}; give a "
+                "checkpoint of this graph, or "
+                + leave_out("checkpoint")
+                + " to edit the graph without values."
             )
     return ""
 
 
 def missing_checkpoint_names(file: FileGraph, checkpoint: Checkpoint) -> list[str]:
-    """The names that the graph would read from a checkpoint and that the checkpoint does not have."""
+    """The names that the graph would read from a checkpoint and that the checkpoint does not
+    have.
+    """
     restore_op = file.meta.saver_def.restore_op_name
     names = restored_names(file.body.protos, file.body.library, restore_op) if restore_op else []
     if not names:

@@ -49,7 +49,8 @@ def open_message(
     trust: Trust | None = None,
     filled_later: Collection[str] = (),
 ) -> Source:
-    """Open a message that holds a graph, as data; TensorFlow imports the graph when something in it is to run.
+    """Open a message that holds a graph, as data; TensorFlow imports the graph when something in it
+    is to run.
 
     Args:
         proto: A GraphDef, MetaGraphDef or SavedModel, which belongs to the source from now on.
@@ -57,9 +58,10 @@ def open_message(
         where: The subject of sentences about it, "File 'model.pb'".
         options: Signature, checkpoint and tags that the caller chose.
         folder: The directory of a SavedModel with its variables' values.
-        values: Read the values of variables, by their handle ops, where no checkpoint has them. A session gives the
-            others those that their initializers compute.
-        fills_tables: Whether a session fills the tables by their initializers; False where their contents are loaded.
+        values: Read the values of variables, by their handle ops, where no checkpoint has them. A
+            session gives the others those that their initializers compute.
+        fills_tables: Whether a session fills the tables by their initializers; False where their
+            contents are loaded.
         table_folder: The directory of the files that tables may be filled from; None for no file.
         trust: Whether ops may run that do more than compute; None to find it out.
         filled_later: The names of the tables whose contents are loaded once the graph is imported.
@@ -72,14 +74,20 @@ def open_message(
     if not holds_graph(proto):
         raise NotAGraph(f"{where} holds no graph with ops in it; give one that has ops.")
     meta: Any = relocate_assets(_meta_graph(proto, options.tags, where), folder)
-    graph_def, meta = (meta, tf_protos.MetaGraphDef()) if meta.DESCRIPTOR.name == "GraphDef" else (meta.graph_def, meta)
+    graph_def, meta = (
+        (meta, tf_protos.MetaGraphDef())
+        if meta.DESCRIPTOR.name == "GraphDef"
+        else (meta.graph_def, meta)
+    )
     library = GraphDefLibrary.of(graph_def)
     nodes, filled_in = readable_nodes(graph_def.node, where, OpTypes(library.function))
     ops_there = nodes.ids
     collections = read_collections(meta, ops_there)
     object_collections, saved_names = object_variables(meta, nodes)
     collections = (
-        collections if collections[1] else ({**collections[0], **object_collections[0]}, object_collections[1])
+        collections
+        if collections[1]
+        else ({**collections[0], **object_collections[0]}, object_collections[1])
     )
     checkpoint = None if folder is None else Checkpoint.of_saved_model(folder)
     if trust is None:
@@ -100,12 +108,25 @@ def open_message(
             checkpoint, folder = replacement, None
         else:
             checkpoint = other_checkpoint(checkpoint, replacement, meta, body)
-    parts = graph_def, meta, body, checkpoint, folder, values, fills_tables, table_folder, trust, filled_later
+    parts = (
+        graph_def,
+        meta,
+        body,
+        checkpoint,
+        folder,
+        values,
+        fills_tables,
+        table_folder,
+        trust,
+        filled_later,
+    )
     file = FileGraph(where, *parts)
 
     def obstacles() -> tuple[tuple[str, ...], str]:
         reasons = find_obstacles(file)
-        return tuple(each.why for each in reasons), next((each.why for each in reasons if each.stops), "")
+        return tuple(each.why for each in reasons), next(
+            (each.why for each in reasons if each.stops), ""
+        )
 
     def open_edited(edited: MetaGraphDef, filled_later: Collection[str] = ()) -> Source:
         return open_message(
@@ -128,7 +149,8 @@ def open_message(
             *notices,
             *([choice_notice(signatures, where)] if signature is None and signatures else []),
             *(
-                f"Signature {name!r} names {names_text(tensors)}, which the graph does not have, so it is left out; "
+                f"Signature {name!r} names {names_text(tensors)}, which the graph does not have, "
+                "so it is left out; "
                 "lint has the edit that removes it from the file."
                 for name, tensors in missing_ends.items()
             ),
@@ -148,8 +170,11 @@ def open_message(
     )
 
 
-def trust_of(where: str, nodes: NodeDefs, library: GraphDefLibrary, folder: Path | None, options: OpenOptions) -> Trust:
-    """Whether a file's ops may run: if the user trusts it, or if none of them does more than compute.
+def trust_of(
+    where: str, nodes: NodeDefs, library: GraphDefLibrary, folder: Path | None, options: OpenOptions
+) -> Trust:
+    """Whether a file's ops may run: if the user trusts it, or if none of them does more than
+    compute.
 
     Args:
         where: The file, as the subject of a sentence.
@@ -180,18 +205,26 @@ def _import(file: FileGraph) -> ImportedGraph:
 
 
 def _meta_graph(proto: Any, tags: object, where: str) -> Any:
-    """The MetaGraphDef of a SavedModel that has the tags; without tags "serve" or the only one. Others as they are."""
+    """The MetaGraphDef of a SavedModel that has the tags; without tags "serve" or the only one.
+    Others as they are.
+    """
     if proto.DESCRIPTOR.name != "SavedModel":
         if tags is not None:
-            raise GraphEditError(f"{where} is not a SavedModel, so it has no tags; " + leave_out("tags") + ".")
+            raise GraphEditError(
+                f"{where} is not a SavedModel, so it has no tags; " + leave_out("tags") + "."
+            )
         return proto
     # Of two graphs that have the same tags TensorFlow loads the first one.
-    by_tags = {tuple(sorted(set(meta.meta_info_def.tags))): meta for meta in reversed(proto.meta_graphs)}
+    by_tags = {
+        tuple(sorted(set(meta.meta_info_def.tags))): meta for meta in reversed(proto.meta_graphs)
+    }
     by_tags = dict(reversed(by_tags.items()))
     choices = " or ".join(f"tags={list(each)!r}" for each in by_tags)
     if tags is not None:
         if isinstance(tags, bytes) or not isinstance(tags, Iterable):
-            raise UnknownName(argument_value("tags", shorten(tags)) + f" are not tags; give {choices}.")
+            raise UnknownName(
+                argument_value("tags", shorten(tags)) + f" are not tags; give {choices}."
+            )
         tag_set = tuple(sorted({tags} if isinstance(tags, str) else set(map(str, tags))))
         if tag_set not in by_tags:
             raise UnknownName(f"{where} has no graph with tags {list(tag_set)!r}; give {choices}.")
@@ -200,4 +233,6 @@ def _meta_graph(proto: Any, tags: object, where: str) -> Any:
         return proto.meta_graphs[0]
     if ("serve",) in by_tags:
         return by_tags["serve",]
-    raise GraphEditError(f"{where} has several graphs, none of them tagged 'serve'; give {choices}.")
+    raise GraphEditError(
+        f"{where} has several graphs, none of them tagged 'serve'; give {choices}."
+    )

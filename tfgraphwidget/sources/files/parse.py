@@ -1,7 +1,7 @@
 """Bytes as protobuf messages that hold graphs: GraphDef, MetaGraphDef, SavedModel, binary or text.
 
-The bytes of one kind often parse as another. What decides is the outcome: a graph has ops, and most of them have names
-and types.
+The bytes of one kind often parse as another. What decides is the outcome: a graph has ops, and most
+of them have names and types.
 """
 
 from __future__ import annotations
@@ -62,13 +62,18 @@ def graph_defs(message: Any) -> list[GraphDef]:
 
 
 def holds_graph(message: object) -> bool:
-    """Whether a message holds ops, or at least functions; most of the ops have a name and a type."""
+    """Whether a message holds ops, or at least functions; most of the ops have a name and a
+    type.
+    """
     return any(map(_holds_ops, graph_defs(message)))
 
 
 def _holds_ops(graph_def: GraphDef) -> bool:
     nodes = graph_def.node[:: len(graph_def.node) // _SAMPLE + 1]
     if not nodes:
-        return any(_OP.match(function.signature.name) and function.node_def for function in graph_def.library.function)
+        return any(
+            _OP.match(function.signature.name) and function.node_def
+            for function in graph_def.library.function
+        )
     good = sum(bool(node.name.isprintable() and node.name and _OP.match(node.op)) for node in nodes)
     return 2 * good > len(nodes)

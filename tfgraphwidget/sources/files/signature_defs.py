@@ -1,4 +1,6 @@
-"""The signatures of a SavedModel or MetaGraphDef: read, choose one, and find the function calls that compute it."""
+"""The signatures of a SavedModel or MetaGraphDef: read, choose one, and find the function calls
+that compute it.
+"""
 
 from __future__ import annotations
 
@@ -27,8 +29,12 @@ class Functions(Protocol):
         """The FunctionDef of that name."""
 
 
-def read_signatures(meta: MetaGraphDef, body: Body) -> tuple[tuple[Signature, ...], dict[str, tuple[str, ...]]]:
-    """The signatures of a MetaGraphDef, sorted by name, and those left out, with the tensors that the graph lacks."""
+def read_signatures(
+    meta: MetaGraphDef, body: Body
+) -> tuple[tuple[Signature, ...], dict[str, tuple[str, ...]]]:
+    """The signatures of a MetaGraphDef, sorted by name, and those left out, with the tensors that
+    the graph lacks.
+    """
     nodes = NodesByName(body.nodes())
     signatures: list[Signature] = []
     missing_ends: dict[str, tuple[str, ...]] = {}
@@ -37,7 +43,9 @@ def read_signatures(meta: MetaGraphDef, body: Body) -> tuple[tuple[Signature, ..
             continue
         signature = Signature(name, tensor_names(proto.inputs), tensor_names(proto.outputs))
         tensors = dict.fromkeys(tensor for _, tensor in (*signature.inputs, *signature.outputs))
-        if missing := tuple(tensor for tensor in tensors if not _is_there(tensor, nodes, body.typing)):
+        if missing := tuple(
+            tensor for tensor in tensors if not _is_there(tensor, nodes, body.typing)
+        ):
             missing_ends[name] = missing
         else:
             signatures.append(signature)
@@ -45,14 +53,19 @@ def read_signatures(meta: MetaGraphDef, body: Body) -> tuple[tuple[Signature, ..
 
 
 def _is_there(tensor: str, nodes: Mapping[str, NodeDef], typing: Typing) -> bool:
-    """Whether an op has an output of that number; what an op that TensorFlow does not know lacks is not known."""
+    """Whether an op has an output of that number; what an op that TensorFlow does not know lacks is
+    not known.
+    """
     op, port = split_tensor(tensor)
     node = nodes.get(op)
-    return node is not None and (not port or port < len(typing.dtypes(node)) or typing.definition(node.op) is None)
+    return node is not None and (
+        not port or port < len(typing.dtypes(node)) or typing.definition(node.op) is None
+    )
 
 
 def tensor_names(infos: Mapping[str, TensorInfo]) -> tuple[tuple[str, str], ...]:
-    """(key, tensor) pairs of the TensorInfos of a signature; a sparse or ragged value is several tensors.
+    """(key, tensor) pairs of the TensorInfos of a signature; a sparse or ragged value is several
+    tensors.
 
     Args:
         infos: The inputs or the outputs of a SignatureDef.
@@ -62,19 +75,27 @@ def tensor_names(infos: Mapping[str, TensorInfo]) -> tuple[tuple[str, str], ...]
         kind = info.WhichOneof("encoding")
         if kind == "coo_sparse":
             parts = info.coo_sparse
-            pairs += [(f"{key}/values", parts.values_tensor_name), (f"{key}/indices", parts.indices_tensor_name)]
+            pairs += [
+                (f"{key}/values", parts.values_tensor_name),
+                (f"{key}/indices", parts.indices_tensor_name),
+            ]
             pairs += [(f"{key}/dense_shape", parts.dense_shape_tensor_name)]
         elif kind == "composite_tensor":
-            pairs += [(f"{key}/{k}", part.name) for k, part in enumerate(info.composite_tensor.components)]
+            pairs += [
+                (f"{key}/{k}", part.name) for k, part in enumerate(info.composite_tensor.components)
+            ]
         elif kind == "name":
             pairs.append((key, info.name))
     return tuple(pairs)
 
 
-def choose_signature(signatures: tuple[Signature, ...], name: object, title: str) -> Signature | None:
+def choose_signature(
+    signatures: tuple[Signature, ...], name: object, title: str
+) -> Signature | None:
     """Return the signature of a name; without a name "serving_default" or the only one.
 
-    None if there is none, or several of which none is the default: all of them lie in the graph itself.
+    None if there is none, or several of which none is the default: all of them lie in the graph
+    itself.
 
     Args:
         name: The name that the caller chose, or None.
@@ -86,7 +107,11 @@ def choose_signature(signatures: tuple[Signature, ...], name: object, title: str
     by_name = {signature.name: signature for signature in signatures}
     if name is not None:
         if not isinstance(name, str) or name not in by_name:
-            has = f"it has {', '.join(map(repr, by_name))}" if by_name else ("it has none; " + leave_out("signature"))
+            has = (
+                f"it has {', '.join(map(repr, by_name))}"
+                if by_name
+                else ("it has none; " + leave_out("signature"))
+            )
             end = did_you_mean(name, by_name) if isinstance(name, str) else "."
             raise UnknownName(f"{title} has no signature {shorten(name)}: " + has + end)
         return by_name[name]
@@ -103,18 +128,23 @@ def choice_notice(signatures: Sequence[Signature], where: str) -> str:
     """
     names = [signature.name for signature in signatures]
     return (
-        f"{where} has the signatures {names_text(names)}, and none named {_DEFAULT!r}, so it opened as a "
+        f"{where} has the signatures {names_text(names)}, and none named {_DEFAULT!r}, so it "
+        "opened as a "
         "whole; "
         + either(
-            f"editor.signatures.open({names[0]!r}) shows what that one computes, and signature={names[0]!r} opens it "
+            f"editor.signatures.open({names[0]!r}) shows what that one computes, and "
+            f"signature={names[0]!r} opens it "
             "there.",
             "'Check the graph' in the tab Op lists them, and 'Open' shows what one computes.",
         )
     )
 
 
-def entry_path(signature: Signature | None, nodes: Iterable[NodeDef], library: Functions) -> tuple[str, ...]:
-    """Return the calls to enter, outermost first, to reach the function body that computes a signature.
+def entry_path(
+    signature: Signature | None, nodes: Iterable[NodeDef], library: Functions
+) -> tuple[str, ...]:
+    """Return the calls to enter, outermost first, to reach the function body that computes a
+    signature.
 
     Args:
         signature: The signature; None for the graph itself.
@@ -132,15 +162,23 @@ def entry_path(signature: Signature | None, nodes: Iterable[NodeDef], library: F
         path.append(call.name)
         visited.add(function)
         definition = library.function(function)
-        nodes, outputs = definition.node_def, {text.partition(":")[0] for text in definition.ret.values()}
+        nodes, outputs = (
+            definition.node_def,
+            {text.partition(":")[0] for text in definition.ret.values()},
+        )
 
 
 def shared_functions(
-    signature: Signature | None, signatures: Iterable[Signature], nodes: Sequence[NodeDef], library: Functions
+    signature: Signature | None,
+    signatures: Iterable[Signature],
+    nodes: Sequence[NodeDef],
+    library: Functions,
 ) -> frozenset[str]:
-    """The functions that lead to other signatures too: Keras exports one function as "serve" and "serving_default".
+    """The functions that lead to other signatures too: Keras exports one function as "serve" and
+    "serving_default".
 
-    Those that take attributes from their calls are left out, as each call may have a body of its own.
+    Those that take attributes from their calls are left out, as each call may have a body of its
+    own.
 
     Args:
         signature: The signature that was chosen; None for the graph itself.
@@ -149,8 +187,14 @@ def shared_functions(
         return frozenset()
     others = (each for each in signatures if each.name != signature.name)
     own = _functions_on(entry_path(signature, nodes, library), nodes, library)
-    shared = {name for each in others for name in _functions_on(entry_path(each, nodes, library), nodes, library)}
-    return frozenset(name for name in own if name in shared and not library.function(name).signature.attr)
+    shared = {
+        name
+        for each in others
+        for name in _functions_on(entry_path(each, nodes, library), nodes, library)
+    }
+    return frozenset(
+        name for name in own if name in shared and not library.function(name).signature.attr
+    )
 
 
 def _functions_on(path: Iterable[str], nodes: Iterable[NodeDef], library: Functions) -> list[str]:

@@ -1,4 +1,6 @@
-"""FileStoredData: values and stack traces beside a file's graph, each read on request, without importing the graph."""
+"""FileStoredData: values and stack traces beside a file's graph, each read on request, without
+importing the graph.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +47,9 @@ class FileStoredData:
         self._file = file
 
     def shape(self, handle: str) -> tuple[int, ...]:
-        """The shape of a variable's value in the checkpoint, whole where the variable is a slice; see `value`."""
+        """The shape of a variable's value in the checkpoint, whole where the variable is a slice;
+        see `value`.
+        """
         checkpoint, key = self._place(handle)
         return tuple(checkpoint.shapes[key])
 
@@ -62,14 +66,18 @@ class FileStoredData:
             return None
 
     def variable_name(self, handle: str) -> str:
-        """The name of a variable's object where the file stores objects, or else the handle op's."""
+        """The name of a variable's object where the file stores objects, or else the handle
+        op's.
+        """
         return self._object_names.get(handle) or handle
 
     def twins(self, handle: str) -> tuple[str, ...]:
-        """The other handle ops that stand for the variable of that handle op, which functions read; mostly none.
+        """The other handle ops that stand for the variable of that handle op, which functions read;
+        mostly none.
 
-        Keras has a handle for its layer's variable and one for what functions capture, and TensorFlow writes a third
-        that the Saver restores; one value of the checkpoint is for all of them.
+        Keras has a handle for its layer's variable and one for what functions capture, and
+        TensorFlow writes a third that the Saver restores; one value of the checkpoint is for all of
+        them.
         """
         return self._twins.get(handle, ())
 
@@ -80,7 +88,10 @@ class FileStoredData:
         for op in self._variables:
             for key in () if op in captured else self.keys(op):
                 others.setdefault(key, []).append(op)
-        twins = {op: dict.fromkeys(other for key in self.keys(op) for other in others.get(key, ())) for op in captured}
+        twins = {
+            op: dict.fromkeys(other for key in self.keys(op) for other in others.get(key, ()))
+            for op in captured
+        }
         return {op: tuple(ops) for op, ops in twins.items() if ops}
 
     @cached_property
@@ -90,7 +101,9 @@ class FileStoredData:
         return {handle: objects[number].variable.name for handle, number in numbers.items()}
 
     def dtype(self, handle: str) -> str:
-        """The name of the dtype of a variable's value in the checkpoint. Raises SessionRefused when there is none."""
+        """The name of the dtype of a variable's value in the checkpoint. Raises SessionRefused when
+        there is none.
+        """
         checkpoint, key = self._place(handle)
         return checkpoint.dtypes[key]
 
@@ -102,11 +115,14 @@ class FileStoredData:
         return np.asarray(value if variable is None else variable_slice(value, variable))
 
     def meta(self) -> MetaGraphDef:
-        """The MetaGraphDef that a file holds; an empty one of a GraphDef, and of a SavedModel in its folder."""
+        """The MetaGraphDef that a file holds; an empty one of a GraphDef, and of a SavedModel in
+        its folder.
+        """
         return self._file.meta if self._file.folder is None else tf_protos.MetaGraphDef()
 
     def gradient(self, kind: str) -> SavedGradient | None:
-        """The gradient of a tf.custom_gradient, by what its ops name it; None for one that the file does not have.
+        """The gradient of a tf.custom_gradient, by what its ops name it; None for one that the file
+        does not have.
 
         None also where it reads variables: `tf.saved_model.load` binds those.
 
@@ -115,7 +131,9 @@ class FileStoredData:
         """
         objects = self._file.meta.object_graph_def
         registered = self._file.meta.graph_def.library.registered_gradients
-        function = next((each.gradient_func for each in registered if each.registered_op_type == kind), "")
+        function = next(
+            (each.gradient_func for each in registered if each.registered_op_type == kind), ""
+        )
         if function not in objects.concrete_functions:
             return None
         concrete = objects.concrete_functions[function]
@@ -125,27 +143,39 @@ class FileStoredData:
         if any(each.WhichOneof("kind") != "captured_tensor" for each in captures) or not values:
             return None
         returned = tuple(value.WhichOneof("kind") != "none_value" for value in values)
-        return SavedGradient(function, tuple(each.captured_tensor.name for each in captures), returned)
+        return SavedGradient(
+            function, tuple(each.captured_tensor.name for each in captures), returned
+        )
 
     def folder(self) -> Path | None:
-        """The directory of a SavedModel with all its files; None for other files, and when one is missing."""
+        """The directory of a SavedModel with all its files; None for other files, and when one is
+        missing.
+        """
         file = self._file
         if file.folder is None or any(
             is_outside_assets(file.folder, asset.filename) for asset in asset_files(file.meta)
         ):
             return None
-        lacks_values = bool(self._variables) and (file.checkpoint is None or file.checkpoint.missing())
-        return None if lacks_values or not (file.folder / "saved_model.pb").is_file() else file.folder
+        lacks_values = bool(self._variables) and (
+            file.checkpoint is None or file.checkpoint.missing()
+        )
+        return (
+            None if lacks_values or not (file.folder / "saved_model.pb").is_file() else file.folder
+        )
 
     def assets(self) -> Mapping[str, Asset] | None:
         """The asset files of a SavedModel by their names in "assets"; None for other files.
 
-        Of a file that is missing, that leads out of the folder, or that is a pipe or device, the content is not known.
+        Of a file that is missing, that leads out of the folder, or that is a pipe or device, the
+        content is not known.
         """
         folder = self._file.folder
         if folder is None:
             return None
-        names = {asset.filename: is_outside_assets(folder, asset.filename) for asset in asset_files(self._file.meta)}
+        names = {
+            asset.filename: is_outside_assets(folder, asset.filename)
+            for asset in asset_files(self._file.meta)
+        }
         paths = {name: folder.absolute() / "assets" / name for name in names}
         return {
             name: Asset(str(paths[name]), None if is_outside else _content_digest(paths[name]))
@@ -157,24 +187,30 @@ class FileStoredData:
         return tuple(self._file.meta.meta_info_def.tags)
 
     def keys(self, handle: str) -> tuple[str, ...]:
-        """The names in the checkpoint under which the value of the variable of that handle op is; empty without one.
+        """The names in the checkpoint under which the value of the variable of that handle op is;
+        empty without one.
 
-        A SavedModel of Keras has a value twice: TensorFlow 1 restores a variable by the Saver, whose name comes first,
-        and TensorFlow 2 by the variable's object.
+        A SavedModel of Keras has a value twice: TensorFlow 1 restores a variable by the Saver,
+        whose name comes first, and TensorFlow 2 by the variable's object.
         """
         checkpoint = self._file.checkpoint
         keys = (self._restored_keys.get(handle), self._keys.get(handle))
-        return tuple(dict.fromkeys(key for key in keys if key and checkpoint and key in checkpoint.shapes))
+        return tuple(
+            dict.fromkeys(key for key in keys if key and checkpoint and key in checkpoint.shapes)
+        )
 
     def other_values(self) -> Mapping[str, Callable[[], object]]:
-        """Readers of the values of a SavedModel that come from another checkpoint, by their names in its own."""
+        """Readers of the values of a SavedModel that come from another checkpoint, by their names
+        in its own.
+        """
         checkpoint = self._file.checkpoint
         if not isinstance(checkpoint, OtherCheckpoint):
             return {}
         return {name: partial(checkpoint.value, name) for name in checkpoint.replaced}
 
     def all_values(self) -> Mapping[str, Callable[[], object]]:
-        """Readers of all values that the checkpoint has, by their names in it; empty without a checkpoint.
+        """Readers of all values that the checkpoint has, by their names in it; empty without a
+        checkpoint.
 
         TensorFlow 1 writes none beside a SavedModel without variables.
         """
@@ -184,14 +220,18 @@ class FileStoredData:
         return {name: partial(checkpoint.value, name) for name in checkpoint.shapes}
 
     def creation_lines(self, op: str, function: str = "") -> tuple[str, ...]:
-        """The lines of Python that created an op of the graph or of a function; empty if the file does not say."""
+        """The lines of Python that created an op of the graph or of a function; empty if the file
+        does not say.
+        """
         return () if self._traces is None else origins.saved_origin(self._traces, op, function)
 
     def _place(self, handle: str) -> tuple[Checkpoint, str]:
         checkpoint = self._file.checkpoint
         if checkpoint is None:
             raise SessionRefused(
-                f"{self._file.where} comes without values for its variables; " + OPEN_WITH_CHECKPOINT + ".",
+                f"{self._file.where} comes without values for its variables; "
+                + OPEN_WITH_CHECKPOINT
+                + ".",
                 [handle],
             )
         key = self._keys.get(handle, handle)
@@ -232,7 +272,11 @@ class FileStoredData:
     @cached_property
     def _traces(self) -> object:
         folder = self._file.folder
-        return None if folder is None else origins.read_debug_info(folder / "debug" / "saved_model_debug_info.pb")
+        return (
+            None
+            if folder is None
+            else origins.read_debug_info(folder / "debug" / "saved_model_debug_info.pb")
+        )
 
 
 class PartStoredData(FileStoredData):
@@ -263,7 +307,8 @@ class PartStoredData(FileStoredData):
         """The value of the variable of that handle op. Raises SessionRefused when there is none."""
         if handle not in self._readers:
             raise SessionRefused(
-                f"The file has no value for {handle!r}; initialize the variable in a session first.", [handle]
+                f"The file has no value for {handle!r}; initialize the variable in a session first.",
+                [handle],
             )
         return np.asarray(self._readers[handle]())
 

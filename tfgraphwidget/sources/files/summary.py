@@ -26,7 +26,14 @@ from tfgraphwidget.graph import (
 )
 from tfgraphwidget.naming import split_input
 from tfgraphwidget.sources.files.summary_schema import dtype_of
-from tfgraphwidget.tf_types import GraphDef, MetaGraphDef, NodeDef, SignatureDef, TensorInfo, TensorShapeProto
+from tfgraphwidget.tf_types import (
+    GraphDef,
+    MetaGraphDef,
+    NodeDef,
+    SignatureDef,
+    TensorInfo,
+    TensorShapeProto,
+)
 
 # SymbolicGradient calls the gradient of a function.
 _CALLS = FUNCTION_CALLS | REMOTE_CALLS | {"SymbolicGradient"}
@@ -37,7 +44,9 @@ _BOOKKEEPING_TYPES = re.compile(
     r"|ShardedFilename|MergeV2Checkpoints|Save(V2|Slices)?|Restore(V2|Slice)?|InitializeTable\w*|LookupTable(Insert|"
     r"Import|Export|Size)\w*|\w*Queue(Enqueue|Close|Size|IsClosed)\w*|\w*HashTable\w*|\w*Iterator\w*|DeleteSessionTensor"
 )
-_BOOKKEEPING_SCOPES = re.compile(r"(.*/)?(gradients|save|report_uninitialized_\w+|Initializer|Regularizer)(_\d+)?/")
+_BOOKKEEPING_SCOPES = re.compile(
+    r"(.*/)?(gradients|save|report_uninitialized_\w+|Initializer|Regularizer)(_\d+)?/"
+)
 _BRANCH = re.compile(r".*/(switch_[tf]|pred_id)")  # what tells a v1 conditional's branches apart
 _INPUT_TYPES = re.compile(r"\w*IteratorGetNext\w*|\w*Dequeue\w*")
 
@@ -58,7 +67,9 @@ def summarize_graph(graph: GraphDef, meta: MetaGraphDef | None = None) -> dict[s
     by_name = {function.signature.name: function for function in functions}
     handles = set(first_handles(graph.node, by_name, by_name.__getitem__).values())
     variables = [_tensor(node) for node in graph.node if node.name in handles]
-    constant_sizes = [node.attr["value"].ByteSize() for node in chain(*everywhere) if node.op in CONSTANTS]
+    constant_sizes = [
+        node.attr["value"].ByteSize() for node in chain(*everywhere) if node.op in CONSTANTS
+    ]
     tags: list[str] = []
     tensorflow = ""
     signatures = []
@@ -135,7 +146,11 @@ def _signature(name: str, signature: SignatureDef) -> dict[str, object]:
 
     def side(infos: Mapping[str, TensorInfo]) -> dict[str, object]:
         return {
-            key: {"tensor": info.name, "dtype": dtype_of(info.dtype), "shape": _shape(info.tensor_shape)}
+            key: {
+                "tensor": info.name,
+                "dtype": dtype_of(info.dtype),
+                "shape": _shape(info.tensor_shape),
+            }
             for key, info in sorted(infos.items())
         }
 
@@ -159,7 +174,9 @@ def find_output_ops(nodes: Iterable[NodeDef]) -> list[dict[str, str]]:
         inputs = [text for text in node.input if not text.startswith("^")]
         sources[node.name] = [split_input(text)[0] for text in inputs]
     consumed = set(chain.from_iterable(sources.values()))
-    input_ops = [name for name, kind in kinds.items() if kind in PLACEHOLDERS or _INPUT_TYPES.fullmatch(kind)]
+    input_ops = [
+        name for name, kind in kinds.items() if kind in PLACEHOLDERS or _INPUT_TYPES.fullmatch(kind)
+    ]
     dependent = _dependents(sources, input_ops)
     outputs = []
     for name, kind in reversed(kinds.items()):

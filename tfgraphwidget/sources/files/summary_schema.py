@@ -19,7 +19,8 @@ _MESSAGES = {
     "Shape": "2 dim: *Dim, 3 unknown_rank: bool",
     "Called": "1 name: string",
     "Attr": (
-        "2 s: bytes, 5 b: bool, 6 type: DataType, 7 shape: Shape, 10 func: Called, 8 tensor: Nothing, 1 list: Nothing"
+        "2 s: bytes, 5 b: bool, 6 type: DataType, 7 shape: Shape, 10 func: Called, 8 tensor: "
+        "Nothing, 1 list: Nothing"
     ),
     "Nothing": "",
     "Node": "1 name: string, 2 op: string, 3 input: *string, 4 device: string, 5 attr: {}Attr",
@@ -38,12 +39,47 @@ _FIELD = re.compile(r"(\d+) (\w+): (\*|\{\}|)(\w+)")
 _PROTO = descriptor_pb2.FieldDescriptorProto
 _REFERENCE = 100  # so much more is the DataType of a reference to a tensor
 _DTYPES = (  # by number; tests/cli/test_info.py holds them beside TensorFlow's
-    *("invalid", "float32", "float64", "int32", "uint8", "int16", "int8", "string", "complex64", "int64", "bool"),
-    *("qint8", "quint8", "qint32", "bfloat16", "qint16", "quint16", "uint16", "complex128", "float16", "resource"),
-    *("variant", "uint32", "uint64", "float8_e5m2", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e4m3b11fnuz"),
+    *(
+        "invalid",
+        "float32",
+        "float64",
+        "int32",
+        "uint8",
+        "int16",
+        "int8",
+        "string",
+        "complex64",
+        "int64",
+        "bool",
+    ),
+    *(
+        "qint8",
+        "quint8",
+        "qint32",
+        "bfloat16",
+        "qint16",
+        "quint16",
+        "uint16",
+        "complex128",
+        "float16",
+        "resource",
+    ),
+    *(
+        "variant",
+        "uint32",
+        "uint64",
+        "float8_e5m2",
+        "float8_e4m3fn",
+        "float8_e4m3fnuz",
+        "float8_e4m3b11fnuz",
+    ),
     *("float8_e5m2fnuz", "int4", "uint4", "int2", "uint2", "float4_e2m1fn"),
 )
-_CALLED = {"float32": "FLOAT", "float64": "DOUBLE", "float16": "HALF"}  # the others' names in capitals
+_CALLED = {
+    "float32": "FLOAT",
+    "float64": "DOUBLE",
+    "float16": "HALF",
+}  # the others' names in capitals
 
 
 def dtype_of(number: int) -> str:
@@ -58,8 +94,12 @@ def dtype_of(number: int) -> str:
 
 @cache
 def summary_messages() -> MessageClasses:
-    """The message classes, in a descriptor pool of their own: TensorFlow's, with the same names, may be loaded too."""
-    file = descriptor_pb2.FileDescriptorProto(name="counted.proto", package="counted", syntax="proto3")
+    """The message classes, in a descriptor pool of their own: TensorFlow's, with the same names,
+    may be loaded too.
+    """
+    file = descriptor_pb2.FileDescriptorProto(
+        name="counted.proto", package="counted", syntax="proto3"
+    )
     enum = file.enum_type.add(name="DataType")
     for number, dtype in enumerate(_DTYPES):
         value = _CALLED.get(dtype, dtype.upper())

@@ -1,4 +1,6 @@
-"""Hash tables of a file's graph: the ops that fill them in a new session, and those that nothing fills there."""
+"""Hash tables of a file's graph: the ops that fill them in a new session, and those that nothing
+fills there.
+"""
 
 from __future__ import annotations
 
@@ -64,20 +66,31 @@ def table_contents(
         meta: The MetaGraphDef that it is of; an empty one for a GraphDef.
         folder: The directory of the files that tables may be filled from; None for no file.
         trust: Whether what does more than compute may run.
-        is_loaded: Whether the graph is loaded as a SavedModel, which runs what the model begins with.
+        is_loaded: Whether the graph is loaded as a SavedModel, which runs what the model begins
+            with.
         is_restored: Whether the ops of the graph's Saver restore a checkpoint.
         filled_later: The names of the tables whose contents are loaded once the graph is imported.
     """
     if not any(kind_of(op_type) == TABLE for op_type in types_of(body.protos)):
         return TableContents()
     try:
-        index = build(body.protos, body.collections()[0], typing=body.typing, functions=body.functions(), extras=body)
+        index = build(
+            body.protos,
+            body.collections()[0],
+            typing=body.typing,
+            functions=body.functions(),
+            extras=body,
+        )
     except GraphEditError:  # of a damaged graph, which is refused where it is drawn
         return TableContents()
     tables = [ops for (kind, _, _), ops in by_key(index).items() if kind == TABLE]
     by_loading = _run_by_loading(index, meta, is_loaded=is_loaded, is_restored=is_restored)
     waiting = {name for ops in tables for op in ops for name in initializers(index, op)}
-    first = () if is_loaded else first_contents(index, {*waiting, *(op for ops in tables for op in ops)})
+    first = (
+        ()
+        if is_loaded
+        else first_contents(index, {*waiting, *(op for ops in tables for op in ops)})
+    )
     fills = _Initializers(index, [op for op in first if op not in by_loading], folder, trust)
     filled = {*by_loading, *fills.run, *fills.left}
     unfilled = [
@@ -90,8 +103,12 @@ def table_contents(
     return TableContents(run, (*fills.left.values(), *_empty_notices(index, unfilled)))
 
 
-def _run_by_loading(index: GraphIndex, meta: MetaGraphDef, *, is_loaded: bool, is_restored: bool) -> set[int]:
-    """The ops that may fill tables and that run when a SavedModel is loaded, or a checkpoint restored."""
+def _run_by_loading(
+    index: GraphIndex, meta: MetaGraphDef, *, is_loaded: bool, is_restored: bool
+) -> set[int]:
+    """The ops that may fill tables and that run when a SavedModel is loaded, or a checkpoint
+    restored.
+    """
     roots = [*loading_ops(meta)] if is_loaded else []
     roots += [meta.saver_def.restore_op_name] if is_loaded or is_restored else []
     there = [name for name in roots if name in index.ids]
@@ -107,53 +124,82 @@ def _run_by_loading(index: GraphIndex, meta: MetaGraphDef, *, is_loaded: bool, i
 
 
 class _Initializers:
-    """The ops that may fill tables alone, those to `run` and those that are `left` to the user, with a sentence."""
+    """The ops that may fill tables alone, those to `run` and those that are `left` to the user,
+    with a sentence.
+    """
 
-    def __init__(self, index: GraphIndex, ops: list[int], folder: Path | None, trust: Trust) -> None:
+    def __init__(
+        self, index: GraphIndex, ops: list[int], folder: Path | None, trust: Trust
+    ) -> None:
         self.run: list[int] = []
         self.left: dict[int, str] = {}
         for op in ops:
             effects = list(effects_of(index, trust).of_run([index.names[op]]))
-            if index.types[op] in TABLE_FILE_INITIALIZERS and (why := _why_no_file(index, op, folder, trust)):
+            if index.types[op] in TABLE_FILE_INITIALIZERS and (
+                why := _why_no_file(index, op, folder, trust)
+            ):
                 self.left[op] = why
             elif trust.is_given or not effects:
                 self.run.append(op)
-            elif effects[0].op_type not in CHECKPOINT_VALUES | CHECKPOINT_OPS:  # these run where there is a checkpoint
-                outcome = f"the initializer {index.names[op]!r} was not run and its hash table is empty in the session"
+            elif (
+                effects[0].op_type not in CHECKPOINT_VALUES | CHECKPOINT_OPS
+            ):  # these run where there is a checkpoint
+                outcome = (
+                    f"the initializer {index.names[op]!r} was not run and its hash table is "
+                    "empty in the session"
+                )
                 self.left[op] = trust.sentence(effects[0], outcome)
 
 
 def _why_no_file(index: GraphIndex, op: int, folder: Path | None, trust: Trust) -> str:
-    """A sentence on the file that an op is to fill a table from, where it is not to be opened; "" where it may be."""
+    """A sentence on the file that an op is to fill a table from, where it is not to be opened; ""
+    where it may be.
+    """
     table, *source = index.input_lists[op][:2]
-    tensor = index.nodes[source[0]].attr["value"].tensor if source and index.types[source[0]] in CONSTANTS else None
+    tensor = (
+        index.nodes[source[0]].attr["value"].tensor
+        if source and index.types[source[0]] in CONSTANTS
+        else None
+    )
     call = f"editor.session.run({index.names[op]!r}"
     with_path = f"{call}, {{'{index.names[source[0]]}:0': path}})" if source else f"{call})"
 
     def empty(file: str, way: str) -> str:
         return (
-            f"Hash table {index.names[table]!r} is filled from {file}, so it is empty in the editor's session; "
-            + way
-            + "."
+            f"Hash table {index.names[table]!r} is filled from {file}, so it is empty in the "
+            "editor's session; " + way + "."
         )
 
-    if tensor is None or len(tensor.string_val) != 1:  # TensorFlow would open whatever it is, and wait for a pipe
-        return empty("a file whose name is computed", in_cell(f"run the op with the name of a file: {with_path}"))
+    if (
+        tensor is None or len(tensor.string_val) != 1
+    ):  # TensorFlow would open whatever it is, and wait for a pipe
+        return empty(
+            "a file whose name is computed",
+            in_cell(f"run the op with the name of a file: {with_path}"),
+        )
     path = tensor.string_val[0].decode(errors="surrogateescape")
     try:
         is_there, parent = Path(path).is_file(), Path(path).resolve().parent
-        path = path if "://" in path else str(Path(path).absolute())  # TensorFlow looks from the present directory
+        path = (
+            path if "://" in path else str(Path(path).absolute())
+        )  # TensorFlow looks from the present directory
     except (OSError, RuntimeError, ValueError):  # no path, as one with a zero in it
         is_there, parent = False, None
     file = f"the file {path[:200]!r}"
     if trust.is_given and (is_there or "://" in path):
         return ""
-    if is_there and folder is not None and parent in (folder.resolve(), folder.resolve() / "assets"):
+    if (
+        is_there
+        and folder is not None
+        and parent in (folder.resolve(), folder.resolve() / "assets")
+    ):
         return ""
     if is_there or "://" in path:
         return empty(
             f"{file}, which is not beside the graph",
-            in_cell(f"if you trust the graph, set editor.source.trusted = True and run the op: {call})"),
+            in_cell(
+                f"if you trust the graph, set editor.source.trusted = True and run the op: {call})"
+            ),
         )
     there = "put the file there and open the graph again, or run the op with the name of a file"
     return empty(f"{file}, which is not there", there + either(f": {with_path}", ""))
@@ -164,12 +210,19 @@ def _empty_notices(index: GraphIndex, tables: list[list[int]]) -> Iterator[str]:
         return
     names = [index.names[ops[0]] for ops in tables]
     readers = {i for ops in tables for op in ops for i in users(index, op)}
-    inserts = [index.names[i] for i in sorted(readers) if index.types[i].startswith("LookupTableInsert")]
+    inserts = [
+        index.names[i] for i in sorted(readers) if index.types[i].startswith("LookupTableInsert")
+    ]
     it, are = ("it", "Hash table {} is") if len(names) == 1 else ("them", "Hash tables {} are")
     run = ""
     if inserts:
-        run = f"run what fills {it} in " + either("editor.session", "a cell") + f", such as {inserts[0]!r}, or "
+        run = (
+            f"run what fills {it} in "
+            + either("editor.session", "a cell")
+            + f", such as {inserts[0]!r}, or "
+        )
     yield (
-        f"{are.format(names_text(names))} empty in the editor's session, as neither an initializer nor a checkpoint "
+        f"{are.format(names_text(names))} empty in the editor's session, as neither an initializer "
+        "nor a checkpoint "
         f"fills {it}; " + run + "open a '.tgw' or SavedModel, which have the contents of tables."
     )

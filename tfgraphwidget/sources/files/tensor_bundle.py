@@ -1,9 +1,11 @@
-"""Checkpoints as TensorFlow writes them since 1.0, "tensor bundles", read and written without TensorFlow.
+"""Checkpoints as TensorFlow writes them since 1.0, "tensor bundles", read and written without
+TensorFlow.
 
-m.ckpt.index is a table of sorted keys in blocks, each with a checksum, and compressed where Google's own builds of
-TensorFlow wrote it: "" has the BundleHeaderProto, and each name of a
-tensor its BundleEntryProto, which says where in the shards m.ckpt.data-00000-of-00002 the bytes are. The slices of a
-partitioned variable have entries under keys that no name can be. Names as in tensorflow/core/util/tensor_bundle.
+m.ckpt.index is a table of sorted keys in blocks, each with a checksum, and compressed where
+Google's own builds of TensorFlow wrote it: "" has the BundleHeaderProto, and each name of a tensor
+its BundleEntryProto, which says where in the shards m.ckpt.data-00000-of-00002 the bytes are. The
+slices of a partitioned variable have entries under keys that no name can be. Names as in
+tensorflow/core/util/tensor_bundle.
 """
 
 from __future__ import annotations
@@ -30,10 +32,12 @@ _FOOTER = 48
 _MAGIC = 0xDB4775248B80FB57
 _TRAILER = 5  # bytes behind a block: how it is compressed, and its checksum
 _SNAPPY = 1  # says that a block is compressed
-_MOST_EXPANDED = 64  # bytes that one byte of a compressed block gives, at most: a copy has three or five
+# bytes that one byte of a compressed block gives, at most: a copy has three or five
+_MOST_EXPANDED = 64
 _LITTLE = 0  # BundleHeaderProto.LITTLE
 _VERSION = 1  # of the format, as TensorFlow counts it
-_STATE = "checkpoint"  # the file in which a Saver lists what it has written, a CheckpointState as text
+# the file in which a Saver lists what it has written, a CheckpointState as text
+_STATE = "checkpoint"
 _NEWEST = re.compile(r'^\s*model_checkpoint_path:\s*"((?:[^"\\]|\\.)*)"', re.MULTILINE)
 _MOST_BITS = 64  # of a number that is written in groups of seven
 _BLOCK = 1 << 14  # bytes after which a block of the index ends
@@ -61,32 +65,48 @@ class TensorBundle:
         header = _parse_message("BundleHeaderProto", entries.pop(b""))
         if header.endianness != _LITTLE:
             raise GraphEditError(
-                f"Checkpoint {prefix!r} was written on a machine with big-endian numbers; save it again on this one."
+                f"Checkpoint {prefix!r} was written on a machine with big-endian numbers; save it "
+                "again on this one."
             )
         version = header.version
         if version.min_consumer > _VERSION or _VERSION in version.bad_consumers:
             raise GraphEditError(
-                f"Checkpoint {prefix!r} is in version {version.producer} of the format, and this release reads version "
-                f"{_VERSION}; save it again with an older TensorFlow, or run pip install --upgrade tfgraphwidget."
+                f"Checkpoint {prefix!r} is in version {version.producer} of the format, and this "
+                "release reads version "
+                f"{_VERSION}; save it again with an older TensorFlow, or run pip install --upgrade "
+                "tfgraphwidget."
             )
         self._shards = header.num_shards
-        self._entries = {key: _parse_message("BundleEntryProto", value) for key, value in entries.items()}
-        slices = {_slice_key(key, part) for key, entry in self._entries.items() for part in entry.slices}
-        self._names = {key.decode(errors="replace"): key for key in self._entries if key not in slices}
+        self._entries = {
+            key: _parse_message("BundleEntryProto", value) for key, value in entries.items()
+        }
+        slices = {
+            _slice_key(key, part) for key, entry in self._entries.items() for part in entry.slices
+        }
+        self._names = {
+            key.decode(errors="replace"): key for key in self._entries if key not in slices
+        }
 
     @cached_property
     def shapes(self) -> Mapping[str, list[int]]:
         """Name of each tensor -> its shape."""
-        return {name: [dim.size for dim in self._entries[key].shape.dim] for name, key in self._names.items()}
+        return {
+            name: [dim.size for dim in self._entries[key].shape.dim]
+            for name, key in self._names.items()
+        }
 
     @cached_property
     def dtypes(self) -> Mapping[str, str]:
         """Name of each tensor -> its dtype, "float32"."""
         dtype_names = tf_protos.dtype_names()
-        return {name: dtype_names.get(self._entries[key].dtype, "") for name, key in self._names.items()}
+        return {
+            name: dtype_names.get(self._entries[key].dtype, "") for name, key in self._names.items()
+        }
 
     def value(self, name: str) -> np.ndarray | bytes:
-        """The tensor of a name, a partitioned one whole; of a scalar its value. Raises what the class does."""
+        """The tensor of a name, a partitioned one whole; of a scalar its value. Raises what the
+        class does.
+        """
         key = self._names[name]
         entry = self._entries[key]
         if not entry.slices:
@@ -94,11 +114,15 @@ class TensorBundle:
         whole = np.zeros(self.shapes[name], tf_protos.numpy_dtype(self.dtypes[name]))
         for part in entry.slices:
             place = tuple(
-                slice(extent.start, extent.start + extent.length) if extent.HasField("length") else slice(None)
+                slice(extent.start, extent.start + extent.length)
+                if extent.HasField("length")
+                else slice(None)
                 for extent in part.extent
             )
             slice_entry = self._entries[_slice_key(key, part)]
-            whole[place] = self._read(name, slice_entry, [dim.size for dim in slice_entry.shape.dim])
+            whole[place] = self._read(
+                name, slice_entry, [dim.size for dim in slice_entry.shape.dim]
+            )
         return whole
 
     def _read(self, name: str, entry: BundleEntryProto, shape: list[int]) -> np.ndarray:
@@ -116,7 +140,9 @@ class TensorBundle:
         if size < entry.size:
             raise ValueError(f"{path.name!r} ends within the value of {name[:200]!r}")
         if dtype.hasobject:
-            return np.array(_strings(data.tobytes(), int(np.prod(shape)), entry.crc32c, name), object).reshape(shape)
+            return np.array(
+                _strings(data.tobytes(), int(np.prod(shape)), entry.crc32c, name), object
+            ).reshape(shape)
         if masked_crc32c(data) != entry.crc32c:
             raise ValueError(f"the value of {name[:200]!r} has another checksum than its bytes")
         return data.view(dtype).reshape(shape)
@@ -140,7 +166,8 @@ class StoredTensor:
 
 
 def write_bundle(prefix: str, tensors: Iterable[StoredTensor]) -> None:
-    """Write a checkpoint of one shard; a value is read when it is written, so that there is one in memory at a time.
+    """Write a checkpoint of one shard; a value is read when it is written, so that there is one in
+    memory at a time.
 
     Args:
         prefix: The path of its files without their suffixes, "m.ckpt".
@@ -172,8 +199,14 @@ def write_shard(file: IO[bytes], tensors: Iterable[StoredTensor]) -> bytes:
     for tensor in tensors:
         array = _array(tensor.read())
         is_text = array.dtype.hasobject
-        data = _packed_strings(array) if is_text else np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
-        entry = tf_protos.BundleEntryProto(dtype=_dtype_number(array), offset=offset, size=len(data))
+        data = (
+            _packed_strings(array)
+            if is_text
+            else np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
+        )
+        entry = tf_protos.BundleEntryProto(
+            dtype=_dtype_number(array), offset=offset, size=len(data)
+        )
         entry.crc32c = _strings_checksum(array, bytes(data)) if is_text else masked_crc32c(data)
         _set_shape(entry, array.shape)
         for start in range(0, len(data), _PIECE):
@@ -217,11 +250,15 @@ def _set_shape(entry: BundleEntryProto, shape: Iterable[int]) -> None:
 
 
 def _elements(array: np.ndarray) -> list[bytes]:
-    return [each if isinstance(each, bytes) else str(each).encode() for each in array.ravel().tolist()]
+    return [
+        each if isinstance(each, bytes) else str(each).encode() for each in array.ravel().tolist()
+    ]
 
 
 def _packed_lengths(elements: Iterable[bytes]) -> bytes:
-    return b"".join(struct.pack("<I" if len(each) < 1 << 32 else "<Q", len(each)) for each in elements)
+    return b"".join(
+        struct.pack("<I" if len(each) < 1 << 32 else "<Q", len(each)) for each in elements
+    )
 
 
 def _packed_strings(array: np.ndarray) -> bytes:
@@ -262,7 +299,8 @@ def _table(entries: Mapping[bytes, Message]) -> bytes:
 
 
 def latest_checkpoint(folder: Path) -> str | None:
-    """The prefix of the newest checkpoint that the list in a directory names, as `tf.train.latest_checkpoint`.
+    """The prefix of the newest checkpoint that the list in a directory names, as
+    `tf.train.latest_checkpoint`.
 
     Args:
         folder: The directory, in which a Saver keeps a list in the file "checkpoint".
@@ -283,12 +321,16 @@ def latest_checkpoint(folder: Path) -> str | None:
 
 
 def _strings(data: bytes, count: int, checksum: int, name: str) -> list[bytes]:
-    """The elements of a tensor of strings: first their lengths, with a checksum, then their bytes."""
+    """The elements of a tensor of strings: first their lengths, with a checksum, then their
+    bytes.
+    """
     lengths, at = [], 0
     for _ in range(count):
         length, at = _varint(data, at)
         lengths.append(length)
-    packed_lengths = b"".join(struct.pack("<I" if length < 1 << 32 else "<Q", length) for length in lengths)
+    packed_lengths = b"".join(
+        struct.pack("<I" if length < 1 << 32 else "<Q", length) for length in lengths
+    )
     if len(data) - at - 4 != sum(lengths) or masked_crc32c(packed_lengths + data[at:]) != checksum:
         raise ValueError(f"the value of {name[:200]!r} has another checksum than its bytes")
     ends = np.cumsum([at + 4, *lengths]).tolist()
@@ -322,7 +364,9 @@ def _block_entries(table: bytes, offset: int, size: int) -> Iterator[tuple[bytes
     if trailer[0] == _SNAPPY:
         block = _decompress(block)
     elif trailer[0]:
-        raise ValueError("a block of its index is compressed in a way that TensorFlow does not know")
+        raise ValueError(
+            "a block of its index is compressed in a way that TensorFlow does not know"
+        )
     restarts = struct.unpack("<I", block[-4:])[0]
     entries, at, key = block[: max(0, len(block) - 4 - 4 * restarts)], 0, b""
     while at < len(entries):
@@ -337,9 +381,9 @@ def _block_entries(table: bytes, offset: int, size: int) -> Iterator[tuple[bytes
 def _decompress(data: bytes) -> bytes:
     """The content of a block that Snappy has compressed.
 
-    It begins with its length, as a number in groups of seven bits. Then come elements, whose first byte has the kind in
-    its two lowest bits: a literal, or a copy of what stands some bytes before, which it may overlap
-    (github.com/google/snappy/blob/main/format_description.txt).
+    It begins with its length, as a number in groups of seven bits. Then come elements, whose first
+    byte has the kind in its two lowest bits: a literal, or a copy of what stands some bytes before,
+    which it may overlap (github.com/google/snappy/blob/main/format_description.txt).
     """
     length, at = _varint(data, 0)
     if length > _MOST_EXPANDED * len(data):
@@ -409,8 +453,12 @@ def packed_number(number: int) -> bytes:
 
 
 def _slice_key(name: bytes, part: TensorSliceProto) -> bytes:
-    """The key of a slice of a partitioned variable, as tensorflow/core/lib/strings/ordered_code writes it."""
-    escaped = re.sub(rb"[\0\xff]", lambda match: b"\0\xff" if match[0] == b"\0" else b"\xff\0", name)
+    """The key of a slice of a partitioned variable, as tensorflow/core/lib/strings/ordered_code
+    writes it.
+    """
+    escaped = re.sub(
+        rb"[\0\xff]", lambda match: b"\0\xff" if match[0] == b"\0" else b"\xff\0", name
+    )
     key = _sortable_bytes(0) + escaped + b"\0\1" + _sortable_bytes(len(part.extent))
     for extent in part.extent:
         length = extent.length if extent.HasField("length") else -1

@@ -23,21 +23,27 @@ def call_shapes(
     depth: int = 0,
     by_call: dict[Hashable, tuple[Shape, ...] | None] | None = None,
 ) -> tuple[Shape, ...] | None:
-    """The static shapes of the results of a call; None if they do not follow from our own shape functions.
+    """The static shapes of the results of a call; None if they do not follow from our own shape
+    functions.
 
     Args:
         shapes: The static shapes of the tensors that it reads.
         sources: The ops that it reads them of.
         function: Finds a FunctionDef by its name; KeyError when there is none.
         depth: How many calls this one is in.
-        by_call: The shapes of calls inside the outermost one, which may call a function in many ways.
+        by_call: The shapes of calls inside the outermost one, which may call a function in many
+            ways.
 
     Raises:
         ShapeMismatch: An op of the function cannot take the tensors.
     """
     by_call = {} if by_call is None else by_call
-    handles = tuple(s.SerializeToString() if s is not None and s.op == "VarHandleOp" else b"" for s in sources)
-    attributes = frozenset((key, value.SerializeToString(deterministic=True)) for key, value in call.attr.items())
+    handles = tuple(
+        s.SerializeToString() if s is not None and s.op == "VarHandleOp" else b"" for s in sources
+    )
+    attributes = frozenset(
+        (key, value.SerializeToString(deterministic=True)) for key, value in call.attr.items()
+    )
     key = call.op, attributes, tuple(shapes), handles
     if key not in by_call:
         by_call[key] = _call_shapes(call, shapes, sources, function, depth, by_call)
@@ -67,13 +73,17 @@ def _call_shapes(
         else:
             nodes[argument].attr["shape"].shape.CopyFrom(shape_proto(shape))
     inside = _BodyShapes(nodes, function, depth, by_call)
-    results = [inside.shape(*_port(body.returns[arg.name])) for arg in definition.signature.output_arg]
+    results = [
+        inside.shape(*_port(body.returns[arg.name])) for arg in definition.signature.output_arg
+    ]
     if inside.mismatch is not None:
         raise inside.mismatch
     return None if UNKNOWN in results else tuple(shape for shape in results if shape != UNKNOWN)
 
 
-def check_arguments(call: NodeDef, dtypes: Sequence[str], function: Callable[[str], FunctionDef]) -> None:
+def check_arguments(
+    call: NodeDef, dtypes: Sequence[str], function: Callable[[str], FunctionDef]
+) -> None:
     """Check the dtypes of what a call passes to its function.
 
     Args:
@@ -90,7 +100,9 @@ def check_arguments(call: NodeDef, dtypes: Sequence[str], function: Callable[[st
     for k, (argument, dtype) in enumerate(zip(arguments, dtypes, strict=False)):
         wanted = dtype_name(argument.type)
         if wanted and dtype and wanted != dtype:
-            raise ShapeMismatch(f"argument {k} of the function, {argument.name!r}, is of {wanted}, not {dtype}")
+            raise ShapeMismatch(
+                f"argument {k} of the function, {argument.name!r}, is of {wanted}, not {dtype}"
+            )
 
 
 def _callee(call: NodeDef) -> str:
@@ -136,7 +148,9 @@ class _BodyShapes(DerivedShapes):
     ) -> tuple[Shape, ...] | None:
         try:
             if self._is_call(node):
-                return call_shapes(node, shapes, sources, self._function, self._depth + 1, self._call_results)
+                return call_shapes(
+                    node, shapes, sources, self._function, self._depth + 1, self._call_results
+                )
             return super()._infer(node, shapes, sources)
         except ShapeMismatch as mismatch:
             self.mismatch = mismatch

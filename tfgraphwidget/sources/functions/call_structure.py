@@ -1,7 +1,9 @@
-"""How a function is called: parameters, keyword arguments, defaults, and nested arguments and results.
+"""How a function is called: parameters, keyword arguments, defaults, and nested arguments and
+results.
 
-TensorFlow traces a function into flat lists of tensors. Its callers see Python's parameters, dicts, tuples, named
-tuples, RaggedTensors and SparseTensors; what makes the one of the other is kept beside the graph.
+TensorFlow traces a function into flat lists of tensors. Its callers see Python's parameters, dicts,
+tuples, named tuples, RaggedTensors and SparseTensors; what makes the one of the other is kept
+beside the graph.
 """
 
 from __future__ import annotations
@@ -25,8 +27,9 @@ _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_O
 class CallStructure:
     """The parameters and the results of a function.
 
-    `specs` has for each parameter a nested structure of TensorSpecs, or a Python value that the trace depends on.
-    `results` is a nested structure in which each tensor, or TensorSpec, stands for one of the results.
+    `specs` has for each parameter a nested structure of TensorSpecs, or a Python value that the
+    trace depends on. `results` is a nested structure in which each tensor, or TensorSpec, stands
+    for one of the results.
     """
 
     parameters: tuple[inspect.Parameter, ...]
@@ -45,7 +48,9 @@ class CallStructure:
         return cls(parameters, specs, _any_tensor() if results == 1 else (_any_tensor(),) * results)
 
     @classmethod
-    def of_tensors(cls, index: GraphIndex, tensors: Mapping[str, str], results: int) -> CallStructure:
+    def of_tensors(
+        cls, index: GraphIndex, tensors: Mapping[str, str], results: int
+    ) -> CallStructure:
         """One parameter for each tensor of a graph, by the parameters' names.
 
         Args:
@@ -55,18 +60,25 @@ class CallStructure:
         ends = {name: split_tensor(tensor) for name, tensor in tensors.items()}
         specs = {}
         for name, (op, port) in ends.items():
-            shape, dtype = index.shape(index.ids[op], port or 0), index.dtypes(index.ids[op])[port or 0]
+            shape, dtype = (
+                index.shape(index.ids[op], port or 0),
+                index.dtypes(index.ids[op])[port or 0],
+            )
             specs[name] = tf.TensorSpec(static_shape(shape), tf.as_dtype(dtype), name)
         return cls.flat(specs, results)
 
     @property
     def tensor_specs(self) -> tuple[tf.TensorSpec, ...]:
         """The TensorSpecs of the tensors that the function takes, in order."""
-        return tuple(_leaves([self.specs[parameter.name] for parameter in self.parameters], tf.TensorSpec))
+        return tuple(
+            _leaves([self.specs[parameter.name] for parameter in self.parameters], tf.TensorSpec)
+        )
 
     @property
     def tensor_parameters(self) -> tuple[str, ...]:
-        """For each tensor that the function takes the parameter that is this tensor; "" for one that is in another."""
+        """For each tensor that the function takes the parameter that is this tensor; "" for one
+        that is in another.
+        """
         return tuple(
             p.name if isinstance(self.specs[p.name], tf.TensorSpec) else ""
             for p in self.parameters
@@ -87,12 +99,20 @@ class CallStructure:
     def tensors(self, values: Mapping[str, object]) -> list[Tensor]:
         """The tensors in the values of parameters, in their order."""
         values_by_name = {p.name: values.get(p.name, p.default) for p in self.parameters}
-        return [leaf for name, value in values_by_name.items() for leaf in self._parameter_tensors(name, value)]
+        return [
+            leaf
+            for name, value in values_by_name.items()
+            for leaf in self._parameter_tensors(name, value)
+        ]
 
     def _parameter_tensors(self, name: str, value: object) -> list[Tensor]:
         specs = tf.nest.flatten(self.specs[name], expand_composites=True)
         leaves = tf.nest.flatten(value, expand_composites=True)
-        return [leaf for leaf, spec in zip(leaves, specs, strict=True) if isinstance(spec, tf.TensorSpec)]
+        return [
+            leaf
+            for leaf, spec in zip(leaves, specs, strict=True)
+            if isinstance(spec, tf.TensorSpec)
+        ]
 
     def pack(self, tensors: Iterable[object]) -> Any:
         """The results as the function returns them."""
@@ -100,33 +120,47 @@ class CallStructure:
             return dict(zip(self.results, tensors, strict=True))
         rest = iter(tensors)
         leaves = tf.nest.flatten(self.results, expand_composites=True)
-        values = [next(rest) if isinstance(leaf, tf.Tensor | tf.TensorSpec) else leaf for leaf in leaves]
+        values = [
+            next(rest) if isinstance(leaf, tf.Tensor | tf.TensorSpec) else leaf for leaf in leaves
+        ]
         return tf.nest.pack_sequence_as(self.results, values, expand_composites=True)
 
     def with_results(self, keys: Sequence[str]) -> CallStructure:
         """The same with other results, where an edit has added some or taken some away.
 
-        One tensor, or a plain tuple or list, becomes a tensor or a tuple; any other structure becomes a dict by `keys`.
+        One tensor, or a plain tuple or list, becomes a tensor or a tuple; any other structure
+        becomes a dict by `keys`.
         """
         if len(keys) == self.result_count:
             return self
         is_plain = type(self.results) in (tuple, list) and len(self.results) == self.result_count
         if is_plain or isinstance(self.results, tf.Tensor | tf.TensorSpec):
             return CallStructure(
-                self.parameters, self.specs, _any_tensor() if len(keys) == 1 else (_any_tensor(),) * len(keys)
+                self.parameters,
+                self.specs,
+                _any_tensor() if len(keys) == 1 else (_any_tensor(),) * len(keys),
             )
-        return CallStructure(self.parameters, self.specs, _ResultsByKey((key, _any_tensor()) for key in keys))
+        return CallStructure(
+            self.parameters, self.specs, _ResultsByKey((key, _any_tensor()) for key in keys)
+        )
 
     def with_arguments(self, specs: Mapping[str, tf.TensorSpec]) -> CallStructure:
-        """The same with further tensors as keyword arguments, which an edit has added, by their names."""
+        """The same with further tensors as keyword arguments, which an edit has added, by their
+        names.
+        """
         names_in_use = {parameter.name for parameter in self.parameters}
         names = {name: free_name(name, names_in_use) for name in specs}
         kind = inspect.Parameter.KEYWORD_ONLY
         parameters = (*self.parameters, *(inspect.Parameter(names[name], kind) for name in specs))
-        return CallStructure(parameters, {**self.specs, **{names[n]: spec for n, spec in specs.items()}}, self.results)
+        return CallStructure(
+            parameters,
+            {**self.specs, **{names[n]: spec for n, spec in specs.items()}},
+            self.results,
+        )
 
     def with_specs(self, specs: Sequence[tf.TensorSpec]) -> CallStructure:
-        """The same for tensors of other shapes or dtypes; a composite's components stay what they are.
+        """The same for tensors of other shapes or dtypes; a composite's components stay what they
+        are.
 
         Names stay: to TensorFlow a TensorSpec of another name is not the same.
         """
@@ -156,16 +190,26 @@ _Leaf = TypeVar("_Leaf")
 
 
 def _leaves(structure: object, *kinds: type[_Leaf]) -> list[_Leaf]:
-    return [leaf for leaf in tf.nest.flatten(structure, expand_composites=True) if isinstance(leaf, kinds)]
+    return [
+        leaf
+        for leaf in tf.nest.flatten(structure, expand_composites=True)
+        if isinstance(leaf, kinds)
+    ]
 
 
-def call_structure(trace: ConcreteFunction, function: GenericFunction | None = None) -> CallStructure | None:
+def call_structure(
+    trace: ConcreteFunction, function: GenericFunction | None = None
+) -> CallStructure | None:
     """The structure of a ConcreteFunction; None when TensorFlow does not say it.
 
     Args:
-        function: The tf.function that it is a trace of, which knows the defaults and how parameters are passed.
+        function: The tf.function that it is a trace of, which knows the defaults and how parameters
+            are passed.
     """
-    signature, kind = getattr(trace.graph, "structured_input_signature", None), getattr(trace, "function_type", None)
+    signature, kind = (
+        getattr(trace.graph, "structured_input_signature", None),
+        getattr(trace, "function_type", None),
+    )
     if not signature or kind is None:
         return None
     args, kwargs = signature
@@ -173,7 +217,9 @@ def call_structure(trace: ConcreteFunction, function: GenericFunction | None = N
     specs = {**dict(zip(by_position, args, strict=False)), **kwargs}
     if set(specs) != set(kind.parameters):
         return None
-    declared = {} if function is None else dict(inspect.signature(function.python_function).parameters)
+    declared = (
+        {} if function is None else dict(inspect.signature(function.python_function).parameters)
+    )
     parameters = [_parameter(p, specs[p.name], declared) for p in kind.parameters.values()]
     structure = CallStructure(_order_defaults(parameters), specs, trace.graph.structured_outputs)
     captured = {id(tensor) for tensor in trace.graph.internal_captures}
@@ -185,7 +231,9 @@ def call_structure(trace: ConcreteFunction, function: GenericFunction | None = N
 
 
 def own_outputs(graph: FuncGraph) -> list[Tensor]:
-    """The tensors that a FuncGraph returns to its caller; behind them are those that a gradient needs, once taken."""
+    """The tensors that a FuncGraph returns to its caller; behind them are those that a gradient
+    needs, once taken.
+    """
     count = len(_leaves(graph.structured_outputs, tf.Tensor, tf.TensorSpec))
     return list(graph.outputs[: count or None])
 
@@ -193,7 +241,9 @@ def own_outputs(graph: FuncGraph) -> list[Tensor]:
 def _parameter(
     parameter: inspect.Parameter, spec: object, declared: Mapping[str, inspect.Parameter]
 ) -> inspect.Parameter:
-    """A parameter as it was declared; a Python value is the default of one that the trace depends on."""
+    """A parameter as it was declared; a Python value is the default of one that the trace depends
+    on.
+    """
     declaration = declared.get(parameter.name)
     has_rest = any(p.kind is inspect.Parameter.VAR_POSITIONAL for p in declared.values())
     default: object = inspect.Parameter.empty
@@ -209,7 +259,9 @@ def _fits(value: object, spec: object) -> bool:
     """Whether a default value is one of a structure of TensorSpecs."""
     try:
         tf.nest.assert_same_structure(value, spec, expand_composites=True)
-        pairs = zip(*(tf.nest.flatten(each, expand_composites=True) for each in (value, spec)), strict=True)
+        pairs = zip(
+            *(tf.nest.flatten(each, expand_composites=True) for each in (value, spec)), strict=True
+        )
         return all(
             tf.convert_to_tensor(leaf, of.dtype).shape.is_compatible_with(of.shape)
             for leaf, of in pairs
@@ -228,5 +280,7 @@ def _order_defaults(parameters: Sequence[inspect.Parameter]) -> tuple[inspect.Pa
             ordered.append(parameter)
             continue
         required = required or parameter.default is inspect.Parameter.empty
-        ordered.append(parameter.replace(default=inspect.Parameter.empty) if required else parameter)
+        ordered.append(
+            parameter.replace(default=inspect.Parameter.empty) if required else parameter
+        )
     return tuple(reversed(ordered))

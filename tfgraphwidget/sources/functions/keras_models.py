@@ -20,10 +20,19 @@ from tfgraphwidget.sources.live.captures import CaptureInfo
 from tfgraphwidget.sources.source import Source
 from tfgraphwidget.sources.tf_errors import first_line
 from tfgraphwidget.tensorflow_modules import tf
-from tfgraphwidget.tf_internals import eager_mode, functional_ends, functional_model, functional_nodes
+from tfgraphwidget.tf_internals import (
+    eager_mode,
+    functional_ends,
+    functional_model,
+    functional_nodes,
+)
 from tfgraphwidget.tf_types import KerasModel, TensorSpec
 
-__all__ = ["functional_ends", "functional_model", "functional_nodes"]  # for the editor, which imports no TensorFlow
+__all__ = [
+    "functional_ends",
+    "functional_model",
+    "functional_nodes",
+]  # for the editor, which imports no TensorFlow
 
 
 def is_keras_model(thing: object) -> TypeGuard[KerasModel]:
@@ -37,18 +46,19 @@ def keras_source(model: KerasModel, signature: object = None) -> Source:
     """The graph that a built model runs for inference (training=False).
 
     Args:
-        signature: A tf.TensorSpec, or a structure of these, for each argument of its `call`: in order, or by name.
-            None for what Keras has recorded.
+        signature: A tf.TensorSpec, or a structure of these, for each argument of its `call`: in
+            order, or by name. None for what Keras has recorded.
 
     Raises:
-        GraphEditError: The model was never called on data, Keras did not record all that it takes, it is a layer, or
-            the backend is not TensorFlow.
+        GraphEditError: The model was never called on data, Keras did not record all that it takes,
+            it is a layer, or the backend is not TensorFlow.
     """
     keras = sys.modules["keras"]
     title = f"Keras model {model.name!r}"
     if not isinstance(model, keras.Model):
         raise GraphEditError(
-            f"{model.name!r} is a Keras layer, which has no graph of its own; open a model that holds it, "
+            f"{model.name!r} is a Keras layer, which has no graph of its own; open a model that "
+            "holds it, "
             "keras.Sequential([keras.Input(shape), layer])."
         )
     if keras.backend.backend() != "tensorflow":
@@ -56,7 +66,9 @@ def keras_source(model: KerasModel, signature: object = None) -> Source:
             f"{title} runs on {keras.backend.backend()!r}, which makes no TensorFlow graph; set "
             "KERAS_BACKEND=tensorflow before keras is imported, and load it again."
         )
-    specs = _input_specs(model, title) if signature is None else _given_specs(model, title, signature)
+    specs = (
+        _input_specs(model, title) if signature is None else _given_specs(model, title, signature)
+    )
 
     parameters = inspect.Signature(_parameters(model, len(specs)))
 
@@ -74,20 +86,29 @@ def keras_source(model: KerasModel, signature: object = None) -> Source:
             + in_cell(f"say what its call takes: {_call(model, specs)}.")
         ) from error
     way_out = "the SavedModel that model.export(folder) writes" + either(", tgw.edit(folder),", "")
-    source = function_source(trace.graph, title, way_out, keras_infos(model), call_structure(trace, function))
+    source = function_source(
+        trace.graph, title, way_out, keras_infos(model), call_structure(trace, function)
+    )
     source.model = model
     source.initial_values = partial(_initial_values, model, title)
     return source
 
 
 def keras_infos(thing: object) -> dict[int, CaptureInfo]:
-    """The names and trainability of the variables of a Keras model or layer, by id of the handle; else none."""
+    """The names and trainability of the variables of a Keras model or layer, by id of the handle;
+    else none.
+    """
     variables = thing.variables if is_keras_model(thing) else ()
-    return {id(v.value.handle): CaptureInfo(v.path, v.trainable) for v in variables if isinstance(v.value, tf.Variable)}
+    return {
+        id(v.value.handle): CaptureInfo(v.path, v.trainable)
+        for v in variables
+        if isinstance(v.value, tf.Variable)
+    }
 
 
 def layer_outputs(model: KerasModel, graph: tf.Graph) -> dict[Hashable, str]:
-    """The tensor of `graph`, which `keras_source` traced, that each KerasTensor of a functional model stands for.
+    """The tensor of `graph`, which `keras_source` traced, that each KerasTensor of a functional
+    model stands for.
 
     Args:
         graph: The trace of the model, or of the Sequential model that it computes.
@@ -102,18 +123,29 @@ def layer_outputs(model: KerasModel, graph: tf.Graph) -> dict[Hashable, str]:
     names: dict[Hashable, str] = {}
 
     def inference(*inputs: object) -> None:
-        # The order in which the model calls its layers: a Function of all tensors would call them in another one.
-        computed = dict(zip(tree.flatten(functional_ends(model)[0]), tree.flatten(inputs), strict=True))
+        # The order in which the model calls its layers: a Function of all tensors would call them
+        # in another one.
+        computed = dict(
+            zip(tree.flatten(functional_ends(model)[0]), tree.flatten(inputs), strict=True)
+        )
         by_id = {id(tensor): value for tensor, value in computed.items()}  # as Keras wants them
         for node in functional_nodes(model):
             if not node.is_input:
                 arguments, options = node.arguments.fill_in(by_id)
-                results = dict(zip(node.outputs, tree.flatten(node.operation(*arguments, **options)), strict=False))
+                results = dict(
+                    zip(
+                        node.outputs,
+                        tree.flatten(node.operation(*arguments, **options)),
+                        strict=False,
+                    )
+                )
                 computed |= results
                 by_id |= {id(tensor): value for tensor, value in results.items()}
         names.update((tensor, value.name) for tensor, value in computed.items())
 
-    trace = tf.function(inference).get_concrete_function(*_input_specs(model, f"Keras model {model.name!r}"))
+    trace = tf.function(inference).get_concrete_function(
+        *_input_specs(model, f"Keras model {model.name!r}")
+    )
     graph_ops = graph.get_operations()
     numbers = {op.name: number for number, op in enumerate(trace.graph.get_operations())}
     outputs = {}
@@ -123,7 +155,8 @@ def layer_outputs(model: KerasModel, graph: tf.Graph) -> dict[Hashable, str]:
         kind = trace.graph.get_operation_by_name(op).type
         if number >= len(graph_ops) or graph_ops[number].type != kind:
             raise GraphEditError(
-                f"Keras model {model.name!r} makes other ops now than when it was opened; open it again."
+                f"Keras model {model.name!r} makes other ops now than when it was opened; open it "
+                "again."
             )
         outputs[tensor] = f"{graph_ops[number].name}:{port}"
     return outputs
@@ -132,13 +165,17 @@ def layer_outputs(model: KerasModel, graph: tf.Graph) -> dict[Hashable, str]:
 def _parameters(model: KerasModel, count: int) -> list[inspect.Parameter]:
     """The first `count` parameters of a model's `call`."""
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    names = [p.name for p in inspect.signature(model.call).parameters.values() if p.kind is kind][:count]
+    names = [p.name for p in inspect.signature(model.call).parameters.values() if p.kind is kind][
+        :count
+    ]
     names += [f"inputs_{k}" for k in range(len(names), count)]
     return [inspect.Parameter(name, kind) for name in names]
 
 
 def _input_specs(model: KerasModel, title: str) -> list[TensorSpec]:
-    """A structure of TensorSpecs for each argument of the model's call; the batch dimension is free."""
+    """A structure of TensorSpecs for each argument of the model's call; the batch dimension is
+    free.
+    """
     utils = importlib.import_module("keras.src.export.export_utils")
     tree = sys.modules["keras"].tree
     try:
@@ -146,7 +183,8 @@ def _input_specs(model: KerasModel, title: str) -> list[TensorSpec]:
         return [tree.map_structure(_spec, argument) for argument in signature]
     except (TypeError, ValueError) as error:
         raise GraphEditError(
-            f"{title} has not been built, so it has no graph yet; call it on data first, model(x), and open it then."
+            f"{title} has not been built, so it has no graph yet; call it on data first, model(x), "
+            "and open it then."
         ) from error
 
 
@@ -161,9 +199,15 @@ def _call(model: KerasModel, specs: Sequence[object]) -> str:
     """The Python that opens a model of which Keras has recorded these arguments only."""
 
     def text(spec: object) -> str:
-        return f"tf.TensorSpec({list(spec.shape)}, {spec.dtype.name!r})" if isinstance(spec, tf.TensorSpec) else "..."
+        return (
+            f"tf.TensorSpec({list(spec.shape)}, {spec.dtype.name!r})"
+            if isinstance(spec, tf.TensorSpec)
+            else "..."
+        )
 
-    placeholders = ["tf.TensorSpec(shape, dtype)"] * max(len(_required_arguments(model)) - len(specs), 0)
+    placeholders = ["tf.TensorSpec(shape, dtype)"] * max(
+        len(_required_arguments(model)) - len(specs), 0
+    )
     return f"tgw.edit(model, signature=[{', '.join([*map(text, specs), *placeholders])}])"
 
 
@@ -176,7 +220,10 @@ def _given_specs(model: KerasModel, title: str, signature: object) -> list[Tenso
         if set(first_names) != set(signature):
             raise GraphEditError(
                 f"{title} takes {names_text(names)}; "
-                + in_cell("give signature= a tf.TensorSpec for each of the first ones, by name or as a list.")
+                + in_cell(
+                    "give signature= a tf.TensorSpec for each of the first ones, by name or as a "
+                    "list."
+                )
             )
         signature = [signature[name] for name in first_names]
     if not isinstance(signature, list | tuple) or not all(
@@ -196,8 +243,8 @@ def _spec(spec: tf.TensorSpec) -> tf.TensorSpec:
 def _initial_values(model: KerasModel, title: str, reseed: bool) -> dict[str, object]:
     """The values that the initializers of a model's variables compute, by the variables' paths.
 
-    They are those of a new model of the same configuration; with `reseed` without the seeds of its initializers.
-    Raises SessionRefused for a model that Keras cannot make again.
+    They are those of a new model of the same configuration; with `reseed` without the seeds of its
+    initializers. Raises SessionRefused for a model that Keras cannot make again.
     """
     with eager_mode():  # whatever graph is the default one
         return _values_of_new(model, title, reseed=reseed)
@@ -211,7 +258,9 @@ def _values_of_new(model: KerasModel, title: str, *, reseed: bool) -> dict[str, 
         return type(thing).from_config(_without_seeds(config) if reseed else config)
 
     try:
-        if isinstance(model, keras.Sequential | importlib.import_module("keras.src.models").Functional):
+        if isinstance(
+            model, keras.Sequential | importlib.import_module("keras.src.models").Functional
+        ):
             new = keras.models.clone_model(model, clone_function=remake)
         else:
             new = remake(model)
@@ -225,7 +274,8 @@ def _values_of_new(model: KerasModel, title: str, *, reseed: bool) -> dict[str, 
     pairs = list(zip(model.variables, new.variables, strict=False))
     if len(model.variables) != len(new.variables) or any(a.shape != b.shape for a, b in pairs):
         raise SessionRefused(
-            f"{title} has other variables than a new model of its configuration, so their initial values are "
+            f"{title} has other variables than a new model of its configuration, so their initial "
+            "values are "
             "not known; " + clone_with("init", "current") + "."
         )
     return {old.path: np.asarray(fresh) for old, fresh in pairs}
@@ -234,7 +284,9 @@ def _values_of_new(model: KerasModel, title: str, *, reseed: bool) -> dict[str, 
 def _without_seeds(config: object) -> object:
     """A configuration in which initializers have no seeds."""
     if isinstance(config, list | tuple):
-        return type(config)(map(_without_seeds, config)) if type(config) in (list, tuple) else config
+        return (
+            type(config)(map(_without_seeds, config)) if type(config) in (list, tuple) else config
+        )
     if not isinstance(config, dict):
         return config
     entries = {key: _without_seeds(value) for key, value in config.items()}

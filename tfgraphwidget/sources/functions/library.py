@@ -1,4 +1,6 @@
-"""The body of a library function as a graph; arguments that a call feeds from state are shown as that state."""
+"""The body of a library function as a graph; arguments that a call feeds from state are shown as
+that state.
+"""
 
 from __future__ import annotations
 
@@ -34,21 +36,27 @@ from tfgraphwidget.sources.variables import variable_collections
 from tfgraphwidget.tf_types import AttrValue, FunctionDef, GraphDef, NodeDef, OpDef, VersionDef
 
 
-def open_function(name: str, library: Body, caller: GraphIndex | None = None, op: int | None = None) -> NodeBody:
+def open_function(
+    name: str, library: Body, caller: GraphIndex | None = None, op: int | None = None
+) -> NodeBody:
     """Open the body of a library function as a graph.
 
-    An argument that the call feeds from a variable, or from another op that holds state, is shown as that op.
+    An argument that the call feeds from a variable, or from another op that holds state, is shown
+    as that op.
 
     Args:
         library: The body whose function library has it.
-        caller: That graph as edits have left it, with the functions that they have made; None for one without edits.
+        caller: That graph as edits have left it, with the functions that they have made; None for
+            one without edits.
         op: The calling op's number in `caller`, if it was entered through a call.
 
     Raises:
         UnknownName: When the library does not have the function.
         GraphEditError: When its body is damaged.
     """
-    functions: Library = getattr(library, "library", library) if caller is None else EditedLibrary(library, caller)
+    functions: Library = (
+        getattr(library, "library", library) if caller is None else EditedLibrary(library, caller)
+    )
     try:
         definition = functions.function(name)
     except KeyError:
@@ -67,11 +75,20 @@ def open_function(name: str, library: Body, caller: GraphIndex | None = None, op
         alias, handles = _aliases(
             definition, state_feeds, caller, library.saved_names, {node.name for node in body.nodes}
         )
-        holders = {alias[name]: caller.names[state_feeds[k]] for k, name in _argument_names(definition, state_feeds)}
-        defined = {variable.handle: variable for variable in caller.variable_defs}  # as they were before edits
+        holders = {
+            alias[name]: caller.names[state_feeds[k]]
+            for k, name in _argument_names(definition, state_feeds)
+        }
+        defined = {
+            variable.handle: variable for variable in caller.variable_defs
+        }  # as they were before edits
         variables = {shown_name: defined.get(holder) for shown_name, holder in holders.items()}
         values = _value_feeds(definition.signature, types, caller, op)
-        fixed = {name: caller.nodes[values[k]] for k, name in _argument_names(definition, values) if name not in alias}
+        fixed = {
+            name: caller.nodes[values[k]]
+            for k, name in _argument_names(definition, values)
+            if name not in alias
+        }
         origins, constants = _feeds(library, holders, fixed)
     nodes = [handles.pop(alias[n.name], None) if n.name in alias else n for n in body.nodes]
     body_nodes = [node for node in nodes if node is not None]
@@ -108,7 +125,9 @@ class EditedLibrary:
             return self.body.function(name)
 
     def envelope(self) -> GraphDef:
-        """A GraphDef with the versions and the library of the graph as it was read, and no nodes."""
+        """A GraphDef with the versions and the library of the graph as it was read, and no
+        nodes.
+        """
         return self.body.envelope()
 
     def versions(self) -> VersionDef:
@@ -121,15 +140,22 @@ def _feeds(
 ) -> tuple[dict[str, str], dict[str, NodeDef]]:
     """`origins` and `constants` of a body: the caller's ops that feed its arguments.
 
-    `holders` are the caller's ops behind the handles, `values` its Consts and Placeholders behind other arguments.
+    `holders` are the caller's ops behind the handles, `values` its Consts and Placeholders behind
+    other arguments.
     """
     library_origins = library.origins
-    sources = {**holders, **{name: node.name for name, node in values.items() if node.op not in CONSTANTS}}
+    sources = {
+        **holders,
+        **{name: node.name for name, node in values.items() if node.op not in CONSTANTS},
+    }
     constants = {
-        name: node if node.op in CONSTANTS else library.constants.get(node.name) for name, node in values.items()
+        name: node if node.op in CONSTANTS else library.constants.get(node.name)
+        for name, node in values.items()
     }
     if library_origins is not None:
-        sources = {name: library_origins[at] for name, at in sources.items() if at in library_origins}
+        sources = {
+            name: library_origins[at] for name, at in sources.items() if at in library_origins
+        }
     return sources, {name: node for name, node in constants.items() if node is not None}
 
 
@@ -144,8 +170,13 @@ def _aliases(
     saved_names: Mapping[str, str],
     names: set[str],
 ) -> tuple[dict[str, str], dict[str, NodeDef]]:
-    """(argument → shown name, shown name → NodeDef) for arguments that `state_feeds` says ops of `caller` feed."""
-    wanted_names = {k: variable_op_name(saved_names.get(name, name)) for k, name in _handles(caller, state_feeds)}
+    """(argument → shown name, shown name → NodeDef) for arguments that `state_feeds` says ops of
+    `caller` feed.
+    """
+    wanted_names = {
+        k: variable_op_name(saved_names.get(name, name))
+        for k, name in _handles(caller, state_feeds)
+    }
     inside = {name.lower() for name in names}
     reserved = {name.lower() for name in wanted_names.values()} | {
         variable_op_name(name).lower() for name in saved_names.values()
@@ -153,17 +184,27 @@ def _aliases(
     shown_names: dict[int, str] = {}
     for handle in dict.fromkeys(state_feeds.values()):
         name = wanted_names[handle]
-        if name.lower() in inside:  # an op of the function has it: a name that no other variable has in any room
+        if (
+            name.lower() in inside
+        ):  # an op of the function has it: a name that no other variable has in any room
             name = free_name(name, inside | reserved)
         inside.add(name.lower())
         shown_names[handle] = name
-    alias = {name: shown_names[state_feeds[argument]] for argument, name in _argument_names(definition, state_feeds)}
-    return alias, {name: _state_op(caller.nodes[handle], name) for handle, name in shown_names.items()}
+    alias = {
+        name: shown_names[state_feeds[argument]]
+        for argument, name in _argument_names(definition, state_feeds)
+    }
+    return alias, {
+        name: _state_op(caller.nodes[handle], name) for handle, name in shown_names.items()
+    }
 
 
 def _handles(caller: GraphIndex, state_feeds: Mapping[int, int]) -> list[tuple[int, str]]:
     """(number, name) of all ops of a graph that hold state: its variables, and what it feeds."""
-    numbers = {*state_feeds.values(), *(i for i, kind in enumerate(caller.types) if kind in HANDLES)}
+    numbers = {
+        *state_feeds.values(),
+        *(i for i, kind in enumerate(caller.types) if kind in HANDLES),
+    }
     return [(i, caller.names[i]) for i in sorted(numbers)]
 
 
@@ -178,7 +219,9 @@ def _state_op(original: NodeDef, name: str) -> NodeDef:
     return node
 
 
-def _variables(nodes: list[NodeDef], caller_variables: Mapping[str, VariableDef | None]) -> Collections:
+def _variables(
+    nodes: list[NodeDef], caller_variables: Mapping[str, VariableDef | None]
+) -> Collections:
     """The variables of a body, with what the caller's collections say of them."""
     index = build(nodes)
     handles = [i for i, kind in enumerate(index.types) if kind in HANDLES]
@@ -203,22 +246,32 @@ def _variables(nodes: list[NodeDef], caller_variables: Mapping[str, VariableDef 
 
 @dataclass(frozen=True)
 class FunctionNodes:
-    """`arguments` are the names of the placeholders, first among the `nodes`; `returns` maps results to tensors."""
+    """`arguments` are the names of the placeholders, first among the `nodes`; `returns` maps
+    results to tensors.
+    """
 
     nodes: list[NodeDef]
     arguments: tuple[str, ...]
     returns: dict[str, str]
 
 
-def function_nodes(definition: FunctionDef, types: OpTypes, attributes: Mapping[str, AttrValue]) -> FunctionNodes:
+def function_nodes(
+    definition: FunctionDef, types: OpTypes, attributes: Mapping[str, AttrValue]
+) -> FunctionNodes:
     """Return the body of a FunctionDef as NodeDefs.
 
     Args:
         attributes: The attributes of the call; a polymorphic function takes its dtypes from them.
     """
     signature = definition.signature
-    ports, names = _Ports(definition, types), {node.name for node in definition.node_def if node.name[:1] == "^"}
-    nodes = [_placeholder(arg, definition.arg_attr.get(k), attributes) for k, arg in enumerate(signature.input_arg)]
+    ports, names = (
+        _Ports(definition, types),
+        {node.name for node in definition.node_def if node.name[:1] == "^"},
+    )
+    nodes = [
+        _placeholder(arg, definition.arg_attr.get(k), attributes)
+        for k, arg in enumerate(signature.input_arg)
+    ]
     for original in definition.node_def:
         node = tf_protos.NodeDef()
         node.CopyFrom(original)
@@ -244,7 +297,9 @@ def _placeholder(
     if not arg.type and arg.type_attr in attributes:
         node.attr["dtype"].type = attributes[arg.type_attr].type
     shapes = (
-        argument.attr["_output_shapes"].list.shape if argument is not None and "_output_shapes" in argument.attr else ()
+        argument.attr["_output_shapes"].list.shape
+        if argument is not None and "_output_shapes" in argument.attr
+        else ()
     )
     if shapes:
         node.attr["shape"].shape.CopyFrom(shapes[0])
@@ -277,13 +332,16 @@ class _Ports:
         self._definition = definition
         self._types = types
         self._nodes = {node.name: node for node in definition.node_def}
-        # Beginnings of names with a colon in them, as of other tools; no function of TensorFlow's own has one.
+        # Beginnings of names with a colon in them, as of other tools; no function of TensorFlow's
+        # own has one.
         with_colons = [name for name in self._nodes if ":" in name]
         self._colons = {name[:at] for name in with_colons for at in (*_colons(name), len(name))}
         self._starts: dict[str, dict[str, int]] = {}
 
     def of(self, text: str) -> tuple[str, int]:
-        """("op", port) of "argument", "argument:0", "op:output_argument" or "op:output_argument:k"."""
+        """("op", port) of "argument", "argument:0", "op:output_argument" or
+        "op:output_argument:k".
+        """
         name, *rest = text.split(":")
         while rest and name not in self._nodes and f"{name}:{rest[0]}" in self._colons:
             name = f"{name}:{rest.pop(0)}"
@@ -294,10 +352,14 @@ class _Ports:
         if name not in self._starts:
             self._starts[name] = self._starts_of(name)
         starts = self._starts[name]
-        return name, starts.get(rest[0], starts[_END]) + offset  # of no output argument: behind all outputs
+        return name, starts.get(
+            rest[0], starts[_END]
+        ) + offset  # of no output argument: behind all outputs
 
     def _starts_of(self, name: str) -> dict[str, int]:
-        """The first port of each output argument of an op, and of what would come behind the last one."""
+        """The first port of each output argument of an op, and of what would come behind the last
+        one.
+        """
         outputs = self._types.outputs(self._nodes[name])
         if outputs is None:
             sizes: Iterable[tuple[str, int]] = self._read.get(name, {}).items()
@@ -331,12 +393,15 @@ class _Ports:
 # What a call passes to the arguments of a function
 
 
-# Their functions get their inputs unchanged; a loop gives its body what the iteration before has computed.
+# Their functions get their inputs unchanged; a loop gives its body what the iteration before has
+# computed.
 _CALLS = FUNCTION_CALLS | BRANCHES
 
 
 def _state_feeds(signature: OpDef, types: OpTypes, caller: GraphIndex, op: int) -> dict[int, int]:
-    """Number of each argument of a function -> the op in `caller` that holds the state which the call feeds there."""
+    """Number of each argument of a function -> the op in `caller` that holds the state which the
+    call feeds there.
+    """
     sources = caller.inputs.row(op).tolist()
     ports = caller.ports[caller.inputs.start[op] : caller.inputs.start[op + 1]].tolist()
     slots = _slots(caller.nodes[op], signature, types, len(sources))
@@ -350,7 +415,9 @@ def _state_feeds(signature: OpDef, types: OpTypes, caller: GraphIndex, op: int) 
 
 
 def _value_feeds(signature: OpDef, types: OpTypes, caller: GraphIndex, op: int) -> dict[int, int]:
-    """Number of each argument of a function -> the Const or Placeholder of `caller` that the call feeds there."""
+    """Number of each argument of a function -> the Const or Placeholder of `caller` that the call
+    feeds there.
+    """
     if caller.types[op] not in _CALLS:
         return {}
     sources = caller.inputs.row(op).tolist()
@@ -368,8 +435,9 @@ def _value_feeds(signature: OpDef, types: OpTypes, caller: GraphIndex, op: int) 
 def _slots(call: NodeDef, signature: OpDef, types: OpTypes, inputs: int) -> list[int]:
     """The inputs of a call that feed the last arguments of a function.
 
-    The OpDef's lists of tensors are what ops pass on: all of them (PartitionedCall, While, If), or those named after
-    the function ("init_func_other_args") or "other_arguments", which come behind what the op itself passes.
+    The OpDef's lists of tensors are what ops pass on: all of them (PartitionedCall, While, If), or
+    those named after the function ("init_func_other_args") or "other_arguments", which come behind
+    what the op itself passes.
     """
     argument_count = len(signature.input_arg)
     definition = None if call.op == signature.name else types.definition(call.op)
@@ -387,13 +455,19 @@ def _slots(call: NodeDef, signature: OpDef, types: OpTypes, inputs: int) -> list
 
 
 def _tensor_lists(call: NodeDef, definition: OpDef) -> list[tuple[str, list[int]]]:
-    """(name, input slots) of each input argument of an op that is a list of tensors of any dtypes."""
+    """(name, input slots) of each input argument of an op that is a list of tensors of any
+    dtypes.
+    """
     lists = []
     at = 0
     for arg in definition.input_arg:
         count = 1
         if arg.type_list_attr:
-            count = len(call.attr[arg.type_list_attr].list.type) if arg.type_list_attr in call.attr else 0
+            count = (
+                len(call.attr[arg.type_list_attr].list.type)
+                if arg.type_list_attr in call.attr
+                else 0
+            )
             lists.append((arg.name, list(range(at, at + count))))
         elif arg.number_attr:
             count = max(call.attr[arg.number_attr].i, 0) if arg.number_attr in call.attr else 0
@@ -402,7 +476,9 @@ def _tensor_lists(call: NodeDef, definition: OpDef) -> list[tuple[str, list[int]
 
 
 def _state_behind(caller: GraphIndex, op: int, port: int) -> int | None:
-    """The op that holds the state which a tensor refers to; None when the tensor is no such reference."""
+    """The op that holds the state which a tensor refers to; None when the tensor is no such
+    reference.
+    """
     visited = set()
     while op not in visited:
         visited.add(op)
@@ -410,7 +486,13 @@ def _state_behind(caller: GraphIndex, op: int, port: int) -> int | None:
         if not sources:
             return op if _holds_state(caller, op, port) else None
         kind = caller.types[op]
-        slot = 0 if kind in FIRST_INPUT_FORWARDING else port if kind in PORTWISE_FORWARDING else len(sources)
+        slot = (
+            0
+            if kind in FIRST_INPUT_FORWARDING
+            else port
+            if kind in PORTWISE_FORWARDING
+            else len(sources)
+        )
         if slot >= len(sources):
             return None
         op, port = sources[slot], int(caller.ports[caller.inputs.start[op] + slot])

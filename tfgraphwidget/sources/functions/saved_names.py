@@ -1,4 +1,6 @@
-"""How checkpoints of objects name the variables of a source: by the variables' names, and by the paths of objects."""
+"""How checkpoints of objects name the variables of a source: by the variables' names, and by the
+paths of objects.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ _VALUE = "/.ATTRIBUTES/VARIABLE_VALUE"
 
 @dataclass(frozen=True)
 class SavedName:
-    """The name that a variable has in checkpoints, "dense/kernel", and the keys of its value in those of its model."""
+    """The name that a variable has in checkpoints, "dense/kernel", and the keys of its value in
+    those of its model.
+    """
 
     name: str
     keys: tuple[str, ...] = ()
@@ -28,7 +32,8 @@ class SavedNames:
 
     Attributes:
         source: What was opened.
-        origins: Op of the body → the op of the source's graph that it is given; empty for the graph itself.
+        origins: Op of the body → the op of the source's graph that it is given; empty for the graph
+            itself.
         live: Gives the `tf.Variable` that an op stands for, if there is one.
     """
 
@@ -41,11 +46,15 @@ class SavedNames:
         variable, stored_data = self.live(handle), self.source.stored
         if stored_data is not None:
             origin = self.origins.get(handle, handle)
-            keys = reversed(stored_data.keys(origin))  # those of the objects first, by which TensorFlow 2 restores
+            keys = reversed(
+                stored_data.keys(origin)
+            )  # those of the objects first, by which TensorFlow 2 restores
             return SavedName(stored_data.variable_name(origin), tuple(keys))
         if self.source.model is not None:
             path = self._paths.get(id(getattr(variable, "handle", None)))
-            return SavedName(handle, () if path is None else (f"{path}{_VALUE}",))  # Keras's own name
+            return SavedName(
+                handle, () if path is None else (f"{path}{_VALUE}",)
+            )  # Keras's own name
         name = getattr(variable, "name", None)
         return SavedName(name.removesuffix(":0") if isinstance(name, str) else handle)
 
@@ -61,19 +70,29 @@ def keys_of_objects(checkpoint: Checkpoint, variables: Mapping[str, SavedName]) 
         variables: The names of each variable, by its handle op.
 
     Returns:
-        The keys, by the handle ops: those of the variables' paths where the checkpoint has all of these, as TensorFlow
-        restores a checkpoint; otherwise those of the variables' names, as far as one value and one variable have it.
+        The keys, by the handle ops: those of the variables' paths where the checkpoint has all of
+        these, as TensorFlow restores a checkpoint; otherwise those of the variables' names, as far
+        as one value and one variable have it.
     """
     paths = {
-        handle: key for handle, saved in variables.items() if (key := _first(saved.keys, checkpoint.shapes)) is not None
+        handle: key
+        for handle, saved in variables.items()
+        if (key := _first(saved.keys, checkpoint.shapes)) is not None
     }
     if len(paths) == len(variables):
         return paths
-    own, saved_names = Counter(saved.name for saved in variables.values()), checkpoint.variable_names
+    own, saved_names = (
+        Counter(saved.name for saved in variables.values()),
+        checkpoint.variable_names,
+    )
     count = Counter(saved_names.values())
     key_of_name = {name: key for key, name in saved_names.items() if count[name] == 1}
-    name_of_handle = {handle: saved.name for handle, saved in variables.items() if own[saved.name] == 1}
-    names = {handle: key_of_name[name] for handle, name in name_of_handle.items() if name in key_of_name}
+    name_of_handle = {
+        handle: saved.name for handle, saved in variables.items() if own[saved.name] == 1
+    }
+    names = {
+        handle: key_of_name[name] for handle, name in name_of_handle.items() if name in key_of_name
+    }
     return max(names, paths, key=len)
 
 

@@ -1,7 +1,8 @@
 """The state that a function's body captures: live variables, or values in a session or a file.
 
-A function that Python made captured `tf.Variable`s and tensors, which are at hand. A function in the library of a graph
-is given its state by the ops that call it: the values are in the session of that graph, or in the checkpoint beside.
+A function that Python made captured `tf.Variable`s and tensors, which are at hand. A function in
+the library of a graph is given its state by the ops that call it: the values are in the session of
+that graph, or in the checkpoint beside.
 """
 
 from __future__ import annotations
@@ -41,7 +42,8 @@ from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import FuncGraph, is_closed, variable_view
 from tfgraphwidget.tf_types import NodeDef, Tensor, Variable
 
-_GRADIENT = "_gradient_op_type"  # the attribute of an op that names the gradient of a tf.custom_gradient
+# the attribute of an op that names the gradient of a tf.custom_gradient
+_GRADIENT = "_gradient_op_type"
 
 
 def captured_state(source: Source, body: Body) -> BodyState:
@@ -51,7 +53,8 @@ def captured_state(source: Source, body: Body) -> BodyState:
         body: The body of one of its functions.
 
     Returns:
-        A `graph.captured_state.BodyState`: the names of the ops that represent state, and the state's values.
+        A `graph.captured_state.BodyState`: the names of the ops that represent state, and the
+        state's values.
     """
     first = source.body
     if source.captures is not None:
@@ -63,7 +66,9 @@ def captured_state(source: Source, body: Body) -> BodyState:
 
 @dataclass(frozen=True, eq=False)
 class CapturedState:
-    """The variables and tensors that a FuncGraph captures and passes to the functions that it calls."""
+    """The variables and tensors that a FuncGraph captures and passes to the functions that it
+    calls.
+    """
 
     outermost: GraphBody
     body: Body
@@ -92,7 +97,9 @@ class CapturedState:
 
     @property
     def graph(self) -> FuncGraph | None:
-        """The graph of the outermost body; None inside, since a called function is a FunctionDef."""
+        """The graph of the outermost body; None inside, since a called function is a
+        FunctionDef.
+        """
         return cast("FuncGraph", self.outermost.graph) if self.body.origins is None else None
 
     def operation(self, name: str) -> tf.Operation | None:
@@ -137,7 +144,9 @@ class StoredState:
         origins, names = self.body.origins, self.captures.names
         if origins is None:
             return names
-        return frozenset(self.body.constants) | {name for name, origin in origins.items() if origin in names}
+        return frozenset(self.body.constants) | {
+            name for name, origin in origins.items() if origin in names
+        }
 
     @property
     def graph(self) -> None:
@@ -182,7 +191,11 @@ class SessionState:
     @cached_property
     def _origins(self) -> Mapping[str, str]:
         placeholders = {node.name for node in self.source.body.nodes() if node.op in PLACEHOLDERS}
-        return {name: origin for name, origin in (self.body.origins or {}).items() if origin not in placeholders}
+        return {
+            name: origin
+            for name, origin in (self.body.origins or {}).items()
+            if origin not in placeholders
+        }
 
     @cached_property
     def _live(self) -> Mapping[str, Tensor]:
@@ -218,7 +231,9 @@ class SessionState:
             return {}
         if init == "current" and not self.source.has_values:
             raise SessionRefused(
-                f"{self.source.title} comes without values for its variables; " + OPEN_WITH_CHECKPOINT + ".",
+                f"{self.source.title} comes without values for its variables; "
+                + OPEN_WITH_CHECKPOINT
+                + ".",
                 list(origins),
             )
         with self._session() as (body, session):
@@ -240,7 +255,9 @@ class SessionState:
         return {node.name: node for node in self.body.nodes() if _GRADIENT in node.attr}
 
     def table(self, name: str, dtypes: Pairs) -> Table | None:
-        """Export a file's table; of a live graph its content in the session, or what its initializer fills in."""
+        """Export a file's table; of a live graph its content in the session, or what its
+        initializer fills in.
+        """
         origin = self._origins[name]
         if self.source.revive is None:
             return self._session_table(origin)
@@ -254,7 +271,9 @@ class SessionState:
         if graph is None or session is None:
             return None
         readers = graph.get_tensor_by_name(f"{origin}:0").consumers()
-        export = next((op for op in readers if op.type in TABLE_EXPORTS), None)  # a mutable table has one
+        export = next(
+            (op for op in readers if op.type in TABLE_EXPORTS), None
+        )  # a mutable table has one
         if export is not None:
             keys, values = session.run(list(export.outputs))
             return _readable_table(Table(keys, values, is_mutable=True))
@@ -266,11 +285,15 @@ class SessionState:
 
     @contextmanager
     def _session(self) -> Iterator[tuple[Body, tf.compat.v1.Session]]:
-        """The source's session; without one, a new session on the file, which is closed afterwards."""
+        """The source's session; without one, a new session on the file, which is closed
+        afterwards.
+        """
         if self.source.graph is not None or self.source.revive is None:
             if self.source.session is None or is_closed(self.source.session):
                 raise SessionRefused(
-                    "There is no open session to read the variables' values in; " + OPEN_WITH_SESSION + "."
+                    "There is no open session to read the variables' values in; "
+                    + OPEN_WITH_SESSION
+                    + "."
                 )
             yield self.source.body, self.source.session
         else:
@@ -282,8 +305,8 @@ class SessionState:
 class Trace(Protocol):
     """A function that was traced for an edit; `edits.TracedFunction` is one.
 
-    `graph` is its FuncGraph, `alias` maps ops of that to the names that they are shown by, `given` placeholders to the
-    tensors that they stand for.
+    `graph` is its FuncGraph, `alias` maps ops of that to the names that they are shown by, `given`
+    placeholders to the tensors that they stand for.
     """
 
     @property
@@ -311,9 +334,13 @@ class Trace(Protocol):
 
 
 def _stands_for_state(index: GraphIndex, name: str) -> bool:
-    """Whether an op that stood for state does so still: `freeze` makes a Const of it, `quantize_weights` a product."""
+    """Whether an op that stood for state does so still: `freeze` makes a Const of it,
+    `quantize_weights` a product.
+    """
     op = index.ids[name]
-    return index.types[op] not in CONSTANTS and all(text[:1] == "^" for text in index.nodes[op].input)
+    return index.types[op] not in CONSTANTS and all(
+        text[:1] == "^" for text in index.nodes[op].input
+    )
 
 
 def find_operation(graph: tf.Graph, name: str) -> tf.Operation | None:
@@ -330,7 +357,8 @@ class GraphState(SessionState):
 
     Attributes:
         index: The graph as edits have left it.
-        renamed: The names that ops had when the graph was opened, by those that edits have given them.
+        renamed: The names that ops had when the graph was opened, by those that edits have given
+            them.
     """
 
     index: GraphIndex
@@ -350,11 +378,12 @@ class EditedState:
 
     Attributes:
         original: The state of the body as it was opened.
-        index: The body as it is now: an op that is gone, or that an edit has made a constant or a result of other ops,
-            stands for no state.
+        index: The body as it is now: an op that is gone, or that an edit has made a constant or a
+            result of other ops, stands for no state.
         new: The variables and tensors that ops of edits capture, by op.
         traces: The traces of functions that made ops, by the name scopes of these.
-        names_before: The names that ops had when the body was opened, by those that edits gave them.
+        names_before: The names that ops had when the body was opened, by those that edits gave
+            them.
     """
 
     original: BodyState
@@ -367,12 +396,18 @@ class EditedState:
     def names(self) -> frozenset[str]:
         """The ops that stand for state now."""
         index = self.index
-        renamed = {now for now, before in self.names_before.items() if before in self.original.names}
+        renamed = {
+            now for now, before in self.names_before.items() if before in self.original.names
+        }
         names = self.original.names | renamed | self.new.keys()
-        return frozenset(name for name in names if name in index.ids and _stands_for_state(index, name))
+        return frozenset(
+            name for name in names if name in index.ids and _stands_for_state(index, name)
+        )
 
     def _before(self, name: str) -> str:
-        """The name that the state has in the body as it was read: a body that was read since has the new one."""
+        """The name that the state has in the body as it was read: a body that was read since has
+        the new one.
+        """
         return name if name in self.original.names else self.names_before.get(name, name)
 
     @property
@@ -381,7 +416,9 @@ class EditedState:
         return self.original.graph
 
     def operation(self, name: str) -> tf.Operation | None:
-        """Return the op of a FuncGraph that the op `name` of the body was read from, or that an edit has traced."""
+        """Return the op of a FuncGraph that the op `name` of the body was read from, or that an
+        edit has traced.
+        """
         before = self.names_before.get(name, name)
         if before in self._names_now and before == name:  # a new op under the name that another had
             return None
@@ -415,7 +452,9 @@ class EditedState:
 
         A variable that an edit made trainable, or not, is another one of its value.
         """
-        element: Variable | None = self.new[name] if name in self.new else self.original.live(self._before(name))
+        element: Variable | None = (
+            self.new[name] if name in self.new else self.original.live(self._before(name))
+        )
         now = self.index.defined_variables.get(name)
         if (
             element is None
@@ -453,7 +492,9 @@ class EditedState:
         gradient: SavedGradient | None = self.original.saved_gradient(self.names_before.get(op, op))
         if gradient is None:  # a body that was read since has the new names
             return self.original.saved_gradient(op)
-        inputs, captured = (tuple(map(self._now, names)) for names in (gradient.inputs, gradient.captured))
+        inputs, captured = (
+            tuple(map(self._now, names)) for names in (gradient.inputs, gradient.captured)
+        )
         return replace(gradient, inputs=inputs, captured=captured)
 
     def table(self, name: str, dtypes: Pairs) -> Table | None:
@@ -468,10 +509,13 @@ def _export_table(
 ) -> Table | None:
     """What a lookup table holds; None for other ops and dtypes, and for what cannot be told.
 
-    That is a static table that is not initialized, a table of resources or variants, and a `DenseHashTable`.
+    That is a static table that is not initialized, a table of resources or variants, and a
+    `DenseHashTable`.
     """
     for keys, values in dtypes:
-        if tf.as_dtype(values).name in HANDLE_DTYPES or not _may_have_dtypes(table, keys, values, run):
+        if tf.as_dtype(values).name in HANDLE_DTYPES or not _may_have_dtypes(
+            table, keys, values, run
+        ):
             continue
         with suppress(
             tf.errors.InvalidArgumentError,
@@ -479,21 +523,35 @@ def _export_table(
             tf.errors.FailedPreconditionError,
             tf.errors.AbortedError,  # a static table that is not initialized
         ):
-            contents = run(tf.raw_ops.LookupTableExportV2(table_handle=table, Tkeys=keys, Tvalues=values))
+            contents = run(
+                tf.raw_ops.LookupTableExportV2(table_handle=table, Tkeys=keys, Tvalues=values)
+            )
             table_keys, table_values = contents
             return _readable_table(Table(table_keys, table_values, _is_mutable(table, keys, run)))
     return None
 
 
 def _readable_table(table: Table) -> Table | None:
-    """What a table gave; None for all buckets of a `DenseHashTable`, the only one whose keys are a matrix."""
+    """What a table gave; None for all buckets of a `DenseHashTable`, the only one whose keys are a
+    matrix.
+    """
     return table if len(table.keys.shape) == 1 else None
 
 
-def _is_mutable(table: Tensor, keys: int, run: Callable[[tuple[Tensor, ...]], Iterable[object]]) -> bool:
+def _is_mutable(
+    table: Tensor, keys: int, run: Callable[[tuple[Tensor, ...]], Iterable[object]]
+) -> bool:
     """Whether a table can be written: a static one refuses even that no key is removed."""
     try:
-        tuple(run((tf.raw_ops.LookupTableRemoveV2(table_handle=table, keys=tf.zeros([0], tf.as_dtype(keys))),)))
+        tuple(
+            run(
+                (
+                    tf.raw_ops.LookupTableRemoveV2(
+                        table_handle=table, keys=tf.zeros([0], tf.as_dtype(keys))
+                    ),
+                )
+            )
+        )
     except tf.errors.UnimplementedError:
         return False
     return True
@@ -508,7 +566,15 @@ def _may_have_dtypes(
     """
     try:
         nothing = tf.zeros([0], tf.as_dtype(keys)), tf.zeros([], tf.as_dtype(values))
-        tuple(run((tf.raw_ops.LookupTableFindV2(table_handle=table, keys=nothing[0], default_value=nothing[1]),)))
+        tuple(
+            run(
+                (
+                    tf.raw_ops.LookupTableFindV2(
+                        table_handle=table, keys=nothing[0], default_value=nothing[1]
+                    ),
+                )
+            )
+        )
     except (tf.errors.OpError, ValueError) as error:
         return not any(refusal in str(error) for refusal in ("Signature mismatch", "wrong dtype"))
     return True
@@ -516,14 +582,22 @@ def _may_have_dtypes(
 
 def _constants(body: Body) -> dict[str, Tensor]:
     """The values that a call feeds to arguments, as eager tensors."""
-    return {name: tf.constant(tf.make_ndarray(node.attr["value"].tensor)) for name, node in body.constants.items()}
+    return {
+        name: tf.constant(tf.make_ndarray(node.attr["value"].tensor))
+        for name, node in body.constants.items()
+    }
 
 
-def _read(body: Body, session: tf.compat.v1.Session, origins: Mapping[str, str], init: str) -> dict[str, np.ndarray]:
+def _read(
+    body: Body, session: tf.compat.v1.Session, origins: Mapping[str, str], init: str
+) -> dict[str, np.ndarray]:
     """The value of each variable, read in one run without a new op."""
     index = build(body.nodes(), *body.collections())
     variables = definitions(index, [index.ids[origin] for origin in origins.values()]).values()
-    tensors = {name: _tensor(name, variable, init) for name, variable in zip(origins, variables, strict=True)}
+    tensors = {
+        name: _tensor(name, variable, init)
+        for name, variable in zip(origins, variables, strict=True)
+    }
     try:
         values: dict[str, np.ndarray] = session.run(tensors)
     except tf.errors.OpError as error:
@@ -539,12 +613,16 @@ def _tensor(name: str, variable: VariableDef, init: str) -> str:
     if init == "initial":
         if variable.initial_value is None:
             raise SessionRefused(
-                f"Variable {name!r} came without its initial value; " + clone_with("init", "current") + ".", [name]
+                f"Variable {name!r} came without its initial value; "
+                + clone_with("init", "current")
+                + ".",
+                [name],
             )
         return variable.initial_value
     if variable.resource and variable.snapshot is None:
         raise SessionRefused(
-            f"Variable {name!r} has no op that reads its value; add tf.raw_ops.ReadVariableOp on it, and open the "
+            f"Variable {name!r} has no op that reads its value; add tf.raw_ops.ReadVariableOp on "
+            "it, and open the "
             "graph again.",
             [name],
         )

@@ -39,14 +39,18 @@ class FileCaptures:
     """Variables and tensors of a function, made of values in a checkpoint when they are first used.
 
     Args:
-        kinds: For each op that stands for state: the key of its value, and of a variable its name and how it is used;
-            of a table the keys of its keys and values, and whether it is mutable.
+        kinds: For each op that stands for state: the key of its value, and of a variable its name
+            and how it is used; of a table the keys of its keys and values, and whether it is
+            mutable.
         values: The checkpoint.
         structure: How the function is called, as `write_structure` writes it.
     """
 
     def __init__(
-        self, kinds: Mapping[str, Mapping[str, object]], values: Checkpoint | None, structure: object = None
+        self,
+        kinds: Mapping[str, Mapping[str, object]],
+        values: Checkpoint | None,
+        structure: object = None,
     ) -> None:
         self._kinds, self._values, self._structure = kinds, values, structure
 
@@ -60,8 +64,12 @@ class FileCaptures:
         """How the function is called, as it was written."""
         return self._structure
 
-    def entries(self) -> Iterator[tuple[str, Mapping[str, object], Mapping[str, Callable[[], object]]]]:
-        """As they were written, for who writes them again without TensorFlow: op, kind, readers by entries of it."""
+    def entries(
+        self,
+    ) -> Iterator[tuple[str, Mapping[str, object], Mapping[str, Callable[[], object]]]]:
+        """As they were written, for who writes them again without TensorFlow: op, kind, readers by
+        entries of it.
+        """
         for op, kind in self._kinds.items():
             yield op, kind, {key: partial(self._value, kind, key) for key in VALUES if key in kind}
 
@@ -80,10 +88,13 @@ class FileCaptures:
 
     def _make(self, kind: Mapping[str, Any]) -> tf.Variable | tf.Tensor:
         if "keys" in kind:
-            content = Table(self._value(kind, "keys"), self._value(kind, "values"), kind["is_mutable"])
+            content = Table(
+                self._value(kind, "keys"), self._value(kind, "values"), kind["is_mutable"]
+            )
             table = make_table(content)
             handle: tf.Tensor = table.resource_handle
-            vars(handle)["_table"] = table  # which deletes what the handle is of when it goes itself
+            # which deletes what the handle is of when it goes itself
+            vars(handle)["_table"] = table
             return handle
         value = tf.constant(self._value(kind, "key"))
         if "name" not in kind:
@@ -99,7 +110,11 @@ class FileCaptures:
 
 
 def open_function_message(
-    meta: MetaGraphDef, function: Mapping[str, Any], values: Checkpoint | None, where: str, options: OpenOptions
+    meta: MetaGraphDef,
+    function: Mapping[str, Any],
+    values: Checkpoint | None,
+    where: str,
+    options: OpenOptions,
 ) -> Source:
     """Open a function's graph.
 
@@ -110,7 +125,9 @@ def open_function_message(
         where: The file, as the subject of sentences about it.
     """
     library = GraphDefLibrary.of(meta.graph_def)
-    nodes, filled_in = readable_nodes(meta.graph_def.node, "This function", OpTypes(library.function))
+    nodes, filled_in = readable_nodes(
+        meta.graph_def.node, "This function", OpTypes(library.function)
+    )
     body = NodeBody(
         nodes,
         library,
@@ -126,7 +143,9 @@ def open_function_message(
             "This is a function's graph, which no session runs: edits make a new function of it"
             + either(" (editor.to_module())", "")
             + "; "
-            + in_cell("for what needs a session save that: tf.saved_model.save(editor.to_module(), path).")
+            + in_cell(
+                "for what needs a session save that: tf.saved_model.save(editor.to_module(), path)."
+            )
         ),
         structure=_read_structure(function["structure"]) if is_installed() else None,
         captures=FileCaptures(function["captures"], values, function["structure"]),
@@ -146,7 +165,11 @@ def write_structure(structure: CallStructure) -> Any:
                 "name": parameter.name,
                 "kind": parameter.kind.name,
                 "spec": _write_spec(structure.specs[parameter.name]),
-                **({} if parameter.default is parameter.empty else {"default": _write_spec(parameter.default)}),
+                **(
+                    {}
+                    if parameter.default is parameter.empty
+                    else {"default": _write_spec(parameter.default)}
+                ),
             }
             for parameter in structure.parameters
         ],
@@ -155,8 +178,12 @@ def write_structure(structure: CallStructure) -> Any:
 
 
 def _write_spec(value: Any, *, anything: bool = False) -> Any:
-    """A nested structure of TensorSpecs and plain values; `anything`: any tensor is one of any shape."""
-    if isinstance(value, tf.TensorSpec) or (isinstance(value, tf.Tensor) and not hasattr(value, "numpy")):
+    """A nested structure of TensorSpecs and plain values; `anything`: any tensor is one of any
+    shape.
+    """
+    if isinstance(value, tf.TensorSpec) or (
+        isinstance(value, tf.Tensor) and not hasattr(value, "numpy")
+    ):
         if anything:
             return _TENSOR
         return {"spec": [dimensions(value.shape), value.dtype.name, getattr(value, "name", None)]}
@@ -165,7 +192,9 @@ def _write_spec(value: Any, *, anything: bool = False) -> Any:
     if type(value) in (tuple, list):
         return {type(value).__name__: [_write_spec(each, anything=anything) for each in value]}
     if isinstance(value, dict) and all(isinstance(key, str) for key in value):
-        return {"dict": [[key, _write_spec(each, anything=anything)] for key, each in value.items()]}
+        return {
+            "dict": [[key, _write_spec(each, anything=anything)] for key, each in value.items()]
+        }
     raise NotStorable(f"a {type(value).__name__}")
 
 

@@ -11,7 +11,11 @@ from tfgraphwidget.tf_types import LookupTable, MutableLookupTable, NodeDef
 
 def table_dtypes(nodes: Iterable[NodeDef]) -> list[tuple[int, int]]:
     """(key, value) dtypes of the tables that ops read."""
-    reads = [node for node in nodes if node.op.startswith("LookupTable") and {"Tin", "Tout"} <= set(node.attr)]
+    reads = [
+        node
+        for node in nodes
+        if node.op.startswith("LookupTable") and {"Tin", "Tout"} <= set(node.attr)
+    ]
     return list(dict.fromkeys((node.attr["Tin"].type, node.attr["Tout"].type) for node in reads))
 
 
@@ -21,7 +25,9 @@ def _is_table_written(nodes: Iterable[NodeDef]) -> bool:
 
 
 def table_of(content: Table, nodes: Iterable[NodeDef]) -> LookupTable:
-    """A lookup table of the same content: one that can be written if that can, and where any op writes to a table."""
+    """A lookup table of the same content: one that can be written if that can, and where any op
+    writes to a table.
+    """
     return make_table(content._replace(is_mutable=content.is_mutable and _is_table_written(nodes)))
 
 
@@ -29,11 +35,17 @@ def make_table(content: Table) -> LookupTable:
     """A lookup table."""
     keys, values = tf.convert_to_tensor(content.keys), tf.convert_to_tensor(content.values)
     default = tf.zeros(values.shape[1:], values.dtype)
-    is_empty = keys.shape[0] == 0  # a mutable table: TensorFlow initializes no static one with nothing
+    is_empty = (
+        keys.shape[0] == 0
+    )  # a mutable table: TensorFlow initializes no static one with nothing
     if values.shape.rank == 1 and not content.is_mutable and not is_empty:
-        static: LookupTable = tf.lookup.StaticHashTable(tf.lookup.KeyValueTensorInitializer(keys, values), default)
+        static: LookupTable = tf.lookup.StaticHashTable(
+            tf.lookup.KeyValueTensorInitializer(keys, values), default
+        )
         return static
-    table: MutableLookupTable = tf.lookup.experimental.MutableHashTable(keys.dtype, values.dtype, default)
+    table: MutableLookupTable = tf.lookup.experimental.MutableHashTable(
+        keys.dtype, values.dtype, default
+    )
     if not is_empty:
         table.insert(keys, values)
     return table

@@ -49,15 +49,24 @@ def function_source(
     return Source(title, _function_body(graph, infos or {}), refusal=refusal, structure=structure)
 
 
-def captured_body(graph: FuncGraph, infos: Mapping[int, CaptureInfo]) -> tuple[GraphBody, dict[str, object]]:
-    """The body of a function that was traced for an edit, and the live variables and tensors that its ops stand for.
+def captured_body(
+    graph: FuncGraph, infos: Mapping[int, CaptureInfo]
+) -> tuple[GraphBody, dict[str, object]]:
+    """The body of a function that was traced for an edit, and the live variables and tensors that
+    its ops stand for.
 
     Args:
         infos: CaptureInfo by id of a captured variable's handle.
     """
     captures = Captures.of(graph, infos)
-    live: dict[str, object] = {name: captured.variable for name, captured in captures.variables.items()}
-    live |= {inside.op.name: outside for outside, inside in graph.captures if inside.op.name not in captures.alias}
+    live: dict[str, object] = {
+        name: captured.variable for name, captured in captures.variables.items()
+    }
+    live |= {
+        inside.op.name: outside
+        for outside, inside in graph.captures
+        if inside.op.name not in captures.alias
+    }
     return GraphBody(graph, captures=captures), live
 
 
@@ -65,16 +74,22 @@ def _function_body(graph: FuncGraph, infos: Mapping[int, CaptureInfo]) -> GraphB
     captured_names = {tensor.name for tensor in graph.internal_captures}
     captures = Captures.of(graph, infos)
     arguments = tuple(tensor.name for tensor in graph.inputs if tensor.name not in captured_names)
-    returns = {name: rename_tensor(tensor, captures.alias) for name, tensor in _returns(graph).items()}
+    returns = {
+        name: rename_tensor(tensor, captures.alias) for name, tensor in _returns(graph).items()
+    }
     return GraphBody(graph, arguments=arguments, returns=returns, captures=captures)
 
 
 def _returns(graph: FuncGraph) -> dict[str, str]:
-    """Name of each result -> tensor: a dict's keys joined by "/", and "output_0" for what has no key."""
+    """Name of each result -> tensor: a dict's keys joined by "/", and "output_0" for what has no
+    key.
+    """
     structured = graph.structured_outputs
     pairs = flatten_with_paths(structured)
     tensors = [(path, item) for path, item in pairs if isinstance(item, tf.Tensor)]
-    specs = [path for path, item in pairs if isinstance(item, tf.TensorSpec)]  # of a function that was loaded
+    specs = [
+        path for path, item in pairs if isinstance(item, tf.TensorSpec)
+    ]  # of a function that was loaded
     outputs = own_outputs(graph)
     if len(specs) == len(outputs):
         tensors = list(zip(specs, outputs, strict=True))
@@ -91,7 +106,8 @@ def find_trace(function: GenericFunction, signature: object, title: str) -> Conc
     """Return the trace of a tf.function that a user chooses.
 
     Args:
-        signature: The number of a trace, or TensorSpecs to trace with; None if there is only one trace.
+        signature: The number of a trace, or TensorSpecs to trace with; None if there is only one
+            trace.
         title: The subject of error messages, "tf.function 'f'".
 
     Raises:
@@ -102,7 +118,9 @@ def find_trace(function: GenericFunction, signature: object, title: str) -> Conc
     number = _number(signature)
     if number is not None:
         if not 0 <= number < len(concrete_functions):
-            raise UnknownName(f"{title} has no trace {number}; " + _choices(title, concrete_functions))
+            raise UnknownName(
+                f"{title} has no trace {number}; " + _choices(title, concrete_functions)
+            )
         return concrete_functions[number]
     if signature is not None:
         return _trace(function, signature, title)
@@ -111,7 +129,10 @@ def find_trace(function: GenericFunction, signature: object, title: str) -> Conc
     if not concrete_functions:
         raise GraphEditError(
             f"{title} has never been called, so it has no graph yet; "
-            + in_cell("call it once, or give signature=[tf.TensorSpec(...)] with one spec for each argument.")
+            + in_cell(
+                "call it once, or give signature=[tf.TensorSpec(...)] with one spec for each "
+                "argument."
+            )
         )
     if len(concrete_functions) > 1:
         raise GraphEditError(f"{title} has several graphs; " + _choices(title, concrete_functions))
@@ -121,16 +142,25 @@ def find_trace(function: GenericFunction, signature: object, title: str) -> Conc
 def _number(signature: object) -> int | None:
     """The number of a trace; None for other values, such as True."""
     try:
-        return None if isinstance(signature, bool) else operator.index(cast("SupportsIndex", signature))
+        return (
+            None
+            if isinstance(signature, bool)
+            else operator.index(cast("SupportsIndex", signature))
+        )
     except TypeError:
         return None
 
 
 def _choices(title: str, concrete_functions: Sequence[ConcreteFunction]) -> str:
     first = enumerate(concrete_functions[:_MOST_LISTED])
-    choices = [f"signature={k} for {str(trace.function_type).partition(' -> ')[0][:200]}" for k, trace in first]
+    choices = [
+        f"signature={k} for {str(trace.function_type).partition(' -> ')[0][:200]}"
+        for k, trace in first
+    ]
     more = f", of {len(concrete_functions)}" if len(concrete_functions) > _MOST_LISTED else ""
-    return in_cell(f"give {' or '.join(choices)}{more}.") if choices else f"call {title} once first."
+    return (
+        in_cell(f"give {' or '.join(choices)}{more}.") if choices else f"call {title} once first."
+    )
 
 
 def _trace(function: GenericFunction, signature: object, title: str) -> ConcreteFunction:
@@ -138,7 +168,8 @@ def _trace(function: GenericFunction, signature: object, title: str) -> Concrete
     keywords: Mapping[str, object] = signature if isinstance(signature, Mapping) else {}
     if isinstance(positional, str) or not isinstance(positional, Iterable):
         raise UnknownName(
-            f"{title} has no signature {shorten(signature)}; give the number of a trace or a list of tf.TensorSpec."
+            f"{title} has no signature {shorten(signature)}; give the number of a trace or a list "
+            "of tf.TensorSpec."
         )
     try:
         result: ConcreteFunction = function.get_concrete_function(*positional, **keywords)

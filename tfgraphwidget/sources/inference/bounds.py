@@ -80,8 +80,12 @@ class Bounds:
         self._definition = definition
         self._counting: dict[str, Counting] = {}
 
-    def excess(self, nodes: Sequence[NodeDef], functions: Mapping[str, FunctionDef]) -> Excess | None:
-        """The first op of a graph or of its functions that exceeds a limit; None if there is none."""
+    def excess(
+        self, nodes: Sequence[NodeDef], functions: Mapping[str, FunctionDef]
+    ) -> Excess | None:
+        """The first op of a graph or of its functions that exceeds a limit; None if there is
+        none.
+        """
         places = [("", nodes), *((name, functions[name].node_def) for name in sorted(functions))]
         ops = sum(len(place_nodes) for _, place_nodes in places)
         max_tensors = max(MAX_TENSORS, MAX_TENSORS_PER_OP * ops)
@@ -111,7 +115,9 @@ class Bounds:
         for nodes in places:
             types, names = types_of(nodes), names_of(nodes)
             counted = {op_type for op_type in set(types) if any(self._of(op_type))}
-            to_count = [node for node, op_type in zip(nodes, types, strict=True) if op_type in counted]
+            to_count = [
+                node for node, op_type in zip(nodes, types, strict=True) if op_type in counted
+            ]
             if any(map(self.why, to_count)):
                 return False
             count += sum(map(self.tensors, to_count))
@@ -129,7 +135,9 @@ class Bounds:
         if count <= MOST_OUTPUTS:
             return ""
         counts = [(name, node.attr[name].i) for name in numbers if name in node.attr]
-        largest = next((f"{name}={number:,}" for name, number in counts if number > MOST_OUTPUTS), "")
+        largest = next(
+            (f"{name}={number:,}" for name, number in counts if number > MOST_OUTPUTS), ""
+        )
         return f"has {largest or f'{count:,}'} tensors, and no op has more than {MOST_OUTPUTS:,}"
 
     def tensors(self, node: NodeDef) -> int:
@@ -157,11 +165,15 @@ class Bounds:
 
 
 def why_fatal(op_type: str, shapes: Sequence[Shape]) -> str:
-    """Why TensorFlow would end the process when it infers the shapes of an op; "" if it does not."""
+    """Why TensorFlow would end the process when it infers the shapes of an op; "" if it does
+    not.
+    """
     for k in fatal_inputs(op_type, len(shapes)):
         shape = shapes[k]
         if shape is not None and bool(shape) == (op_type in _SCALAR):
-            return f"has input {k} of shape {shape_text(shape)}, on which TensorFlow ends the process"
+            return (
+                f"has input {k} of shape {shape_text(shape)}, on which TensorFlow ends the process"
+            )
     return ""
 
 
@@ -172,7 +184,9 @@ def fatal_inputs(op_type: str, count: int) -> range:
     return range(_NO_SCALARS.get(op_type, count), count)
 
 
-def find_large_computation(nodes: Iterable[NodeDef], typing_of: Callable[[Sequence[NodeDef]], Typing]) -> Excess | None:
+def find_large_computation(
+    nodes: Iterable[NodeDef], typing_of: Callable[[Sequence[NodeDef]], Typing]
+) -> Excess | None:
     """Return an op with too many elements that TensorFlow would compute while it imports the graph.
 
     TensorFlow computes what shapes depend on, as far as it depends on constants only: the sum of
@@ -197,7 +211,9 @@ def find_large_computation(nodes: Iterable[NodeDef], typing_of: Callable[[Sequen
         sources = [split_input(text)[0] for text in node.input]
         length = _text_length(typing, node, [lengths[op] for op in sources])
         lengths[node.name] = length
-        has_unknown_size = node.op in UNPACKING or (node.op in EXPANDING and not _is_known(typing, node.name))
+        has_unknown_size = node.op in UNPACKING or (
+            node.op in EXPANDING and not _is_known(typing, node.name)
+        )
         is_large = has_unknown_size or size > max_numbers or length * max(size, 1) > MAX_TEXT
 
         large_source = next((large[op] for op in sources if large[op]), "")

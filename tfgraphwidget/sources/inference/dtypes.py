@@ -81,7 +81,9 @@ class OpTypes:
         definition = self.definition(node.op)
         if definition is None:
             return None
-        return tuple(Output(arg.name, _dtypes(arg, node, definition)) for arg in definition.output_arg)
+        return tuple(
+            Output(arg.name, _dtypes(arg, node, definition)) for arg in definition.output_arg
+        )
 
     def input_at(self, node: NodeDef, k: int) -> tuple[DataType.ValueType, bool] | None:
         """The number of the dtype that a NodeDef takes at an input, 0 if unknown, and whether it
@@ -111,7 +113,9 @@ class OpTypes:
             op_type: The op type, such as "MatMul".
         """
         definition = self._definitions.get(op_type)
-        if definition is None:  # not remembered: its library may be loaded, or the function added, later
+        if (
+            definition is None
+        ):  # not remembered: its library may be loaded, or the function added, later
             definition = self._look_up(op_type)
             if definition is not None:
                 self._definitions[op_type] = definition
@@ -207,7 +211,9 @@ def _attribute(node: NodeDef, definition: OpDef, name: str) -> AttrValue:
     """A NodeDef's attribute, or the OpDef's default of it."""
     if name in node.attr:
         return node.attr[name]
-    return next((each.default_value for each in definition.attr if each.name == name), tf_protos.AttrValue())
+    return next(
+        (each.default_value for each in definition.attr if each.name == name), tf_protos.AttrValue()
+    )
 
 
 def _guess_dtypes(node: NodeDef) -> tuple[str, ...]:

@@ -14,7 +14,13 @@ from math import prod
 
 import numpy as np
 
-from tfgraphwidget.graph import AXES_IN_A_VECTOR, CONSTANTS, SCALAR_PLACEHOLDERS, SHAPE_EQUIVALENTS, Shape
+from tfgraphwidget.graph import (
+    AXES_IN_A_VECTOR,
+    CONSTANTS,
+    SCALAR_PLACEHOLDERS,
+    SHAPE_EQUIVALENTS,
+    Shape,
+)
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.tf_types import AttrValue, NodeDef, OpDef, TensorShapeProto
 
@@ -450,7 +456,8 @@ def _reshape(op: _Op) -> list[Shape]:
         sizes[sizes.index(None)] = number // new_number
     elif number != new_number:
         raise ShapeMismatch(
-            f"a tensor of {number} elements cannot be reshaped to {list(sizes)} ({new_number} elements)"
+            f"a tensor of {number} elements cannot be reshaped to {list(sizes)} ({new_number} "
+            "elements)"
         )
     return [tuple(sizes)]
 
@@ -537,16 +544,98 @@ def _pad(op: _Op) -> list[Shape]:
 
 
 _UNARY = (
-    *("Abs", "Acos", "Acosh", "Asin", "Asinh", "Atan", "Atanh", "Ceil", "CheckNumerics", "Conj", "Cos", "Cosh"),
-    *("Digamma", "Elu", "Erf", "Erfc", "Exp", "Expm1", "Floor", "Identity", "Inv", "Invert", "IsFinite", "IsInf"),
-    *("IsNan", "LeakyRelu", "Lgamma", "Log", "Log1p", "LogicalNot", "Neg", "OnesLike", "PreventGradient", "Real"),
-    *("Reciprocal", "Relu", "Relu6", "Rint", "Round", "Rsqrt", "Selu", "Sigmoid", "Sign", "Sin", "Sinh", "Snapshot"),
+    *(
+        "Abs",
+        "Acos",
+        "Acosh",
+        "Asin",
+        "Asinh",
+        "Atan",
+        "Atanh",
+        "Ceil",
+        "CheckNumerics",
+        "Conj",
+        "Cos",
+        "Cosh",
+    ),
+    *(
+        "Digamma",
+        "Elu",
+        "Erf",
+        "Erfc",
+        "Exp",
+        "Expm1",
+        "Floor",
+        "Identity",
+        "Inv",
+        "Invert",
+        "IsFinite",
+        "IsInf",
+    ),
+    *(
+        "IsNan",
+        "LeakyRelu",
+        "Lgamma",
+        "Log",
+        "Log1p",
+        "LogicalNot",
+        "Neg",
+        "OnesLike",
+        "PreventGradient",
+        "Real",
+    ),
+    *(
+        "Reciprocal",
+        "Relu",
+        "Relu6",
+        "Rint",
+        "Round",
+        "Rsqrt",
+        "Selu",
+        "Sigmoid",
+        "Sign",
+        "Sin",
+        "Sinh",
+        "Snapshot",
+    ),
     *("Softplus", "Softsign", "Sqrt", "Square", "StopGradient", "Tan", "Tanh", "ZerosLike", "Cast"),
 )
 _BINARY = (
-    *("Add", "AddV2", "Atan2", "BitwiseAnd", "BitwiseOr", "BitwiseXor", "Div", "DivNoNan", "FloorDiv", "FloorMod"),
-    *("Greater", "GreaterEqual", "Less", "LessEqual", "LogicalAnd", "LogicalOr", "Maximum", "Minimum", "Mod", "Mul"),
-    *("MulNoNan", "Pow", "RealDiv", "SquaredDifference", "Sub", "TruncateDiv", "TruncateMod", "Xdivy", "Xlogy"),
+    *(
+        "Add",
+        "AddV2",
+        "Atan2",
+        "BitwiseAnd",
+        "BitwiseOr",
+        "BitwiseXor",
+        "Div",
+        "DivNoNan",
+        "FloorDiv",
+        "FloorMod",
+    ),
+    *(
+        "Greater",
+        "GreaterEqual",
+        "Less",
+        "LessEqual",
+        "LogicalAnd",
+        "LogicalOr",
+        "Maximum",
+        "Minimum",
+        "Mod",
+        "Mul",
+    ),
+    *(
+        "MulNoNan",
+        "Pow",
+        "RealDiv",
+        "SquaredDifference",
+        "Sub",
+        "TruncateDiv",
+        "TruncateMod",
+        "Xdivy",
+        "Xlogy",
+    ),
 )
 _GRADIENTS = ("EluGrad", "Relu6Grad", "ReluGrad", "SeluGrad", "SoftplusGrad", "SoftsignGrad")
 _REDUCTIONS = ("All", "Any", "Max", "Mean", "Min", "Prod", "Sum")

@@ -32,7 +32,12 @@ from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.sources.inference.bounds import FATAL_SHAPES, Bounds, fatal_inputs, why_fatal
 from tfgraphwidget.sources.inference.call_depth import without_endless_calls
 from tfgraphwidget.sources.inference.dtypes import OpTypes, TypingWithFunctions, dtype_number
-from tfgraphwidget.sources.inference.shape_functions import INFERRED, ShapeMismatch, output_shapes, shape_from_proto
+from tfgraphwidget.sources.inference.shape_functions import (
+    INFERRED,
+    ShapeMismatch,
+    output_shapes,
+    shape_from_proto,
+)
 from tfgraphwidget.tf_types import DataType, FunctionDef, NodeDef, OpDef, VersionDef
 
 _OUTPUT_SHAPES = "_output_shapes"

@@ -1,1 +1,3 @@
-"""Live `tf.Graph`s and FuncGraphs: their ops, variables, control flow contexts, sessions and devices."""
+"""Live `tf.Graph`s and FuncGraphs: their ops, variables, control flow contexts, sessions and
+devices.
+"""

@@ -1,7 +1,8 @@
 """The variables that a FuncGraph captures, shown as variables.
 
-TensorFlow puts a placeholder named after the op that reads first ("dense/MatMul/ReadVariableOp/resource") where a
-function captures a variable. Here it is a VarHandleOp under the variable's own name.
+TensorFlow puts a placeholder named after the op that reads first
+("dense/MatMul/ReadVariableOp/resource") where a function captures a variable. Here it is a
+VarHandleOp under the variable's own name.
 """
 
 from __future__ import annotations
@@ -40,21 +41,27 @@ class CapturedVariable(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Captures:
-    """Placeholders of captured variables; `alias` maps their names to those that they are shown by."""
+    """Placeholders of captured variables; `alias` maps their names to those that they are shown
+    by.
+    """
 
     alias: Mapping[str, str] = field(default_factory=dict)
     variables: Mapping[str, CapturedVariable] = field(default_factory=dict)
 
     @classmethod
     def of(cls, graph: tf.Graph, infos: Mapping[int, CaptureInfo]) -> Captures:
-        """The captures of a FuncGraph; none of a plain graph. `infos` has CaptureInfo by id of a variable's handle."""
+        """The captures of a FuncGraph; none of a plain graph. `infos` has CaptureInfo by id of a
+        variable's handle.
+        """
         if not isinstance(graph, FuncGraph):
             return cls()
         used_names = {op.name.lower() for op in graph.get_operations()}
         alias: dict[str, str] = {}
         variables: dict[str, CapturedVariable] = {}
         for placeholder, variable in _captured_variables(graph):
-            info = infos.get(id(variable.handle)) or CaptureInfo(variable.name.partition(":")[0], variable.trainable)
+            info = infos.get(id(variable.handle)) or CaptureInfo(
+                variable.name.partition(":")[0], variable.trainable
+            )
             name = free_name(info.name, used_names)
             used_names.add(name.lower())
             alias[placeholder.op.name] = name
@@ -73,7 +80,10 @@ class Captures:
             nodes: The NodeDefs, which are changed in place.
         """
         rename_inputs(nodes, self.alias)
-        return [self._handle(self.alias[node.name]) if node.name in self.alias else node for node in nodes]
+        return [
+            self._handle(self.alias[node.name]) if node.name in self.alias else node
+            for node in nodes
+        ]
 
     def _handle(self, name: str) -> NodeDef:
         variable = self.variables[name].variable
@@ -86,13 +96,21 @@ class Captures:
 
     @cached_property
     def _names(self) -> Counter[str]:
-        """How many variables have a name: eager ones may share it, and ops of one shared name hold one variable."""
-        return Counter(captured.variable.name.partition(":")[0] for captured in self.variables.values())
+        """How many variables have a name: eager ones may share it, and ops of one shared name hold
+        one variable.
+        """
+        return Counter(
+            captured.variable.name.partition(":")[0] for captured in self.variables.values()
+        )
 
     @cached_property
     def collections(self) -> Collections:
-        """The captured variables, in the collections that a graph of their own would keep them in."""
-        definitions = tuple(_definition(name, captured) for name, captured in self.variables.items())
+        """The captured variables, in the collections that a graph of their own would keep them
+        in.
+        """
+        definitions = tuple(
+            _definition(name, captured) for name, captured in self.variables.items()
+        )
         return variable_collections(definitions)
 
 
@@ -114,7 +132,9 @@ def _definition(name: str, captured: CapturedVariable) -> VariableDef:
 
 
 def _captured_variables(graph: FuncGraph) -> list[tuple[tf.Tensor, tf.Variable]]:
-    """(placeholder, variable) for every variable that a function captures, or that a function around it did."""
+    """(placeholder, variable) for every variable that a function captures, or that a function
+    around it did.
+    """
     around = [graph]
     while isinstance(around[-1].outer_graph, FuncGraph):
         around.append(around[-1].outer_graph)
@@ -125,7 +145,9 @@ def _captured_variables(graph: FuncGraph) -> list[tuple[tf.Tensor, tf.Variable]]
     for external, placeholder in graph.captures:
         source = external
         for level in around[1:]:
-            source = next((outside for outside, inside in level.captures if inside is source), source)
+            source = next(
+                (outside for outside, inside in level.captures if inside is source), source
+            )
         variable = handles.get(id(source))
         if variable is None and is_any_deleted:
             variable = deleted_variable(source)

@@ -1,8 +1,9 @@
 """The v1 control flow contexts of a live graph, as protos.
 
-TensorFlow's own protos leave things out: they tell the ops of a context by the tensors it has seen, so an op without
-outputs is in none, and a tensor that comes in from outside may seem to be one of its own. And loops that compute
-gradients are in no collection. Here the ops themselves are asked, and the protos tell it all.
+TensorFlow's own protos leave things out: they tell the ops of a context by the tensors it has seen,
+so an op without outputs is in none, and a tensor that comes in from outside may seem to be one of
+its own. And loops that compute gradients are in no collection. Here the ops themselves are asked,
+and the protos tell it all.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ _KINDS = (WhileContext, CondContext)
 
 
 def control_flow_contexts(graph: tf.Graph) -> tuple[ContextDef, ...]:
-    """The outermost while loops' and conditionals' contexts, with all that is nested, in the order of their first ops.
+    """The outermost while loops' and conditionals' contexts, with all that is nested, in the order
+    of their first ops.
 
     What an exception left half built is left out.
     """
@@ -54,16 +56,23 @@ def _is_built(context: ControlFlowContext) -> bool:
     return is_complete(context) and all(_is_built(inner) for inner in _nested_contexts(context))
 
 
-def _proto(context: ControlFlowContext, own: dict[ControlFlowContext, list[tf.Operation]]) -> ContextDef:
+def _proto(
+    context: ControlFlowContext, own: dict[ControlFlowContext, list[tf.Operation]]
+) -> ContextDef:
     """The proto of a context: TensorFlow's, but its values name exactly the ops in the context."""
     proto = context.to_proto()
     proto.ClearField("nested_contexts")
     values = proto.values_def
     for value in values.values:
-        # TensorFlow takes a value for a tensor of the context's own unless it stands for one outside.
-        if value not in values.external_values and not _within(context, _context_of(context, value)):
+        # TensorFlow takes a value for a tensor of the context's own unless it stands for one
+        # outside.
+        if value not in values.external_values and not _within(
+            context, _context_of(context, value)
+        ):
             values.external_values[value] = value
-    named_ops = {value.partition(":")[0] for value in values.values if value not in values.external_values}
+    named_ops = {
+        value.partition(":")[0] for value in values.values if value not in values.external_values
+    }
     values.values.extend(op.name for op in own.get(context, ()) if op.name not in named_ops)
     for inner in _nested_contexts(context):
         nested = tf_protos.ControlFlowContextDef()
@@ -77,7 +86,9 @@ def _context_of(context: ControlFlowContext, value: str) -> ControlFlowContext |
     """The context of the op that a value of `context` names; None when the op was removed."""
     graph = context.pivot.graph
     try:
-        result: ControlFlowContext | None = control_flow_context(find_operation(graph, value.partition(":")[0]))
+        result: ControlFlowContext | None = control_flow_context(
+            find_operation(graph, value.partition(":")[0])
+        )
         return result
     except KeyError:
         return None

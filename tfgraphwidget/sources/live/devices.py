@@ -15,7 +15,9 @@ _TYPES = frozenset({"CPU", "GPU", "TPU", "CUSTOM", "EPU"})  # that can be writte
 
 
 class PinnedOps(NamedTuple):
-    """Ops pinned to a device that does not exist here; `elsewhere` when it belongs to another machine."""
+    """Ops pinned to a device that does not exist here; `elsewhere` when it belongs to another
+    machine.
+    """
 
     device: str
     first: str
@@ -23,11 +25,14 @@ class PinnedOps(NamedTuple):
     elsewhere: bool
 
 
-def absent_devices(devices_of_ops: Iterable[tuple[str, str]], session: Session | None = None) -> list[PinnedOps]:
+def absent_devices(
+    devices_of_ops: Iterable[tuple[str, str]], session: Session | None = None
+) -> list[PinnedOps]:
     """The absent devices among (op, device) pairs, in the order of first use.
 
-    The devices of `session`, else of this machine; those are listed only when an op is pinned to another than a CPU.
-    As long as TensorFlow is not imported, only devices of other machines are known to be absent.
+    The devices of `session`, else of this machine; those are listed only when an op is pinned to
+    another than a CPU. As long as TensorFlow is not imported, only devices of other machines are
+    known to be absent.
 
     Args:
         devices_of_ops: (op name, device) pairs; "" for an op that is not pinned.
@@ -48,7 +53,11 @@ def absent_devices(devices_of_ops: Iterable[tuple[str, str]], session: Session |
         if not listed:
             available, listed = available_devices(session), True
         elsewhere = spec.job not in (None, "localhost") or bool(spec.task) or bool(spec.replica)
-        is_absent = elsewhere if available is None else not any(device_matches(spec, device) for device in available)
+        is_absent = (
+            elsewhere
+            if available is None
+            else not any(device_matches(spec, device) for device in available)
+        )
         if is_absent:
             absent.append(PinnedOps(device, op, counts[device], elsewhere))
     return absent
@@ -91,13 +100,19 @@ def parse_device(device: str) -> Device | None:
         is_type = key == "device" and len(values) == 2
         if key in ("job", "replica", "task") and len(values) == 1:
             fields[key] = values[0]
-        elif (is_type or (key.upper() in _TYPES and len(values) < 2)) and "device_type" not in fields:
+        elif (
+            is_type or (key.upper() in _TYPES and len(values) < 2)
+        ) and "device_type" not in fields:
             fields["device_type"] = values[0] if is_type else key.upper()
             fields["device_index"] = values[-1] if values and values[-1] != "*" else None
         elif key:
             return None
     try:
-        numbers = {key: int(fields[key]) for key in ("replica", "task", "device_index") if fields.get(key) is not None}
+        numbers = {
+            key: int(fields[key])
+            for key in ("replica", "task", "device_index")
+            if fields.get(key) is not None
+        }
     except ValueError:
         return None
     return Device(**{**fields, **numbers})
@@ -109,7 +124,8 @@ def _is_first_cpu(spec: Device) -> bool:
 
 
 def available_devices(session: Session | None) -> list[Device] | None:
-    """The devices of an open session, or without one of this machine; None as long as TensorFlow is not imported.
+    """The devices of an open session, or without one of this machine; None as long as TensorFlow is
+    not imported.
 
     Args:
         session: The session, or None.
@@ -149,7 +165,8 @@ def _place(first: str) -> str:
 
 
 def is_soft_placement(session: Session | None) -> bool:
-    """Whether a session places ops on other devices if theirs is absent; a session without a config does.
+    """Whether a session places ops on other devices if theirs is absent; a session without a config
+    does.
 
     See test_tensorflow_facts.py::test_a_session_without_a_config_places_ops_softly.
 
@@ -162,7 +179,9 @@ def is_soft_placement(session: Session | None) -> bool:
 
 
 def pinned_notices(pinned: Iterable[PinnedOps], *, soft: bool) -> tuple[str, ...]:
-    """One sentence about all ops pinned to absent local devices, and one about those of other machines."""
+    """One sentence about all ops pinned to absent local devices, and one about those of other
+    machines.
+    """
     sides: dict[bool, list[PinnedOps]] = {}
     for each in pinned:
         sides.setdefault(each.elsewhere, []).append(each)
@@ -170,15 +189,22 @@ def pinned_notices(pinned: Iterable[PinnedOps], *, soft: bool) -> tuple[str, ...
 
 
 def _notice(pinned: Sequence[PinnedOps], *, soft: bool) -> str:
-    """The sentence about ops pinned to absent devices; with `soft` placement, a local device's ops run on the CPU."""
+    """The sentence about ops pinned to absent devices; with `soft` placement, a local device's ops
+    run on the CPU.
+    """
     first, ops = pinned[0], sum(each.number for each in pinned)
     it = "it" if ops == 1 else "them"
     if len(pinned) > 1:
         devices = names_text([each.device for each in pinned])
-        head = f"{ops:,} ops are pinned to devices that are not available on this machine, {devices}"
+        head = (
+            f"{ops:,} ops are pinned to devices that are not available on this machine, {devices}"
+        )
     else:
         others = f" (and {ops - 1} more)" if ops > 1 else ""
-        head = f"Op {_place(first.first)}{others} is pinned to {first.device!r}, which is not available on this machine"
+        head = (
+            f"Op {_place(first.first)}{others} is pinned to {first.device!r}, which is not "
+            "available on this machine"
+        )
     if first.elsewhere:
         return f"{head}; import the graph without devices " + either(
             f"to run {it}: tf.compat.v1.train.import_meta_graph(file, clear_devices=True).",
@@ -186,5 +212,7 @@ def _notice(pinned: Sequence[PinnedOps], *, soft: bool) -> str:
         )
     if soft:
         return f"{head}; {'they run' if len(pinned) > 1 else 'it runs'} on CPU."
-    soft_session = either("tf.compat.v1.ConfigProto(allow_soft_placement=True)", "soft placement in a cell")
+    soft_session = either(
+        "tf.compat.v1.ConfigProto(allow_soft_placement=True)", "soft placement in a cell"
+    )
     return f"{head}; open the session with " + soft_session + f" to run {it} on the CPU."

@@ -29,13 +29,16 @@ from tfgraphwidget.tf_types import (
     VersionDef,
 )
 
-# Reading a few ops one by one is faster than asking for the whole graph again; 8 is where it turns (measured).
+# Reading a few ops one by one is faster than asking for the whole graph again; 8 is where it turns
+# (measured).
 _WHOLE_GRAPH_IF_OVER = 1 / 8
 
 
 @dataclass(eq=False)
 class LiveTyping:
-    """The dtypes and shapes of a live graph's tensors; `captures` are the ops shown under other names."""
+    """The dtypes and shapes of a live graph's tensors; `captures` are the ops shown under other
+    names.
+    """
 
     graph: tf.Graph
     types: OpTypes
@@ -73,7 +76,8 @@ class LiveTyping:
 class Stamp(NamedTuple):
     """The state of a live graph at some moment; `collections` are the ids of the entries of each.
 
-    `is_complete` says of each variable that was not complete when the collections were read whether it is now.
+    `is_complete` says of each variable that was not complete when the collections were read whether
+    it is now.
     """
 
     version: int
@@ -91,27 +95,36 @@ def _is_finished(variable: tf.Variable) -> bool:
 def function_definition(function: LibraryFunction) -> FunctionDef:
     """The FunctionDef of an entry in a graph's `_functions`.
 
-    Of a TensorFlow 1 function `definition` would be the same, but it enters the function into the eager runtime too,
-    where there may be another one of its name: the same SavedModel in another graph.
+    Of a TensorFlow 1 function `definition` would be the same, but it enters the function into the
+    eager runtime too, where there may be another one of its name: the same SavedModel in another
+    graph.
     """
     serialized = function_definition_bytes(function)
     message: FunctionDef = (
-        function.cached_definition if serialized is None else tf_protos.FunctionDef.FromString(serialized)
+        function.cached_definition
+        if serialized is None
+        else tf_protos.FunctionDef.FromString(serialized)
     )
     return message
 
 
 @dataclass(eq=False)
 class GraphBody:
-    """A live graph as a Body; each call reads the present state, with ops that other cells added."""
+    """A live graph as a Body; each call reads the present state, with ops that other cells
+    added.
+    """
 
     graph: tf.Graph
     saved_names: Mapping[str, str] = field(default_factory=dict)
     arguments: tuple[str, ...] = ()
     returns: Mapping[str, str] = field(default_factory=dict)
     captures: Captures = field(default_factory=Captures)
-    _definitions: dict[int, tuple[tf.Variable, VariableDef]] = field(default_factory=dict, repr=False)
-    _unfinished: tuple[tf.Variable, ...] = ()  # those that another thread was making when the collections were read
+    _definitions: dict[int, tuple[tf.Variable, VariableDef]] = field(
+        default_factory=dict, repr=False
+    )
+    _unfinished: tuple[
+        tf.Variable, ...
+    ] = ()  # those that another thread was making when the collections were read
 
     def __post_init__(self) -> None:
         self.alias: Mapping[str, str] = self.captures.alias
@@ -122,16 +135,24 @@ class GraphBody:
     def stamp(self) -> Stamp:
         """Changes whenever ops are added, or entries of collections added, removed or exchanged."""
         graph = self.graph
-        members = {key: tuple(map(id, graph.get_collection_ref(key))) for key in graph.get_all_collection_keys()}
+        members = {
+            key: tuple(map(id, graph.get_collection_ref(key)))
+            for key in graph.get_all_collection_keys()
+        }
         members = {key: items for key, items in members.items() if items}
-        return Stamp(graph.version, members, len(graph_functions(graph)), tuple(map(_is_finished, self._unfinished)))
+        return Stamp(
+            graph.version,
+            members,
+            len(graph_functions(graph)),
+            tuple(map(_is_finished, self._unfinished)),
+        )
 
     @wrap_tf_errors("say which ops the graph holds")
     def nodes(self, skip: int = 0) -> list[NodeDef]:
         """The NodeDefs of the ops after the first `skip`, in the order of `Graph.get_operations`.
 
-        That list only grows. A GraphDef can have ops, and earlier in it, that another thread is just creating
-        (test_tensorflow_facts.py::test_a_graph_def_has_ops_that_are_not_made_yet).
+        That list only grows. A GraphDef can have ops, and earlier in it, that another thread is
+        just creating (test_tensorflow_facts.py::test_a_graph_def_has_ops_that_are_not_made_yet).
         """
         ops = self.graph.get_operations()
         if len(ops) - skip < len(ops) * _WHOLE_GRAPH_IF_OVER:
@@ -162,11 +183,15 @@ class GraphBody:
             collections[key] = tuple(members)
         self._unfinished = tuple(unfinished)
         captured, variables = self.captures.collections
-        all_members = {key: (*collections.get(key, ()), *members) for key, members in captured.items()}
+        all_members = {
+            key: (*collections.get(key, ()), *members) for key, members in captured.items()
+        }
         return {**collections, **all_members}, (*definitions.values(), *variables)
 
     def _member(self, item: object) -> Member | None:
-        """The Member of an entry of a collection; None if it has no graph, or is of the graph around a FuncGraph."""
+        """The Member of an entry of a collection; None if it has no graph, or is of the graph
+        around a FuncGraph.
+        """
         member = Member.of(item)
         owner = getattr(item, "graph", None)
         if member is None or (owner is None and member.kind == "variable"):
@@ -206,12 +231,17 @@ class GraphBody:
         return versions
 
     def _definition(self, variable: tf.Variable) -> VariableDef:
-        """The variable's own proto as a VariableDef; cached, because creating protos takes most of the time."""
+        """The variable's own proto as a VariableDef; cached, because creating protos takes most of
+        the time.
+        """
         cached = self._definitions.get(id(variable))
         if cached is None:
             with self.graph.as_default():
                 proto = variable.to_proto()
-            cached = self._definitions[id(variable)] = (variable, read_variable_def(proto, variable.constraint))
+            cached = self._definitions[id(variable)] = (
+                variable,
+                read_variable_def(proto, variable.constraint),
+            )
         return cached[1]
 
 
@@ -228,8 +258,8 @@ def queue_runners(graph: tf.Graph) -> tuple[tuple[str, QueueRunnerDef], ...]:
 def runner_def(runner: QueueRunner, graph: tf.Graph) -> QueueRunnerDef:
     """The QueueRunnerDef of a queue runner of `graph`, whatever graph is the default one.
 
-    Outside of every graph TensorFlow takes a queue for an eager one, which has a name without its scope
-    (test_tensorflow_facts.py::test_a_queue_has_its_whole_name_in_its_graph_only).
+    Outside of every graph TensorFlow takes a queue for an eager one, which has a name without its
+    scope (test_tensorflow_facts.py::test_a_queue_has_its_whole_name_in_its_graph_only).
 
     Args:
         runner: The `tf.compat.v1.train.QueueRunner`.

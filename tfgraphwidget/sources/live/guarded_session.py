@@ -1,4 +1,6 @@
-"""Sessions on an untrusted graph: they run what computes, and refuse the ops that do more until the user trusts it."""
+"""Sessions on an untrusted graph: they run what computes, and refuse the ops that do more until the
+user trusts it.
+"""
 
 from __future__ import annotations
 
@@ -54,17 +56,23 @@ class _Guard:
         if not self._depends_on_suspects(names):
             return
         functions = frozenset(graph_functions(self._graph))
-        effects = Effects(_NodesOfGraph(self._graph), self._function, functions, self._trust.may_read)
+        effects = Effects(
+            _NodesOfGraph(self._graph), self._function, functions, self._trust.may_read
+        )
         self._trust.check(effects.of_run(names, list(_names(self._graph, feeds))))
 
     def _depends_on_suspects(self, fetches: Iterable[str]) -> bool:
-        """Whether a fetch may need an op that does more than compute; in most graphs a Saver's only, which few need."""
+        """Whether a fetch may need an op that does more than compute; in most graphs a Saver's
+        only, which few need.
+        """
         fetched = {find_operation(self._graph, split_tensor(name)[0]) for name in fetches}
         stack = self._find_suspects()
         dependent = set(stack)
         while stack and not fetched & dependent:
             op = stack.pop()
-            readers = {reader for tensor in op.outputs for reader in tensor.consumers()} | {*control_outputs(op)}
+            readers = {reader for tensor in op.outputs for reader in tensor.consumers()} | {
+                *control_outputs(op)
+            }
             stack += readers - dependent
             dependent |= readers
         return not fetched.isdisjoint(dependent)
@@ -83,7 +91,11 @@ class _Guard:
             self._suspects, self._read, self._read_functions = [], 0, len(functions)
         calls = functions.keys() if self._suspects_calls else frozenset()
         for op in operations[self._read :]:
-            if effect_of(op.type).is_dangerous or op.type in calls or (calls and _calls_functions(op)):
+            if (
+                effect_of(op.type).is_dangerous
+                or op.type in calls
+                or (calls and _calls_functions(op))
+            ):
                 self._suspects.append(op)
         self._read = len(operations)
         return [*self._suspects]
@@ -102,7 +114,9 @@ def _calls_functions(op: tf.Operation) -> bool:
 
 
 def _names(graph: tf.Graph, elements: Iterable[object]) -> Iterator[str]:
-    """The names of ops and tensors; what the session does not know either is left to its own refusal."""
+    """The names of ops and tensors; what the session does not know either is left to its own
+    refusal.
+    """
     for element in elements:
         with suppress(KeyError, TypeError, ValueError):
             yield str(graph.as_graph_element(element).name)
@@ -120,13 +134,21 @@ def _guarded_session() -> type[Any]:
             self._guard = _Guard(graph, trust)
 
         def run(
-            self, fetches: object, feed_dict: object = None, options: object = None, run_metadata: object = None
+            self,
+            fetches: object,
+            feed_dict: object = None,
+            options: object = None,
+            run_metadata: object = None,
         ) -> Any:
-            """Run as a session does; NotTrusted for what needs an op that does more than compute."""
+            """Run as a session does; NotTrusted for what needs an op that does more than
+            compute.
+            """
             self._guard.check(fetches, feed_dict if isinstance(feed_dict, Mapping) else ())
             return super().run(fetches, feed_dict, options, run_metadata)
 
-        def make_callable(self, fetches: object, feed_list: Any = None, accept_options: bool = False) -> Any:
+        def make_callable(
+            self, fetches: object, feed_list: Any = None, accept_options: bool = False
+        ) -> Any:
             """Make a callable as a session does; NotTrusted as for `run`."""
             self._guard.check(fetches, feed_list or ())
             return super().make_callable(fetches, feed_list, accept_options)
@@ -139,8 +161,11 @@ def _guarded_session() -> type[Any]:
     return GuardedSession
 
 
-def open_session(graph: tf.Graph, trust: Trust, config: ConfigProto | None = None) -> tf.compat.v1.Session:
-    """Open a session that asks before it runs what does more than compute, unless the graph is trusted.
+def open_session(
+    graph: tf.Graph, trust: Trust, config: ConfigProto | None = None
+) -> tf.compat.v1.Session:
+    """Open a session that asks before it runs what does more than compute, unless the graph is
+    trusted.
 
     Args:
         trust: Whether the user trusts what the graph was read from; it may be given later.

@@ -9,9 +9,11 @@ from tfgraphwidget.tf_internals import BaseSession, wrapped_session
 
 
 def unwrap_session(thing: object) -> Any:
-    """The `tf.compat.v1.Session` inside a MonitoredSession, a hook's session or a debugger; other objects unchanged.
+    """The `tf.compat.v1.Session` inside a MonitoredSession, a hook's session or a debugger; other
+    objects unchanged.
 
-    What runs in that session runs without the hooks. Raises SessionRefused for a MonitoredSession that is closed.
+    What runs in that session runs without the hooks. Raises SessionRefused for a MonitoredSession
+    that is closed.
 
     Args:
         thing: A session, an object that wraps one, or any other object.

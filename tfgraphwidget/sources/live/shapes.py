@@ -23,7 +23,8 @@ def tensor_shape(graph: tf.Graph, op: str, port: int) -> Shape:
 
 
 def dimensions(shape: tf.TensorShape) -> Shape:
-    """Return the sizes of a TensorFlow shape, None for an unknown size; None if the rank is unknown.
+    """Return the sizes of a TensorFlow shape, None for an unknown size; None if the rank is
+    unknown.
 
     >>> dimensions(tf.TensorShape([None, 4])), dimensions(tf.TensorShape(None))
     ((None, 4), None)
@@ -57,7 +58,8 @@ def new_graph(versions: VersionDef | None) -> tf.Graph:
 
 
 def infer_shapes(graph_def: GraphDef) -> tf.Graph:
-    """Import a GraphDef into a new graph, whose tensors have the static shapes that TensorFlow infers.
+    """Import a GraphDef into a new graph, whose tensors have the static shapes that TensorFlow
+    infers.
 
     `tf.import_graph_def` would take most of its time for checks that matter only for running.
     """

@@ -1,9 +1,10 @@
-"""Every message between the browser and the kernel; `labextension/src/protocol/messages.ts` is generated from here.
+"""Every message between the browser and the kernel; `labextension/src/protocol/messages.ts` is
+generated from here.
 
-The browser sends one request, with an id of its own; it gets exactly one reply with that id. A refusal is a
-reply too. Before a reply that takes its time may come `Working`s with the same id; one that
-is too large for a message comes as `Piece`s. Numbers travel beside the reply as
-one binary buffer whose layout `fields` gives. `codec` reads and writes.
+The browser sends one request, with an id of its own; it gets exactly one reply with that id. A
+refusal is a reply too. Before a reply that takes its time may come `Working`s with the same id; one
+that is too large for a message comes as `Piece`s. Numbers travel beside the reply as one binary
+buffer whose layout `fields` gives. `codec` reads and writes.
 """
 
 from tfgraphwidget.widget.protocol.replies import (

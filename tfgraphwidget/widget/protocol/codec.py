@@ -30,18 +30,25 @@ REQUESTS: Mapping[str, type] = {message_type(kind): kind for kind in get_args(Re
 
 
 def decode(message: object) -> tuple[int, Request]:
-    """The id and the request of a message {"id": 7, "type": "toggle", "scope": "a"}; GraphEditError otherwise."""
+    """The id and the request of a message {"id": 7, "type": "toggle", "scope": "a"}; GraphEditError
+    otherwise.
+    """
     if not isinstance(message, dict) or not is_whole(message.get("id")):
-        raise GraphEditError("A message to the editor needs a whole number as its id; reload the page.")
+        raise GraphEditError(
+            "A message to the editor needs a whole number as its id; reload the page."
+        )
     kind = REQUESTS.get(message["type"]) if isinstance(message.get("type"), str) else None
     if kind is None:
-        raise GraphEditError(f"The editor knows no request {_value_text(message.get('type'))}; reload the page.")
+        raise GraphEditError(
+            f"The editor knows no request {_value_text(message.get('type'))}; reload the page."
+        )
     body = {key: value for key, value in message.items() if key not in {"id", "type", "pane"}}
     return message["id"], _instance(kind, body, message["type"])
 
 
 def pane_of(message: object) -> tuple[float, float] | None:
-    """The pane that the drawing wraps to, [width, height] in CSS pixels beside the id of a message; None without one.
+    """The pane that the drawing wraps to, [width, height] in CSS pixels beside the id of a message;
+    None without one.
 
     Raises GraphEditError.
     """
@@ -59,12 +66,15 @@ def _instance(kind: Any, body: dict[str, object], request_type: str) -> Any:
     hints = get_type_hints(kind, include_extras=True)
     unknown = sorted(set(body) - set(hints), key=str)
     if unknown:
-        raise GraphEditError(f"A {request_type!r} request has no field {str(unknown[0])[:80]!r}; reload the page.")
+        raise GraphEditError(
+            f"A {request_type!r} request has no field {str(unknown[0])[:80]!r}; reload the page."
+        )
     values = {name: _decode_value(value, hints[name], name) for name, value in body.items()}
     required_fields = {f.name for f in dataclasses.fields(kind) if f.default is dataclasses.MISSING}
     if required_fields - set(values):
         raise GraphEditError(
-            f"A {request_type!r} request needs {min(required_fields - set(values))!r}; reload the page."
+            f"A {request_type!r} request needs {min(required_fields - set(values))!r}; reload the "
+            "page."
         )
     return kind(**values)
 
@@ -83,11 +93,18 @@ def _decode_value(value: object, hint: object, name: str) -> object:
         return _instance(hint, value, name)
     if hint is float and (is_whole(value) or isinstance(value, float)) and abs(value) <= _MOST:
         return float(value)
-    if hint is str and isinstance(value, str) and len(value) <= _LONGEST and _HALF.search(value) is None:
+    if (
+        hint is str
+        and isinstance(value, str)
+        and len(value) <= _LONGEST
+        and _HALF.search(value) is None
+    ):
         return value
     if (hint is bool and isinstance(value, bool)) or (hint is int and is_whole(value)):
         return value
-    raise GraphEditError(f"The field {name!r} of a request cannot be {_value_text(value)}; reload the page.")
+    raise GraphEditError(
+        f"The field {name!r} of a request cannot be {_value_text(value)}; reload the page."
+    )
 
 
 def is_whole(value: object) -> TypeGuard[int]:
@@ -108,7 +125,11 @@ def _printable(text: str) -> str:
 
 
 def encode(number: int, reply: Reply | Working | Piece) -> dict[str, object]:
-    """The message for a reply, ready for JSON; a refusal may quote anything, so it is made fit for that."""
+    """The message for a reply, ready for JSON; a refusal may quote anything, so it is made fit for
+    that.
+    """
     if isinstance(reply, Refusal):
-        reply = dataclasses.replace(reply, why=_printable(reply.why), ops=tuple(map(_printable, reply.ops)))
+        reply = dataclasses.replace(
+            reply, why=_printable(reply.why), ops=tuple(map(_printable, reply.ops))
+        )
     return {"id": number, "type": message_type(type(reply)), **dataclasses.asdict(reply)}

@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True)
 class Image:
-    """A small image of gray values, 0 to 255, row by row in base64: one filter of a kernel, or a matrix."""
+    """A small image of gray values, 0 to 255, row by row in base64: one filter of a kernel, or a
+    matrix.
+    """
 
     title: str
     width: int
@@ -33,8 +35,9 @@ class Image:
 class TensorValue:
     """The value of a tensor in the last run, in words: all of it if it is small, else its range.
 
-    `bars` are the counts of a histogram between the two ends of the range; none for text or where nothing is finite.
-    `sample` are its first elements when they are not all there, `images` small pictures of it.
+    `bars` are the counts of a histogram between the two ends of the range; none for text or where
+    nothing is finite. `sample` are its first elements when they are not all there, `images` small
+    pictures of it.
     """
 
     dtype: str
@@ -53,7 +56,9 @@ class TensorValue:
 
 @dataclasses.dataclass(frozen=True)
 class Tensor:
-    """One input or output of an op; `peers` are the ops at the other end, the first of `peer_count`."""
+    """One input or output of an op; `peers` are the ops at the other end, the first of
+    `peer_count`.
+    """
 
     name: str
     dtype: str
@@ -65,7 +70,9 @@ class Tensor:
 
 @dataclasses.dataclass(frozen=True)
 class CalledFunction:
-    """A function that an op calls; `label` is what the op uses it as: "body", "cond", "f", "branches[1]"."""
+    """A function that an op calls; `label` is what the op uses it as: "body", "cond", "f",
+    "branches[1]".
+    """
 
     label: str
     function: str
@@ -92,12 +99,13 @@ class Attribute:
 
 @dataclasses.dataclass(frozen=True)
 class InspectReply:
-    """Details of an op, or of a scope (then `op_type` is ""). `contexts` go from the innermost to the outermost.
+    """Details of an op, or of a scope (then `op_type` is ""). `contexts` go from the innermost to
+    the outermost.
 
-    `shape` and `value` are what forms begin with, as Python: the static shape of the first output, and the value of a
-    small constant; "" where they are unknown. `trainable` of the variables can be given to an optimizer. Of the lists
-    that may be long the first entries are there, and how many there are in all. `effects` say what it does beside
-    computing, if the file is not trusted.
+    `shape` and `value` are what forms begin with, as Python: the static shape of the first output,
+    and the value of a small constant; "" where they are unknown. `trainable` of the variables can
+    be given to an optimizer. Of the lists that may be long the first entries are there, and how
+    many there are in all. `effects` say what it does beside computing, if the file is not trusted.
     """
 
     name: str
@@ -124,10 +132,11 @@ class InspectReply:
 class ExamineReply:
     """The facts about an op beyond its inputs and outputs.
 
-    `value` is what its variable or constant holds, `why` the sentence why there is none. `images` are previews of it.
-    `summary` and `about` are TensorFlow's documentation of the op type; `arguments` name its inputs, outputs and
-    attributes, each (sort, name, text). `created` are the lines of Python that made the op, innermost last.
-    `signature` are the arguments and results of the function that it calls, each (sort, name, dtype and shape).
+    `value` is what its variable or constant holds, `why` the sentence why there is none. `images`
+    are previews of it. `summary` and `about` are TensorFlow's documentation of the op type;
+    `arguments` name its inputs, outputs and attributes, each (sort, name, text). `created` are the
+    lines of Python that made the op, innermost last. `signature` are the arguments and results of
+    the function that it calls, each (sort, name, dtype and shape).
     """
 
     name: str
@@ -143,7 +152,9 @@ class ExamineReply:
 
 @dataclasses.dataclass(frozen=True)
 class Field:
-    """One array inside the buffer: `dtype` is u1, u4, i4 or f4 (little-endian), `offset` in bytes, a multiple of 4."""
+    """One array inside the buffer: `dtype` is u1, u4, i4 or f4 (little-endian), `offset` in bytes,
+    a multiple of 4.
+    """
 
     name: str
     dtype: Literal["u1", "u4", "i4", "f4"]
@@ -171,7 +182,8 @@ class Entry:
 
 @dataclasses.dataclass(frozen=True)
 class Legend:
-    """The legend of colors: categories as `entries`, or a ramp from `low` to `high` (texts with their unit).
+    """The legend of colors: categories as `entries`, or a ramp from `low` to `high` (texts with
+    their unit).
 
     `notice` is what else to know: which batch was assumed, how many ops are unknown.
     """
@@ -185,7 +197,8 @@ class Legend:
 
 @dataclasses.dataclass(frozen=True)
 class Offer:
-    """An edit that would do where one was refused, or that the graph suggests; in a few words and as Python.
+    """An edit that would do where one was refused, or that the graph suggests; in a few words and
+    as Python.
 
     `on` is the state of a switch, which the edit turns; null for a button.
     """
@@ -199,18 +212,18 @@ class Offer:
 class State:
     """The state of the panel.
 
-    `path` names the current graph and those around it, outermost first; `warnings` say what is read-only;
-    `untrusted` says what ops of the file would do if the user trusted it, or "" if none does or the user does;
-    `editable` says why Clone will not work here, or "". `expression` is the Python that gives the selection, or "".
-    `selected_trainable` of the variables can be given to an optimizer.
-    `proposal` is a scope name still free, `values` what a clone's variables can be given. `code` are the lines of
-    Python that do what was done so far, oldest first, `ahead` those of what was undone, the next to redo first;
-    `sentences` say in words what `code` and `ahead` do.
-    While `comparing`, `changes` are the ops "added", "removed" and "changed"; `comparison` is what it is compared with,
-    or "".
-    `offers` are edits that the graph suggests: to train only the last clone, to remove ops that edits have left unused.
-    `colors` are the ways to color the drawing, `legend` what the colors mean, or null. `hidden` ops and `pinned`
-    items are counts; `direction` is where the tensors flow; `likely` are closed scopes and groups worth foreseeing.
+    `path` names the current graph and those around it, outermost first; `warnings` say what is
+    read-only; `untrusted` says what ops of the file would do if the user trusted it, or "" if none
+    does or the user does; `editable` says why Clone will not work here, or "". `expression` is the
+    Python that gives the selection, or "". `selected_trainable` of the variables can be given to an
+    optimizer. `proposal` is a scope name still free, `values` what a clone's variables can be
+    given. `code` are the lines of Python that do what was done so far, oldest first, `ahead` those
+    of what was undone, the next to redo first; `sentences` say in words what `code` and `ahead` do.
+    While `comparing`, `changes` are the ops "added", "removed" and "changed"; `comparison` is what
+    it is compared with, or "". `offers` are edits that the graph suggests: to train only the last
+    clone, to remove ops that edits have left unused. `colors` are the ways to color the drawing,
+    `legend` what the colors mean, or null. `hidden` ops and `pinned` items are counts; `direction`
+    is where the tensors flow; `likely` are closed scopes and groups worth foreseeing.
     """
 
     revision: int
@@ -252,7 +265,9 @@ _LONGEST = 200  # characters of them
 def _elements(value: np.ndarray) -> str:
     """The elements in one line; numbers without the spaces that make columns of them."""
     text = np.array2string(value, precision=4, separator=", ").replace("\n", "")
-    return text if value.dtype.kind in "OSU" else re.sub(r" +(?=[,\]])|(?<=\[) +|(?<=, ) +", "", text)
+    return (
+        text if value.dtype.kind in "OSU" else re.sub(r" +(?=[,\]])|(?<=\[) +|(?<=, ) +", "", text)
+    )
 
 
 def describe_stats(stats: Stats, pictures: tuple[Image, ...] = ()) -> TensorValue:
@@ -263,7 +278,9 @@ def describe_stats(stats: Stats, pictures: tuple[Image, ...] = ()) -> TensorValu
     sample = ""
     if value is not None and value.size > _FEW:
         sample = f"{_elements(value.ravel()[:_FEW])[:_LONGEST].rstrip(']')}, …]"
-    low, mean, std, high = (_number(number) for number in (stats.least, stats.mean, stats.std, stats.most))
+    low, mean, std, high = (
+        _number(number) for number in (stats.least, stats.mean, stats.std, stats.most)
+    )
     return TensorValue(
         dtype=stats.dtype,
         shape="" if value is None else str(value.shape),
@@ -285,7 +302,9 @@ def range_text(stats: Stats) -> str:
     bad = stats.nans + stats.infs
     if stats.least is None:
         return "NaN" if bad else ""
-    low, mean, high = (f"{float(number or 0):.4g}" for number in (stats.least, stats.mean, stats.most))
+    low, mean, high = (
+        f"{float(number or 0):.4g}" for number in (stats.least, stats.mean, stats.most)
+    )
     text = f"= {low}" if low == high else f"mean {mean}, {low} … {high}"
     return f"{text}, {bad:,} NaN/Inf" if bad else text
 
@@ -304,10 +323,12 @@ def _number(number: object) -> str:
 
 @dataclasses.dataclass(frozen=True)
 class EditReport:
-    """The result of an edit: `text` in a sentence or more, `renamed` as (old, new) names of ops and scopes.
+    """The result of an edit: `text` in a sentence or more, `renamed` as (old, new) names of ops and
+    scopes.
 
-    A pair for a scope is for all that is in it, too. `inspected` describes the op or scope that the request names, by
-    its new name; null if there is none any more. `is_nothing` says that there was nothing to do.
+    A pair for a scope is for all that is in it, too. `inspected` describes the op or scope that the
+    request names, by its new name; null if there is none any more. `is_nothing` says that there was
+    nothing to do.
     """
 
     text: str
@@ -320,8 +341,8 @@ class EditReport:
 class SceneReply:
     """A whole scene; `focus` is the item to bring into view, or "" to leave the camera alone.
 
-    `stamp` is equal for scenes in which everything stands at the same place. `edited` is what an edit has done, which
-    has succeeded then; null in the replies to other requests.
+    `stamp` is equal for scenes in which everything stands at the same place. `edited` is what an
+    edit has done, which has succeeded then; null in the replies to other requests.
     """
 
     state: State
@@ -346,7 +367,9 @@ class SelectionReply:
 
 @dataclasses.dataclass(frozen=True)
 class NextScene:
-    """The scene as it will be; `stamp` says in a Toggle that the view shows it. Without fields where none is told."""
+    """The scene as it will be; `stamp` says in a Toggle that the view shows it. Without fields
+    where none is told.
+    """
 
     stamp: str = ""
     fields: tuple[Field, ...] = ()
@@ -354,7 +377,9 @@ class NextScene:
 
 @dataclasses.dataclass(frozen=True)
 class OpType:
-    """An op type, or a function of the notebook; `fits` says whether it takes the tensors that are there."""
+    """An op type, or a function of the notebook; `fits` says whether it takes the tensors that are
+    there.
+    """
 
     name: str
     kind: Literal["op type", "function"]
@@ -364,7 +389,9 @@ class OpType:
 
 @dataclasses.dataclass(frozen=True)
 class LikelyType:
-    """An op type that can replace an op as it is; `attributes` are those that it takes over, Python, "" for none."""
+    """An op type that can replace an op as it is; `attributes` are those that it takes over,
+    Python, "" for none.
+    """
 
     name: str
     summary: str
@@ -409,7 +436,8 @@ class FormReply:
 
 @dataclasses.dataclass(frozen=True)
 class FeedField:
-    """A placeholder that needs a value: its dtype and static shape, and the value that a form begins with.
+    """A placeholder that needs a value: its dtype and static shape, and the value that a form
+    begins with.
 
     `variables` are those of the notebook that can be fed to it, the newest first.
     """
@@ -431,7 +459,8 @@ class Feeds:
 
 @dataclasses.dataclass(frozen=True)
 class VariableReply:
-    """A variable of the notebook that holds a value; `dtype` is "" for a name that is only proposed.
+    """A variable of the notebook that holds a value; `dtype` is "" for a name that is only
+    proposed.
 
     `exists` is a sentence on a variable of that name that is there, and was not replaced, or "".
     """
@@ -444,7 +473,8 @@ class VariableReply:
 
 @dataclasses.dataclass(frozen=True)
 class CostRow:
-    """The costs of an op, or of a scope, whose name ends with a slash; -1 if unknown. `time` is in µs.
+    """The costs of an op, or of a scope, whose name ends with a slash; -1 if unknown. `time` is in
+    µs.
 
     `rank` is its place in the whole table, from 1.
     """
@@ -460,7 +490,8 @@ class CostRow:
 
 @dataclasses.dataclass(frozen=True)
 class CostTable:
-    """The first rows of the table of costs; `total` is the sum of the graph, `rows_total` counts all rows.
+    """The first rows of the table of costs; `total` is the sum of the graph, `rows_total` counts
+    all rows.
 
     `measured` says what the times are of, or ""; `notice` what the numbers assume.
     """
@@ -498,13 +529,15 @@ class NearMatch:
 
 @dataclasses.dataclass(frozen=True)
 class PatternMatches:
-    """The matches of a pattern: of each hit all `ops`, how many hits are `replaceable`, and reasons why others are not.
+    """The matches of a pattern: of each hit all `ops`, how many hits are `replaceable`, and reasons
+    why others are not.
 
     Attributes:
         text: The pattern.
         names: The names that it gives to its inputs.
         inputs: The tensors that these are in the first match.
-        ops: The ops of each hit, in the order of the hits; the hit itself is named by its first output.
+        ops: The ops of each hit, in the order of the hits; the hit itself is named by its first
+            output.
         replaceable: How many of the matches can be replaced.
         reasons: Why others cannot, the first few.
         near: Places at which it almost fits, the first few.
@@ -523,9 +556,10 @@ class PatternMatches:
 class SearchReply:
     """The first hits, the nearest first; `total` counts all, in `scopes` name scopes.
 
-    `why` says what is wrong with the query, or "", and `excerpt` shows where: a line of it above one with a caret. Of a
-    query that is one pattern the hits are its `matches`, in topological order; else those are None. `name_scopes` are
-    the scopes that a query of words means, the nearest first.
+    `why` says what is wrong with the query, or "", and `excerpt` shows where: a line of it above
+    one with a caret. Of a query that is one pattern the hits are its `matches`, in topological
+    order; else those are None. `name_scopes` are the scopes that a query of words means, the
+    nearest first.
     """
 
     hits: tuple[Hit, ...]
@@ -539,7 +573,9 @@ class SearchReply:
 
 @dataclasses.dataclass(frozen=True)
 class HitCounts:
-    """The closed scopes and groups of the drawing that hold ops found, each with how many it holds."""
+    """The closed scopes and groups of the drawing that hold ops found, each with how many it
+    holds.
+    """
 
     counts: tuple[tuple[str, int], ...]
 
@@ -553,7 +589,9 @@ class Likeness:
 
 @dataclasses.dataclass(frozen=True)
 class PartState:
-    """One state that the part holds: a "variable", whose dtype and shape are told, a "hash table", a "queue" …"""
+    """One state that the part holds: a "variable", whose dtype and shape are told, a "hash table",
+    a "queue" …
+    """
 
     name: str
     kind: str
@@ -566,11 +604,12 @@ class PartState:
 class ClonePreview:
     """The preview of a clone, or the one sentence of its refusal.
 
-    `ops` ops are copied into each of `scopes`. `outside` is what comes in there: each "tensor" and "control input", and
-    each tensor that a new "placeholder" stands for. `new` and `shared` are the copy's own state and what it shares with
-    the original, by what they are; `stateful` are ops that do something beside computing tensors, by op type. `states`
-    are the first 2,000 of the `states_total` that can be own or shared. `line` is the Python for it.
-    `warned` are the ops that a refusal is about; `offer` says what must be taken whole for the clone to work, or "".
+    `ops` ops are copied into each of `scopes`. `outside` is what comes in there: each "tensor" and
+    "control input", and each tensor that a new "placeholder" stands for. `new` and `shared` are the
+    copy's own state and what it shares with the original, by what they are; `stateful` are ops that
+    do something beside computing tensors, by op type. `states` are the first 2,000 of the
+    `states_total` that can be own or shared. `line` is the Python for it. `warned` are the ops that
+    a refusal is about; `offer` says what must be taken whole for the clone to work, or "".
     """
 
     refusal: str = ""
@@ -617,9 +656,11 @@ class Slot:
 
 @dataclasses.dataclass(frozen=True)
 class RewireTargets:
-    """The ops of the drawing that cannot read a tensor, each with the reason; and the inputs of one op.
+    """The ops of the drawing that cannot read a tensor, each with the reason; and the inputs of one
+    op.
 
-    `outputs` are all tensors that the tensor's op gives; where one must be named first, there is nothing else.
+    `outputs` are all tensors that the tensor's op gives; where one must be named first, there is
+    nothing else.
     """
 
     tensor: str
@@ -631,7 +672,9 @@ class RewireTargets:
 
 @dataclasses.dataclass(frozen=True)
 class BoundaryTensor:
-    """A tensor that enters or leaves a scope: its dtype and shape, whether it is marked, and whether it is proposed."""
+    """A tensor that enters or leaves a scope: its dtype and shape, whether it is marked, and
+    whether it is proposed.
+    """
 
     tensor: str
     about: str
@@ -648,7 +691,9 @@ class BoundaryTensors:
 
 @dataclasses.dataclass(frozen=True)
 class Source:
-    """A variable of the notebook that holds a graph, and its kind in TensorFlow's words; or a file ("file")."""
+    """A variable of the notebook that holds a graph, and its kind in TensorFlow's words; or a file
+    ("file").
+    """
 
     name: str
     kind: str
@@ -663,7 +708,9 @@ class Sources:
 
 @dataclasses.dataclass(frozen=True)
 class Joint:
-    """An input of another graph, its dtype and shape, and the tensor of this one that is proposed for it, or ""."""
+    """An input of another graph, its dtype and shape, and the tensor of this one that is proposed
+    for it, or "".
+    """
 
     input: str
     about: str
@@ -709,7 +756,9 @@ class PictureReply:
 
 @dataclasses.dataclass(frozen=True)
 class LintFinding:
-    """What a rule has found: "error" or "warning", its code, a sentence, the ops, and an edit that fixes it."""
+    """What a rule has found: "error" or "warning", its code, a sentence, the ops, and an edit that
+    fixes it.
+    """
 
     severity: str
     code: str
@@ -722,8 +771,8 @@ class LintFinding:
 class SignatureRow:
     """A signature in words, the ops of its inputs and outputs, and the edit that removes it.
 
-    `inputs` and `outputs` are (key, tensor) pairs in their order. Of a graph without any: the likely inputs and
-    outputs, and the edit that adds them as a signature; `name` is "" then.
+    `inputs` and `outputs` are (key, tensor) pairs in their order. Of a graph without any: the
+    likely inputs and outputs, and the edit that adds them as a signature; `name` is "" then.
     """
 
     text: str
@@ -780,16 +829,20 @@ class DownloadReply:
 
 @dataclasses.dataclass(frozen=True)
 class EditOps:
-    """The ops and scopes ("net/") that an edit added or changed, by the names that they have now."""
+    """The ops and scopes ("net/") that an edit added or changed, by the names that they have
+    now.
+    """
 
     names: tuple[str, ...]
 
 
 @dataclasses.dataclass(frozen=True)
 class Refusal:
-    """Nothing has changed; `why` is one sentence, `ops` what to highlight, `fixes` what would do instead.
+    """Nothing has changed; `why` is one sentence, `ops` what to highlight, `fixes` what would do
+    instead.
 
-    `argument` is the field of a form that the sentence is about, or "". `trust` would do instead, see `Trust`.
+    `argument` is the field of a form that the sentence is about, or "". `trust` would do instead,
+    see `Trust`.
     """
 
     why: str
@@ -808,7 +861,8 @@ class Pong:
 
 @dataclasses.dataclass(frozen=True)
 class Working:
-    """No reply: sent while one takes its time. `done` of `total` are done, or 0 of 0 where the total is not known.
+    """No reply: sent while one takes its time. `done` of `total` are done, or 0 of 0 where the
+    total is not known.
 
     `what` is what is being done, or "" while the request waits for its turn.
     """
@@ -822,8 +876,8 @@ class Working:
 class Piece:
     """A piece of a reply that is too large for one message; the piece's bytes are the buffer.
 
-    The pieces together are the reply as JSON, `text` bytes of UTF-8, and then the reply's buffer. This is piece `nth`,
-    counted from 0, `of` so many.
+    The pieces together are the reply as JSON, `text` bytes of UTF-8, and then the reply's buffer.
+    This is piece `nth`, counted from 0, `of` so many.
     """
 
     nth: int

@@ -17,7 +17,8 @@ Side = Literal["inputs", "outputs"]
 class Open:
     """Send the scene; the first thing a view says.
 
-    `alone`: no other view shows it, so which scopes are open at first is chosen for the pane of this one.
+    `alone`: no other view shows it, so which scopes are open at first is chosen for the pane of
+    this one.
     """
 
     alone: bool = False
@@ -27,8 +28,8 @@ class Open:
 class Toggle:
     """Open the scope or group if it is closed, else close it; `deep`: with all that is inside.
 
-    `stamp` is that of the drawing with it open that the view shows already (see NextScene), which then is what is
-    meant; or "".
+    `stamp` is that of the drawing with it open that the view shows already (see NextScene), which
+    then is what is meant; or "".
     """
 
     scope: str
@@ -52,7 +53,9 @@ class ExpandAll:
 
 @dataclasses.dataclass(frozen=True)
 class Hide:
-    """Leave ops, scopes and groups out of the drawing, all but these ("only"), or none any more ("nothing")."""
+    """Leave ops, scopes and groups out of the drawing, all but these ("only"), or none any more
+    ("nothing").
+    """
 
     verb: Literal["hide", "only", "nothing"]
     names: tuple[str, ...] = ()
@@ -98,7 +101,9 @@ class SelectMatching:
 
 @dataclasses.dataclass(frozen=True)
 class Enter:
-    """Go into a function that an op calls; `label` says which one when it calls several ("body"), "" is the first."""
+    """Go into a function that an op calls; `label` says which one when it calls several ("body"),
+    "" is the first.
+    """
 
     op: str
     label: str = ""
@@ -135,8 +140,9 @@ class Boundary:
 class Mark:
     """Mark the item that was clicked as input or output of the part, or no more if it is.
 
-    An op is taken into the part: an input is cut before it, an output after it. A source, whose tensors depend on
-    nothing from outside, is cut after it. Of a scope or group ("net/"), `tensors` are those to mark, see Crossings.
+    An op is taken into the part: an input is cut before it, an output after it. A source, whose
+    tensors depend on nothing from outside, is cut after it. Of a scope or group ("net/"), `tensors`
+    are those to mark, see Crossings.
     """
 
     side: Side
@@ -161,7 +167,9 @@ class Inspect:
 
 @dataclasses.dataclass(frozen=True)
 class Search:
-    """Ops that fit a query: words, `type:Conv2D`, `dtype:`, `shape:`, `attr:`, `/regex/`; see `graph.query`."""
+    """Ops that fit a query: words, `type:Conv2D`, `dtype:`, `shape:`, `attr:`, `/regex/`; see
+    `graph.query`.
+    """
 
     text: str
     limit: int = 50
@@ -176,7 +184,9 @@ class CountHits:
 
 @dataclasses.dataclass(frozen=True)
 class Like:
-    """The pattern of some ops, scopes and groups; of the selection if there are none: "find more like this"."""
+    """The pattern of some ops, scopes and groups; of the selection if there are none: "find more
+    like this".
+    """
 
     names: tuple[str, ...] = ()
 
@@ -197,13 +207,24 @@ class Select:
 
 @dataclasses.dataclass(frozen=True)
 class Derive:
-    """Make a new selection from the present one. `path` takes all ops between the two selected ones, `shortest` the
-    fewest; `scope` the name scopes around the selected ops, `whole` the v1 loops and conditionals that they take a part
-    of; `boundary` marks the selection's inputs and outputs.
+    """Make a new selection from the present one. `path` takes all ops between the two selected
+    ones, `shortest` the fewest; `scope` the name scopes around the selected ops, `whole` the v1
+    loops and conditionals that they take a part of; `boundary` marks the selection's inputs and
+    outputs.
     """
 
     verb: Literal[
-        "upstream", "downstream", "scope", "path", "shortest", "grow", "shrink", "whole", "invert", "clear", "boundary"
+        "upstream",
+        "downstream",
+        "scope",
+        "path",
+        "shortest",
+        "grow",
+        "shrink",
+        "whole",
+        "invert",
+        "clear",
+        "boundary",
     ]
 
 
@@ -211,8 +232,9 @@ class Derive:
 class Form:
     """The form of a clone: the ops between the boundaries, or the selection if there are none.
 
-    `variables` says of all state in the part whether the copy gets its own, `others` are the handles of which the
-    opposite holds. `times` None is one copy, into the name scope `into` itself; `device` "" is the originals'.
+    `variables` says of all state in the part whether the copy gets its own, `others` are the
+    handles of which the opposite holds. `times` None is one copy, into the name scope `into`
+    itself; `device` "" is the originals'.
     """
 
     inputs: tuple[str, ...]
@@ -229,7 +251,9 @@ class Form:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class EditRequest:
-    """An edit. `inspected` is the op or scope that the view's inspector shows, or ""; the reply describes it again."""
+    """An edit. `inspected` is the op or scope that the view's inspector shows, or ""; the reply
+    describes it again.
+    """
 
     inspected: str = ""
 
@@ -258,7 +282,9 @@ class Inputs:
 
 @dataclasses.dataclass(frozen=True)
 class Upload:
-    """A piece of a file that was dropped on the page: `data` in base64, from byte `start` on of `size` in all."""
+    """A piece of a file that was dropped on the page: `data` in base64, from byte `start` on of
+    `size` in all.
+    """
 
     name: str
     data: str
@@ -268,7 +294,9 @@ class Upload:
 
 @dataclasses.dataclass(frozen=True)
 class Locate:
-    """The path to type for a file or folder that was chosen in Jupyter; `path` begins at `root`, the server's."""
+    """The path to type for a file or folder that was chosen in Jupyter; `path` begins at `root`,
+    the server's.
+    """
 
     path: str
     root: str = ""
@@ -276,7 +304,9 @@ class Locate:
 
 @dataclasses.dataclass(frozen=True)
 class Add(EditRequest):
-    """Add another graph, whole; the consumers of its `inputs` read `tensors` of this graph, but for those of ""."""
+    """Add another graph, whole; the consumers of its `inputs` read `tensors` of this graph, but for
+    those of "".
+    """
 
     source: str
     into: str = ""
@@ -296,7 +326,9 @@ class Redo(EditRequest):
 
 @dataclasses.dataclass(frozen=True)
 class OneOf:
-    """The allowed values of a field of type str: `options` for the TypeScript, `allows` when a message is read."""
+    """The allowed values of a field of type str: `options` for the TypeScript, `allows` when a
+    message is read.
+    """
 
     options: Callable[[], tuple[str, ...]]
     allows: Callable[[str], bool]
@@ -310,9 +342,9 @@ Verb = Annotated[str, OneOf(registry.requested_verbs, registry.is_requested)]
 class Call:
     """A call of the editor's method `verb`.
 
-    `what` are its first arguments, by name; nothing stands for the selection. Further arguments are named in `keys`;
-    `values` has a Python literal for each, and what is none is taken as text. The values of the keys in `variables`
-    are names of variables of the notebook.
+    `what` are its first arguments, by name; nothing stands for the selection. Further arguments are
+    named in `keys`; `values` has a Python literal for each, and what is none is taken as text. The
+    values of the keys in `variables` are names of variables of the notebook.
     """
 
     verb: Verb
@@ -334,12 +366,15 @@ class PreviewEdit(Call):
 
 @dataclasses.dataclass(frozen=True)
 class Optimize:
-    """Show in what the graph that TensorFlow's graph optimizer makes of this one differs from it."""
+    """Show in what the graph that TensorFlow's graph optimizer makes of this one differs from
+    it.
+    """
 
 
 @dataclasses.dataclass(frozen=True)
 class Palette:
-    """Op types and functions of the notebook that fit a text; those that `verb` can use at `what` come first.
+    """Op types and functions of the notebook that fit a text; those that `verb` can use at `what`
+    come first.
 
     `what` is as in `Change`; without a verb the op types are for anything.
     """
@@ -352,7 +387,9 @@ class Palette:
 
 @dataclasses.dataclass(frozen=True)
 class Describe:
-    """The parameters of an op type, or of a function of the notebook, and a free name for its ops."""
+    """The parameters of an op type, or of a function of the notebook, and a free name for its
+    ops.
+    """
 
     name: str
     function: bool
@@ -376,7 +413,8 @@ class Jump(EditRequest):
 
 @dataclasses.dataclass(frozen=True)
 class Targets:
-    """Which ops of the drawing cannot read a tensor, and why; of `op`, if one is named, which of its inputs can.
+    """Which ops of the drawing cannot read a tensor, and why; of `op`, if one is named, which of
+    its inputs can.
 
     An op stands for the only tensor that it gives; of several, one is to be named first.
     """
@@ -387,7 +425,9 @@ class Targets:
 
 @dataclasses.dataclass(frozen=True)
 class Script:
-    """The Python script that does the same as all edits so far; `for_cell` of the notebook, with its variables."""
+    """The Python script that does the same as all edits so far; `for_cell` of the notebook, with
+    its variables.
+    """
 
     for_cell: bool = False
 
@@ -405,7 +445,8 @@ class Compare:
 
 @dataclasses.dataclass(frozen=True)
 class Feed:
-    """The value of a placeholder: of this `shape` as Python, for "random" from `low` to `high`; or from a `source`.
+    """The value of a placeholder: of this `shape` as Python, for "random" from `low` to `high`; or
+    from a `source`.
 
     The source is the name of a variable of the notebook, or the path of a .npy file.
     """
@@ -420,7 +461,8 @@ class Feed:
 
 @dataclasses.dataclass(frozen=True)
 class Probe:
-    """Run the graph and look at what an op gives, or with "" for its `name` what the selected ones do.
+    """Run the graph and look at what an op gives, or with "" for its `name` what the selected ones
+    do.
 
     Placeholders that are not in `feeds` have the value that was fed last.
     """
@@ -446,10 +488,11 @@ class Feedable:
 
 @dataclasses.dataclass(frozen=True)
 class Assign:
-    """Make the value of a tensor a variable of the notebook; with "" for its `variable` propose a name.
+    """Make the value of a tensor a variable of the notebook; with "" for its `variable` propose a
+    name.
 
-    `name` is that of a tensor of the last `Probe`, or of an op or scope that has a value. A variable that exists is
-    only replaced if `overwrite`.
+    `name` is that of a tensor of the last `Probe`, or of an op or scope that has a value. A
+    variable that exists is only replaced if `overwrite`.
     """
 
     name: str
@@ -459,7 +502,9 @@ class Assign:
 
 @dataclasses.dataclass(frozen=True)
 class Costs:
-    """The most expensive ops or scopes, sorted by a column; `current` is one that is listed too, or ""."""
+    """The most expensive ops or scopes, sorted by a column; `current` is one that is listed too, or
+    "".
+    """
 
     by: Literal["name", "parameters", "flops", "bytes", "time"]
     what: Literal["ops", "scopes"] = "ops"
@@ -470,26 +515,33 @@ class Costs:
 
 @dataclasses.dataclass(frozen=True)
 class Color:
-    """Color the drawing by one of the ways that the state names; "" is the usual, by family of op type."""
+    """Color the drawing by one of the ways that the state names; "" is the usual, by family of op
+    type.
+    """
 
     by: str
 
 
 @dataclasses.dataclass(frozen=True)
 class Trust:
-    """Let ops of the file run that do more than compute, as the user says; that cannot be taken back."""
+    """Let ops of the file run that do more than compute, as the user says; that cannot be taken
+    back.
+    """
 
 
 @dataclasses.dataclass(frozen=True)
 class Examine:
-    """Ask for the facts about an op beyond its inputs and outputs: values, documentation, where it was made."""
+    """Ask for the facts about an op beyond its inputs and outputs: values, documentation, where it
+    was made.
+    """
 
     name: str
 
 
 @dataclasses.dataclass(frozen=True)
 class Picture:
-    """The drawing as a file: the whole of it, or what lies in `area` (left, top, width, height in the scene).
+    """The drawing as a file: the whole of it, or what lies in `area` (left, top, width, height in
+    the scene).
 
     `colors` are those of the background and of text on it; empty for the light theme.
     """
@@ -502,7 +554,9 @@ class Picture:
 
 @dataclasses.dataclass(frozen=True)
 class Lint:
-    """Find what may stand in the way of the graph where it is to run: "", "cpu", "tflite" or "onnx"."""
+    """Find what may stand in the way of the graph where it is to run: "", "cpu", "tflite" or
+    "onnx".
+    """
 
     target: Literal["", "cpu", "tflite", "onnx"] = ""
 
@@ -519,10 +573,11 @@ class ListFormats:
 
 @dataclasses.dataclass(frozen=True)
 class Export:
-    """Save the current graph. `path` is in the folder that `ListFormats` names, `colors` as in `Picture`.
+    """Save the current graph. `path` is in the folder that `ListFormats` names, `colors` as in
+    `Picture`.
 
-    `options` are names and values of options of the format. `area` is the part of the drawing that a picture shows;
-    empty for the whole.
+    `options` are names and values of options of the format. `area` is the part of the drawing that
+    a picture shows; empty for the whole.
     """
 
     format: str
@@ -535,7 +590,9 @@ class Export:
 
 @dataclasses.dataclass(frozen=True)
 class Download:
-    """Send the current graph in a format, as the bytes of a file; `name` is that of the file, "" for a proposed one."""
+    """Send the current graph in a format, as the bytes of a file; `name` is that of the file, ""
+    for a proposed one.
+    """
 
     format: str
     options: tuple[tuple[str, str], ...] = ()
