@@ -1,5 +1,5 @@
-// Bundles src/widget.ts into ../tfgraphwidget/static/widget.js, the one file that anywidget sends to the browser, and
-// the JupyterLab extension into ../tfgraphwidget/labextension/ (federated.mjs).
+// Bundles src/widget.ts into ../tfgraphwidget/static/widget.js, the one file that anywidget sends
+// to the browser, and the JupyterLab extension into ../tfgraphwidget/labextension/ (federated.mjs).
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -42,12 +42,16 @@ const shrunk = await minify(result.outputFiles[0].text, {
 const code = Buffer.from((await licenseComment(here, result.metafile)) + shrunk.code, "utf8");
 const size = gzipSync(code, { level: 9 }).length;
 if (size > limit) {
-  console.error(`widget.js is ${size} bytes gzipped; more than ${limit} slows every notebook down.`);
+  console.error(
+    `widget.js is ${size} bytes gzipped; more than ${limit} slows every notebook down.`,
+  );
   process.exit(1);
 }
 await mkdir(dirname(bundle), { recursive: true });
 await writeFile(bundle, code);
-console.log(`widget.js: ${(code.length / 1024).toFixed(1)} KB, ${(size / 1024).toFixed(1)} KB gzipped`);
+console.log(
+  `widget.js: ${(code.length / 1024).toFixed(1)} KB, ${(size / 1024).toFixed(1)} KB gzipped`,
+);
 console.log(await buildPage(here, [minifiedCss()]));
 console.log(await buildExtension(here, [minifiedCss()]));
 

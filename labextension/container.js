@@ -1,14 +1,17 @@
-// The module-federation container that JupyterLab loads; federated.mjs calls this function with the bundled code.
-// Modules that JupyterLab shares (its own, Lumino's) come from its share scope, never from a second copy.
-// A part is { needs: names of shared modules, run(result, require, importLazyBundle) }; `entry` runs when the page is
-// loaded, the file `lazyFile` is loaded when the user first needs it.
+// The module-federation container that JupyterLab loads; federated.mjs calls this function with the
+// bundled code. Modules that JupyterLab shares (its own, Lumino's) come from its share scope, never
+// from a second copy. A part is { needs: names of shared modules, run(result, require,
+// importLazyBundle) }; `entry` runs when the page is loaded, the file `lazyFile` is loaded when the
+// user first needs it.
 (name, lazyFile, entry) => {
   const place = document.currentScript.src;
   let scope = {};
   let lazyBundle;
   let failures = 0;
 
-  /** The version that is loaded already, else the newest: what webpack does for a singleton module. */
+  /**
+   * The version that is loaded already, else the newest: what webpack does for a singleton module.
+   */
   function chooseVersion(versions) {
     const number = new Intl.Collator("en", { numeric: true });
     const [first] = Object.keys(versions).sort(
@@ -40,7 +43,8 @@
   function importLazyBundle() {
     const file = failures ? `${lazyFile}?again=${failures}` : lazyFile;
     lazyBundle ??= import(new URL(file, place).href).then(({ part }) => runPart(part));
-    // The next click tries again, at another address: browsers may remember that a module could not be loaded.
+    // The next click tries again, at another address: browsers may remember that a module could not
+    // be loaded.
     lazyBundle.catch(() => {
       lazyBundle = undefined;
       failures++;

@@ -1,5 +1,6 @@
-// Bundles src/jupyterlab/plugin.ts into ../tfgraphwidget/labextension/, a federated extension of JupyterLab: an entry
-// that every page loads, so it is small, and a second file that is loaded when the user first needs it.
+// Bundles src/jupyterlab/plugin.ts into ../tfgraphwidget/labextension/, a federated extension of
+// JupyterLab: an entry that every page loads, so it is small, and a second file that is loaded when
+// the user first needs it.
 import { createHash } from "node:crypto";
 import { cp, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
@@ -32,7 +33,8 @@ export async function buildExtension(here, plugins) {
     );
   }
   await mkdir(resolve(folder, "static"), { recursive: true });
-  for (const { name, code } of [lazyFile, entryFile]) await writeFile(resolve(folder, "static", name), code);
+  for (const { name, code } of [lazyFile, entryFile])
+    await writeFile(resolve(folder, "static", name), code);
   await describe(here, folder, entryFile.name);
   // The old files are removed last, so that a page that is loading meanwhile still finds them.
   const stale = (await readdir(resolve(folder, "static"))).filter(
@@ -43,7 +45,10 @@ export async function buildExtension(here, plugins) {
   return `extension: ${kilobytes(entryFile)} on each page, ${kilobytes(lazyFile)} when it is used`;
 }
 
-/** One part for container.js, as JavaScript: its code as a function, and the shared modules that it needs. */
+/**
+ * One part for container.js, as JavaScript: its code as a function, and the shared modules that it
+ * needs.
+ */
 async function part(here, contents, plugins) {
   const { metafile, outputFiles } = await build({
     absWorkingDir: here,
@@ -62,11 +67,16 @@ async function part(here, contents, plugins) {
     write: false,
   });
   const [output] = Object.values(metafile.outputs);
-  const needs = [...new Set(output.imports.filter((one) => one.external).map((one) => one.path))].sort();
+  const needs = [
+    ...new Set(output.imports.filter((one) => one.external).map((one) => one.path)),
+  ].sort();
   return `{ needs: ${JSON.stringify(needs)}, run: (result, require, importLazyBundle) => {\n${requiredOnce(outputFiles[0].text)}\n} }`;
 }
 
-/** Each source file looks its modules up under names of its own, "import_apputils2": all become the first one's. */
+/**
+ * Each source file looks its modules up under names of its own, "import_apputils2": all become the
+ * first one's.
+ */
 function requiredOnce(code) {
   const names = new Map();
   const renamed = new Map();

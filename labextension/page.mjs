@@ -1,5 +1,5 @@
-// Bundles src/offline/page.ts into ../tfgraphwidget/static/page.js, the script of a page that editor.save("view.html")
-// writes.
+// Bundles src/offline/page.ts into ../tfgraphwidget/static/page.js, the script of a page that
+// editor.save("view.html") writes.
 import { writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { gzipSync } from "node:zlib";

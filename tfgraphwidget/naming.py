@@ -340,3 +340,12 @@ def shared_name(node: NodeDef) -> str:
     surrogates.
     """
     return text_attribute(node, "shared_name").decode(errors="surrogateescape")
+
+
+def first_paragraph(documentation: str | None) -> str:
+    r"""The first paragraph of a docstring, on one line; "" where there is none.
+
+    >>> first_paragraph("A sentence of\n    two lines.\n\n    More about it.")
+    'A sentence of two lines.'
+    """
+    return " ".join((documentation or "").strip().partition("\n\n")[0].split())

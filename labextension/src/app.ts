@@ -1,4 +1,5 @@
-// One view of a graph: creates the store, the channel's actions, the stage and the panels, and connects them.
+// One view of a graph: creates the store, the channel's actions, the stage and the panels, and
+// connects them.
 import { Actions } from "./interaction/actions";
 import { DragConnect } from "./interaction/drag-connect";
 import { listenToFiles } from "./interaction/file-drop";
@@ -147,7 +148,8 @@ function assemble(root: HTMLElement, host: HTMLElement, parts: Parts): void {
   root.append(
     createToolbar(parts, id),
     createWarnings(parts),
-    // In the order of the Tab key: from the outline of the drawing into the panel, and to the legend last.
+    // In the order of the Tab key: from the outline of the drawing into the panel, and to the
+    // legend last.
     element("div", { class: "tgw-body" }, createOutline(parts), panel, host),
     createStatus(parts),
     createAnnouncer(parts),
@@ -174,7 +176,9 @@ function connect(root: HTMLElement, host: HTMLElement, parts: Parts): void {
   });
   host.append(
     tooltip.root,
-    ...(parts.readOnly ? [] : [createOutputPort(parts, dragConnect, tooltip), createTickList(parts)]),
+    ...(parts.readOnly
+      ? []
+      : [createOutputPort(parts, dragConnect, tooltip), createTickList(parts)]),
   );
   const wheel = createWheelHint(parts);
   const contextMenu = createContextMenu(parts, () => focusCloneForm(root, parts));
@@ -205,7 +209,8 @@ function connect(root: HTMLElement, host: HTMLElement, parts: Parts): void {
       if (picking) return void deliverPick(store, item);
       void actions.inspectItem(item);
       if (hasControl(event)) void actions.toggleSelected(item);
-      else if (event.shiftKey || (mode === "input" && !event.altKey)) void actions.mark(item, "inputs");
+      else if (event.shiftKey || (mode === "input" && !event.altKey))
+        void actions.mark(item, "inputs");
       else if (event.altKey || mode === "output") void actions.mark(item, "outputs");
     },
     doubleClick: (item, point) => void actions.activate(item, stage.anchorAt(item, point)),
@@ -217,7 +222,8 @@ function connect(root: HTMLElement, host: HTMLElement, parts: Parts): void {
       if (scene) void actions.changeView({ type: "pin", name: keyOf(scene, item), x, y });
     },
     hover: (inner, point) => {
-      // What lies over the drawing would lie over the tooltip, too; a form that waits for a click needs it.
+      // What lies over the drawing would lie over the tooltip, too; a form that waits for a click
+      // needs it.
       if (isPopupOpen(root) && !store.value.picking) return leaveHover();
       // The inside of an open scope counts as background; only its header counts as the scope.
       const item = inner > 0 && stage.isInside(inner, point) ? -1 : inner;

@@ -3,7 +3,10 @@ import type { AnyModel } from "@anywidget/types";
 import { createView, type View } from "./app";
 import { type Channel, openChannel } from "./rpc/model-channel";
 
-/** Jupyter's widgets send this event when a kernel is restarted; elsewhere the next request detects it. */
+/**
+ * Jupyter's widgets send this event when a kernel is restarted; elsewhere the next request detects
+ * it.
+ */
 const RESTARTED = "comm_live_update";
 /** Milliseconds after which the kernel is checked. */
 const ASLEEP = 60_000;

@@ -1,4 +1,5 @@
-// A small made-up graph as Python would send it: input → net(open){dense(closed) → (net)} with an edge in and one inside.
+// A small made-up graph as Python would send it: input → net(open){dense(closed) → (net)} with an
+// edge in and one inside.
 import type { CloneForm } from "../src/interaction/actions";
 import type {
   ClonePreview,
@@ -11,7 +12,10 @@ import type {
 
 type Numbers = Uint8Array | Uint32Array | Int32Array | Float32Array;
 
-/** Arrays one after another, each at a multiple of 4, as tfgraphwidget/scene/scene.py to_bytes packs them. */
+/**
+ * Arrays one after another, each at a multiple of 4, as tfgraphwidget/scene/scene.py to_bytes packs
+ * them.
+ */
 export function packed(
   arrays: Record<string, Numbers>,
   shapes: Record<string, number[]> = {},
@@ -20,7 +24,12 @@ export function packed(
   const fields: Field[] = [];
   let end = 0;
   for (const [name, array] of Object.entries(arrays)) {
-    fields.push({ name, dtype: dtypeOf(array), shape: shapes[name] ?? [array.length], offset: end });
+    fields.push({
+      name,
+      dtype: dtypeOf(array),
+      shape: shapes[name] ?? [array.length],
+      offset: end,
+    });
     end += Math.ceil(array.byteLength / 4) * 4;
   }
   const bytes = new Uint8Array(end + shift);
@@ -89,7 +98,9 @@ export function sceneArrays(names: readonly string[] = NAMES): Record<string, Nu
   };
 }
 
-export function paintArrays(coverage: readonly number[] = [0, 0, 0, 0, 0]): Record<string, Numbers> {
+export function paintArrays(
+  coverage: readonly number[] = [0, 0, 0, 0, 0],
+): Record<string, Numbers> {
   return {
     coverage: Uint8Array.from(coverage),
     mark: Uint8Array.from(coverage.map(() => 0)),
@@ -168,7 +179,13 @@ export function painted(
   coverage: readonly number[],
   stamp = "",
 ): SelectionReply & { buffer: DataView } {
-  return { type: "selection_reply", state: state(change), stamp, text: "", ...packed(paintArrays(coverage)) };
+  return {
+    type: "selection_reply",
+    state: state(change),
+    stamp,
+    text: "",
+    ...packed(paintArrays(coverage)),
+  };
 }
 
 /** The form as it stands when nobody has touched it. */

@@ -1,4 +1,5 @@
-// Which folder may import which, type imports included. Cycles between modules are the linter's (noImportCycles).
+// Which folder may import which, type imports included. Cycles between modules are the linter's
+// (noImportCycles).
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -6,7 +7,10 @@ import { expect, test } from "vitest";
 
 const SOURCE = fileURLToPath(new URL("../src", import.meta.url));
 
-/** What each folder, or module at the top, imports. `render` draws what is in `state`, which holds its cameras. */
+/**
+ * What each folder, or module at the top, imports. `render` draws what is in `state`, which holds
+ * its cameras.
+ */
 const MAY_IMPORT: Record<string, readonly string[]> = {
   protocol: [],
   rpc: ["protocol"],
@@ -32,7 +36,9 @@ function importsBetweenParts(): Set<string> {
   for (const name of readdirSync(SOURCE, { recursive: true, encoding: "utf8" })) {
     if (!name.endsWith(".ts") || name.endsWith(".d.ts")) continue;
     const path = join(SOURCE, name);
-    for (const [, specifier = ""] of readFileSync(path, "utf8").matchAll(/(?:from|import) "(\.[^"]+)"/g)) {
+    for (const [, specifier = ""] of readFileSync(path, "utf8").matchAll(
+      /(?:from|import) "(\.[^"]+)"/g,
+    )) {
       const [from, to] = [partOf(path), partOf(join(dirname(path), specifier))];
       if (from !== to) found.add(`${from} -> ${to}`);
     }
@@ -41,6 +47,8 @@ function importsBetweenParts(): Set<string> {
 }
 
 test("a folder imports what the table says, and the table says no more", () => {
-  const allowed = Object.entries(MAY_IMPORT).flatMap(([from, to]) => to.map((each) => `${from} -> ${each}`));
+  const allowed = Object.entries(MAY_IMPORT).flatMap(([from, to]) =>
+    to.map((each) => `${from} -> ${each}`),
+  );
   expect([...importsBetweenParts()].sort()).toEqual(allowed.sort());
 });

@@ -25,7 +25,10 @@ export const refused = (why: string, ops: string[] = []): Answer => ({
   buffer: NOTHING,
 });
 
-/** What the kernel says of an op or scope: of an op of type Identity without tensors, unless it is changed. */
+/**
+ * What the kernel says of an op or scope: of an op of type Identity without tensors, unless it is
+ * changed.
+ */
 export function inspected(
   name: string,
   change: Partial<InspectReply> = {},
@@ -55,7 +58,10 @@ export function inspected(
   };
 }
 
-/** Actions on a store, with a kernel that answers from a list and a stage that only stores the scene. */
+/**
+ * Actions on a store, with a kernel that answers from a list and a stage that only stores the
+ * scene.
+ */
 export async function opened(...answers: (Answer | Error)[]) {
   return openedOn(drawn(), ...answers);
 }

@@ -1,4 +1,5 @@
-// What a sentence means comes in a field beside it: the page shows sentences, and reads nothing out of them.
+// What a sentence means comes in a field beside it: the page shows sentences, and reads nothing out
+// of them.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -6,7 +7,10 @@ import { expect, test } from "vitest";
 
 const SOURCE = fileURLToPath(new URL("../src", import.meta.url));
 
-/** The fields of replies, of statuses and of the page that hold sentences; lines of a text may be told apart. */
+/**
+ * The fields of replies, of statuses and of the page that hold sentences; lines of a text may be
+ * told apart.
+ */
 const FIELDS =
   "about|ask|error|exists|message|notice|reason|reasons|refusal|sentence|text|textContent|why|warning";
 const READS = "endsWith|includes|indexOf|match|matchAll|search|slice|split|startsWith";
@@ -22,7 +26,9 @@ function readings(source: string): string[] {
 test("no module reads a meaning out of a sentence", () => {
   const found = readdirSync(SOURCE, { recursive: true, encoding: "utf8" })
     .filter((name) => name.endsWith(".ts"))
-    .flatMap((name) => readings(readFileSync(join(SOURCE, name), "utf8")).map((each) => `${name}: ${each}`));
+    .flatMap((name) =>
+      readings(readFileSync(join(SOURCE, name), "utf8")).map((each) => `${name}: ${each}`),
+    );
   expect(found).toEqual([]);
 });
 

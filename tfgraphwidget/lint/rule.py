@@ -15,7 +15,7 @@ from tfgraphwidget.errors import GraphEditError, UnknownName
 from tfgraphwidget.graph import TRUSTED, GraphIndex, Mask, Signature, Trust, needed_ops
 from tfgraphwidget.lint.attribute_scan import AttributeScan, scan_attributes
 from tfgraphwidget.lint.finding import Finding, Severity
-from tfgraphwidget.naming import did_you_mean, names_text
+from tfgraphwidget.naming import did_you_mean, first_paragraph, names_text
 
 Array = npt.NDArray[np.generic]
 Target = Literal["", "cpu", "tflite", "onnx", "untrusted"]
@@ -192,10 +192,10 @@ RULES: dict[str, Rule] = {}
 
 
 def rule(code: str, severity: Severity = "warning") -> Callable[[Check], Check]:
-    """Register a function as a rule; the first line of its docstring says what it finds."""
+    """Register a function as a rule; the first paragraph of its docstring says what it finds."""
 
     def register(check: Check) -> Check:
-        RULES[code] = Rule(code, (check.__doc__ or "").strip().splitlines()[0], severity, check)
+        RULES[code] = Rule(code, first_paragraph(check.__doc__), severity, check)
         return check
 
     return register

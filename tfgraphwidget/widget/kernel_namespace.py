@@ -16,7 +16,7 @@ from typing import Any
 
 from tfgraphwidget.argument_checks import value_text
 from tfgraphwidget.errors import InvalidArgument, NameTaken, UnknownName
-from tfgraphwidget.naming import known_instead
+from tfgraphwidget.naming import first_paragraph, known_instead
 from tfgraphwidget.sources import Source, with_variables
 
 Namespace = MutableMapping[Any, object]  # globals()[1] = 2 is possible
@@ -168,11 +168,10 @@ class KernelNamespace:
 
 
 def first_line(function: object) -> str:
-    """The first line of a Python function's documentation, or else its signature."""
+    """The first paragraph of a Python function's documentation, or else its signature."""
     if not isinstance(function, FunctionType):
         return type(function).__name__
-    text = (function.__doc__ or "").strip().partition("\n")[0]
-    return text or f"{function.__name__}{inspect.signature(function)}"
+    return first_paragraph(function.__doc__) or f"{function.__name__}{inspect.signature(function)}"
 
 
 def _hidden_names() -> frozenset[str]:

@@ -1,4 +1,5 @@
-// User actions: each changes the store or sends a request. Requests that change something run one after another.
+// User actions: each changes the store or sends a request. Requests that change something run one
+// after another.
 import type {
   BoundaryTensor,
   CloneRequest,
@@ -73,7 +74,10 @@ export class Actions {
     this.#examining.abort();
   }
 
-  /** Request the drawing for the first time, for a canvas of this size; `alone`: no other view shows it. */
+  /**
+   * Request the drawing for the first time, for a canvas of this size; `alone`: no other view shows
+   * it.
+   */
   open(pane: Viewport, alone: boolean): Promise<void> {
     this.#queue.pane = pane;
     return this.#queue.enqueue(() => ({ type: "open", alone }));
@@ -134,7 +138,8 @@ export class Actions {
   /** Change the view: coloring, hiding, pins, direction, open scopes. */
   changeView(request: ViewRequest): Promise<void> {
     // A whole new layout is shown whole.
-    const fit = request.type === "expand_all" || request.type === "set_direction" || isUnpinAll(request);
+    const fit =
+      request.type === "expand_all" || request.type === "set_direction" || isUnpinAll(request);
     return this.#queue.enqueue(() => request, { fit });
   }
 
@@ -147,7 +152,8 @@ export class Actions {
   activate(item: number, anchor?: Anchor): Promise<void> {
     const { scene } = this.#store.value;
     // A badge is on the box of its op.
-    if (scene && at(scene.kind, item) === BADGE) return this.activate(at(scene.parent, item), anchor);
+    if (scene && at(scene.kind, item) === BADGE)
+      return this.activate(at(scene.parent, item), anchor);
     if (scene && at(scene.door, item) === 1) return this.enter(scene.names[item] ?? "");
     return this.toggle(item, anchor);
   }
@@ -171,7 +177,10 @@ export class Actions {
     });
   }
 
-  /** Bring an op, tensor or scope into view and into the inspector; and `others` with it, if there is room. */
+  /**
+   * Bring an op, tensor or scope into view and into the inspector; and `others` with it, if there
+   * is room.
+   */
   async reveal(name: string, others: readonly string[] = []): Promise<void> {
     const answer = await this.#queue.reply(() => ({ type: "reveal", name }), { others });
     const { scene } = this.#store.value;
@@ -227,14 +236,16 @@ export class Actions {
   async countHits(): Promise<void> {
     const { found, query, scene } = this.#store.value;
     const isCounted = found !== null && found.total > 0 && !found.matches;
-    const answer = isCounted ? await this.#queue.query({ type: "count_hits", text: query.trim() }) : null;
+    const answer = isCounted
+      ? await this.#queue.query({ type: "count_hits", text: query.trim() })
+      : null;
     if (this.#store.value.found === found && this.#store.value.scene === scene)
       this.#store.set({ hitCounts: answer?.type === "hit_counts" ? answer.counts : [] });
   }
 
   /**
-   * Find what has the structure of some items, or of the selection if `names` is empty: their pattern becomes the query.
-   * `otherwise` is the query for items that make no pattern.
+   * Find what has the structure of some items, or of the selection if `names` is empty: their
+   * pattern becomes the query. `otherwise` is the query for items that make no pattern.
    */
   async findLike(names: readonly string[], otherwise = ""): Promise<void> {
     const answer = await this.#queue.query({ type: "like", names: [...names] });
@@ -268,7 +279,9 @@ export class Actions {
   async selectRegion({ ops, scopes }: RegionItems, { shape, verb }: Region): Promise<void> {
     if (ops.length + scopes.length === 0) {
       const why =
-        shape === "box" ? "No op is completely inside the box" : "No op has its center inside the lasso";
+        shape === "box"
+          ? "No op is completely inside the box"
+          : "No op has its center inside the lasso";
       return this.showStatus({ kind: "notice", text: `${why}; the selection is unchanged.` });
     }
     for (let start = 0; start < Math.max(ops.length, scopes.length); start += MOST_NAMES) {
@@ -282,7 +295,9 @@ export class Actions {
     const { scene } = this.#store.value;
     if (!scene || item <= 0) return Promise.resolve();
     const name = [scene.names[item] ?? ""];
-    return isScope(at(scene.kind, item)) ? this.#select("toggle", [], name) : this.#select("toggle", name);
+    return isScope(at(scene.kind, item))
+      ? this.#select("toggle", [], name)
+      : this.#select("toggle", name);
   }
 
   /** Derive a new selection from the current one. */
@@ -303,11 +318,16 @@ export class Actions {
     );
     return this.#queue.enqueue(() => {
       const { inputs, outputs } = this.#boundary();
-      return inputs.length + outputs.length > 0 ? { type: "boundary", inputs: [], outputs: [] } : null;
+      return inputs.length + outputs.length > 0
+        ? { type: "boundary", inputs: [], outputs: [] }
+        : null;
     });
   }
 
-  /** Mark an op or scope as boundary, or unmark it; of the several tensors of a scope the user ticks some. */
+  /**
+   * Mark an op or scope as boundary, or unmark it; of the several tensors of a scope the user ticks
+   * some.
+   */
   async mark(item: number, side: Side): Promise<void> {
     const { scene } = this.#store.value;
     if (!scene || item <= 0) return;
@@ -362,7 +382,10 @@ export class Actions {
 
   /** Request the preview of a clone, outside the queue. */
   async preview(form: CloneForm, signal: AbortSignal): Promise<void> {
-    const answer = await this.#queue.query({ type: "preview", ...this.#boundary(), ...form }, signal);
+    const answer = await this.#queue.query(
+      { type: "preview", ...this.#boundary(), ...form },
+      signal,
+    );
     if (answer) this.#queue.accept(answer);
   }
 

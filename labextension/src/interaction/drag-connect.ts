@@ -45,10 +45,13 @@ export class DragConnect {
     if (connecting?.op !== op || connecting.tensor !== tensor) return; // given up meanwhile
     if (!targets) this.cancel();
     else if (targets.tensor)
-      store.set({ connecting: { ...connecting, tensor: targets.tensor, refused: new Map(targets.refused) } });
+      store.set({
+        connecting: { ...connecting, tensor: targets.tensor, refused: new Map(targets.refused) },
+      });
     else {
       this.cancel();
-      if (targets.outputs.length === 0) say({ kind: "refused", text: `"${op}" has no output tensor.` });
+      if (targets.outputs.length === 0)
+        say({ kind: "refused", text: `"${op}" has no output tensor.` });
       const take = (name: string) => ({
         id: name,
         text: name,
@@ -74,7 +77,10 @@ export class DragConnect {
     this.#context.store.set({ connecting: null });
   }
 
-  /** Drop: connect the op there to the tensor, at the only input that fits, or at the one that the user chooses. */
+  /**
+   * Drop: connect the op there to the tensor, at the only input that fits, or at the one that the
+   * user chooses.
+   */
   async drop(point: Point): Promise<void> {
     const { store, stage, edits, menu, say } = this.#context;
     const { connecting, scene } = store.value;
@@ -91,7 +97,8 @@ export class DragConnect {
     if (kind !== OP || consumer === connecting.op) return;
     const tensor = connecting.tensor || connecting.op;
     const slots = (await edits.targets(tensor, consumer))?.slots ?? [];
-    const connect = (k: number) => void edits.change("connect", [tensor, consumer], { k: String(k) });
+    const connect = (k: number) =>
+      void edits.change("connect", [tensor, consumer], { k: String(k) });
     const only = onlySlot(slots);
     if (only >= 0) connect(only);
     else if (slots.length === 0) say({ kind: "refused", text: `"${consumer}" has no inputs.` });

@@ -33,7 +33,10 @@ export interface EditCall {
 }
 
 const HITS = 20;
-/** Bytes of a file in a message, a multiple of 3; in base64 it is shorter than the longest text of a request. */
+/**
+ * Bytes of a file in a message, a multiple of 3; in base64 it is shorter than the longest text of a
+ * request.
+ */
 const PIECE = 720_000;
 
 /** Text or names as a Python literal. */
@@ -53,8 +56,8 @@ export class Edits {
   }
 
   /**
-   * Edit `what`, or the selection if it is empty; resolves to whether the edit was made. The values of the options in
-   * `variables` are names of variables of the notebook.
+   * Edit `what`, or the selection if it is empty; resolves to whether the edit was made. The values
+   * of the options in `variables` are names of variables of the notebook.
    */
   async change(
     verb: ChangeVerb,
@@ -88,7 +91,10 @@ export class Edits {
     this.#store.set({ edited: names });
   }
 
-  /** Show in what the graph differs from the one that TensorFlow's optimizer makes of it; resolves to whether it is. */
+  /**
+   * Show in what the graph differs from the one that TensorFlow's optimizer makes of it; resolves
+   * to whether it is.
+   */
   async optimize(): Promise<boolean> {
     const answer = await this.#queue.reply(() => ({ type: "optimize" }));
     if (!isDrawn(answer)) return false;
@@ -96,7 +102,10 @@ export class Edits {
     return true;
   }
 
-  /** What may stand in the way of the graph where it is to run; null if that was refused, which is shown. */
+  /**
+   * What may stand in the way of the graph where it is to run; null if that was refused, which is
+   * shown.
+   */
   async lint(target: LintRequest["target"]): Promise<LintReply | null> {
     const answer = await this.#queue.run({ type: "lint", target });
     if (answer?.type === "lint_reply") return answer;
@@ -151,10 +160,15 @@ export class Edits {
     return true;
   }
 
-  /** Add another graph, with some of its inputs joined to tensors of this one; resolves to whether it was added. */
+  /**
+   * Add another graph, with some of its inputs joined to tensors of this one; resolves to whether
+   * it was added.
+   */
   async add(source: string, into: string, joined: ReadonlyMap<string, string>): Promise<boolean> {
     const [inputs, tensors] = [[...joined.keys()], [...joined.values()]];
-    return (await this.#queue.edit(() => ({ type: "add", source, into, inputs, tensors }))) !== null;
+    return (
+      (await this.#queue.edit(() => ({ type: "add", source, into, inputs, tensors }))) !== null
+    );
   }
 
   /** The other graphs of the notebook. */
@@ -169,13 +183,19 @@ export class Edits {
     return answer?.type === "joints" ? answer : null;
   }
 
-  /** The path to type for a file of the application; null if the kernel cannot read it, which is shown. */
+  /**
+   * The path to type for a file of the application; null if the kernel cannot read it, which is
+   * shown.
+   */
   async locate(file: ServerPath): Promise<string | null> {
     const answer = await this.#queue.reply(() => ({ type: "locate", ...file }));
     return answer?.type === "kernel_path" ? answer.path : null;
   }
 
-  /** Send a file of the desktop to the kernel, in pieces; resolves to its name as a graph, or null if refused. */
+  /**
+   * Send a file of the desktop to the kernel, in pieces; resolves to its name as a graph, or null
+   * if refused.
+   */
   async upload(file: File): Promise<string | null> {
     const { name, size } = file;
     for (let start = 0; ; start += PIECE) {
@@ -187,7 +207,10 @@ export class Edits {
     }
   }
 
-  /** Run the graph and show the outputs of an op, or of the selected ops; resolves to whether it ran. */
+  /**
+   * Run the graph and show the outputs of an op, or of the selected ops; resolves to whether it
+   * ran.
+   */
   async probe(name = "", feeds: Feed[] = []): Promise<boolean> {
     const answer = await this.#queue.reply(() => ({ type: "probe", name, feeds }));
     if (!isDrawn(answer)) return false;
@@ -204,7 +227,9 @@ export class Edits {
 
   /** Let ops of the file run that do more than compute. */
   trust(): Promise<unknown> {
-    return this.#queue.enqueue(() => (this.#store.value.state?.untrusted ? { type: "trust" } : null));
+    return this.#queue.enqueue(() =>
+      this.#store.value.state?.untrusted ? { type: "trust" } : null,
+    );
   }
 
   /** The placeholders that need a value; null if refused, which is shown. */
@@ -251,7 +276,10 @@ export class Edits {
     return null;
   }
 
-  /** All edits as a Python script, for a cell with the notebook's variables; null if refused, which is shown. */
+  /**
+   * All edits as a Python script, for a cell with the notebook's variables; null if refused, which
+   * is shown.
+   */
   async script(forCell = false): Promise<string | null> {
     const answer = await this.#queue.query({ type: "script", for_cell: forCell });
     if (answer?.type === "script_reply") return answer.text;
@@ -263,7 +291,8 @@ export class Edits {
   async showEdited(step: number): Promise<void> {
     this.#shown = step;
     const answer = step > 0 ? await this.#queue.query({ type: "find_edit_ops", step }) : null;
-    if (this.#shown === step) this.#store.set({ edited: answer?.type === "edit_ops" ? answer.names : [] });
+    if (this.#shown === step)
+      this.#store.set({ edited: answer?.type === "edit_ops" ? answer.names : [] });
   }
 
   /** Ops with the text in their name or type. */
@@ -273,7 +302,10 @@ export class Edits {
   }
 }
 
-/** Whether a request was done that changes colors and marks: where the graph has changed too, a new drawing says so. */
+/**
+ * Whether a request was done that changes colors and marks: where the graph has changed too, a new
+ * drawing says so.
+ */
 function isDrawn(answer: { readonly type: string } | null): boolean {
   return answer?.type === "selection_reply" || answer?.type === "scene_reply";
 }

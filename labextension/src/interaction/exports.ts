@@ -6,7 +6,9 @@ import type { Status, Store } from "../state/store";
 import { download } from "./download";
 import { openFile } from "./host-application";
 
-/** What has become of a request: done, or why not; `exists` is why a file is not replaced unasked. */
+/**
+ * What has become of a request: done, or why not; `exists` is why a file is not replaced unasked.
+ */
 export interface Outcome {
   readonly done: boolean;
   readonly exists?: string;
@@ -30,7 +32,10 @@ export class Exports {
     return null;
   }
 
-  /** Save in the folder of the kernel; `from` is where the user asked for it, `colors` and `area` are a picture's. */
+  /**
+   * Save in the folder of the kernel; `from` is where the user asked for it, `colors` and `area`
+   * are a picture's.
+   */
   async save(
     format: SaveFormat,
     path: string,
@@ -59,7 +64,10 @@ export class Exports {
     return { done: true };
   }
 
-  /** The ops that a converter does not take are lit, and what would help is offered below the drawing. */
+  /**
+   * The ops that a converter does not take are lit, and what would help is offered below the
+   * drawing.
+   */
   #refuse(refusal: Answer & Refusal): Outcome {
     if (refusal.ops.length > 0 || refusal.fixes.length > 0) this.#queue.accept(refusal);
     return { done: false, why: refusal.why };
@@ -71,7 +79,9 @@ export class Exports {
     const open = (ask: boolean) => !relative.startsWith("/") && openFile(from, relative, ask);
     const copy = () => void this.#copy(path);
     const actions = [
-      ...(open(true) ? [{ text: "Open", title: `Open ${relative}`, act: () => void open(false) }] : []),
+      ...(open(true)
+        ? [{ text: "Open", title: `Open ${relative}`, act: () => void open(false) }]
+        : []),
       { text: "Copy path", title: path, act: copy },
     ];
     return { kind: "notice", text: about, actions };

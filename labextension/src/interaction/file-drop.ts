@@ -1,5 +1,5 @@
-// Files that are dropped on the drawing: those of JupyterLab's file browser, which have a path that the kernel can read,
-// and those of the desktop, which are sent to it.
+// Files that are dropped on the drawing: those of JupyterLab's file browser, which have a path that
+// the kernel can read, and those of the desktop, which are sent to it.
 import type { Point } from "../render/camera/camera";
 import { locateDragged, type ServerPath } from "./host-application";
 

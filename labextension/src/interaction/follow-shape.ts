@@ -1,4 +1,5 @@
-// A view that is dragged narrow or wide: its drawing wraps to the new shape until a user makes it their own.
+// A view that is dragged narrow or wide: its drawing wraps to the new shape until a user makes it
+// their own.
 import type { Viewport } from "../render/camera/camera";
 import type { Parts } from "./parts";
 
@@ -9,7 +10,10 @@ const OTHER = 0.2;
 /** Width : height from which on drawings have the usual shape; graph_view.py has the same. */
 const WIDE = 1.3;
 
-/** Follow the size of a view that was opened at the size `opened` of its canvas; `open` opens it where it had none. */
+/**
+ * Follow the size of a view that was opened at the size `opened` of its canvas; `open` opens it
+ * where it had none.
+ */
 export function followShape(
   root: HTMLElement,
   { stage, actions }: Pick<Parts, "stage" | "actions">,

@@ -1,11 +1,18 @@
-// What a view asks of the application around it. A widget has no access to that: it sends events, which our extension of
-// JupyterLab and Notebook 7 answers (jupyterlab/host-requests.ts, jupyterlab/host-files.ts), and which have no answer elsewhere.
+// What a view asks of the application around it. A widget has no access to that: it sends events,
+// which our extension of JupyterLab and Notebook 7 answers (jupyterlab/host-requests.ts,
+// jupyterlab/host-files.ts), and which have no answer elsewhere.
 
 const HOST = "tfgraphwidget:host";
-/** Another event, since an extension that is older than the widget takes each of the first kind for one that it knows. */
+/**
+ * Another event, since an extension that is older than the widget takes each of the first kind for
+ * one that it knows.
+ */
 const FILES = "tfgraphwidget:files";
 
-/** A file as the application has it: its path begins at the root of the server, which the application may not know. */
+/**
+ * A file as the application has it: its path begins at the root of the server, which the
+ * application may not know.
+ */
 export interface ServerPath {
   readonly path: string;
   readonly root: string;
@@ -24,7 +31,10 @@ function send(from: EventTarget, type: string, detail: object): boolean {
   return !from.dispatchEvent(new CustomEvent(type, { bubbles: true, cancelable: true, detail }));
 }
 
-/** Open a file of the kernel's folder through the application, or (`ask`) only check whether that is possible. */
+/**
+ * Open a file of the kernel's folder through the application, or (`ask`) only check whether that is
+ * possible.
+ */
 export function openFile(from: EventTarget, path: string, ask: boolean): boolean {
   return send(from, HOST, { path, ask });
 }
@@ -39,14 +49,19 @@ export function hasFileDialog(from: EventTarget): boolean {
   return send(from, FILES, { ask: true });
 }
 
-/** Have the user choose a file or a folder in the application's dialog; null if the user cancels. */
+/**
+ * Have the user choose a file or a folder in the application's dialog; null if the user cancels.
+ */
 export function chooseFile(from: EventTarget, choice: FileChoice): Promise<ServerPath | null> {
   return new Promise((done) => {
     if (!send(from, FILES, { ...choice, done })) done(null);
   });
 }
 
-/** Where a file lies that was dragged from the application's list of files; without an answer the kernel looks for it. */
+/**
+ * Where a file lies that was dragged from the application's list of files; without an answer the
+ * kernel looks for it.
+ */
 export function locateDragged(from: EventTarget, path: string): Promise<ServerPath> {
   const unknown = { path, root: "" };
   return new Promise((resolve) => {

@@ -29,7 +29,10 @@ export interface KeyContext extends Parts {
 }
 
 export interface Binding {
-  /** "b", "Ctrl+z", "Shift+ArrowUp": modifiers in this order; Ctrl is Cmd on a Mac. The first is the one to show. */
+  /**
+   * "b", "Ctrl+z", "Shift+ArrowUp": modifiers in this order; Ctrl is Cmd on a Mac. The first is the
+   * one to show.
+   */
   readonly keys: readonly string[];
   readonly what: string;
   /** Only while the drawing has the focus: elsewhere buttons and lists use these keys. */
@@ -71,7 +74,11 @@ const OPEN_AND_SELECT = {
     what: "Expand or collapse a scope and all inside",
     drawing: true,
     act: (context) =>
-      context.actions.toggle(pickedItem(context), context.stage.anchorAt(pickedItem(context)), true),
+      context.actions.toggle(
+        pickedItem(context),
+        context.stage.anchorAt(pickedItem(context)),
+        true,
+      ),
   },
   "toggle-selected": {
     keys: [" ", "Ctrl+Enter"],
@@ -102,7 +109,11 @@ const OPEN_AND_SELECT = {
     what: "Hide the selection or the current item",
     act: (context) => hide(context, "hide"),
   },
-  "hide-others": { keys: ["H"], what: "Hide everything else", act: (context) => hide(context, "only") },
+  "hide-others": {
+    keys: ["H"],
+    what: "Hide everything else",
+    act: (context) => hide(context, "only"),
+  },
   box: { keys: ["b"], what: "Draw boxes", act: ({ actions }) => actions.setTool("box") },
   lasso: { keys: ["l"], what: "Draw lassos", act: ({ actions }) => actions.setTool("lasso") },
   cancel: { keys: ["Escape"], what: "Cancel", act: ({ actions }) => actions.cancel() },
@@ -121,7 +132,12 @@ const EDIT = {
     kernel: true,
     act: (h) => h.actions.removeSelected(),
   },
-  undo: { keys: ["Ctrl+z"], what: "Undo", kernel: true, act: ({ actions }) => actions.edits.undo() },
+  undo: {
+    keys: ["Ctrl+z"],
+    what: "Undo",
+    kernel: true,
+    act: ({ actions }) => actions.edits.undo(),
+  },
   redo: {
     keys: ["Ctrl+y", "Ctrl+Shift+z"],
     what: "Redo",
@@ -168,7 +184,12 @@ const VIEW = {
     kernel: true,
     act: flipDirection,
   },
-  "reset-layout": { keys: ["U"], what: "Reset layout, or unpin the current item", kernel: true, act: unpin },
+  "reset-layout": {
+    keys: ["U"],
+    what: "Reset layout, or unpin the current item",
+    kernel: true,
+    act: unpin,
+  },
   "control-edges": {
     keys: ["t"],
     what: "Toggle control edges",
@@ -201,11 +222,19 @@ export type CommandId = keyof typeof OPEN_AND_SELECT | keyof typeof EDIT | keyof
 
 const COMMANDS: Readonly<Record<CommandId, Binding>> = { ...OPEN_AND_SELECT, ...EDIT, ...VIEW };
 
-/** Lower-case letters apply to the current item or the selection, other characters to the whole view. */
+/**
+ * Lower-case letters apply to the current item or the selection, other characters to the whole
+ * view.
+ */
 export const GROUPS: readonly Group[] = [
   {
     title: "Navigate",
-    bindings: [...ARROWS.map(walkBinding), enterBinding(), leaveBinding(), ...ARROWS.map(panBinding)],
+    bindings: [
+      ...ARROWS.map(walkBinding),
+      enterBinding(),
+      leaveBinding(),
+      ...ARROWS.map(panBinding),
+    ],
   },
   { title: "Open and select", bindings: Object.values(OPEN_AND_SELECT) },
   {
@@ -239,7 +268,9 @@ export const GESTURES: readonly Gesture[] = [
 
 /** All keys, each once. */
 export const BINDINGS: ReadonlyMap<string, Binding> = new Map(
-  GROUPS.flatMap(({ bindings }) => bindings.flatMap((each) => each.keys.map((key) => [key, each] as const))),
+  GROUPS.flatMap(({ bindings }) =>
+    bindings.flatMap((each) => each.keys.map((key) => [key, each] as const)),
+  ),
 );
 
 export function commandOf(id: CommandId): Binding {
@@ -252,7 +283,13 @@ export function commandOf(id: CommandId): Binding {
  */
 export function runCommand(id: CommandId, parts: Parts): unknown {
   const none = () => undefined;
-  return commandOf(id).act({ ...parts, find: none, menu: none, clone: none, cursor: new NavigationCursor() });
+  return commandOf(id).act({
+    ...parts,
+    find: none,
+    menu: none,
+    clone: none,
+    cursor: new NavigationCursor(),
+  });
 }
 
 /** Without a kernel, what needs one is not there. */
@@ -415,5 +452,7 @@ export function namesToHide({ state, picked }: Pick<Screen, "state" | "picked">)
 /** The key A: show all hidden ops. */
 export function showAll({ store, actions }: HideContext): Promise<void> {
   const hidden = store.value.state?.hidden ?? 0;
-  return hidden > 0 ? actions.changeView({ type: "hide", verb: "nothing", names: [] }) : Promise.resolve();
+  return hidden > 0
+    ? actions.changeView({ type: "hide", verb: "nothing", names: [] })
+    : Promise.resolve();
 }

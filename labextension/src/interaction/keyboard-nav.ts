@@ -1,7 +1,9 @@
-// Keyboard navigation in the drawing: from an item to its consumers, its inputs or the item beside it.
+// Keyboard navigation in the drawing: from an item to its consumers, its inputs or the item beside
+// it.
 //
-// Edges are split at the borders of open scopes (visible/visible_graph.py): op to border, border to border, border to op.
-// Navigation follows all parts of an edge: one key press leads from an op to the op at the other end.
+// Edges are split at the borders of open scopes (visible/visible_graph.py): op to border, border to
+// border, border to op. Navigation follows all parts of an edge: one key press leads from an op to
+// the op at the other end.
 import type { State } from "../protocol/messages";
 import { at, BADGE, type Box, boxOf, keyOf, OPEN, type Scene } from "../protocol/scene";
 import { type Camera, panBy, type Viewport } from "../render/camera/camera";
@@ -34,7 +36,10 @@ export class NavigationCursor {
   #from = -1;
   #step: Step | null = null;
 
-  /** The item of a key. An op may have several badges: the one reached by navigation, else the first. */
+  /**
+   * The item of a key. An op may have several badges: the one reached by navigation, else the
+   * first.
+   */
   itemOf(scene: Scene, key: string): number {
     const walked = scene === this.#scene && keyOf(scene, this.#item) === key;
     return walked ? this.#item : (scene.byKey.get(key) ?? -1);
@@ -43,7 +48,10 @@ export class NavigationCursor {
   /** The next item in the direction of a step, or -1. */
   go(scene: Scene, item: number, step: Step, direction: State["direction"]): number {
     const returning =
-      scene === this.#scene && item === this.#item && this.#step !== null && step === OPPOSITE[this.#step];
+      scene === this.#scene &&
+      item === this.#item &&
+      this.#step !== null &&
+      step === OPPOSITE[this.#step];
     const there = returning ? this.#from : nextItem(scene, item, step, direction);
     if (there > 0) this.arrive(scene, there, item, step);
     return there;
@@ -58,7 +66,12 @@ export class NavigationCursor {
 }
 
 /** The next item in the direction of a step, or -1. */
-export function nextItem(scene: Scene, item: number, step: Step, direction: State["direction"]): number {
+export function nextItem(
+  scene: Scene,
+  item: number,
+  step: Step,
+  direction: State["direction"],
+): number {
   if (item <= 0) return -1;
   if (step === "before" || step === "after") return siblingBeside(scene, item, step, direction);
   if (at(scene.kind, item) === BADGE) return step === "consumers" ? at(scene.parent, item) : -1;
@@ -66,7 +79,9 @@ export function nextItem(scene: Scene, item: number, step: Step, direction: Stat
   return nearest(scene, item, ends, direction);
 }
 
-/** The first badge of an op, or the first item in an open scope; -1 if it contains no drawn item. */
+/**
+ * The first badge of an op, or the first item in an open scope; -1 if it contains no drawn item.
+ */
 export function firstChild(scene: Scene, item: number): number {
   let best = -1;
   for (let child = item + 1; child < scene.length; child++) {
@@ -107,12 +122,15 @@ function outerEnds(scene: Scene, item: number, along: Along): number[] {
     if (at(scene.parent, other) === item) continue;
     if (other === at(scene.parent, item)) {
       if (other > 0) ends.push(...outerEnds(scene, other, along));
-    } else ends.push(...(at(scene.kind, other) === OPEN ? endsInside(scene, other, along) : [other]));
+    } else
+      ends.push(...(at(scene.kind, other) === OPEN ? endsInside(scene, other, along) : [other]));
   }
   return ends;
 }
 
-/** The ends inside a scope of the lines that reach its border; the scope itself if there are none. */
+/**
+ * The ends inside a scope of the lines that reach its border; the scope itself if there are none.
+ */
 function endsInside(scene: Scene, scope: number, along: Along): number[] {
   const ends = endsThrough(scene, scope, along);
   return ends.length > 0 ? ends : [scope];
@@ -121,29 +139,39 @@ function endsInside(scene: Scene, scope: number, along: Along): number[] {
 function endsThrough(scene: Scene, scope: number, along: Along): number[] {
   return neighborsOf(scene, scope, along)
     .filter((other) => at(scene.parent, other) === scope)
-    .flatMap((other) => (at(scene.kind, other) === OPEN ? endsInside(scene, other, along) : [other]));
+    .flatMap((other) =>
+      at(scene.kind, other) === OPEN ? endsInside(scene, other, along) : [other],
+    );
 }
 
 /** The other ends of an item's lines: those of tensors; where there are none, of control inputs. */
 function neighborsOf(scene: Scene, item: number, along: Along): number[] {
-  const [near, far] = along === "consumers" ? [scene.source, scene.target] : [scene.target, scene.source];
+  const [near, far] =
+    along === "consumers" ? [scene.source, scene.target] : [scene.target, scene.source];
   const [tensors, controls, backs]: number[][] = [[], [], []];
   for (let edge = near.indexOf(item); edge >= 0; edge = near.indexOf(item, edge + 1)) {
-    const ends = at(scene.back, edge) === 1 ? backs : at(scene.tensors, edge) > 0 ? tensors : controls;
+    const ends =
+      at(scene.back, edge) === 1 ? backs : at(scene.tensors, edge) > 0 ? tensors : controls;
     ends?.push(at(far, edge));
   }
   return [tensors, controls, backs].find((ends) => (ends?.length ?? 0) > 0) ?? [];
 }
 
 /** The end with the least sideways distance; of equal ones the nearer. */
-function nearest(scene: Scene, item: number, ends: number[], direction: State["direction"]): number {
+function nearest(
+  scene: Scene,
+  item: number,
+  ends: number[],
+  direction: State["direction"],
+): number {
   const here = middle(scene, item, direction);
   const far = (end: number) => {
     const there = middle(scene, end, direction);
     return Math.abs(there.side - here.side) + 0.01 * Math.abs(there.along - here.along);
   };
   let best = -1;
-  for (const end of ends) if (end > 0 && end !== item && (best < 0 || far(end) < far(best))) best = end;
+  for (const end of ends)
+    if (end > 0 && end !== item && (best < 0 || far(end) < far(best))) best = end;
   return best;
 }
 
@@ -171,7 +199,11 @@ function siblingBeside(
 }
 
 /** The center of an item, `along` the direction of flow and to the `side`. */
-function middle(scene: Scene, item: number, direction: State["direction"]): { side: number; along: number } {
+function middle(
+  scene: Scene,
+  item: number,
+  direction: State["direction"],
+): { side: number; along: number } {
   const { x, y, width, height } = boxOf(scene.box, item);
   const [a, b] = [x + width / 2, y + height / 2];
   return direction === "down" ? { side: a, along: b } : { side: b, along: a };

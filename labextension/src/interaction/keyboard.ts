@@ -19,7 +19,8 @@ export function listenToKeys(
   const context = { ...parts, find, menu, clone, cursor: new NavigationCursor() };
   root.addEventListener("keydown", (event) => {
     const { target } = event;
-    // JupyterLab's single letters stay out (x would cut the cell); its Ctrl-S and the like go on working.
+    // JupyterLab's single letters stay out (x would cut the cell); its Ctrl-S and the like go on
+    // working.
     if (!hasControl(event)) event.stopPropagation();
     if (target instanceof HTMLInputElement || target instanceof HTMLSelectElement) return;
     const act = actionFor(event, context, target === root);
@@ -30,7 +31,10 @@ export function listenToKeys(
   });
 }
 
-/** The action of a key, when the drawing or another part of the widget has the focus; undefined for other keys. */
+/**
+ * The action of a key, when the drawing or another part of the widget has the focus; undefined for
+ * other keys.
+ */
 export function actionFor(
   event: KeyPress,
   context: KeyContext,
@@ -45,7 +49,8 @@ export function actionFor(
 export function chordOf(event: KeyPress): string {
   const control = hasControl(event);
   const modifiers = [control ? "Ctrl" : "", event.altKey ? "Alt" : ""];
-  if (event.shiftKey && (control || event.key.length > 1 || event.key === " ")) modifiers.push("Shift");
+  if (event.shiftKey && (control || event.key.length > 1 || event.key === " "))
+    modifiers.push("Shift");
   const key = control && event.key.length === 1 ? event.key.toLowerCase() : event.key;
   return [...modifiers, key].filter(Boolean).join("+");
 }

@@ -2,7 +2,10 @@
 import { at, isScope } from "../protocol/scene";
 import type { Store } from "../state/store";
 
-/** Deliver an item to the form that waits for an op; false if none waits, or if the item is not an op. */
+/**
+ * Deliver an item to the form that waits for an op; false if none waits, or if the item is not an
+ * op.
+ */
 export function deliverPick(store: Store, item: number): boolean {
   const { picking, scene, details } = store.value;
   if (!picking || !scene || item <= 0 || isScope(at(scene.kind, item))) return false;

@@ -1,6 +1,6 @@
-// Prefetches drawings: requests the drawing with a scope open before it is opened, so that opening is immediate. The
-// scope under the pointer comes first, then those that the kernel reports as slow to lay out, while nothing else is
-// requested.
+// Prefetches drawings: requests the drawing with a scope open before it is opened, so that opening
+// is immediate. The scope under the pointer comes first, then those that the kernel reports as slow
+// to lay out, while nothing else is requested.
 import { CLOSED, decodePaint, decodeScene, type Paint, type Scene } from "../protocol/scene";
 import type { Arrival } from "../render/camera/destination";
 import type { Answer } from "../rpc/model-channel";
@@ -8,15 +8,23 @@ import type { SceneTarget } from "../state/reply-handler";
 import type { RequestQueue } from "../state/request-queue";
 import type { Store } from "../state/store";
 
-/** Milliseconds that the pointer rests on a scope before its drawing is requested; and without other requests. */
+/**
+ * Milliseconds that the pointer rests on a scope before its drawing is requested; and without other
+ * requests.
+ */
 const REST = 60;
 const IDLE = 300;
 /** The kernel does not prefetch drawings with more boxes. */
 const MOST = 2500;
-/** Milliseconds to the kernel and back from which on nothing is prefetched: a slow connection is left to the user. */
+/**
+ * Milliseconds to the kernel and back from which on nothing is prefetched: a slow connection is
+ * left to the user.
+ */
 const FAR = 100;
 
-/** The drawing with a scope open; null if it was requested and is not available, or no longer valid. */
+/**
+ * The drawing with a scope open; null if it was requested and is not available, or no longer valid.
+ */
 type PrefetchedScene = { readonly scene: Scene; readonly paint: Paint } | null;
 
 export class Prefetch {
@@ -70,10 +78,22 @@ export class Prefetch {
     void this.#fetchNext();
   }
 
-  /** The scope to prefetch next: the closed scope that is hovered or inspected, else a likely one, or "". */
+  /**
+   * The scope to prefetch next: the closed scope that is hovered or inspected, else a likely one,
+   * or "".
+   */
   #nextScope(): string {
-    const { scene, hover, picked, pending, drawn, kernelGone, connecting, state } = this.#store.value;
-    if (this.#asks || pending > 0 || !drawn || kernelGone || connecting || !scene || scene.length > MOST)
+    const { scene, hover, picked, pending, drawn, kernelGone, connecting, state } =
+      this.#store.value;
+    if (
+      this.#asks ||
+      pending > 0 ||
+      !drawn ||
+      kernelGone ||
+      connecting ||
+      !scene ||
+      scene.length > MOST
+    )
       return "";
     if (this.#queue.latency > FAR) return "";
     const item = [hover, scene.byKey.get(picked) ?? 0].find((one) => scene.kind[one] === CLOSED);

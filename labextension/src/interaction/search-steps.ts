@@ -18,7 +18,8 @@ export async function stepHit(parts: SearchContext, by: 1 | -1): Promise<void> {
   if (hitNames.length > 0 && hit + by >= hitNames.length) await loadMore(parts);
   const { hit: here, hitNames: names } = parts.store.value;
   const first = by > 0 ? 0 : names.length - 1;
-  if (names.length > 0) await goToHit(parts, here < 0 ? first : (here + by + names.length) % names.length);
+  if (names.length > 0)
+    await goToHit(parts, here < 0 ? first : (here + by + names.length) % names.length);
 }
 
 /** Go to a hit by its place in the list. */

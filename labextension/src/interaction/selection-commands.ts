@@ -15,14 +15,24 @@ export interface SelectionCommand {
 
 /** In the order of the buttons. */
 export const SELECTION_COMMANDS: readonly SelectionCommand[] = [
-  { verb: "upstream", name: "Upstream", key: "u", what: "Add all ops that the selected ops depend on" },
+  {
+    verb: "upstream",
+    name: "Upstream",
+    key: "u",
+    what: "Add all ops that the selected ops depend on",
+  },
   {
     verb: "downstream",
     name: "Downstream",
     key: "d",
     what: "Add all ops that depend on the selected ops",
   },
-  { verb: "scope", name: "Scope", key: "e", what: "Extend the selection to the enclosing name scopes" },
+  {
+    verb: "scope",
+    name: "Scope",
+    key: "e",
+    what: "Extend the selection to the enclosing name scopes",
+  },
   { verb: "grow", name: "Grow", key: "g", what: "Add the neighbors of the selected ops" },
   { verb: "shrink", name: "Shrink", key: "s", what: "Remove the outermost ops from the selection" },
   {

@@ -1,5 +1,6 @@
-// One open file: its kernel, its editor in the kernel, and the tabs that show it. In every state of the kernel a tab
-// shows the editor or a message with suggested actions; long operations show their progress.
+// One open file: its kernel, its editor in the kernel, and the tabs that show it. In every state of
+// the kernel a tab shows the editor or a message with suggested actions; long operations show their
+// progress.
 import { PathExt } from "@jupyterlab/coreutils";
 import type { DocumentRegistry } from "@jupyterlab/docregistry";
 import type { IRenderMimeRegistry } from "@jupyterlab/rendermime";
@@ -51,11 +52,15 @@ export class GraphDocument {
   #saving: Promise<void> | null = null;
   /** The kernel that had the file restarts, or has ended. */
   #isGone = false;
-  /** Incremented by each operation, so that a late reply is not taken for the reply to a newer one. */
+  /**
+   * Incremented by each operation, so that a late reply is not taken for the reply to a newer one.
+   */
   #turn = 0;
   #path: string;
   #mayClose = false;
-  /** How often a kernel that ends before it has opened the file is followed by another one unasked. */
+  /**
+   * How often a kernel that ends before it has opened the file is followed by another one unasked.
+   */
   #chances = 2;
   #hasDied = false;
 
@@ -66,13 +71,16 @@ export class GraphDocument {
     this.#path = context.path;
     const { sessionContext: session } = context;
     // A file that is opened in a notebook has the notebook's kernel.
-    if (notebookFile(this.#path)) session.kernelPreference = { ...session.kernelPreference, canStart: false };
+    if (notebookFile(this.#path))
+      session.kernelPreference = { ...session.kernelPreference, canStart: false };
     isolateKernels(session);
     session.kernelChanged.connect((_, { oldValue, newValue }) => {
       if (newValue) void this.#open();
       else if (oldValue) this.#onKernelStatus("dead"); // without one before, one is being started
     });
-    session.sessionChanged.connect((_, now) => now.oldValue && !now.newValue && this.#onKernelStatus("dead"));
+    session.sessionChanged.connect(
+      (_, now) => now.oldValue && !now.newValue && this.#onKernelStatus("dead"),
+    );
     session.statusChanged.connect((_, status) => this.#onKernelStatus(status));
     context.pathChanged.connect((_, path) => void this.#onPathChanged(path).catch(() => {}));
     context.disposed.connect(() => this.#close());
@@ -86,8 +94,11 @@ export class GraphDocument {
     const save = () => void this.save().catch(() => {});
     const cancel = () => void sessionContext.session?.kernel?.interrupt().catch(() => {});
     const bar = createFileToolbar(sessionContext, this.#services.dialogs, save, cancel);
-    // A file that leads to a notebook has neither a kernel nor anything to save; its news has a place.
-    const items = notebookFile(this.#path) ? bar.items.filter(([name]) => name === "news") : bar.items;
+    // A file that leads to a notebook has neither a kernel nor anything to save; its news has a
+    // place.
+    const items = notebookFile(this.#path)
+      ? bar.items.filter(([name]) => name === "news")
+      : bar.items;
     for (const [name, item] of items) widget.toolbar.addItem(name, item);
     const tab = { widget, pane: new Pane(), bar };
     widget.content.addWidget(tab.pane);
@@ -97,8 +108,8 @@ export class GraphDocument {
   }
 
   /**
-   * Ask for name and format, and save; an error is shown in the line above the editor. Rejects as Jupyter's own saving
-   * does if the user cancels.
+   * Ask for name and format, and save; an error is shown in the line above the editor. Rejects as
+   * Jupyter's own saving does if the user cancels.
    */
   save(): Promise<void> {
     this.#saving ??= this.#save()
@@ -112,15 +123,20 @@ export class GraphDocument {
     return this.#saving;
   }
 
-  /** For Jupyter's "Save All": saves if the document is changed or in front, and shows errors itself. */
+  /**
+   * For Jupyter's "Save All": saves if the document is changed or in front, and shows errors
+   * itself.
+   */
   async saveIfActive(): Promise<void> {
     const { currentWidget } = this.#services.app.shell;
-    if (this.#context.model.dirty || this.#tabs.has(currentWidget)) await this.save().catch(() => {});
+    if (this.#context.model.dirty || this.#tabs.has(currentWidget))
+      await this.save().catch(() => {});
   }
 
   async #save(): Promise<void> {
     const comm = this.#comm;
-    if (notebookFile(this.#path)) return refuseSave("Nothing is edited here: open the file in a notebook.");
+    if (notebookFile(this.#path))
+      return refuseSave("Nothing is edited here: open the file in a notebook.");
     if (!comm?.isOpen) return refuseSave();
     const saved = await saveAs(
       comm,
@@ -135,7 +151,10 @@ export class GraphDocument {
       await commands.execute("filebrowser:refresh").catch(() => {});
   }
 
-  /** A folder that the user chooses, as a path in the folder that names are relative to; null if there is none. */
+  /**
+   * A folder that the user chooses, as a path in the folder that names are relative to; null if
+   * there is none.
+   */
   async #chooseFolder(comm: KernelComm): Promise<string | null> {
     const { app } = this.#services;
     const choice = { title: "Choose the folder to save in", kind: "folder" } as const;
@@ -169,7 +188,10 @@ export class GraphDocument {
         return this.#tabs.showMessage("No kernel", "A Python kernel reads the graph; choose one.", [
           this.#choose,
         ]);
-      this.#showWaiting(`Opening ${this.#name}`, "Loading TensorFlow takes a few seconds the first time.");
+      this.#showWaiting(
+        `Opening ${this.#name}`,
+        "Loading TensorFlow takes a few seconds the first time.",
+      );
       await this.#openFile(kernel, again, turn);
     } catch (error) {
       if (turn === this.#turn) this.#showError(error);
@@ -186,14 +208,19 @@ export class GraphDocument {
     comm.onPush((push) => this.#onEdited(push));
     comm.onGone((isRenewed) => {
       if (isKernelGone(kernel)) this.#onKernelStatus(kernel.status);
-      else if (isRenewed || (host && host.kernel !== kernel)) void this.#open(); // else the other tab was closed
+      // else the other tab was closed
+      else if (isRenewed || (host && host.kernel !== kernel)) void this.#open();
     });
     this.#rendermime =
-      host?.rendermime ?? (await widgetRendermime(this.#context, this.#services.rendermime, kernel.id));
+      host?.rendermime ??
+      (await widgetRendermime(this.#context, this.#services.rendermime, kernel.id));
     const before = again ? { again } : this.#keep.edits;
     const where = fileLocation(this.#services.app, this.#path);
     const onProgress = (working: Progress) => this.#tabs.setProgress(`${working.what} …`, working);
-    const request = comm.request({ type: "file", ...where, ...before, ...directionSetting() }, onProgress);
+    const request = comm.request(
+      { type: "file", ...where, ...before, ...directionSetting() },
+      onProgress,
+    );
     const reply = await request.finally(() => this.#tabs.setProgress("", null));
     if (turn !== this.#turn) return;
     this.#model = String(reply["model_id"]);
@@ -208,13 +235,17 @@ export class GraphDocument {
   /** The editor, in all tabs or in one. */
   async #show(only?: DocumentTab): Promise<void> {
     if (this.#title !== this.#name) this.#tabs.setTitle(this.#title);
-    if (this.#rendermime) await this.#tabs.showEditor(this.#model, this.#rendermime, this.#again, only);
+    if (this.#rendermime)
+      await this.#tabs.showEditor(this.#model, this.#rendermime, this.#again, only);
   }
 
   async #onPathChanged(path: string): Promise<void> {
     this.#path = path;
     const stored = this.#keep.move(path);
-    const reply = await this.#comm?.request({ type: "moved", ...fileLocation(this.#services.app, path) });
+    const reply = await this.#comm?.request({
+      type: "moved",
+      ...fileLocation(this.#services.app, path),
+    });
     if (reply) this.#title = String(reply["title"]);
     await stored;
   }
@@ -227,10 +258,13 @@ export class GraphDocument {
     const saveable = edits?.length ? { edits, stamp, saved } : null;
     void this.#keep.write(saveable).catch(() => {});
     const lost = String(push["lost"] ?? "");
-    const died = this.#hasDied ? "The kernel had died; the file was opened again, with its edits." : "";
+    const died = this.#hasDied
+      ? "The kernel had died; the file was opened again, with its edits."
+      : "";
     this.#hasDied = false;
     const why = this.#keep.rejected?.why;
-    const warning = why || (lost && `A restart of the kernel would lose the edits: ${lost}`) || died;
+    const warning =
+      why || (lost && `A restart of the kernel would lose the edits: ${lost}`) || died;
     const ways = rejectedActions(this.#keep, this.#title, () => this.#tabs.setNews(""));
     this.#tabs.setNews(warning, warning !== "", ways);
   }
@@ -249,7 +283,8 @@ export class GraphDocument {
       if (status.endsWith("restarting")) this.#showWaiting("The kernel restarts", `${then}.`);
       else if (status === "dead" && this.#chances > 0)
         void this.#restartKernel().catch((error) => this.#showError(error));
-      else this.#tabs.showMessage("The kernel has ended", `${then} when it is started again.`, ways);
+      else
+        this.#tabs.showMessage("The kernel has ended", `${then} when it is started again.`, ways);
     } else if (status === "starting" && this.#isGone) {
       this.#showWaiting("Starting a kernel", PYTHON);
     } else if (status === "idle" && this.#isGone) {
@@ -257,11 +292,15 @@ export class GraphDocument {
     }
   }
 
-  /** A kernel that was joined while it ended, as that of a tab closed just now, is not the one that is wanted. */
+  /**
+   * A kernel that was joined while it ended, as that of a tab closed just now, is not the one that
+   * is wanted.
+   */
   async #restartKernel(): Promise<void> {
     const turn = this.#turn;
     this.#showWaiting("Starting a kernel", PYTHON);
-    await this.#services.app.serviceManager.sessions.refreshRunning().catch(() => {}); // removes ended sessions
+    // removes ended sessions
+    await this.#services.app.serviceManager.sessions.refreshRunning().catch(() => {});
     if (turn !== this.#turn || this.#context.isDisposed) return;
     this.#chances--;
     await restoreKernel(this.#context.sessionContext, this.#services.dialogs);
@@ -313,14 +352,20 @@ export class GraphDocument {
     this.#comm = null;
     const text = error instanceof Error ? error.message : String(error);
     const isElsewhere =
-      error instanceof ClosedKernelError || (error instanceof RefusedError && error.kind === "Elsewhere");
-    const ways = isElsewhere ? [reloadAction, this.#choose] : [this.#again, this.#asText, this.#choose];
+      error instanceof ClosedKernelError ||
+      (error instanceof RefusedError && error.kind === "Elsewhere");
+    const ways = isElsewhere
+      ? [reloadAction, this.#choose]
+      : [this.#again, this.#asText, this.#choose];
     this.#tabs.showMessage(`${this.#name} could not be opened`, text, ways);
   }
 
   // Closing
 
-  /** Whether a Lumino message may reach the tab: closing the last tab first asks about unsaved edits. */
+  /**
+   * Whether a Lumino message may reach the tab: closing the last tab first asks about unsaved
+   * edits.
+   */
   #onTabMessage(tab: DocumentTab, message: Message): boolean {
     if (message.type !== "close-request" || this.#mayClose || this.#tabs.size > 1) return true;
     void this.#askToClose(tab.widget).catch(() => {});
@@ -333,7 +378,10 @@ export class GraphDocument {
     if (!isShared && model.dirty && !(await this.#isSafeToClose())) return;
     // Kernel and edits are another page's too, and stay with it; or the kernel is a notebook's.
     if (isShared || (await isKernelShared(this.#services.app, sessionContext)))
-      sessionContext.kernelPreference = { ...sessionContext.kernelPreference, shutdownOnDispose: false };
+      sessionContext.kernelPreference = {
+        ...sessionContext.kernelPreference,
+        shutdownOnDispose: false,
+      };
     model.dirty = false; // or Jupyter asks once more
     this.#mayClose = true;
     widget.close();

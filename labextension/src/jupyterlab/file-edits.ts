@@ -1,4 +1,5 @@
-// Stores the edits of a document, by its path, in JupyterLab's state database: they survive kernel and page.
+// Stores the edits of a document, by its path, in JupyterLab's state database: they survive kernel
+// and page.
 import type { IStateDB } from "@jupyterlab/statedb";
 import type { JSONObject, ReadonlyPartialJSONValue } from "@lumino/coreutils";
 import type { PaneAction } from "./pane";

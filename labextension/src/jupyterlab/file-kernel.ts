@@ -1,5 +1,5 @@
-// Starts the kernels of documents outside the folder of the file, so that no code beside a file runs: Python imports
-// from its working folder before all others, even "ipykernel_launcher".
+// Starts the kernels of documents outside the folder of the file, so that no code beside a file
+// runs: Python imports from its working folder before all others, even "ipykernel_launcher".
 import type { ISessionContext } from "@jupyterlab/apputils";
 import { PageConfig, URLExt } from "@jupyterlab/coreutils";
 import { type Kernel, ServerConnection, type Session } from "@jupyterlab/services";
@@ -10,10 +10,11 @@ type Model = Partial<Kernel.IModel>;
 const ending = new Set<Promise<void>>();
 
 /**
- * Have every kernel that Jupyter starts for a document, whichever way, start apart from its file: by the server's
- * extension, tfgraphwidget/jupyterlab/server_extension.py; where that is not loaded, in no folder of a document. A document
- * that is opened again at once waits until the session of the closed one has ended, since the server goes on listing
- * that session, and a page that connects to its kernel finds none.
+ * Have every kernel that Jupyter starts for a document, whichever way, start apart from its file:
+ * by the server's extension, tfgraphwidget/jupyterlab/server_extension.py; where that is not
+ * loaded, in no folder of a document. A document that is opened again at once waits until the
+ * session of the closed one has ended, since the server goes on listing that session, and a page
+ * that connects to its kernel finds none.
  */
 export function isolateKernels(context: ISessionContext): void {
   const { sessionManager: manager } = context;
@@ -67,9 +68,10 @@ async function startKernel(
   return String((await reply.json()).id);
 }
 
-// A file in several browser tabs: they share a kernel, which lives until the last of them closes the file. Each
-// page that shows it holds a lock with the kernel's name, which the browser releases when the page closes. Pages
-// over plain http from another machine have no locks: they ask each other, which misses suspended pages.
+// A file in several browser tabs: they share a kernel, which lives until the last of them closes
+// the file. Each page that shows it holds a lock with the kernel's name, which the browser releases
+// when the page closes. Pages over plain http from another machine have no locks: they ask each
+// other, which misses suspended pages.
 
 const ASKS = "Does another page show it?";
 const SHOWS = "This one does.";

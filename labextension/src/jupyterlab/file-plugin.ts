@@ -1,7 +1,12 @@
-// Registers the file types .pb, .pbtxt, .meta and .tgw in JupyterLab and Notebook 7, and .keras, whose document leads to a
-// notebook: JupyterLab by itself opens them as text, and fails. It contains only what every page loads; file-document.ts
-// has the behavior and is loaded with the first document.
-import { ILayoutRestorer, type JupyterFrontEnd, type JupyterFrontEndPlugin } from "@jupyterlab/application";
+// Registers the file types .pb, .pbtxt, .meta and .tgw in JupyterLab and Notebook 7, and .keras,
+// whose document leads to a notebook: JupyterLab by itself opens them as text, and fails. It
+// contains only what every page loads; file-document.ts has the behavior and is loaded with the
+// first document.
+import {
+  ILayoutRestorer,
+  type JupyterFrontEnd,
+  type JupyterFrontEndPlugin,
+} from "@jupyterlab/application";
 import { type ISessionContext, ISessionContextDialogs, WidgetTracker } from "@jupyterlab/apputils";
 import { PageConfig } from "@jupyterlab/coreutils";
 import {
@@ -23,7 +28,10 @@ import { loadLazyBundle } from "./lazy-loader";
 const NAME = "TensorFlow Graph Editor";
 const TYPE = "tensorflow-graph";
 
-/** Suffixes of the files that the server's package opens; the built-in formats' if the server does not list them. */
+/**
+ * Suffixes of the files that the server's package opens; the built-in formats' if the server does
+ * not list them.
+ */
 const SUFFIXES = ".pb .pbtxt .meta .keras .tgw";
 
 /** The bytes of a file never come to the page: the kernel reads them. */
@@ -43,7 +51,10 @@ class GraphFactory extends ABCWidgetFactory<FileWidget> {
   readonly #documents = new WeakMap<DocumentRegistry.Context, Promise<GraphDocument>>();
   readonly #services: DocumentContext;
 
-  constructor(services: DocumentContext, options: DocumentRegistry.IWidgetFactoryOptions<FileWidget>) {
+  constructor(
+    services: DocumentContext,
+    options: DocumentRegistry.IWidgetFactoryOptions<FileWidget>,
+  ) {
     super(options);
     this.#services = services;
   }
@@ -63,11 +74,14 @@ class GraphFactory extends ABCWidgetFactory<FileWidget> {
 
   /** From here on saving is ours: what Jupyter would write is an empty file. */
   #open(context: DocumentRegistry.Context): Promise<GraphDocument> {
-    const opened = loadLazyBundle().then((later) => new later.GraphDocument(context, this.#services));
+    const opened = loadLazyBundle().then(
+      (later) => new later.GraphDocument(context, this.#services),
+    );
     this.#documents.set(context, opened);
     const save = () => opened.then((made) => made.saveIfActive());
     const saveAs = () => {
-      // Jupyter would take any file that is written before this is over for this one's new name, and close the tab.
+      // Jupyter would take any file that is written before this is over for this one's new name,
+      // and close the tab.
       void opened.then((made) => made.save()).catch(() => {});
       return Promise.resolve();
     };
@@ -150,7 +164,10 @@ export const files: JupyterFrontEndPlugin<void> = {
   },
 };
 
-/** Interrupt, Restart and Change Kernel in the Kernel menu mean the document's kernel when it is in front. */
+/**
+ * Interrupt, Restart and Change Kernel in the Kernel menu mean the document's kernel when it is in
+ * front.
+ */
 function addToKernelMenu(
   { commands, shell }: JupyterFrontEnd,
   tracker: WidgetTracker<FileWidget>,
@@ -160,7 +177,10 @@ function addToKernelMenu(
   type Run = (session: ISessionContext) => unknown;
   const isEnabled = () => {
     const front = tracker.currentWidget;
-    return front === shell.currentWidget && front?.context.sessionContext.kernelPreference.canStart === true;
+    return (
+      front === shell.currentWidget &&
+      front?.context.sessionContext.kernelPreference.canStart === true
+    );
   };
   const add = (users: typeof kernelUsers.restartKernel, id: string, label: string, run: Run) => {
     const command = `tfgraphwidget:file-${id}`;
@@ -170,7 +190,9 @@ function addToKernelMenu(
     commands.addCommand(command, { label, isEnabled, execute });
     users.add({ id: command, isEnabled });
   };
-  add(kernelUsers.interruptKernel, "interrupt", "Interrupt Kernel", (s) => s.session?.kernel?.interrupt());
+  add(kernelUsers.interruptKernel, "interrupt", "Interrupt Kernel", (s) =>
+    s.session?.kernel?.interrupt(),
+  );
   add(
     kernelUsers.restartKernel,
     "restart",

@@ -1,4 +1,5 @@
-// The tabs that show one document: all show the same message, news line and progress, also tabs opened later.
+// The tabs that show one document: all show the same message, news line and progress, also tabs
+// opened later.
 import { type ISessionContext, type ISessionContextDialogs, Toolbar } from "@jupyterlab/apputils";
 import type { IRenderMimeRegistry } from "@jupyterlab/rendermime";
 import { saveIcon, ToolbarButton } from "@jupyterlab/ui-components";
@@ -51,7 +52,8 @@ export class DocumentTabs {
   /** That something is waited for; and the actions out when it takes long. */
   showWaiting(title: string, text: string, actions: readonly PaneAction[]): void {
     this.showMessage(`${title} …`, text, []);
-    const impatient = () => this.showMessage(`${title} …`, `${text} It takes unusually long.`, actions);
+    const impatient = () =>
+      this.showMessage(`${title} …`, `${text} It takes unusually long.`, actions);
     this.#timer = window.setTimeout(impatient, PATIENCE);
   }
 
@@ -74,7 +76,10 @@ export class DocumentTabs {
     for (const { bar } of this.#tabs) bar.setProgress(working);
   };
 
-  /** The editor, in each of them or in one, unless there is something to say; a tab that cannot show it says why. */
+  /**
+   * The editor, in each of them or in one, unless there is something to say; a tab that cannot show
+   * it says why.
+   */
   async showEditor(
     model: string,
     rendermime: IRenderMimeRegistry,
@@ -87,7 +92,8 @@ export class DocumentTabs {
         await pane.showEditor(model, rendermime);
       } catch (error) {
         const text = error instanceof Error ? error.message : String(error);
-        if (!this.#said) pane.showMessage({ title: "The graph cannot be shown", text, actions: [way] });
+        if (!this.#said)
+          pane.showMessage({ title: "The graph cannot be shown", text, actions: [way] });
       }
     };
     await Promise.all((only ? [only] : [...this.#tabs]).map(show));
@@ -164,7 +170,10 @@ export function createFileToolbar(
   };
 }
 
-/** Give the tab another name than the file has; Jupyter would take that for a wish to rename the file. */
+/**
+ * Give the tab another name than the file has; Jupyter would take that for a wish to rename the
+ * file.
+ */
 function setLabel(widget: Widget, label: string): void {
   Signal.disconnectBetween(widget.title, widget);
   widget.title.label = label;

@@ -1,4 +1,5 @@
-// Types of JupyterLab's file browser, as far as it is used here; the package would bring 120 others for its types.
+// Types of JupyterLab's file browser, as far as it is used here; the package would bring 120 others
+// for its types.
 declare module "@jupyterlab/filebrowser" {
   import type { Dialog } from "@jupyterlab/apputils";
   import type { IDocumentManager } from "@jupyterlab/docmanager";

@@ -1,5 +1,6 @@
-// A panel beside a notebook, on the notebook's kernel: lists the variables that hold a graph, and shows the editor. In
-// every state of notebook and kernel it shows a message with suggested actions.
+// A panel beside a notebook, on the notebook's kernel: lists the variables that hold a graph, and
+// shows the editor. In every state of notebook and kernel it shows a message with suggested
+// actions.
 import type { ISessionContext } from "@jupyterlab/apputils";
 import { type Notebook, NotebookActions, type NotebookPanel } from "@jupyterlab/notebook";
 import type { Kernel } from "@jupyterlab/services";
@@ -125,7 +126,9 @@ export class GraphPanel extends Pane {
 
   #onNotebookClosed({ context: { path } }: NotebookPanel): void {
     // Another view of it has the same kernel, and all else that is followed here.
-    const other = this.#services.notebooks.find((one) => !one.isDisposed && one.context.path === path);
+    const other = this.#services.notebooks.find(
+      (one) => !one.isDisposed && one.context.path === path,
+    );
     this.#notebook = other ?? null;
     if (other) return void other.disposed.connect(this.#onNotebookClosed, this);
     this.#disconnect();
@@ -134,7 +137,8 @@ export class GraphPanel extends Pane {
 
   /** A cell has run: there may be new graphs. */
   #onCellExecuted(_: unknown, { notebook }: { notebook: Notebook }): void {
-    if (!this.#notebook || notebook.model !== this.#notebook.content.model || !this.#comm?.isOpen) return;
+    if (!this.#notebook || notebook.model !== this.#notebook.content.model || !this.#comm?.isOpen)
+      return;
     void this.#listChoices();
   }
 
@@ -198,14 +202,18 @@ export class GraphPanel extends Pane {
   #onKernelGone(isRenewed = false): void {
     const kernel = kernelOf(this.sessionContext);
     this.#disconnect();
-    if (kernel && !isKernelGone(kernel) && !isRenewed) this.showMessage(disconnectedMessage([this.#again]));
+    if (kernel && !isKernelGone(kernel) && !isRenewed)
+      this.showMessage(disconnectedMessage([this.#again]));
     else this.#showKernelGone();
     if (isRenewed) void this.#connect();
   }
 
   // The graphs
 
-  /** The editor shown may be of a kernel that another program has restarted, which JupyterLab does not report. */
+  /**
+   * The editor shown may be of a kernel that another program has restarted, which JupyterLab does
+   * not report.
+   */
   async #refresh(): Promise<void> {
     const turn = this.#turn;
     const isKnown = (await this.#comm?.isKnown().catch(() => true)) ?? true;
@@ -222,7 +230,8 @@ export class GraphPanel extends Pane {
       if (turn !== this.#turn) return;
       this.#choices = reply["choices"] as unknown as GraphChoice[];
       this.bar.setChoices(this.#choices, this.#choice);
-      if (this.node.dataset["status"] === "shown" || this.node.dataset["status"] === "loading") return;
+      if (this.node.dataset["status"] === "shown" || this.node.dataset["status"] === "loading")
+        return;
       const [first, ...more] = this.#choices;
       const known = this.#choices.some(({ name }) => name === this.#choice);
       if (this.#choice !== null && known) await this.#open(this.#choice);
@@ -276,7 +285,9 @@ export class GraphPanel extends Pane {
 
   #showClosed(): void {
     this.showMessage(
-      notebookClosedMessage(this.#path, () => openBeside(this.#services, this.#path, this.parent?.id)),
+      notebookClosedMessage(this.#path, () =>
+        openBeside(this.#services, this.#path, this.parent?.id),
+      ),
     );
   }
 
@@ -288,7 +299,9 @@ export class GraphPanel extends Pane {
     if (!kernel) this.showMessage(noKernelMessage(this.#start));
     else
       this.showMessage(
-        kernel.status === "dead" ? kernelDiedMessage(this.#start) : restartingMessage([this.#choose]),
+        kernel.status === "dead"
+          ? kernelDiedMessage(this.#start)
+          : restartingMessage([this.#choose]),
       );
   }
 
@@ -302,7 +315,8 @@ export class GraphPanel extends Pane {
 
   readonly #choose: PaneAction = {
     label: "Choose a kernel",
-    run: () => void (this.sessionContext && this.#services.dialogs?.selectKernel(this.sessionContext)),
+    run: () =>
+      void (this.sessionContext && this.#services.dialogs?.selectKernel(this.sessionContext)),
   };
 
   /** While waiting takes long, show for what, with actions that end it. Returns the timer. */
@@ -310,7 +324,8 @@ export class GraphPanel extends Pane {
     let said: boolean | undefined;
     return window.setInterval(() => {
       const kernel = kernelOf(this.sessionContext);
-      const isBusy = kernel?.status === "busy"; // a kernel that starts is not busy yet with what waits for it
+      // a kernel that starts is not busy yet with what waits for it
+      const isBusy = kernel?.status === "busy";
       if (isOver() || this.isDisposed || said === isBusy) return;
       said = isBusy;
       const interrupt = () => void kernel?.interrupt().catch(() => {});

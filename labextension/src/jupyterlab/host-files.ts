@@ -1,4 +1,5 @@
-// The dialog of files of JupyterLab and Notebook 7, for an editor that asks for a file or a folder of the kernel's machine.
+// The dialog of files of JupyterLab and Notebook 7, for an editor that asks for a file or a folder
+// of the kernel's machine.
 import type { JupyterFrontEnd } from "@jupyterlab/application";
 import { PathExt } from "@jupyterlab/coreutils";
 import { IDocumentManager } from "@jupyterlab/docmanager";
@@ -25,7 +26,10 @@ export interface FileRequest extends FileChoice {
   done(location: ServerPath | null): void;
 }
 
-/** Answer with a file, or with null if there is none: the editor waits for that, also if there is no dialog. */
+/**
+ * Answer with a file, or with null if there is none: the editor waits for that, also if there is no
+ * dialog.
+ */
 export async function serveFiles(
   app: JupyterFrontEnd,
   { path, done, ...choice }: FileRequest,
@@ -43,7 +47,9 @@ export async function serveFiles(
   }
 }
 
-/** The path that the user chooses in the dialog, which begins in a folder; null if the user cancels. */
+/**
+ * The path that the user chooses in the dialog, which begins in a folder; null if the user cancels.
+ */
 export async function chooseFile(
   app: JupyterFrontEnd,
   { title, kind, suffix = "" }: FileChoice,

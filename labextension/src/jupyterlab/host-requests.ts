@@ -1,4 +1,5 @@
-// What an editor asks of the application around it: insert a cell, or open what was saved beside the notebook or document.
+// What an editor asks of the application around it: insert a cell, or open what was saved beside
+// the notebook or document.
 
 import type { JupyterFrontEnd } from "@jupyterlab/application";
 import { PageConfig, PathExt, URLExt } from "@jupyterlab/coreutils";
@@ -33,13 +34,22 @@ export async function serve(
 }
 
 /**
- * Open a file in a tab, or a folder, which ends in "/", in the file browser; Notebook 7 has that on a page of its own, to
- * which JupyterLab without a file browser has no way either.
+ * Open a file in a tab, or a folder, which ends in "/", in the file browser; Notebook 7 has that on
+ * a page of its own, to which JupyterLab without a file browser has no way either.
  */
-export async function openFile({ commands }: JupyterFrontEnd, beside: string, path: string): Promise<void> {
+export async function openFile(
+  { commands }: JupyterFrontEnd,
+  beside: string,
+  path: string,
+): Promise<void> {
   const full = PathExt.join(PathExt.dirname(beside), path);
   const folder = full.replace(/\/$/, "");
   if (!path.endsWith("/")) await commands.execute("docmanager:open", { path: full });
   else if (commands.hasCommand(BROWSE)) await commands.execute(BROWSE, { path: folder });
-  else open(URLExt.join(PageConfig.getBaseUrl(), "tree", URLExt.encodeParts(folder)), "_blank", "noopener");
+  else
+    open(
+      URLExt.join(PageConfig.getBaseUrl(), "tree", URLExt.encodeParts(folder)),
+      "_blank",
+      "noopener",
+    );
 }

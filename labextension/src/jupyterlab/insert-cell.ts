@@ -20,12 +20,20 @@ export function parsePanelEdit(reply: JSONObject): PanelEdit {
   return { variable, line, opening, count: Number(reply["count"] ?? 0) };
 }
 
-/** The text of a cell for an edit's line, which is done in the panel and would be refused when the cell is run. */
+/**
+ * The text of a cell for an edit's line, which is done in the panel and would be refused when the
+ * cell is run.
+ */
 export function cellText({ line, opening }: PanelEdit): string {
-  return opening ? `# Done already in the panel. After a restart, first: ${opening}\n${line}` : line;
+  return opening
+    ? `# Done already in the panel. After a restart, first: ${opening}\n${line}`
+    : line;
 }
 
-/** A new cell with this text, below the cell that `from` lies in, else below the active one; it is scrolled to. */
+/**
+ * A new cell with this text, below the cell that `from` lies in, else below the active one; it is
+ * scrolled to.
+ */
 export async function insertCell(
   { content: notebook }: NotebookPanel,
   text: string,
@@ -33,7 +41,8 @@ export async function insertCell(
 ): Promise<void> {
   const around = from ? notebook.widgets.findIndex((cell) => cell.node.contains(from)) : -1;
   const below = (around >= 0 ? around : notebook.activeCellIndex) + 1;
-  // Jupyter's own command would make a cell of the kind that is set for new ones, which may be Markdown.
+  // Jupyter's own command would make a cell of the kind that is set for new ones, which may be
+  // Markdown.
   const cell = { cell_type: "code", source: text, metadata: { trusted: true } } as const;
   notebook.model?.sharedModel.insertCell(below, cell);
   notebook.activeCellIndex = below;

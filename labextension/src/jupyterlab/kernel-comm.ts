@@ -1,5 +1,6 @@
-// Requests to tfgraphwidget.jupyterlab in a kernel, over a comm, and the messages that the kernel sends by itself. The kernel
-// executes only constant code; names, paths and edits are data in the comm and never become code.
+// Requests to tfgraphwidget.jupyterlab in a kernel, over a comm, and the messages that the kernel
+// sends by itself. The kernel executes only constant code; names, paths and edits are data in the
+// comm and never become code.
 import type { Kernel, KernelMessage } from "@jupyterlab/services";
 import type { JSONObject, JSONValue } from "@lumino/coreutils";
 import { isMessage, KernelGone, type Progress, RpcClient } from "../rpc/client";
@@ -10,14 +11,17 @@ const LISTEN = `__import__("${TARGET}", fromlist=["listen"]).listen()`;
 /** From then on nothing is imported from the folder that the kernel is in, wherever it goes. */
 const NOT_FROM_HERE = `__import__("sys").path[:] = filter(None, __import__("sys").path)`;
 
-const ELSEWHERE = "This page uses the kernel through another tab; reload the page, or choose another kernel.";
+const ELSEWHERE =
+  "This page uses the kernel through another tab; reload the page, or choose another kernel.";
 const NO_PYTHON = "This kernel does not run Python; TensorFlow graphs need a Python kernel.";
 
 /** Milliseconds until the line is run again that was passed over. */
 const AGAIN = 100;
 /** Milliseconds until an idle kernel that has not replied is asked again. */
 const UNHEARD = 500;
-/** Milliseconds that replies may arrive after the connection is back, until requests are sent again. */
+/**
+ * Milliseconds that replies may arrive after the connection is back, until requests are sent again.
+ */
 const GRACE = 1000;
 
 /** A request of tfgraphwidget/jupyterlab/comm_handler.py, without its id. */
@@ -40,28 +44,36 @@ export class RefusedError extends Error {
 
 export interface KernelComm {
   /**
-   * Resolves to the reply; rejects with RefusedError if the kernel refuses, with KernelGone if it cannot reply any more.
-   * `told` is called with the progress of long operations.
+   * Resolves to the reply; rejects with RefusedError if the kernel refuses, with KernelGone if it
+   * cannot reply any more. `told` is called with the progress of long operations.
    */
   request(message: KernelRequest, told?: (progress: Progress) => void): Promise<KernelReply>;
   onPush(callback: (push: KernelPush) => void): void;
   /**
-   * Called once, when the kernel has closed the talk or restarts; not after `close`. `isRenewed` when another program
-   * has restarted it, which is known when the new one says something, whatever it is.
+   * Called once, when the kernel has closed the talk or restarts; not after `close`. `isRenewed`
+   * when another program has restarted it, which is known when the new one says something, whatever
+   * it is.
    */
   onGone(callback: (isRenewed: boolean) => void): void;
   close(): void;
-  /** Whether the kernel knows of it; one that does not was restarted by another program, and `onGone` is called. */
+  /**
+   * Whether the kernel knows of it; one that does not was restarted by another program, and
+   * `onGone` is called.
+   */
   isKnown(): Promise<boolean>;
   readonly isOpen: boolean;
 }
 
 /**
- * Rejects with Refusal when tfgraphwidget cannot be loaded there, with one of the kind "Elsewhere" when the kernel's
- * widgets go through another tab of this page; with KernelGone when the kernel dies meanwhile. A kernel that is a
- * document's own, `isOwn`, imports nothing from the folder that it is in; a notebook's does.
+ * Rejects with Refusal when tfgraphwidget cannot be loaded there, with one of the kind "Elsewhere"
+ * when the kernel's widgets go through another tab of this page; with KernelGone when the kernel
+ * dies meanwhile. A kernel that is a document's own, `isOwn`, imports nothing from the folder that
+ * it is in; a notebook's does.
  */
-export async function openKernelComm(kernel: Kernel.IKernelConnection, isOwn = false): Promise<KernelComm> {
+export async function openKernelComm(
+  kernel: Kernel.IKernelConnection,
+  isOwn = false,
+): Promise<KernelComm> {
   // JupyterLab gives comms to one connection with each kernel, and never to another one after that.
   if (!kernel.handleComms) throw Object.assign(new RefusedError(ELSEWHERE), { kind: "Elsewhere" });
   await startListener(kernel, isOwn ? `${NOT_FROM_HERE}\n${LISTEN}` : LISTEN);
@@ -83,7 +95,8 @@ async function startListener(kernel: Kernel.IKernelConnection, code: string): Pr
       const { content } = await Promise.race([execution.done, gone.happened]);
       if (content.status === "ok") return;
       if (content.status === "error") throw new RefusedError(importErrorText(content));
-      // A cell before it has failed or was interrupted: Jupyter then passes over what waits behind it.
+      // A cell before it has failed or was interrupted: Jupyter then passes over what waits behind
+      // it.
       await new Promise((resolve) => setTimeout(resolve, AGAIN));
     }
   } finally {
@@ -95,16 +108,21 @@ function importErrorText({ ename, evalue }: KernelMessage.IReplyErrorContent): s
   if (ename === "ModuleNotFoundError" && evalue.includes("tfgraphwidget")) {
     return "The package tfgraphwidget is not installed where this kernel runs; run %pip install tfgraphwidget in a cell.";
   }
-  if (ename === "ModuleNotFoundError" || ename === "ImportError") return `${ename} in the kernel: ${evalue}.`;
+  if (ename === "ModuleNotFoundError" || ename === "ImportError")
+    return `${ename} in the kernel: ${evalue}.`;
   return `${ename} in the kernel: ${evalue}`;
 }
 
 /** Rejects with KernelGone as soon as the kernel restarts or ends. */
-function watchKernel(kernel: Kernel.IKernelConnection): { happened: Promise<never>; stop: () => void } {
+function watchKernel(kernel: Kernel.IKernelConnection): {
+  happened: Promise<never>;
+  stop: () => void;
+} {
   let stop = () => {};
   const happened = new Promise<never>((_, reject) => {
     const look = () => {
-      if (isKernelGone(kernel)) reject(new KernelGone("The kernel restarted or ended before it answered."));
+      if (isKernelGone(kernel))
+        reject(new KernelGone("The kernel restarted or ended before it answered."));
     };
     kernel.statusChanged.connect(look);
     kernel.disposed.connect(look);
@@ -155,7 +173,8 @@ class CommClient implements KernelComm {
   request(message: KernelRequest, told?: (progress: Progress) => void): Promise<KernelReply> {
     if (!this.#open) return Promise.reject(new KernelGone("The kernel that was asked is gone."));
     if (!told) return this.#client.request(message).reply;
-    return this.#client.request({ ...message, tells: true } as KernelRequest, { onProgress: told }).reply;
+    return this.#client.request({ ...message, tells: true } as KernelRequest, { onProgress: told })
+      .reply;
   }
 
   async isKnown(): Promise<boolean> {
@@ -166,14 +185,15 @@ class CommClient implements KernelComm {
   }
 
   /**
-   * Messages of a new process before the server listens to it are lost, perhaps also the end of its reply, without
-   * which JupyterLab waits for ever.
+   * Messages of a new process before the server listens to it are lost, perhaps also the end of its
+   * reply, without which JupyterLab waits for ever.
    */
   async #commInfo(): Promise<KernelMessage.ICommInfoReplyMsg> {
     let timer: ReturnType<typeof setInterval> | undefined;
     try {
       return await new Promise((resolve, reject) => {
-        const ask = () => void this.#kernel.requestCommInfo({ target_name: TARGET }).then(resolve, reject);
+        const ask = () =>
+          void this.#kernel.requestCommInfo({ target_name: TARGET }).then(resolve, reject);
         ask();
         timer = setInterval(() => {
           if (!this.#open) reject(new KernelGone("The kernel ended before it answered."));
@@ -203,7 +223,10 @@ class CommClient implements KernelComm {
     if (isKernelGone(this.#kernel)) this.#end();
   };
 
-  /** Requests, or their replies, may have been lost with the connection; the kernel handles each once. */
+  /**
+   * Requests, or their replies, may have been lost with the connection; the kernel handles each
+   * once.
+   */
   readonly #onConnectionStatus = (_: unknown, status: Kernel.ConnectionStatus): void => {
     if (status !== "connected") return;
     const earlier = this.#client.pending;

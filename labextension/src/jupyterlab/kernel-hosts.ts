@@ -1,4 +1,5 @@
-// Kernel operations of panels and documents: find the tab that hosts its widgets, start, restart, share.
+// Kernel operations of panels and documents: find the tab that hosts its widgets, start, restart,
+// share.
 import type { JupyterFrontEnd } from "@jupyterlab/application";
 import type { ISessionContext, ISessionContextDialogs } from "@jupyterlab/apputils";
 import type { ICodeCellModel } from "@jupyterlab/cells";
@@ -12,8 +13,9 @@ import { preferences } from "../state/preferences";
 import type { PanelContext } from "./context";
 import { widgetsOf } from "./widget-owners";
 
-export const kernelOf = (context: ISessionContext | null | undefined): Kernel.IKernelConnection | null =>
-  context?.session?.kernel ?? null;
+export const kernelOf = (
+  context: ISessionContext | null | undefined,
+): Kernel.IKernelConnection | null => context?.session?.kernel ?? null;
 
 /** What a tab needs to show the widgets of a kernel. */
 interface Host {
@@ -33,15 +35,16 @@ interface HostTab extends Widget {
 const documentRendermimes = new WeakMap<ISessionContext, IRenderMimeRegistry>();
 
 /**
- * The tab whose connection carries widgets. A page has one such connection for each kernel: of two tabs on the same
- * kernel it is the first one's.
+ * The tab whose connection carries widgets. A page has one such connection for each kernel: of two
+ * tabs on the same kernel it is the first one's.
  */
 export function findHost(app: JupyterFrontEnd, { id }: Kernel.IKernelConnection): Host | null {
   for (const tab of widgetsOf(app) as Iterable<HostTab>) {
     const session = tab.context?.sessionContext ?? tab.sessionContext;
     const kernel = kernelOf(session);
     if (!session || kernel?.id !== id || !kernel.handleComms) continue;
-    const rendermime = documentRendermimes.get(session) ?? tab.content?.rendermime ?? tab.console?.rendermime;
+    const rendermime =
+      documentRendermimes.get(session) ?? tab.content?.rendermime ?? tab.console?.rendermime;
     if (rendermime) return { kernel, rendermime };
   }
   return null;
@@ -52,7 +55,10 @@ export function fileLocation(
   { serviceManager }: JupyterFrontEnd,
   path: string,
 ): { path: string; root: string } {
-  return { path: serviceManager.contents.localPath(path), root: PageConfig.getOption("serverRoot") };
+  return {
+    path: serviceManager.contents.localPath(path),
+    root: PageConfig.getOption("serverRoot"),
+  };
 }
 
 /** The direction that a drawing of this page begins with, where the settings name one. */
@@ -62,11 +68,16 @@ export function directionSetting(): { direction?: string } {
 }
 
 /** Whether another session has the same kernel, which then does not end with this one. */
-export async function isKernelShared(app: JupyterFrontEnd, { session }: ISessionContext): Promise<boolean> {
+export async function isKernelShared(
+  app: JupyterFrontEnd,
+  { session }: ISessionContext,
+): Promise<boolean> {
   const { sessions } = app.serviceManager;
   await sessions.refreshRunning().catch(() => {}); // then as it was seconds ago
   const own = session?.kernel?.id;
-  return [...sessions.running()].some(({ id, kernel }) => own && id !== session?.id && kernel?.id === own);
+  return [...sessions.running()].some(
+    ({ id, kernel }) => own && id !== session?.id && kernel?.id === own,
+  );
 }
 
 /** Start the session's kernel, or the dead one again; whether it does not know which. */
@@ -76,7 +87,10 @@ export async function startKernel(context: ISessionContext | undefined): Promise
   return false;
 }
 
-/** A kernel that runs, whatever has become of a document's old one; it is opened by what that one says then. */
+/**
+ * A kernel that runs, whatever has become of a document's old one; it is opened by what that one
+ * says then.
+ */
 export async function restoreKernel(
   context: ISessionContext,
   dialogs: ISessionContextDialogs | null,
@@ -87,7 +101,11 @@ export async function restoreKernel(
 }
 
 /** Open a notebook to the left of a panel; in Notebook 7 it gets a page of its own. */
-export function openBeside({ app, labShell }: PanelContext, path: string, panelId: string | undefined): void {
+export function openBeside(
+  { app, labShell }: PanelContext,
+  path: string,
+  panelId: string | undefined,
+): void {
   const beside = labShell && panelId ? { options: { mode: "split-left", ref: panelId } } : {};
   void app.commands.execute("docmanager:open", { path, ...beside });
 }
@@ -98,13 +116,19 @@ export function runAll(notebook: NotebookPanel | null): void {
 
 /** Whether cells are running still, or are to: they may make more to choose from. */
 export function isRunning(notebook: NotebookPanel | null): boolean {
-  const cells = (notebook?.content.widgets ?? []) as readonly { readonly model: Partial<ICodeCellModel> }[];
+  const cells = (notebook?.content.widgets ?? []) as readonly {
+    readonly model: Partial<ICodeCellModel>;
+  }[];
   return cells.some(({ model }) => model.executionState === "running");
 }
 
-// ipywidgets in a document that is not a notebook: its manager expects a notebook, so it gets one without cells.
+// ipywidgets in a document that is not a notebook: its manager expects a notebook, so it gets one
+// without cells.
 
-/** The manager reads and writes the saved widgets of a notebook, and may mark it as changed: nothing of that is ours. */
+/**
+ * The manager reads and writes the saved widgets of a notebook, and may mark it as changed: nothing
+ * of that is ours.
+ */
 const NO_CELLS = {
   dirty: false,
   metadata: new Map(),
@@ -112,15 +136,19 @@ const NO_CELLS = {
   setMetadata: () => {},
 };
 
-/** Kernels that a document of this page had, which is closed; another page keeps such a kernel alive. */
+/**
+ * Kernels that a document of this page had, which is closed; another page keeps such a kernel
+ * alive.
+ */
 const closedKernels = new Set<string>();
 
 /** This page can no longer show the widgets of that kernel; after a reload it can. */
 export class ClosedKernelError extends Error {}
 
 /**
- * The rendermime that shows the widgets of a document's kernel. Throws Left for a kernel that the page has had before:
- * Jupyter's widgets keep one manager for each kernel, and it does not come back from the end of its connection.
+ * The rendermime that shows the widgets of a document's kernel. Throws Left for a kernel that the
+ * page has had before: Jupyter's widgets keep one manager for each kernel, and it does not come
+ * back from the end of its connection.
  */
 export async function widgetRendermime(
   context: DocumentRegistry.Context,

@@ -1,5 +1,5 @@
-// Detects a kernel that another program or tab has restarted. JupyterLab does not notice, and continues to send widget
-// messages to threads ("subshells") of the old process.
+// Detects a kernel that another program or tab has restarted. JupyterLab does not notice, and
+// continues to send widget messages to threads ("subshells") of the old process.
 import type { INotebookTracker } from "@jupyterlab/notebook";
 import type { Kernel, KernelMessage } from "@jupyterlab/services";
 
@@ -17,13 +17,17 @@ export function createRestartDetector(): (
   };
 }
 
-/** Have JupyterLab forget the old process's threads; comms that are opened after that get their own. */
+/**
+ * Have JupyterLab forget the old process's threads; comms that are opened after that get their own.
+ */
 export async function resetSubshells(kernel: Kernel.IKernelConnection): Promise<void> {
   const mode = kernel.commsOverSubshells; // JupyterLab before 4.4 has none
   const disabled = "disabled" as NonNullable<typeof mode>;
-  const turns = mode !== undefined && mode !== disabled; // else another call is at work, or subshells are off
+  // else another call is at work, or subshells are off
+  const turns = mode !== undefined && mode !== disabled;
   if (turns) kernel.commsOverSubshells = disabled;
-  await new Promise((resolve) => setTimeout(resolve)); // each comm leaves its thread in a promise of its own
+  // each comm leaves its thread in a promise of its own
+  await new Promise((resolve) => setTimeout(resolve));
   if (turns) kernel.commsOverSubshells = mode;
 }
 

@@ -1,4 +1,5 @@
-// Entry of the second bundle: all that is needed only after the first user action. lazy-loader.ts loads it.
+// Entry of the second bundle: all that is needed only after the first user action. lazy-loader.ts
+// loads it.
 import { GraphDocument } from "./file-document";
 import { GraphPanel } from "./graph-panel";
 import { serveFiles } from "./host-files";

@@ -10,8 +10,8 @@ declare const importLazyBundle: () => Promise<typeof module>;
 export type LazyBundle = typeof module.lazyBundle;
 
 /**
- * Load the second bundle, on the first call. If that fails, show a dialog and reject with the same sentence; a later
- * call tries again.
+ * Load the second bundle, on the first call. If that fails, show a dialog and reject with the same
+ * sentence; a later call tries again.
  */
 export async function loadLazyBundle(): Promise<LazyBundle> {
   try {
@@ -24,7 +24,9 @@ export async function loadLazyBundle(): Promise<LazyBundle> {
 }
 
 /** Call `use` with the second bundle; returns undefined after the dialog if it cannot be loaded. */
-export async function withLazyBundle<T>(use: (bundle: LazyBundle) => T | Promise<T>): Promise<T | undefined> {
+export async function withLazyBundle<T>(
+  use: (bundle: LazyBundle) => T | Promise<T>,
+): Promise<T | undefined> {
   const bundle = await loadLazyBundle().catch(() => undefined);
   return bundle && use(bundle);
 }
@@ -42,6 +44,10 @@ async function loadErrorText(): Promise<[string, ...Dialog.IButton[]]> {
 }
 
 async function showLoadError(body: string, buttons: Dialog.IButton[]): Promise<void> {
-  const { button } = await showDialog({ title: "The Graph Editor could not be loaded", body, buttons });
+  const { button } = await showDialog({
+    title: "The Graph Editor could not be loaded",
+    body,
+    buttons,
+  });
   if (button.actions.includes("reload")) location.reload();
 }

@@ -1,4 +1,5 @@
-// Files that Python opens and a document does not: a click makes a notebook beside the file, with the cell that opens it.
+// Files that Python opens and a document does not: a click makes a notebook beside the file, with
+// the cell that opens it.
 import type { JupyterFrontEnd } from "@jupyterlab/application";
 import { PathExt } from "@jupyterlab/coreutils";
 import type { NotebookPanel } from "@jupyterlab/notebook";
@@ -23,7 +24,8 @@ const FILES: Readonly<Record<string, NotebookFile>> = {
 };
 
 /** What a file is that is opened in a notebook; undefined for others. */
-export const notebookFile = (path: string): NotebookFile | undefined => FILES[PathExt.extname(path)];
+export const notebookFile = (path: string): NotebookFile | undefined =>
+  FILES[PathExt.extname(path)];
 
 /** The cell that opens the file in a notebook beside it. */
 export function openingCode(path: string): string {
@@ -38,7 +40,10 @@ export async function openInNotebook(
   const { contents, kernelspecs } = serviceManager;
   await kernelspecs.ready;
   const python = pythonSpec(kernelspecs.specs);
-  const { path: made } = await contents.newUntitled({ path: PathExt.dirname(path), type: "notebook" });
+  const { path: made } = await contents.newUntitled({
+    path: PathExt.dirname(path),
+    type: "notebook",
+  });
   const cell = {
     cell_type: "code",
     source: openingCode(path),
@@ -50,7 +55,9 @@ export async function openInNotebook(
   const metadata = python ? { kernelspec: { name, display_name, language } } : {};
   const content = { cells: [cell], metadata, nbformat: 4, nbformat_minor: 4 };
   await contents.save(made, { type: "notebook", format: "json", content });
-  const panel: NotebookPanel | undefined = await commands.execute("docmanager:open", { path: made });
+  const panel: NotebookPanel | undefined = await commands.execute("docmanager:open", {
+    path: made,
+  });
   if (!panel) return; // Notebook 7 opens it in another tab of the browser
   await panel.context.ready;
   await panel.sessionContext.ready;

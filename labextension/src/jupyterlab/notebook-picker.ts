@@ -1,4 +1,5 @@
-// Asks which notebook the launcher's card refers to: an open one, one with a running kernel, or a new one.
+// Asks which notebook the launcher's card refers to: an open one, one with a running kernel, or a
+// new one.
 import { InputDialog } from "@jupyterlab/apputils";
 import type { PanelContext } from "./context";
 
@@ -10,7 +11,9 @@ export async function pickNotebook({ app, notebooks }: PanelContext): Promise<st
   notebooks.forEach(({ context: { path } }) => void opened.push(path));
   const { sessions } = app.serviceManager;
   await sessions.refreshRunning().catch(() => {}); // then those that were known
-  const running = [...sessions.running()].filter(({ type }) => type === "notebook").map(({ path }) => path);
+  const running = [...sessions.running()]
+    .filter(({ type }) => type === "notebook")
+    .map(({ path }) => path);
   const [first, ...more] = [...new Set([...opened, ...running.sort()])];
   if (first === undefined) return "";
   // There is nothing to choose when the only one is on the page.

@@ -43,7 +43,8 @@ export const disconnectedMessage = (actions: readonly PaneAction[]): PaneMessage
 
 export function errorMessage(error: unknown, again: PaneAction, choose: PaneAction): PaneMessage {
   const text = error instanceof Error ? error.message : String(error);
-  if (!(error instanceof RefusedError)) return { title: "This cannot be shown", text, actions: [again] };
+  if (!(error instanceof RefusedError))
+    return { title: "This cannot be shown", text, actions: [again] };
   const actions = error.kind === "Elsewhere" ? [reloadAction, choose] : [again];
   return { title: "This cannot be opened", text, actions };
 }

@@ -40,7 +40,10 @@ export class Pane extends Widget {
   readonly #actions = element("div", "tgw-pane-actions");
   readonly #message = element("div", "tgw-pane-message");
   #shown: Widget | null = null;
-  /** Incremented by each request to show something, so that a late result does not replace a newer one. */
+  /**
+   * Incremented by each request to show something, so that a late result does not replace a newer
+   * one.
+   */
   #turn = 0;
 
   constructor() {
@@ -67,8 +70,8 @@ export class Pane extends Widget {
   }
 
   /**
-   * Show the widget with this model. Resolves to true when it is on the page, false if something else is to be shown
-   * meanwhile; rejects, in a sentence, when this page cannot show it.
+   * Show the widget with this model. Resolves to true when it is on the page, false if something
+   * else is to be shown meanwhile; rejects, in a sentence, when this page cannot show it.
    */
   async showEditor(modelId: string, rendermime: IRenderMimeRegistry): Promise<boolean> {
     this.#replace("loading");
@@ -94,7 +97,9 @@ export class Pane extends Widget {
     );
     if (turn !== this.#turn) return false;
     if (!isThere)
-      throw new Error("The kernel has the editor, but this page could not show it; reload the page.");
+      throw new Error(
+        "The kernel has the editor, but this page could not show it; reload the page.",
+      );
     this.node.dataset["status"] = "shown";
     this.resized();
     if (document.activeElement === this.node) {
@@ -127,7 +132,8 @@ export class Pane extends Widget {
 
   /** The editor takes the size that the panel has got. */
   protected resized(): void {
-    if (this.#shown?.isAttached) MessageLoop.sendMessage(this.#shown, Widget.ResizeMessage.UnknownSize);
+    if (this.#shown?.isAttached)
+      MessageLoop.sendMessage(this.#shown, Widget.ResizeMessage.UnknownSize);
   }
 
   #host: HTMLElement | null = null;
@@ -181,7 +187,11 @@ function sleep(milliseconds: number): Promise<void> {
 }
 
 async function waitUntilShown(find: () => Element | null, isOver: () => boolean): Promise<boolean> {
-  for (const end = performance.now() + PATIENCE; performance.now() < end && !isOver(); await sleep(30)) {
+  for (
+    const end = performance.now() + PATIENCE;
+    performance.now() < end && !isOver();
+    await sleep(30)
+  ) {
     if (find()) return true;
   }
   return false;

@@ -1,5 +1,5 @@
-// The command "Open Graph Editor", its places in menus and launcher, and the tracker of open panels. graph-panel.ts has
-// the behavior and is loaded with the first panel.
+// The command "Open Graph Editor", its places in menus and launcher, and the tracker of open
+// panels. graph-panel.ts has the behavior and is loaded with the first panel.
 import { MainAreaWidget, WidgetTracker } from "@jupyterlab/apputils";
 import type { NotebookPanel } from "@jupyterlab/notebook";
 import type { ReadonlyPartialJSONObject } from "@lumino/coreutils";
@@ -51,7 +51,8 @@ async function open(
 ): Promise<Widget | undefined> {
   const current = services.notebooks.currentWidget;
   if (asked.isLauncher) return launch(services, tracker, asked.cwd);
-  if (asked.path !== undefined) await show(services, tracker, asked.path, null, asked.choice ?? null);
+  if (asked.path !== undefined)
+    await show(services, tracker, asked.path, null, asked.choice ?? null);
   else if (current) await show(services, tracker, current.context.path, current, null);
   return undefined;
 }
@@ -76,7 +77,8 @@ async function launch(
     : (["notebook:create-new", { cwd }] as const);
   const notebook: NotebookPanel | undefined = await app.commands.execute(command, args);
   // Its place in the layout is the launcher's, which takes it when this returns.
-  if (notebook) setTimeout(() => void show(services, tracker, notebook.context.path, notebook, null));
+  if (notebook)
+    setTimeout(() => void show(services, tracker, notebook.context.path, notebook, null));
   return notebook;
 }
 
@@ -104,7 +106,12 @@ function createTab(content: GraphPanel, tracker: WidgetTracker<PanelTab>): Panel
   return tab;
 }
 
-function addToShell({ app, labShell }: PanelContext, tab: PanelTab, notebook: NotebookPanel | null): void {
-  if (labShell) labShell.add(tab, "main", notebook ? { mode: "split-right", ref: notebook.id } : {});
+function addToShell(
+  { app, labShell }: PanelContext,
+  tab: PanelTab,
+  notebook: NotebookPanel | null,
+): void {
+  if (labShell)
+    labShell.add(tab, "main", notebook ? { mode: "split-right", ref: notebook.id } : {});
   else app.shell.add(tab, "right", { rank: 900 });
 }

@@ -1,9 +1,13 @@
-// The toolbar of a panel: choice of graph, the editor's variable, the latest edit, and a button that inserts it.
+// The toolbar of a panel: choice of graph, the editor's variable, the latest edit, and a button
+// that inserts it.
 import { addIcon, refreshIcon, Toolbar, ToolbarButton } from "@jupyterlab/ui-components";
 import { Widget } from "@lumino/widgets";
 import { element } from "./pane";
 
-/** Something with a graph in the kernel, by the name of its variable; "" is TensorFlow's default graph. */
+/**
+ * Something with a graph in the kernel, by the name of its variable; "" is TensorFlow's default
+ * graph.
+ */
 export interface GraphChoice {
   readonly name: string;
   readonly kind: string;
@@ -66,10 +70,15 @@ export class PanelToolbar extends Toolbar {
     const none = new Option(choices.length ? "Choose a graph …" : "No graph yet", "");
     none.hidden = choices.length > 0;
     const isKnown = chosen === null || choices.some(({ name }) => name === chosen);
-    const gone = isKnown ? [] : [new Option(`${choiceTitle({ name: chosen })} (gone)`, `:${chosen}`)];
+    const gone = isKnown
+      ? []
+      : [new Option(`${choiceTitle({ name: chosen })} (gone)`, `:${chosen}`)];
     const options = choices.map((choice) => {
       const about = choiceDescription(choice);
-      return new Option(about ? `${choiceTitle(choice)} — ${about}` : choiceTitle(choice), `:${choice.name}`);
+      return new Option(
+        about ? `${choiceTitle(choice)} — ${about}` : choiceTitle(choice),
+        `:${choice.name}`,
+      );
     });
     this.#select.replaceChildren(none, ...gone, ...options);
     // A colon, since "" is both the default graph's name and an option's that is none.
@@ -78,7 +87,9 @@ export class PanelToolbar extends Toolbar {
     this.#select.disabled = choices.length === 0;
   }
 
-  /** The variable that the editor is in the notebook, and the line of its newest edit; "" is none. */
+  /**
+   * The variable that the editor is in the notebook, and the line of its newest edit; "" is none.
+   */
   setEdit(variable: string, line: string): void {
     this.#variable.textContent = variable;
     this.#variable.title = variable && `Variable of this editor in the notebook: ${variable}`;

@@ -1,4 +1,5 @@
-// What JupyterLab and Notebook 7 load with every page: commands, file types and settings, but no drawing code.
+// What JupyterLab and Notebook 7 load with every page: commands, file types and settings, but no
+// drawing code.
 import {
   ILabShell,
   ILayoutRestorer,
@@ -48,13 +49,15 @@ const plugin: JupyterFrontEndPlugin<void> = {
     resetShownNotebooks(notebooks);
     addPanels({ app, notebooks, labShell, restorer, palette, launcher, dialogs });
     listenToEditors(new WidgetOwners(app, notebooks), app);
-    if (registry) answerSettings(registry, ID).catch(() => {}); // without them everything is as it was designed
+    // without them everything is as it was designed
+    if (registry) answerSettings(registry, ID).catch(() => {});
   },
 };
 
 export default [plugin, files];
 
-// Handles the events with which an editor asks the application to interrupt the kernel, insert a cell, open or find a file.
+// Handles the events with which an editor asks the application to interrupt the kernel, insert a
+// cell, open or find a file.
 
 /** What JupyterLab's dialog of files needs. */
 const FILE_DIALOG = "@jupyterlab/docmanager-extension:manager";
@@ -75,7 +78,8 @@ export function listenToEditors(owners: WidgetOwners, app: JupyterFrontEnd): voi
     const beside = besideOf(from);
     if (!(detail.path ? beside : notebook)) return;
     event.preventDefault();
-    if (!detail.ask) void withLazyBundle(({ serve }) => serve(detail, { app, notebook, beside, from }));
+    if (!detail.ask)
+      void withLazyBundle(({ serve }) => serve(detail, { app, notebook, beside, from }));
   });
   document.addEventListener("tfgraphwidget:files", (event) => {
     const { target, detail } = event as CustomEvent<FileRequest>;
@@ -91,10 +95,15 @@ export function listenToEditors(owners: WidgetOwners, app: JupyterFrontEnd): voi
 
 // Answers the settings events of widgets, which do not depend on JupyterLab.
 
-/** Answer what views ask, now and after each change; until the settings are there nothing is filled in. */
+/**
+ * Answer what views ask, now and after each change; until the settings are there nothing is filled
+ * in.
+ */
 export async function answerSettings(registry: ISettingRegistry, plugin: string): Promise<void> {
   let known: object = {};
-  document.addEventListener(SETTINGS, (event) => Object.assign((event as CustomEvent).detail, known));
+  document.addEventListener(SETTINGS, (event) =>
+    Object.assign((event as CustomEvent).detail, known),
+  );
   const settings = await registry.load(plugin);
   const read = () => {
     known = settings.composite;

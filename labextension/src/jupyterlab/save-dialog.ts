@@ -1,4 +1,5 @@
-// The Save as dialog: the formats that the kernel offers for this file, a name, and confirmation to overwrite.
+// The Save as dialog: the formats that the kernel offers for this file, a name, and confirmation to
+// overwrite.
 import { Dialog, showDialog } from "@jupyterlab/apputils";
 import { PathExt } from "@jupyterlab/coreutils";
 import { Widget } from "@lumino/widgets";
@@ -16,7 +17,9 @@ interface FileKind {
   readonly refused: string;
   readonly options: readonly SaveOption[];
 }
-/** As tfgraphwidget/writable.py tells it: the first of the choices is the one without the option. */
+/**
+ * As tfgraphwidget/writable.py tells it: the first of the choices is the one without the option.
+ */
 interface SaveOption {
   readonly name: string;
   readonly label: string;
@@ -38,7 +41,10 @@ export interface Saved {
   readonly relative: string;
 }
 
-/** The document that is saved: its name, and how the user chooses a folder, as a path in that of the document. */
+/**
+ * The document that is saved: its name, and how the user chooses a folder, as a path in that of the
+ * document.
+ */
 export interface SaveTarget {
   readonly title: string;
   chooseFolder(): Promise<string | null>;
@@ -87,7 +93,9 @@ function movedTo(folder: string | null, choice: SaveChoice): SaveChoice {
   return { ...choice, name: folder === "" ? name : `${folder.replace(/\/+$/, "")}/${name}` };
 }
 
-/** Show the form; what the user wants. Only the button that saves has the color of the default one. */
+/**
+ * Show the form; what the user wants. Only the button that saves has the color of the default one.
+ */
 async function askFor(body: Form, title: string): Promise<"save" | "browse" | "cancel"> {
   const buttons = [
     Dialog.createButton({ label: "Browse …", accept: false, actions: ["browse"] }),
@@ -95,14 +103,24 @@ async function askFor(body: Form, title: string): Promise<"save" | "browse" | "c
     Dialog.okButton({ label: "Save" }),
   ];
   const defaultButton = buttons.length - 1;
-  const options = { title: `Save ${title}`, body, buttons, defaultButton, focusNodeSelector: "input" };
+  const options = {
+    title: `Save ${title}`,
+    body,
+    buttons,
+    defaultButton,
+    focusNodeSelector: "input",
+  };
   const { button } = await showDialog(options);
   if (button.accept) return "save";
   return button.actions.includes("browse") ? "browse" : "cancel";
 }
 
 /** Save; if the file exists, ask whether to replace it. */
-async function saveOrReplace(comm: KernelComm, choice: SaveChoice, tell: ReportProgress): Promise<Saved> {
+async function saveOrReplace(
+  comm: KernelComm,
+  choice: SaveChoice,
+  tell: ReportProgress,
+): Promise<Saved> {
   try {
     return await requestSave(comm, { ...choice }, tell);
   } catch (error) {
@@ -150,7 +168,10 @@ export async function refuseSave(
   throw cancelError();
 }
 
-/** What becomes of edits that are not saved when their document is closed; "" when it is not to be closed. */
+/**
+ * What becomes of edits that are not saved when their document is closed; "" when it is not to be
+ * closed.
+ */
 export async function askToClose(count: number, title: string): Promise<"save" | "discard" | ""> {
   const { button } = await showDialog({
     title: "Save before closing?",
@@ -237,7 +258,10 @@ class Form extends Widget {
     this.#showKind();
   }
 
-  /** The kind follows a suffix that is typed; a slash may also be a folder's that the file is to be in. */
+  /**
+   * The kind follows a suffix that is typed; a slash may also be a folder's that the file is to be
+   * in.
+   */
   #onNameInput(): void {
     const name = this.#name.value.toLowerCase();
     const meant = this.#kinds.filter(

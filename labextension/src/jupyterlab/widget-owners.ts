@@ -25,7 +25,8 @@ export class WidgetOwners {
 
   kernelOf(node: Node): Kernel.IKernelConnection | null {
     const owner = this.#ownerOf(node);
-    const context = owner?.context?.sessionContext ?? owner?.sessionContext ?? owner?.content?.sessionContext;
+    const context =
+      owner?.context?.sessionContext ?? owner?.sessionContext ?? owner?.content?.sessionContext;
     return context?.session?.kernel ?? null;
   }
 

@@ -1,13 +1,25 @@
-// Composes the layouts of the open containers: each container has its own layout, in which open children have grown.
-// Order and disjointness are preserved (stretch.ts), and every edge connects the same neighbors as before.
+// Composes the layouts of the open containers: each container has its own layout, in which open
+// children have grown. Order and disjointness are preserved (stretch.ts), and every edge connects
+// the same neighbors as before.
 import { at } from "../protocol/scene";
 import { EdgeEndpoints } from "./edge-endpoints";
-import type { Box, ComposedContainer, LayoutTables, Line, PlacedBox, Point, Ports } from "./layout-tables";
+import type {
+  Box,
+  ComposedContainer,
+  LayoutTables,
+  Line,
+  PlacedBox,
+  Point,
+  Ports,
+} from "./layout-tables";
 import { type Span, type Stretch, stretchAxis } from "./stretch";
 
 /** A little more than nothing, in pixels. */
 const SAME = 0.2;
-/** Boxes that nearly fill their row are centered in it, others at its top; as in tfgraphwidget/layout/spacing.py. */
+/**
+ * Boxes that nearly fill their row are centered in it, others at its top; as in
+ * tfgraphwidget/layout/spacing.py.
+ */
 const CENTERED = 20;
 
 /** The node's inside, with all that is open in it; `opened` is 1 for the nodes that are. */
@@ -34,7 +46,10 @@ function composeInside(
 ): ComposedContainer {
   const first = at(tables.childStart, inside);
   const border = new EdgeEndpoints(tables, inside, open);
-  const [width, height] = [at(tables.insideSize, 2 * inside), at(tables.insideSize, 2 * inside + 1)];
+  const [width, height] = [
+    at(tables.insideSize, 2 * inside),
+    at(tables.insideSize, 2 * inside + 1),
+  ];
   const x = stretchAxis(
     border.spans((k, box) => spanX(box, border.portOf(k), open[k])),
     width,
@@ -86,7 +101,10 @@ function pointOf(place: Point | null): { x: number; y: number } | null {
   return place && { x: place[0], y: place[1] };
 }
 
-/** As it was in the editor while all is open that was open there, else as it is with everything closed. */
+/**
+ * As it was in the editor while all is open that was open there, else as it is with everything
+ * closed.
+ */
 function insideOf(tables: LayoutTables, node: number, opened: Uint8Array): number {
   const saved = at(tables.saved, node);
   if (saved < 0) return at(tables.base, node);
@@ -101,7 +119,10 @@ function spanX(box: Box, port: number, inner: ComposedContainer | null | undefin
   return { low: box.x, at: port, high: box.x + box.width, before: enter, after: width - enter };
 }
 
-/** The present place of a child. Its port, where lines enter, keeps its place in the map: they stay straight. */
+/**
+ * The present place of a child. Its port, where lines enter, keeps its place in the map: they stay
+ * straight.
+ */
 function placeChild(
   tables: LayoutTables,
   row: number,

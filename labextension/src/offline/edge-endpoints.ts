@@ -11,7 +11,10 @@ import {
 } from "./layout-tables";
 import type { Span, Stretch } from "./stretch";
 
-/** A line as it was drawn; `piece` says which horizontal part each of its points is on, -1 for its ends. */
+/**
+ * A line as it was drawn; `piece` says which horizontal part each of its points is on, -1 for its
+ * ends.
+ */
 interface DrawnEdge {
   readonly row: number;
   readonly source: number;
@@ -27,10 +30,15 @@ interface PortPair {
   readonly tensors: number[];
 }
 
-/** The space that boxes and lines keep at either side, in pixels; as in tfgraphwidget/layout/spacing.py. */
+/**
+ * The space that boxes and lines keep at either side, in pixels; as in
+ * tfgraphwidget/layout/spacing.py.
+ */
 const BESIDE_BOX = 7;
 const BESIDE_LINE = 3;
-/** Between a box and where a line turns to its port, at most, in pixels; channels are twice as wide. */
+/**
+ * Between a box and where a line turns to its port, at most, in pixels; channels are twice as wide.
+ */
 const TURN = 6;
 const SAME = 0.2;
 const STRAIGHT = 0.6;
@@ -97,14 +105,20 @@ export class EdgeEndpoints {
     return at(this.#drop, child);
   }
 
-  /** All lines but those of children that are gone; `x` is where places are now, `height` the inside's now. */
+  /**
+   * All lines but those of children that are gone; `x` is where places are now, `height` the
+   * inside's now.
+   */
   lines(children: readonly PlacedBox[], x: Stretch, height: number): Line[] {
     return this.#drawn.flatMap((drawn) =>
       this.#portPairs(drawn, children).map((pair) => this.#line(drawn, pair, children, x, height)),
     );
   }
 
-  /** The tensors of a line by the ports that they have at its ends: once a scope is open, they go apart. */
+  /**
+   * The tensors of a line by the ports that they have at its ends: once a scope is open, they go
+   * apart.
+   */
   #portPairs({ row, source, target }: DrawnEdge, children: readonly PlacedBox[]): PortPair[] {
     const { tensorStart, tensor } = this.#tables;
     const pairs = new Map<string, PortPair>();
@@ -173,7 +187,10 @@ export class EdgeEndpoints {
     return [{ row, source, target, points: this.#route(row), piece: [] }];
   }
 
-  /** Everything that can be pushed down: the children, then the parts of lines; stores their numbers in the lines. */
+  /**
+   * Everything that can be pushed down: the children, then the parts of lines; stores their numbers
+   * in the lines.
+   */
   #movableParts(): Piece[] {
     const pieces = this.#open.map((open, child): Piece => {
       const { x, y, width, height } = this.#box(child);
@@ -216,7 +233,8 @@ export class EdgeEndpoints {
 
   *#rows(): Iterable<number> {
     const { lineStart } = this.#tables;
-    for (let row = at(lineStart, this.#inside); row < at(lineStart, this.#inside + 1); row++) yield row;
+    for (let row = at(lineStart, this.#inside); row < at(lineStart, this.#inside + 1); row++)
+      yield row;
   }
 
   #route(row: number): Point[] {
@@ -267,7 +285,10 @@ interface End {
   readonly beside: boolean;
 }
 
-/** A route with its ends at the borders of its boxes; where it does not come straight, it turns right before. */
+/**
+ * A route with its ends at the borders of its boxes; where it does not come straight, it turns
+ * right before.
+ */
 function joinEnds(route: Point[], start: End | undefined, end: End | undefined): Point[] {
   const last = route.length - 1;
   // First along the line, so that of a line without bends either end knows where the other is.
@@ -309,7 +330,12 @@ function addParts(pieces: Piece[], { points, piece }: DrawnEdge): void {
 }
 
 function boxOf([ax, ay]: Point, [bx, by]: Point): Box {
-  return { x: Math.min(ax, bx), y: Math.min(ay, by), width: Math.abs(ax - bx), height: Math.abs(ay - by) };
+  return {
+    x: Math.min(ax, bx),
+    y: Math.min(ay, by),
+    width: Math.abs(ax - bx),
+    height: Math.abs(ay - by),
+  };
 }
 
 /** The same way from another first point. */
@@ -324,8 +350,9 @@ function addCorner(route: Point[], { point: start, beside }: End): void {
   route.splice(1, 0, corner(start[across]), corner(first[across]));
 }
 
-// How far everything in an inside is pushed down by what has grown above it: as little as keeps the order of any two
-// things that overlap in x. So no box overlaps another, no line crosses one, and what is beside stays.
+// How far everything in an inside is pushed down by what has grown above it: as little as keeps the
+// order of any two things that overlap in x. So no box overlaps another, no line crosses one, and
+// what is beside stays.
 
 /** A box, or a horizontal part of a line; `growth` is how much taller it is than it was drawn. */
 export interface Piece {
@@ -396,12 +423,16 @@ class Skyline {
   }
 }
 
-// Children without lines form a block; once some of them are open, the block is packed into rows again.
+// Children without lines form a block; once some of them are open, the block is packed into rows
+// again.
 
 export interface Block {
   /** Where the block was drawn. */
   readonly box: Box;
-  /** Per child, its present place relative to the block's upper left corner; the present size of the block. */
+  /**
+   * Per child, its present place relative to the block's upper left corner; the present size of the
+   * block.
+   */
   readonly places: ReadonlyMap<number, readonly [x: number, y: number]>;
   readonly width: number;
   readonly height: number;
@@ -411,8 +442,8 @@ const GAP = 16;
 const ASPECT = 1.6;
 
 /**
- * The block of the children that are `loose`, or null when they do not stand apart: none of `others` may overlap it. Their
- * sizes now are `width` and `height` per child.
+ * The block of the children that are `loose`, or null when they do not stand apart: none of
+ * `others` may overlap it. Their sizes now are `width` and `height` per child.
  */
 function packBlock(
   boxes: readonly Box[],
@@ -437,7 +468,10 @@ function packBlock(
   };
 }
 
-/** From left to right while there is space, then below the tallest; the largest width and height reached. */
+/**
+ * From left to right while there is space, then below the tallest; the largest width and height
+ * reached.
+ */
 function rows(sizes: readonly (readonly [number, number])[], limit: number) {
   const places: [number, number][] = [];
   let [x, y, tallest, widest] = [0, 0, 0, 0];

@@ -1,4 +1,5 @@
-// One graph of a page, with its selection and open scopes. Python twin: tfgraphwidget/editor/graph_view.py.
+// One graph of a page, with its selection and open scopes. Python twin:
+// tfgraphwidget/editor/graph_view.py.
 import type { HideRequest, Reply, Request, SceneReply, State } from "../protocol/messages";
 import { at } from "../protocol/scene";
 import type { Answer } from "../rpc/model-channel";
@@ -30,7 +31,12 @@ export class OfflineGraphView {
   readonly #hidden: HiddenOps;
   #drawing: Drawing | null = null;
 
-  constructor(graph: Graph, tables: LayoutTables, path: readonly string[], view: { color: string }) {
+  constructor(
+    graph: Graph,
+    tables: LayoutTables,
+    path: readonly string[],
+    view: { color: string },
+  ) {
     const { data } = graph;
     this.#data = data;
     this.#graph = graph;
@@ -51,7 +57,9 @@ export class OfflineGraphView {
     const ways = this.#data.head.called_functions.filter(([caller]) => caller === op);
     const way = ways.find(([, each]) => label === "" || each === label);
     if (op < 0 || !way)
-      throw new Refusal(`"${name.slice(0, 60)}" calls no function that one could go into in this page.`);
+      throw new Refusal(
+        `"${name.slice(0, 60)}" calls no function that one could go into in this page.`,
+      );
     const [, found, , , room, why] = way;
     if (room < 0) throw new Refusal(why);
     return { title: ways.length === 1 ? name : `${name}:${found}`, room };
@@ -136,7 +144,12 @@ export class OfflineGraphView {
   #hide(verb: HideRequest["verb"], names: readonly string[]): Answer {
     const isOp = (name: string) => this.#graph.op(name) >= 0 && !name.endsWith("/");
     const [ops, scopes] = [names.filter(isOp), names.filter((name) => !isOp(name))];
-    const target = applySelect(this.#graph, this.#chosen, { type: "select", verb: "set", ops, scopes });
+    const target = applySelect(this.#graph, this.#chosen, {
+      type: "select",
+      verb: "set",
+      ops,
+      scopes,
+    });
     this.#hidden.hide(verb, names.length > 0 ? target : this.#chosen);
     return this.#drawnReply();
   }
@@ -150,7 +163,8 @@ export class OfflineGraphView {
     if (!deep) return;
     const parent = this.#data.column("node_parent");
     for (let inner = 0; inner < parent.length; inner++) {
-      for (let up = inner; up > 0; up = at(parent, up)) if (up === node) this.#opened[inner] = open ? 1 : 0;
+      for (let up = inner; up > 0; up = at(parent, up))
+        if (up === node) this.#opened[inner] = open ? 1 : 0;
     }
   }
 
@@ -167,11 +181,14 @@ export class OfflineGraphView {
       op >= 0 && !name.endsWith("/")
         ? [this.#graph.containers(op), this.#graph.names[op] ?? ""]
         : [this.#graph.around(node).slice(1), this.#data.head.nodes[node] ?? ""];
-    if (op < 0 && node < 0) throw new Refusal(`There is no op or scope "${name.slice(0, 60)}" in this page.`);
+    if (op < 0 && node < 0)
+      throw new Refusal(`There is no op or scope "${name.slice(0, 60)}" in this page.`);
     for (const each of around) this.#opened[each] = 1;
     this.#hidden.show(op, op >= 0 && !name.endsWith("/") ? -1 : node);
     if (op >= 0 && this.#data.head.hidden > 0 && !this.#isDrawn(op))
-      throw new Refusal(`"${shown.slice(0, 60)}" was hidden when this page was written, so it is not drawn.`);
+      throw new Refusal(
+        `"${shown.slice(0, 60)}" was hidden when this page was written, so it is not drawn.`,
+      );
     return shown;
   }
 
@@ -235,7 +252,10 @@ export class OfflineGraphView {
       inputs: [...this.#boundary.inputs],
       outputs: [...this.#boundary.outputs],
       selected_ops: count(this.#chosen),
-      selected_variables: this.#chosen.reduce((sum, chosen, op) => sum + (chosen & at(variable, op)), 0),
+      selected_variables: this.#chosen.reduce(
+        (sum, chosen, op) => sum + (chosen & at(variable, op)),
+        0,
+      ),
       selected_trainable: 0, // for edits only
       offers: [],
       colors: head.legends.map(({ by }) => by),
@@ -285,6 +305,8 @@ const NO_EDITS: Pick<
 };
 
 /** A reply without numbers. */
-export function withoutBuffer(reply: Exclude<Reply, { type: "scene_reply" | "selection_reply" }>): Answer {
+export function withoutBuffer(
+  reply: Exclude<Reply, { type: "scene_reply" | "selection_reply" }>,
+): Answer {
   return { ...reply, buffer: NOTHING };
 }

@@ -88,7 +88,10 @@ export class Graph {
     return bit < 0 ? null : (op) => ((at(bits, op) >> bit) & 1) === 1;
   }
 
-  /** The name scopes around an op, the innermost first; the op's own name is one if others lie in it. */
+  /**
+   * The name scopes around an op, the innermost first; the op's own name is one if others lie in
+   * it.
+   */
   scopes(op: number): string[] {
     const name = this.names[op] ?? "";
     const around = scopesOf(name);

@@ -1,4 +1,5 @@
-// The ops hidden in a page. Their places stay empty, because there is no kernel to compute a new layout.
+// The ops hidden in a page. Their places stay empty, because there is no kernel to compute a new
+// layout.
 import type { HideRequest } from "../protocol/messages";
 import { at } from "../protocol/scene";
 import type { Graph } from "./graph";
@@ -7,7 +8,9 @@ import { count, countByNode, type OpMask } from "./selection";
 export class HiddenOps {
   readonly #graph: Graph;
   #ops: OpMask;
-  /** How many hidden ops each node holds; and lines that only hidden ops have, as "source>target". */
+  /**
+   * How many hidden ops each node holds; and lines that only hidden ops have, as "source>target".
+   */
   #held: Uint32Array;
   #lines: ReadonlySet<string> = new Set();
 
@@ -43,7 +46,10 @@ export class HiddenOps {
     return hidden > 0 && hidden === at(this.#graph.data.column("node_ops"), child);
   }
 
-  /** Whether a line between two children of a container, or from or to its border (null), is left out with its ops. */
+  /**
+   * Whether a line between two children of a container, or from or to its border (null), is left
+   * out with its ops.
+   */
   hasLine(container: number, source: number | null, target: number | null): boolean {
     return this.#lines.has(keyOf(container, source, target));
   }

@@ -17,7 +17,9 @@ export function inspect(graph: Graph, name: string): InspectReply {
   return ofScope(graph, node, name);
 }
 
-/** What TensorFlow says of the op's type; values and where it was made are known to a kernel only. */
+/**
+ * What TensorFlow says of the op's type; values and where it was made are known to a kernel only.
+ */
 export function examine(graph: Graph, name: string): ExamineReply {
   const op = graph.op(name);
   const docs = op < 0 ? undefined : graph.data.page.docs[graph.type(op)];
@@ -29,15 +31,25 @@ export function examine(graph: Graph, name: string): ExamineReply {
     images: [],
     summary: docs?.summary ?? "",
     about: docs?.about ?? "",
-    arguments: docs?.arguments.map(([sort, arg, text]): [string, string, string] => [sort, arg, text]) ?? [],
+    arguments:
+      docs?.arguments.map(([sort, arg, text]): [string, string, string] => [sort, arg, text]) ?? [],
     created: [],
     signature: signatureOf(graph, name, op),
   };
 }
 
-/** The signatures of the functions that an op calls; for an argument or result, that of the current function. */
-function signatureOf({ data: { head } }: Graph, name: string, op: number): ExamineReply["signature"] {
-  const called = head.called_functions.flatMap(([caller, , , , , , lines]) => (caller === op ? lines : []));
+/**
+ * The signatures of the functions that an op calls; for an argument or result, that of the current
+ * function.
+ */
+function signatureOf(
+  { data: { head } }: Graph,
+  name: string,
+  op: number,
+): ExamineReply["signature"] {
+  const called = head.called_functions.flatMap(([caller, , , , , , lines]) =>
+    caller === op ? lines : [],
+  );
   const isEnd = op < 0 ? name.replace("/", "") === "" : head.ends.includes(op);
   return [...called, ...(isEnd ? head.signature : [])];
 }
@@ -48,7 +60,9 @@ function ofOp(graph: Graph, op: number): InspectReply {
     .inputs(op)
     .map((input) => tensor(graph, input.op, input.port, [graph.names[input.op] ?? ""]));
   const consumers = consumersByPort(graph, op);
-  const outputs = graph.outputs(op).map((_, port) => tensor(graph, op, port, consumers.get(port) ?? []));
+  const outputs = graph
+    .outputs(op)
+    .map((_, port) => tensor(graph, op, port, consumers.get(port) ?? []));
   return {
     type: "inspect_reply",
     name,
@@ -66,7 +80,9 @@ function ofOp(graph: Graph, op: number): InspectReply {
       .controls(op)
       .slice(0, MOST_TENSORS)
       .map((other) => graph.names[other] ?? ""),
-    attributes: graph.attributes(op).map(({ name: each, text }) => ({ name: each, text, settable: false })),
+    attributes: graph
+      .attributes(op)
+      .map(({ name: each, text }) => ({ name: each, text, settable: false })),
     shape: "",
     value: "",
     called_functions: graph.data.head.called_functions.flatMap(([caller, label, called, ops]) =>
@@ -77,7 +93,10 @@ function ofOp(graph: Graph, op: number): InspectReply {
   };
 }
 
-/** On what ops do beside computing: what a panel shows. Python twin: `UntrustedOps` in tfgraphwidget/graph/trust.py. */
+/**
+ * On what ops do beside computing: what a panel shows. Python twin: `UntrustedOps` in
+ * tfgraphwidget/graph/trust.py.
+ */
 const MOST_SENTENCES = 5;
 const MORE = "And more.";
 

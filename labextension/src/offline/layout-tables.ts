@@ -1,4 +1,5 @@
-// The layouts of all containers, as columns. Python twin: tfgraphwidget/export/html/layout_tables.py, which defines the columns.
+// The layouts of all containers, as columns. Python twin:
+// tfgraphwidget/export/html/layout_tables.py, which defines the columns.
 import { at } from "../protocol/scene";
 import type { Data } from "./page-data";
 
@@ -23,7 +24,10 @@ export class LayoutTables {
   readonly tensor: Column;
   readonly parent: Column;
   readonly least: Column;
-  /** Node -> its inside with everything closed in it, as it was in the editor (-1: not seen there), its row as a child. */
+  /**
+   * Node -> its inside with everything closed in it, as it was in the editor (-1: not seen there),
+   * its row as a child.
+   */
   readonly base: Int32Array;
   readonly saved: Int32Array;
   readonly row: Int32Array;
@@ -108,7 +112,10 @@ export interface Ports {
   readonly of: ReadonlyMap<number, number>;
 }
 
-/** An open container: its size with its frame, where lines enter and leave it, where in it the inside begins. */
+/**
+ * An open container: its size with its frame, where lines enter and leave it, where in it the
+ * inside begins.
+ */
 export interface ComposedContainer {
   readonly inside: number;
   readonly width: number;

@@ -1,5 +1,5 @@
-// Replies to the requests of a page's view in place of a kernel, as far as none is needed, and keeps the stack of
-// entered functions. Python twin: tfgraphwidget/editor/navigator.py.
+// Replies to the requests of a page's view in place of a kernel, as far as none is needed, and
+// keeps the stack of entered functions. Python twin: tfgraphwidget/editor/navigator.py.
 import type { Request } from "../protocol/messages";
 import type { Answer, Channel } from "../rpc/model-channel";
 import { Graph } from "./graph";
@@ -47,7 +47,8 @@ export class OfflineBackend {
   #reply(request: Request): Answer {
     if (request.type === "enter")
       return this.#goTo([...this.#stack, this.#current.calledFunction(request.op, request.label)]);
-    if (request.type === "leave") return this.#goTo(this.#stack.slice(0, Math.max(request.depth, 0) + 1));
+    if (request.type === "leave")
+      return this.#goTo(this.#stack.slice(0, Math.max(request.depth, 0) + 1));
     return this.#current.handle(request);
   }
 

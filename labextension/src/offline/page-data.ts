@@ -1,5 +1,5 @@
-// The data of a page: a JSON document, and for each of its graphs (the top level and functions) a document and a buffer
-// of numbers. Python twin: tfgraphwidget/export/html/page_data.py.
+// The data of a page: a JSON document, and for each of its graphs (the top level and functions) a
+// document and a buffer of numbers. Python twin: tfgraphwidget/export/html/page_data.py.
 import type { Legend } from "../protocol/messages";
 
 /** What TensorFlow says of an op type. */
@@ -16,8 +16,13 @@ export interface Head {
   /** From the graph to the function one stood in when this was written. */
   readonly way: readonly (readonly [title: string, room: number])[];
   readonly docs: Readonly<Record<string, Documentation>>;
-  /** Of the op types that TensorFlow knows, the attributes, each with the texts that its default is compared by. */
-  readonly defined: Readonly<Record<string, readonly (readonly [name: string, told: string[] | null])[]>>;
+  /**
+   * Of the op types that TensorFlow knows, the attributes, each with the texts that its default is
+   * compared by.
+   */
+  readonly defined: Readonly<
+    Record<string, readonly (readonly [name: string, told: string[] | null])[]>
+  >;
   /** What an op can be, a bit of the column "op_is" each. */
   readonly traits: readonly string[];
   /** The present way to color, or "". */
@@ -39,7 +44,12 @@ type CalledFunction = readonly [
 
 /** The JSON document of a graph. */
 export interface GraphHead {
-  readonly fields: readonly [name: string, dtype: keyof typeof TYPES, length: number, offset: number][];
+  readonly fields: readonly [
+    name: string,
+    dtype: keyof typeof TYPES,
+    length: number,
+    offset: number,
+  ][];
   /** Of the ops, and of the nodes of the outline: scopes and groups; the first is the top level. */
   readonly names: readonly string[];
   readonly nodes: readonly string[];
@@ -51,7 +61,9 @@ export interface GraphHead {
   readonly hidden: number;
   /** Whether tensors flow to the right: x and y of the drawing are exchanged then. */
   readonly right: boolean;
-  /** Pixels around the inside of an open scope: above, at the other sides; around the whole graph. */
+  /**
+   * Pixels around the inside of an open scope: above, at the other sides; around the whole graph.
+   */
   readonly frame: readonly [header: number, padding: number, margin: number];
   readonly selected: readonly number[];
   readonly inputs: readonly string[];
@@ -62,7 +74,10 @@ export interface GraphHead {
   /** Arguments and results of a function, and the ops that represent them. */
   readonly signature: Line[];
   readonly ends: readonly number[];
-  /** Of a graph that is not trusted the ops that do more than compute: their bits in a Paint, and sentences. */
+  /**
+   * Of a graph that is not trusted the ops that do more than compute: their bits in a Paint, and
+   * sentences.
+   */
   readonly effects: readonly (readonly [op: number, bits: number, sentences: string[]])[];
 }
 

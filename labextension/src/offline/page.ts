@@ -1,5 +1,5 @@
-// Entry of the page that editor.save("view.html") writes: the view of the notebook, with offline-backend.ts in place of
-// a kernel.
+// Entry of the page that editor.save("view.html") writes: the view of the notebook, with
+// offline-backend.ts in place of a kernel.
 
 import { createView } from "../app";
 import { localChannel, OfflineBackend } from "./offline-backend";

@@ -63,7 +63,9 @@ function marksOf(graph: Graph, { inputs, outputs }: PaintInput): Bits {
     [inputs, SOURCE_MARK],
     [outputs, OUTPUT_MARK],
   ] as const;
-  const marked = sides.flatMap(([names, bit]) => names.map((name) => [graph.op(name), bit] as const));
+  const marked = sides.flatMap(([names, bit]) =>
+    names.map((name) => [graph.op(name), bit] as const),
+  );
   return bitsOf(
     graph,
     marked.filter(([op]) => op >= 0),

@@ -18,7 +18,9 @@ const LONGEST = 4000;
 /** The terms of a query; throws a Refusal if it is invalid. */
 export function parse(text: string): Term[] {
   if (text.length > LONGEST)
-    throw new Refusal(`A query has at most ${LONGEST.toLocaleString("en")} characters; shorten it.`);
+    throw new Refusal(
+      `A query has at most ${LONGEST.toLocaleString("en")} characters; shorten it.`,
+    );
   const terms: Term[] = [];
   let rest = text.trimStart();
   while (rest !== "") {
@@ -38,7 +40,8 @@ function termOf(text: string): [Term, number] {
   const from = negated ? 1 : 0;
   const rest = text.slice(from);
   const regex = /^\/(\S+)\/(?=\s|$)/.exec(rest);
-  if (regex) return [{ key: "name", value: regex[1] ?? "", kind: "regex", negated }, from + regex[0].length];
+  if (regex)
+    return [{ key: "name", value: regex[1] ?? "", kind: "regex", negated }, from + regex[0].length];
   if (/^["']/.test(rest)) {
     const [value, length] = quotedValue(rest);
     return [{ key: "", value, kind: "plain", negated }, from + length];
@@ -51,7 +54,9 @@ function termOf(text: string): [Term, number] {
     return [{ key, value: plain, kind, negated }, from + written[0].length + length];
   }
   if (key === "pattern")
-    throw new Refusal("A saved page does not match patterns; open the graph in a notebook for that.");
+    throw new Refusal(
+      "A saved page does not match patterns; open the graph in a notebook for that.",
+    );
   const word = /^\S+/.exec(rest)?.[0] ?? rest;
   if (written && !/:\d+$/.test(word))
     throw new Refusal(
@@ -84,7 +89,9 @@ function valueBehind(text: string, key: string): [string, Kind, number] {
 function quotedValue(text: string): [string, number] {
   const match = /^(?:"([^"]*)"|'([^']*)')(?=\s|$)/.exec(text);
   if (!match)
-    throw new Refusal(`The quote before ${text.slice(1, 30)} has no end; write a second one, and a space.`);
+    throw new Refusal(
+      `The quote before ${text.slice(1, 30)} has no end; write a second one, and a space.`,
+    );
   return [match[1] ?? match[2] ?? "", match[0].length];
 }
 
@@ -94,11 +101,16 @@ function kindOf(value: string): Kind {
 
 /** Small letters, so that a text is found however it is written; as Python's casefold, nearly. */
 export function foldCase(text: string): string {
-  return /^[ -~]*$/.test(text) ? text.toLowerCase() : text.toUpperCase().toLowerCase().replaceAll("ς", "σ");
+  return /^[ -~]*$/.test(text)
+    ? text.toLowerCase()
+    : text.toUpperCase().toLowerCase().replaceAll("ς", "σ");
 }
 
 /** Whether a text fits a term's value. */
-export function matcherOf({ value, kind }: Pick<Term, "value" | "kind">): (text: string) => boolean {
+export function matcherOf({
+  value,
+  kind,
+}: Pick<Term, "value" | "kind">): (text: string) => boolean {
   if (kind === "regex") {
     const pattern = compileRegex(value);
     return (text) => text.length <= 1000 && pattern.test(text);
@@ -111,7 +123,10 @@ export function matcherOf({ value, kind }: Pick<Term, "value" | "kind">): (text:
   return (text) => foldCase(text).includes(low);
 }
 
-/** A repetition in a repetition: a browser may take for ever to see that a name does not fit, and cannot be stopped. */
+/**
+ * A repetition in a repetition: a browser may take for ever to see that a name does not fit, and
+ * cannot be stopped.
+ */
 const ENDLESS = /\((?:[^()\\]|\\.)*[+*}](?:[^()\\]|\\.)*\)(?:[+*]|\{\d+,)/;
 
 function compileRegex(pattern: string): RegExp {
@@ -175,7 +190,10 @@ export function meantValues(values: Iterable<string>, term: Term, tails = false)
   return new Set(exact.length > 0 ? exact : parts);
 }
 
-/** A size, null for an unknown one, "*" for any, "..." for any number of sizes; null: of unknown rank. */
+/**
+ * A size, null for an unknown one, "*" for any, "..." for any number of sizes; null: of unknown
+ * rank.
+ */
 export type Pattern = readonly (number | null | "*" | "...")[] | null | "*";
 
 export function patternOf(text: string): Pattern {
@@ -204,18 +222,25 @@ function notAShape(text: string): Refusal {
   );
 }
 
-/** Whether a shape as TensorFlow prints it, "(None, 3)" or "unknown", is one that a pattern means. */
+/**
+ * Whether a shape as TensorFlow prints it, "(None, 3)" or "unknown", is one that a pattern means.
+ */
 export function matchesShape(shape: string, pattern: Pattern): boolean {
   if (pattern === "*") return true;
   if (pattern === null || shape === "unknown") return pattern === null && shape === "unknown";
-  const sizes = (shape.match(/None|\d+/g) ?? []).map((size) => (size === "None" ? null : Number(size)));
+  const sizes = (shape.match(/None|\d+/g) ?? []).map((size) =>
+    size === "None" ? null : Number(size),
+  );
   const gap = pattern.indexOf("...");
-  const fits = (some: readonly (number | null)[], wanted: readonly (number | null | "*" | "...")[]) =>
-    some.length === wanted.length && wanted.every((size, k) => size === "*" || size === some[k]);
+  const fits = (
+    some: readonly (number | null)[],
+    wanted: readonly (number | null | "*" | "...")[],
+  ) => some.length === wanted.length && wanted.every((size, k) => size === "*" || size === some[k]);
   if (gap < 0) return fits(sizes, pattern);
   const tail = pattern.slice(gap + 1);
   if (sizes.length < gap + tail.length) return false;
   return (
-    fits(sizes.slice(0, gap), pattern.slice(0, gap)) && fits(sizes.slice(sizes.length - tail.length), tail)
+    fits(sizes.slice(0, gap), pattern.slice(0, gap)) &&
+    fits(sizes.slice(sizes.length - tail.length), tail)
   );
 }

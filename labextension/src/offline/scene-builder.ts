@@ -41,7 +41,11 @@ export interface Drawing {
 }
 
 /** Everything from the root on, less what is hidden. */
-export function buildDrawing(tables: LayoutTables, root: ComposedContainer, hidden: HiddenOps): Drawing {
+export function buildDrawing(
+  tables: LayoutTables,
+  root: ComposedContainer,
+  hidden: HiddenOps,
+): Drawing {
   const items: Item[] = [
     {
       kind: OPEN,
@@ -81,7 +85,8 @@ function addInside(
   const goesOn = (outer: (edge: Edge) => boolean) => hidden.count === 0 || edges.some(outer);
   const comesIn = goesOn(({ target, source }) => target === number && source !== number);
   const goesOut = goesOn(({ target, source }) => source === number && target !== number);
-  const isThere = (end: number, outside: boolean) => (end < 0 ? outside : (numbers[end] ?? -1) >= 0);
+  const isThere = (end: number, outside: boolean) =>
+    end < 0 ? outside : (numbers[end] ?? -1) >= 0;
   const nodeOf = (end: number) => held.children[end]?.node ?? null;
   for (const line of held.lines) {
     if (!isThere(line.source, comesIn) || !isThere(line.target, goesOut)) continue;
@@ -104,7 +109,13 @@ function addInside(
   }
 }
 
-function itemOf(tables: LayoutTables, parent: number, child: PlacedBox, left: number, top: number): Item {
+function itemOf(
+  tables: LayoutTables,
+  parent: number,
+  child: PlacedBox,
+  left: number,
+  top: number,
+): Item {
   const { node, open, row } = child;
   const kind = node < 0 ? OP : open ? OPEN : CLOSED;
   // What was open in the editor and is closed now looks as any closed one.
@@ -121,7 +132,10 @@ function itemOf(tables: LayoutTables, parent: number, child: PlacedBox, left: nu
   };
 }
 
-/** Lines go on to the border below, through the padding, and in a drawing to the right from the border before. */
+/**
+ * Lines go on to the border below, through the padding, and in a drawing to the right from the
+ * border before.
+ */
 function reachBorders(
   right: boolean,
   route: [number, number][],
@@ -134,7 +148,13 @@ function reachBorders(
   if (right && fromAbove && first) first[1] = item.box[1];
 }
 
-function addBadges(tables: LayoutTables, items: Item[], number: number, item: Item, hidden: HiddenOps): void {
+function addBadges(
+  tables: LayoutTables,
+  items: Item[],
+  number: number,
+  item: Item,
+  hidden: HiddenOps,
+): void {
   const { badgeStart, data } = tables;
   const place = data.column("badge_box");
   const [x, y] = data.head.right ? [item.box[1], item.box[0]] : item.box;
@@ -160,7 +180,12 @@ function addBadges(tables: LayoutTables, items: Item[], number: number, item: It
 }
 
 /** What each field of an item is read from. */
-const COLUMNS: readonly (readonly [field: string, dtype: "u1" | "u4", child: string, badge: string])[] = [
+const COLUMNS: readonly (readonly [
+  field: string,
+  dtype: "u1" | "u4",
+  child: string,
+  badge: string,
+])[] = [
   ["family", "u1", "child_family", "badge_family"],
   ["aside", "u1", "child_aside", ""],
   ["door", "u1", "child_door", ""],
@@ -280,9 +305,12 @@ function addItems(to: Fields, items: readonly Item[], data: Data): void {
   for (const [field, dtype, child, badge] of COLUMNS) {
     const read = items.map((item) => {
       const column = item.kind === BADGE ? badge : child;
-      return item.row < 0 || column === "" ? valueOfRoot(field, data) : at(data.column(column), item.row);
+      return item.row < 0 || column === ""
+        ? valueOfRoot(field, data)
+        : at(data.column(column), item.row);
     });
-    const closed = field === "family" || field === "door" || field === "omitted" || field === "isolated";
+    const closed =
+      field === "family" || field === "door" || field === "omitted" || field === "isolated";
     to.add(field, dtype, closed ? read.map((value, k) => (items[k]?.open ? 0 : value)) : read);
   }
   to.add(

@@ -2,14 +2,23 @@
 import type { ScopeHit, SearchReply } from "../protocol/messages";
 import { at } from "../protocol/scene";
 import type { Graph } from "./graph";
-import { foldCase, matcherOf, matchesShape, meantValues, parse, patternOf, type Term } from "./query";
+import {
+  foldCase,
+  matcherOf,
+  matchesShape,
+  meantValues,
+  parse,
+  patternOf,
+  type Term,
+} from "./query";
 import { Refusal } from "./refusal";
 
 type OpTest = (op: number) => boolean;
 
 /** Milliseconds for what a query looks through. */
 const PATIENCE = 1000;
-const CUT = "The search was cut after a second, so there may be more; write a simpler regular expression.";
+const CUT =
+  "The search was cut after a second, so there may be more; write a simpler regular expression.";
 /** What can be listed at most. */
 const MOST = 1000;
 const MOST_SCOPES = 5;
@@ -73,8 +82,8 @@ export function searchReply(graph: Graph, text: string, limit: number): SearchRe
 }
 
 /**
- * The name scopes that a query means, the nearest first, by the ops that fit it; none for a query with other terms than
- * words and names. Python twin: tfgraphwidget/graph/query_scopes.py.
+ * The name scopes that a query means, the nearest first, by the ops that fit it; none for a query
+ * with other terms than words and names. Python twin: tfgraphwidget/graph/query_scopes.py.
  */
 function findScopes(graph: Graph, text: string, ops: readonly number[]): ScopeHit[] {
   const terms = parse(text);
@@ -82,7 +91,8 @@ function findScopes(graph: Graph, text: string, ops: readonly number[]): ScopeHi
     (key === "" || key === "name") && kind === "plain" && !negated;
   if (!terms.every(isWord)) return [];
   const words = terms.map(({ value }) => foldCase(value));
-  // What is in a scope's name is in the name of each op in it: all of them are among those that fit.
+  // What is in a scope's name is in the name of each op in it: all of them are among those that
+  // fit.
   const counts = new Map<string, number>();
   for (const op of [...ops].sort((a, b) => a - b))
     for (const scope of graph.scopes(op).reverse()) counts.set(scope, (counts.get(scope) ?? 0) + 1);
@@ -100,22 +110,31 @@ function findScopes(graph: Graph, text: string, ops: readonly number[]): ScopeHi
     .map(({ hit }) => hit);
 }
 
-/** How far the last part of a scope's name is from the words, 0 if it is them; NEVER where the scope is not meant. */
+/**
+ * How far the last part of a scope's name is from the words, 0 if it is them; NEVER where the scope
+ * is not meant.
+ */
 function scopeRank(name: string, words: readonly string[]): number {
   const low = foldCase(name);
   const own = low.slice(low.lastIndexOf("/") + 1);
   const bare = words.map((word) => word.replace(/\/+$/, ""));
-  const reaches = bare.some((word) => low.lastIndexOf(word) + word.length > low.length - own.length);
+  const reaches = bare.some(
+    (word) => low.lastIndexOf(word) + word.length > low.length - own.length,
+  );
   if (!reaches || !words.every((word) => `${low}/`.includes(word))) return NEVER;
   const tails = bare.map((word) => word.slice(word.lastIndexOf("/") + 1));
   return tails.reduce((sum, tail) => sum + (own === tail ? 0 : own.includes(tail) ? 1 : 2), 0);
 }
 
-/** 0 for what is called so, 1 where it is a part of the last part of the name or of the type, else 2. */
+/**
+ * 0 for what is called so, 1 where it is a part of the last part of the name or of the type, else
+ * 2.
+ */
 function rankOf(graph: Graph, op: number, value: string): number {
   const [name, low] = [foldCase(graph.names[op] ?? ""), foldCase(value)];
   const place = name.lastIndexOf(low);
-  if (place >= 0 && place + low.length === name.length && (place === 0 || name[place - 1] === "/")) return 0;
+  if (place >= 0 && place + low.length === name.length && (place === 0 || name[place - 1] === "/"))
+    return 0;
   const inLast = place >= 0 && place + low.length > name.lastIndexOf("/") + 1;
   return inLast || foldCase(graph.type(op)).includes(low) ? 1 : 2;
 }
@@ -182,9 +201,13 @@ function textCodes(
   return new Set(codes.filter((code) => fits(text(code))));
 }
 
-// What a query says of attributes: "attr:padding=SAME". The twin of tfgraphwidget/graph/op_predicates.py.
+// What a query says of attributes: "attr:padding=SAME". The twin of
+// tfgraphwidget/graph/op_predicates.py.
 
-/** Which ops have the attribute of a term, with its value when it has one; where an op leaves it out, by its default. */
+/**
+ * Which ops have the attribute of a term, with its value when it has one; where an op leaves it
+ * out, by its default.
+ */
 function attributeTest(graph: Graph, { value }: Term): (op: number) => boolean {
   const sign = value.indexOf("=");
   const [name, wanted] = sign < 0 ? [value, ""] : [value.slice(0, sign), value.slice(sign + 1)];
@@ -194,7 +217,8 @@ function attributeTest(graph: Graph, { value }: Term): (op: number) => boolean {
   return (op) => {
     const known = defined[graph.type(op)] ?? [];
     const called =
-      known.find(([each]) => each === name) ?? known.find(([each]) => foldCase(each) === foldCase(name));
+      known.find(([each]) => each === name) ??
+      known.find(([each]) => foldCase(each) === foldCase(name));
     const own = called?.[0] ?? name;
     const attribute = graph.attributes(op).find((each) => each.name === own);
     const texts = attribute ? attribute.told : called?.[1];
@@ -215,7 +239,10 @@ function valueMatcher(value: string): (text: string) => boolean {
 
 const NUMBER = /^[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$/;
 
-/** A value as it is compared: in small letters, without spaces and quotes, numbers in the shortest way. */
+/**
+ * A value as it is compared: in small letters, without spaces and quotes, numbers in the shortest
+ * way.
+ */
 function normalizeValue(text: string): string {
   const low = foldCase(text.trim());
   if (/^(\?|\d+)([x×](\?|\d+))+$/.test(low)) return `[${low.split(/[x×]/).join(",")}]`;

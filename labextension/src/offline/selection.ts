@@ -1,4 +1,5 @@
-// The selection of a page, and the commands that derive a new one. Python twin: tfgraphwidget/widget/selection_requests.py.
+// The selection of a page, and the commands that derive a new one. Python twin:
+// tfgraphwidget/widget/selection_requests.py.
 import type { DeriveRequest, SelectRequest } from "../protocol/messages";
 import { at } from "../protocol/scene";
 import type { Graph } from "./graph";
@@ -8,7 +9,11 @@ import { NO_KERNEL, Refusal } from "./refusal";
 export type OpMask = Uint8Array;
 
 /** The selection with these ops and scopes set, added, removed or toggled. */
-export function applySelect(graph: Graph, old: OpMask, { verb, ops, scopes }: SelectRequest): OpMask {
+export function applySelect(
+  graph: Graph,
+  old: OpMask,
+  { verb, ops, scopes }: SelectRequest,
+): OpMask {
   const mask = new Uint8Array(old.length);
   for (const name of ops) mask[checkKnown(graph.op(name), name)] = 1;
   for (const name of scopes) {
@@ -45,7 +50,9 @@ export function deriveSelection(graph: Graph, old: OpMask, verb: DeriveRequest["
       return withNeighbors(old, (op) => [...sources(op), ...consumers(op)]);
     case "shrink":
       return old.map((chosen, op) =>
-        chosen === 1 && [...sources(op), ...consumers(op)].every((other) => old[other] === 1) ? 1 : 0,
+        chosen === 1 && [...sources(op), ...consumers(op)].every((other) => old[other] === 1)
+          ? 1
+          : 0,
       );
     case "scope":
       return inScopes(graph, old);
@@ -89,17 +96,23 @@ function inScopes(graph: Graph, old: OpMask): OpMask {
   return old.map((chosen, op) => (graph.scopes(op).some((each) => around.has(each)) ? 1 : chosen));
 }
 
-/** All that lies on the way from the one op to the other, whichever comes first, or the fewest that join them. */
+/**
+ * All that lies on the way from the one op to the other, whichever comes first, or the fewest that
+ * join them.
+ */
 function opsBetween(graph: Graph, old: OpMask, verb: "path" | "shortest"): OpMask {
   const ends = opsOf(old);
   const [a, b] = ends;
   if (a === undefined || b === undefined || ends.length !== 2)
-    throw new Refusal(`A path needs two selected ops, and ${ends.length} are; Ctrl-click its two ends.`);
+    throw new Refusal(
+      `A path needs two selected ops, and ${ends.length} are; Ctrl-click its two ends.`,
+    );
   const alone = (op: number) => Uint8Array.from(old, (_, other) => (other === op ? 1 : 0));
   const below = [a, b].find(
     (op) => reachable(alone(op), (each) => graph.consumers(each))[op === a ? b : a] === 1,
   );
-  if (below === undefined) throw new Refusal("No way leads from the one to the other; select two other ops.");
+  if (below === undefined)
+    throw new Refusal("No way leads from the one to the other; select two other ops.");
   const last = below === a ? b : a;
   const after = reachable(alone(below), (op) => graph.consumers(op));
   const before = reachable(alone(last), (op) => graph.sources(op));

@@ -1,4 +1,5 @@
-// A map of one axis that makes room for boxes that have grown: it keeps order and never brings two places nearer.
+// A map of one axis that makes room for boxes that have grown: it keeps order and never brings two
+// places nearer.
 
 /** A box along one axis, and the space that it needs now on either side of the place `at` in it. */
 export interface Span {
@@ -19,11 +20,12 @@ interface Need {
 }
 
 /**
- * The least map of [0, size] with which every span has its space. It grows at least as fast as its argument, so what was
- * apart stays apart, and whatever stood between two others still does.
+ * The least map of [0, size] with which every span has its space. It grows at least as fast as its
+ * argument, so what was apart stays apart, and whatever stood between two others still does.
  *
- * Along the places where spans begin and end, what is as far to the left as it may and what is as far to the right as it
- * may are two solutions; so is their mean, which leaves small boxes in the middle beside wide ones.
+ * Along the places where spans begin and end, what is as far to the left as it may and what is as
+ * far to the right as it may are two solutions; so is their mean, which leaves small boxes in the
+ * middle beside wide ones.
  */
 export function stretchAxis(spans: readonly Span[], size: number): Stretch {
   if (spans.length === 0) return (place) => place;
@@ -76,7 +78,8 @@ function meanSolution(knots: Float64Array, needs: readonly Need[]): Float64Array
 function interpolate(knots: Float64Array, places: Float64Array, place: number): number {
   const last = knots.length - 1;
   if (place <= (knots[0] as number)) return place - (knots[0] as number) + (places[0] as number);
-  if (place >= (knots[last] as number)) return place - (knots[last] as number) + (places[last] as number);
+  if (place >= (knots[last] as number))
+    return place - (knots[last] as number) + (places[last] as number);
   let [low, high] = [0, last];
   while (high - low > 1) {
     const half = (low + high) >> 1;

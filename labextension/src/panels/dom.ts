@@ -1,8 +1,12 @@
-// Creates elements. Text is always set as text, because names and attributes come from untrusted files.
+// Creates elements. Text is always set as text, because names and attributes come from untrusted
+// files.
 export type Attributes = Record<string, string | number | boolean | undefined>;
 export type Child = Node | string;
 
-/** An element with attributes ("class", "aria-label", …; true is the empty attribute, false and undefined none). */
+/**
+ * An element with attributes ("class", "aria-label", …; true is the empty attribute, false and
+ * undefined none).
+ */
 export function element<T extends keyof HTMLElementTagNameMap>(
   tag: T,
   attributes: Attributes = {},
@@ -21,7 +25,11 @@ export function setAttributes(target: Element, attributes: Attributes): void {
   }
 }
 
-export function button(attributes: Attributes, act: () => unknown, ...children: Child[]): HTMLButtonElement {
+export function button(
+  attributes: Attributes,
+  act: () => unknown,
+  ...children: Child[]
+): HTMLButtonElement {
   const control = element("button", { type: "button", ...attributes }, ...children);
   control.addEventListener("click", () => act());
   return control;
@@ -31,7 +39,11 @@ export function button(attributes: Attributes, act: () => unknown, ...children: 
 export function icon(path: string, kind = ""): SVGSVGElement {
   const space = "http://www.w3.org/2000/svg";
   const svg = document.createElementNS(space, "svg");
-  setAttributes(svg, { viewBox: "0 0 16 16", class: `tgw-icon ${kind}`.trim(), "aria-hidden": "true" });
+  setAttributes(svg, {
+    viewBox: "0 0 16 16",
+    class: `tgw-icon ${kind}`.trim(),
+    "aria-hidden": "true",
+  });
   const line = document.createElementNS(space, "path");
   line.setAttribute("d", path);
   svg.append(line);
@@ -76,7 +88,10 @@ export function breakableName(name: string): DocumentFragment {
   return parts;
 }
 
-/** What has the focus, as the document or the shadow root around `node` knows it: some front ends put widgets into one. */
+/**
+ * What has the focus, as the document or the shadow root around `node` knows it: some front ends
+ * put widgets into one.
+ */
 export function focusAround(node: Node): Element | null {
   return (node.getRootNode() as Document | ShadowRoot).activeElement ?? null;
 }
@@ -86,12 +101,19 @@ export function hasFocus(holder: Element): boolean {
   return holder.contains(focusAround(holder));
 }
 
-/** Call before an element is removed or disabled: if it has the focus, the widget takes it, so that keys still work. */
+/**
+ * Call before an element is removed or disabled: if it has the focus, the widget takes it, so that
+ * keys still work.
+ */
 export function releaseFocus(holder: Element): void {
-  if (hasFocus(holder)) holder.closest<HTMLElement>(".tfgraphwidget")?.focus({ preventScroll: true });
+  if (hasFocus(holder))
+    holder.closest<HTMLElement>(".tfgraphwidget")?.focus({ preventScroll: true });
 }
 
-/** Scroll the panel around an element, and not the page, as little as shows it, or its upper part if it is higher. */
+/**
+ * Scroll the panel around an element, and not the page, as little as shows it, or its upper part if
+ * it is higher.
+ */
 export function scrollToShow(shown: Element): void {
   const panel = shown.closest(".tgw-tab-page");
   if (!panel) return;
@@ -109,7 +131,9 @@ export function disable(target: HTMLButtonElement, disabled: boolean): void {
   target.disabled = disabled;
 }
 
-/** A button with an asynchronous action: it is marked as busy meanwhile, and ignores further clicks. */
+/**
+ * A button with an asynchronous action: it is marked as busy meanwhile, and ignores further clicks.
+ */
 export function taskButton(
   attributes: Attributes,
   act: () => Promise<unknown>,

@@ -1,5 +1,5 @@
-// The size of the side panel: its border to the drawing is dragged, or moved with arrow keys. The browser remembers it: a
-// width for a panel beside the drawing, a height for one below it.
+// The size of the side panel: its border to the drawing is dragged, or moved with arrow keys. The
+// browser remembers it: a width for a panel beside the drawing, a height for one below it.
 import type { PanelPlace, Store } from "../state/store";
 import { element, setAttributes } from "./dom";
 
@@ -41,9 +41,15 @@ const HEIGHT: Side = {
 const STEP = 16;
 /** What the drawing keeps. */
 const DRAWING = 160;
-/** help.css says the same. Below this width of the view the panel is not beside the drawing: both would be too narrow to be read. */
+/**
+ * help.css says the same. Below this width of the view the panel is not beside the drawing: both
+ * would be too narrow to be read.
+ */
 const NARROW = 640;
-/** From this height on a narrow view has room for the panel below the drawing; from the other on it is there at first. */
+/**
+ * From this height on a narrow view has room for the panel below the drawing; from the other on it
+ * is there at first.
+ */
 const TALL = 560;
 /** What is left then shows the first drawing of a model such that it can be read. */
 const ROOMY = 1000;
@@ -65,7 +71,10 @@ export function placePanel({ clientWidth, clientHeight }: Element, store: Store)
     store.set({ panelPlace: place, panelOpen: isOpenAtFirst(place, clientHeight) });
 }
 
-/** The border of a panel, as a handle: drag it, press arrow keys, or double-click it for the usual size. */
+/**
+ * The border of a panel, as a handle: drag it, press arrow keys, or double-click it for the usual
+ * size.
+ */
 export function createPanelResizer(panel: HTMLElement, store: Store): HTMLElement {
   const handle = element("div", {
     class: "tgw-resizer",

@@ -1,4 +1,5 @@
-// The side panel: tabs, one of which is in front, beside the drawing, below it where a view is narrow and tall.
+// The side panel: tabs, one of which is in front, beside the drawing, below it where a view is
+// narrow and tall.
 import type { Parts } from "../interaction/parts";
 import type { PanelTab as TabId } from "../state/store";
 import { button, element, setAttributes, uniqueId } from "./dom";

@@ -21,7 +21,9 @@ export const TABS: readonly PanelTab[] = [
     title: () => "Op",
     tooltip: "The op or scope that was clicked",
     render: (parts) =>
-      parts.readOnly ? [createInspector(parts)] : [createInspector(parts), createPaletteSection(parts)],
+      parts.readOnly
+        ? [createInspector(parts)]
+        : [createInspector(parts), createPaletteSection(parts)],
   },
   {
     id: "history",

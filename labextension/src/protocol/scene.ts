@@ -1,4 +1,5 @@
-// Decodes a scene into typed-array views. Python twin: tfgraphwidget/scene/scene.py: same fields, widths and order.
+// Decodes a scene into typed-array views. Python twin: tfgraphwidget/scene/scene.py: same fields,
+// widths and order.
 import type { Field } from "./messages";
 
 export const OP = 0;
@@ -34,7 +35,10 @@ export const EFFECTS = [
 /** An input that is cut after the op, not before it. */
 export const SOURCE_MARK = 4;
 
-/** Everything drawn. Item 0 is the whole graph, parents come before their children; coordinates are pixels at zoom 1. */
+/**
+ * Everything drawn. Item 0 is the whole graph, parents come before their children; coordinates are
+ * pixels at zoom 1.
+ */
 export interface Scene {
   /** Equal for scenes in which everything stands at the same place; "" where there is only one. */
   readonly stamp: string;
@@ -144,7 +148,8 @@ class Reader {
     const start = this.#buffer.byteOffset + field.offset;
     if (field.offset + bytes > this.#buffer.byteLength)
       throw new Error(`The scene's field "${name}" is cut off; reload the page.`);
-    // A message's buffers follow one another at any byte; a typed array must start at a multiple of its width.
+    // A message's buffers follow one another at any byte; a typed array must start at a multiple of
+    // its width.
     const aligned = start % kind.BYTES_PER_ELEMENT === 0;
     const source = aligned ? this.#buffer.buffer : this.#buffer.buffer.slice(start, start + bytes);
     return new kind(source as ArrayBuffer, aligned ? start : 0, length) as Arrays[T];
@@ -155,7 +160,8 @@ class Reader {
     const bytes = this.take(`${name}_bytes`, "u1");
     const decoder = new TextDecoder();
     const whole = decoder.decode(bytes);
-    // In ASCII, which nearly every graph is, bytes and characters coincide and one decoding serves all.
+    // In ASCII, which nearly every graph is, bytes and characters coincide and one decoding serves
+    // all.
     const cut =
       whole.length === bytes.length
         ? (from: number, to: number) => whole.slice(from, to)
@@ -216,7 +222,12 @@ export function decodePaint(fields: readonly Field[], buffer: DataView, length: 
     throw new Error("The selection belongs to another drawing; reload the page.");
   const selecting = coverage.some((value) => value > 0);
   const field = (name: string) => reader.take(name, "u1");
-  const [mark, fresh, differs, probed] = [field("mark"), field("fresh"), field("differs"), field("probed")];
+  const [mark, fresh, differs, probed] = [
+    field("mark"),
+    field("fresh"),
+    field("differs"),
+    field("probed"),
+  ];
   const [unused, effects, tint] = [field("unused"), field("effects"), field("tint")];
   return {
     coverage,
@@ -235,7 +246,10 @@ export function decodePaint(fields: readonly Field[], buffer: DataView, length: 
   };
 }
 
-/** Items by key. An op may be drawn as several badges; its own box, or else the first badge, has its name. */
+/**
+ * Items by key. An op may be drawn as several badges; its own box, or else the first badge, has its
+ * name.
+ */
 function itemsByKey(names: readonly string[], kind: Uint8Array): Map<string, number> {
   const found = new Map<string, number>();
   for (const [item, name] of names.entries()) {
@@ -262,7 +276,10 @@ export function keyOf(scene: Scene, item: number): string {
   return isScope(at(scene.kind, item)) ? `${name}/` : name;
 }
 
-/** The item of a key, an op, a tensor or a scope; the closed scope around it when it is not in view itself. */
+/**
+ * The item of a key, an op, a tensor or a scope; the closed scope around it when it is not in view
+ * itself.
+ */
 export function visibleItem(scene: Scene, name: string): number {
   const plain = name.replace(/^\^/, "").replace(/:\d+$/, "");
   const exact = scene.byKey.get(plain) ?? scene.byKey.get(`${plain}/`);
@@ -274,13 +291,16 @@ export function visibleItem(scene: Scene, name: string): number {
   return -1;
 }
 
-/** The label of a box: the last part of the name, "(w)" for an op inside the scope of its own name. */
+/**
+ * The label of a box: the last part of the name, "(w)" for an op inside the scope of its own name.
+ */
 export function labelOf(scene: Scene, item: number): string {
   const label = scene.labels[item];
   if (label) return label;
   const name = scene.names[item] ?? "";
   const last = name.slice(name.lastIndexOf("/") + 1);
-  const inOwnScope = at(scene.kind, item) === OP && item > 0 && name === scene.names[at(scene.parent, item)];
+  const inOwnScope =
+    at(scene.kind, item) === OP && item > 0 && name === scene.names[at(scene.parent, item)];
   return inOwnScope ? `(${last})` : last;
 }
 
@@ -288,12 +308,19 @@ export function labelOf(scene: Scene, item: number): string {
 export function sizeText(ops: number, variables: number): string {
   const plural = (count: number, noun: string) =>
     `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
-  return variables > 0 ? `${plural(ops, "op")} · ${plural(variables, "variable")}` : plural(ops, "op");
+  return variables > 0
+    ? `${plural(ops, "op")} · ${plural(variables, "variable")}`
+    : plural(ops, "op");
 }
 
 export function boxOf(boxes: Float32Array, item: number): Box {
   const i = item * 4;
-  return { x: at(boxes, i), y: at(boxes, i + 1), width: at(boxes, i + 2), height: at(boxes, i + 3) };
+  return {
+    x: at(boxes, i),
+    y: at(boxes, i + 1),
+    width: at(boxes, i + 2),
+    height: at(boxes, i + 3),
+  };
 }
 
 /** Whether an op or a closed scope lies in a part of the world. */

@@ -1,6 +1,15 @@
-// The minimap: the whole drawing in a corner with a frame around the visible part. Dragging in it moves the camera. It
-// is hidden from screen readers, because the arrow keys do the same.
-import { at, BADGE, type Box, boxOf, OPEN, type Paint, type Scene, visibleItem } from "../protocol/scene";
+// The minimap: the whole drawing in a corner with a frame around the visible part. Dragging in it
+// moves the camera. It is hidden from screen readers, because the arrow keys do the same.
+import {
+  at,
+  BADGE,
+  type Box,
+  boxOf,
+  OPEN,
+  type Paint,
+  type Scene,
+  visibleItem,
+} from "../protocol/scene";
 import type { Store } from "../state/store";
 import { type Camera, cameraHolding, inView, type Point, type Viewport } from "./camera/camera";
 import { areaColors, boxColors } from "./canvas/boxes";
@@ -26,7 +35,10 @@ export interface Fit extends Viewport {
 
 export function fitOf(whole: Box, most: Viewport = MOST): Fit {
   const room = { width: most.width - 2 * PADDING, height: most.height - 2 * PADDING };
-  const scale = Math.min(room.width / Math.max(whole.width, 1), room.height / Math.max(whole.height, 1));
+  const scale = Math.min(
+    room.width / Math.max(whole.width, 1),
+    room.height / Math.max(whole.height, 1),
+  );
   const width = Math.round(Math.max(whole.width * scale, 16)) + 2 * PADDING;
   const height = Math.round(Math.max(whole.height * scale, 16)) + 2 * PADDING;
   return { x: whole.x - PADDING / scale, y: whole.y - PADDING / scale, scale, width, height };
@@ -34,7 +46,10 @@ export function fitOf(whole: Box, most: Viewport = MOST): Fit {
 
 /** The largest map in a view. */
 export function largestMap({ width, height }: Viewport): Viewport {
-  return { width: Math.min(MOST.width, SHARE * width), height: Math.min(MOST.height, SHARE * height) };
+  return {
+    width: Math.min(MOST.width, SHARE * width),
+    height: Math.min(MOST.height, SHARE * height),
+  };
 }
 
 /** The frame around what is in view, on the map and cut at its border. */
@@ -52,7 +67,10 @@ export function spotsOf(scene: Scene, names: readonly string[], fit: Fit): Box[]
   const items = new Set(names.map((name) => visibleItem(scene, name)).filter((item) => item > 0));
   return [...items].map((item) => {
     const { x, y, width, height } = boxOf(scene.box, item);
-    const [wide, high] = [Math.max(width * fit.scale, LEAST_SPOT), Math.max(height * fit.scale, LEAST_SPOT)];
+    const [wide, high] = [
+      Math.max(width * fit.scale, LEAST_SPOT),
+      Math.max(height * fit.scale, LEAST_SPOT),
+    ];
     const [left, top] = [(x + width / 2 - fit.x) * fit.scale, (y + height / 2 - fit.y) * fit.scale];
     return { x: left - wide / 2, y: top - high / 2, width: wide, height: high };
   });
@@ -121,7 +139,8 @@ export class Minimap {
     this.#scheduled = 0;
     const { scene, paint, camera, minimap, edited } = this.#store.value;
     const { viewport, palette } = this.#stage;
-    this.canvas.hidden = !scene || !paint || !minimap || !isUseful(boxOf(scene.box, 0), camera, viewport);
+    this.canvas.hidden =
+      !scene || !paint || !minimap || !isUseful(boxOf(scene.box, 0), camera, viewport);
     if (!scene || !paint || this.canvas.hidden) return;
     const fit = fitOf(boxOf(scene.box, 0), largestMap(this.#stage.viewport));
     this.#paint(scene, paint, palette, fit);
@@ -133,7 +152,8 @@ export class Minimap {
     ctx.setTransform(ratio, 0, 0, ratio, 0, 0);
     // What an edit changed, which may be out of view.
     ctx.fillStyle = palette.fresh;
-    for (const box of spotsOf(scene, edited, fit)) ctx.fillRect(box.x, box.y, box.width, box.height);
+    for (const box of spotsOf(scene, edited, fit))
+      ctx.fillRect(box.x, box.y, box.width, box.height);
     const { x, y, width, height } = frameOf(fit, camera, viewport);
     ctx.fillStyle = palette.selected;
     ctx.globalAlpha = 0.12;
@@ -160,7 +180,10 @@ export class Minimap {
   }
 }
 
-/** Open scopes as areas, boxes as specks of at least a pixel; what would be much smaller is left out. */
+/**
+ * Open scopes as areas, boxes as specks of at least a pixel; what would be much smaller is left
+ * out.
+ */
 function drawMap(
   ctx: CanvasRenderingContext2D,
   scene: Scene,
@@ -175,7 +198,10 @@ function drawMap(
     const box = boxOf(scene.box, item);
     const [width, height] = [box.width * scale, box.height * scale];
     if (kind === BADGE || width < 0.4) continue;
-    const colors = (kind === OPEN ? areaColors : boxColors)({ frame: { scene, paint }, palette }, item);
+    const colors = (kind === OPEN ? areaColors : boxColors)(
+      { frame: { scene, paint }, palette },
+      item,
+    );
     ctx.fillStyle = colors.fill;
     ctx.fillRect((box.x - x) * scale, (box.y - y) * scale, Math.max(width, 1), Math.max(height, 1));
   }

@@ -1,5 +1,5 @@
-// A canvas above the drawing for regions, moved boxes and connections in progress, so that the drawing need not be
-// redrawn meanwhile.
+// A canvas above the drawing for regions, moved boxes and connections in progress, so that the
+// drawing need not be redrawn meanwhile.
 import { at, boxOf, labelOf } from "../protocol/scene";
 import type { Connection, Store } from "../state/store";
 import { type Point, toScreen } from "./camera/camera";
@@ -26,8 +26,10 @@ export class Overlay {
     store.watch(
       ["region", "camera", "scene", "connecting", "itemMove"],
       ({ region, connecting, itemMove }) => {
-        const needed = region !== null || connecting !== null || itemMove !== null || !this.canvas.hidden;
-        if (needed && this.#scheduled === 0) this.#scheduled = requestAnimationFrame(() => this.#frame());
+        const needed =
+          region !== null || connecting !== null || itemMove !== null || !this.canvas.hidden;
+        if (needed && this.#scheduled === 0)
+          this.#scheduled = requestAnimationFrame(() => this.#frame());
       },
     );
   }
@@ -51,7 +53,10 @@ export class Overlay {
   /** A clean canvas of the stage's size, in CSS pixels. */
   #clear(ctx: CanvasRenderingContext2D): void {
     const { width, height } = this.#stage.viewport;
-    const [wide, high] = [Math.round(width * devicePixelRatio), Math.round(height * devicePixelRatio)];
+    const [wide, high] = [
+      Math.round(width * devicePixelRatio),
+      Math.round(height * devicePixelRatio),
+    ];
     if (this.canvas.width !== wide || this.canvas.height !== high)
       Object.assign(this.canvas, { width: wide, height: high });
     ctx.setTransform(devicePixelRatio, 0, 0, devicePixelRatio, 0, 0);
@@ -73,8 +78,10 @@ export class Overlay {
     ctx.beginPath();
     const here = middle(item, dx, dy);
     for (const edge of edgesAt(scene, item).slice(0, MOST_OUTLINES)) {
-      const other = at(scene.source, edge) === item ? at(scene.target, edge) : at(scene.source, edge);
-      if (other === at(scene.parent, item) || (at(scene.tensors, edge) === 0 && !controls)) continue;
+      const other =
+        at(scene.source, edge) === item ? at(scene.target, edge) : at(scene.source, edge);
+      if (other === at(scene.parent, item) || (at(scene.tensors, edge) === 0 && !controls))
+        continue;
       const there = middle(other);
       ctx.moveTo(here.x, here.y);
       ctx.lineTo(there.x, there.y);

@@ -1,5 +1,14 @@
 // The stage: the canvas in the page, its size, camera moves, and when to draw.
-import { at, type Box, boxOf, CLOSED, keyOf, OPEN, type Scene, visibleItem } from "../protocol/scene";
+import {
+  at,
+  type Box,
+  boxOf,
+  CLOSED,
+  keyOf,
+  OPEN,
+  type Scene,
+  visibleItem,
+} from "../protocol/scene";
 import { prefersStill } from "../state/preferences";
 import type { Screen, Store } from "../state/store";
 import { CameraAnimation, type GlideStart, initialBoxes, type Step } from "./camera/animation";
@@ -16,7 +25,13 @@ import {
   type Viewport,
   zoomedAt,
 } from "./camera/camera";
-import { type Anchor, type Arrival, destination, firstLook, selectedBox } from "./camera/destination";
+import {
+  type Anchor,
+  type Arrival,
+  destination,
+  firstLook,
+  selectedBox,
+} from "./camera/destination";
 import { CanvasRenderer } from "./canvas/canvas-renderer";
 import { HEADER } from "./canvas/far-labels";
 import type { Frame } from "./canvas/frame";
@@ -90,7 +105,9 @@ export class Stage {
       () => clearTimeout(this.#idle),
       watchTheme(() => this.#onThemeChange()),
       store.watch(DRAWN_FIELDS, () => this.schedule()),
-      store.watch(["connecting"], ({ connecting }) => this.#setRefused(connecting?.refused ?? null)),
+      store.watch(["connecting"], ({ connecting }) =>
+        this.#setRefused(connecting?.refused ?? null),
+      ),
     );
   }
 
@@ -123,8 +140,9 @@ export class Stage {
       : 0;
     const beside = isFresh === 1 ? selectedBox(scene, this.#store.value.paint) : undefined;
     const to = destination(scene, camera, this.#viewport, { ...arrival, anchor, beside, refit });
-    // A change to another graph zooms in a little, or out on the way back; boxes do not move. An opened scope is in place
-    // at once, and so is the camera: only boxes that were there before move.
+    // A change to another graph zooms in a little, or out on the way back; boxes do not move. An
+    // opened scope is in place at once, and so is the camera: only boxes that were there before
+    // move.
     const from = graphEntry
       ? zoomedAt(to, graphEntry.inward ? 0.85 : 1.15, this.middle)
       : alike && !arrival.focus && !arrival.fit && !refit
@@ -140,7 +158,9 @@ export class Stage {
     return again;
   }
 
-  /** The size of the canvas once it has one; 0 × 0 if it gets none soon, as in a tab behind others. */
+  /**
+   * The size of the canvas once it has one; 0 × 0 if it gets none soon, as in a tab behind others.
+   */
   async size(): Promise<Viewport> {
     const deadline = performance.now() + PATIENCE;
     while (this.#host.clientWidth === 0 && performance.now() < deadline)
@@ -170,7 +190,8 @@ export class Stage {
     const { scene, camera } = this.#store.value;
     const item = scene ? visibleItem(scene, name) : -1;
     this.#untouched = false;
-    if (scene && item > 0) this.#start(cameraTowards(boxOf(scene.box, item), this.#viewport, camera));
+    if (scene && item > 0)
+      this.#start(cameraTowards(boxOf(scene.box, item), this.#viewport, camera));
   }
 
   /** Set the camera immediately, as while panning; ends an animation. */
@@ -260,7 +281,10 @@ export class Stage {
     return { key: keyOf(scene, item), screen: point ?? handle };
   }
 
-  /** Where the item in the inspector is on the screen, if an edit has moved it and nothing else is to be shown. */
+  /**
+   * Where the item in the inspector is on the screen, if an edit has moved it and nothing else is
+   * to be shown.
+   */
   #anchorOf(scene: Scene, { still, focus, fit }: Arrival): Anchor | undefined {
     const { scene: shown } = this.#store.value;
     if (!still || focus || fit || !shown) return undefined;
@@ -276,8 +300,9 @@ export class Stage {
   }
 
   /**
-   * What is held at a point, and where it would be else: of an op and one that was made beside it, which the layout may
-   * have put into another column, the one that was there before, if the other is in view then.
+   * What is held at a point, and where it would be else: of an op and one that was made beside it,
+   * which the layout may have put into another column, the one that was there before, if the other
+   * is in view then.
    */
   #held(scene: Scene, name: string, made: number, point: Point): [item: number, there: Box] {
     const { camera } = this.#store.value;
@@ -291,7 +316,10 @@ export class Stage {
     return isInView ? [item, own] : [made, there];
   }
 
-  /** The middle of an op or closed scope, the middle of what is in view of an open scope's header; on the canvas. */
+  /**
+   * The middle of an op or closed scope, the middle of what is in view of an open scope's header;
+   * on the canvas.
+   */
   handle(item: number): Box {
     const { scene, camera } = this.#store.value;
     if (!scene) return { x: 0, y: 0, width: 0, height: 0 };
@@ -440,7 +468,8 @@ export class Stage {
   }
 }
 
-// The items named in messages: the same sets for the same messages, so that nothing is redrawn without need.
+// The items named in messages: the same sets for the same messages, so that nothing is redrawn
+// without need.
 
 type Items = Pick<Frame, "warned" | "edited" | "barred" | "hits" | "hitCounts" | "matches">;
 type Named = Pick<Screen, "warned" | "edited" | "hitNames" | "hitOps" | "hitCounts">;
@@ -457,13 +486,22 @@ class NamedItems {
     matches: NO_MATCHES,
   };
 
-  /** `warned`: ops named in a refusal; `edited`: by an edit; `refused`: they cannot be connected; `hitNames`: found. */
-  items(scene: Scene, { warned, edited, hitNames, hitOps, hitCounts }: Named, refused: Refused): Items {
+  /**
+   * `warned`: ops named in a refusal; `edited`: by an edit; `refused`: they cannot be connected;
+   * `hitNames`: found.
+   */
+  items(
+    scene: Scene,
+    { warned, edited, hitNames, hitOps, hitCounts }: Named,
+    refused: Refused,
+  ): Items {
     const by = [scene, warned, edited, refused, hitNames, hitOps, hitCounts];
     if (by.every((part, i) => part === this.#by[i])) return this.#items;
     this.#by = by;
     const held =
-      hitOps.length > 0 ? [] : hitCounts.map(([name, count]) => [drawnItem(scene, name), count] as const);
+      hitOps.length > 0
+        ? []
+        : hitCounts.map(([name, count]) => [drawnItem(scene, name), count] as const);
     this.#items = {
       warned: new Set(warned.map((name) => visibleItem(scene, name))),
       edited: new Set(edited.map((name) => visibleItem(scene, name))),
@@ -486,12 +524,17 @@ function drawnItem(scene: Scene, name: string): number {
 
 /** The ops and closed scopes that stand for some ops; those in a closed group have none. */
 function closedItems(scene: Scene, names: readonly string[]): number[] {
-  return names.map((name) => visibleItem(scene, name)).filter((item) => at(scene.kind, item) !== OPEN);
+  return names
+    .map((name) => visibleItem(scene, name))
+    .filter((item) => at(scene.kind, item) !== OPEN);
 }
 
 // The position of an item on the canvas, where it can be clicked.
 
-/** The middle of an op or closed scope, the middle of what is in view of an open scope's header; and the whole size. */
+/**
+ * The middle of an op or closed scope, the middle of what is in view of an open scope's header; and
+ * the whole size.
+ */
 function handleOf(scene: Scene, item: number, camera: Camera, viewport: Viewport): Box {
   const { x, y, width, height } = boxOf(scene.box, item);
   const open = at(scene.kind, item) === OPEN;

@@ -6,7 +6,10 @@ export type Progress = Omit<Working, "type">;
 
 export interface RequestOptions {
   signal?: AbortSignal;
-  /** Milliseconds until the request is given up, five times as many once the kernel has begun; without it, never. */
+  /**
+   * Milliseconds until the request is given up, five times as many once the kernel has begun;
+   * without it, never.
+   */
   timeout?: number;
   /** Called when the kernel begins the request, and with its progress. */
   onProgress?(progress: Progress): void;
@@ -46,7 +49,8 @@ export class PendingRequest<Reply> {
       this.#settle = { resolve, reject };
     });
     this.#wait(1);
-    const abort = () => this.reject(new DOMException(`The request "${type}" was given up.`, "AbortError"));
+    const abort = () =>
+      this.reject(new DOMException(`The request "${type}" was given up.`, "AbortError"));
     options.signal?.addEventListener("abort", abort, { signal: this.settled });
     if (options.signal?.aborted) abort();
   }
@@ -103,8 +107,8 @@ export class PendingRequest<Reply> {
 const RECENT = 8;
 
 /**
- * Gives each request an id, and matches replies to requests. A request may be sent again with the same id, when it or its
- * reply may be lost: the kernel handles it once.
+ * Gives each request an id, and matches replies to requests. A request may be sent again with the
+ * same id, when it or its reply may be lost: the kernel handles it once.
  */
 export class RpcClient<Reply> {
   readonly #send: (message: Message & { id: number }) => void;
@@ -123,7 +127,10 @@ export class RpcClient<Reply> {
     return [...this.#pending.values()];
   }
 
-  /** Milliseconds that a message takes to the kernel and back, as far as is known: the least of the last requests. */
+  /**
+   * Milliseconds that a message takes to the kernel and back, as far as is known: the least of the
+   * last requests.
+   */
   get latency(): number {
     return this.#delays.length > 0 ? Math.min(...this.#delays) : 0;
   }
@@ -158,7 +165,10 @@ export class RpcClient<Reply> {
     }
   }
 
-  /** The request to which a message is the reply; none for progress, which is passed on, and for replies to others. */
+  /**
+   * The request to which a message is the reply; none for progress, which is passed on, and for
+   * replies to others.
+   */
   receive(message: Message): PendingRequest<Reply> | undefined {
     const pending = this.find(message.id);
     if (!isProgress(message)) return pending;
@@ -173,7 +183,9 @@ export class RpcClient<Reply> {
 
 /** Whether received data is a message: an object with a type. */
 export function isMessage(data: unknown): data is Message {
-  return typeof data === "object" && data !== null && "type" in data && typeof data.type === "string";
+  return (
+    typeof data === "object" && data !== null && "type" in data && typeof data.type === "string"
+  );
 }
 
 function isProgress(message: Message): message is Message & Progress {

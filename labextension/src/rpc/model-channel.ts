@@ -1,9 +1,11 @@
-// The channel of a widget: requests over its anywidget model. There is one per model, so that several views share it.
+// The channel of a widget: requests over its anywidget model. There is one per model, so that
+// several views share it.
 //
-// Where the front end forwards it, the kernel reports when it begins a message ("busy") and when it has finished
-// ("idle"). A request that has finished without a reply is sent again; if that has none either, the kernel was restarted.
-// Colab's manager reports "idle" when it has sent the message and never "busy", so "idle" counts only after "busy" of the
-// same request. A connection that drops loses messages both ways: what has no reply is sent again when the kernel answers.
+// Where the front end forwards it, the kernel reports when it begins a message ("busy") and when it
+// has finished ("idle"). A request that has finished without a reply is sent again; if that has
+// none either, the kernel was restarted. Colab's manager reports "idle" when it has sent the
+// message and never "busy", so "idle" counts only after "busy" of the same request. A connection
+// that drops loses messages both ways: what has no reply is sent again when the kernel answers.
 import type { Piece, Reply, Request } from "../protocol/messages";
 import {
   isMessage,
@@ -27,7 +29,10 @@ export interface WidgetModel {
   off(event: "msg:custom", callback: (message: unknown, buffers: Bytes[]) => void): void;
 }
 
-/** What front ends hand a message's buffers over as: Jupyter as DataViews, others as typed arrays or as they are. */
+/**
+ * What front ends hand a message's buffers over as: Jupyter as DataViews, others as typed arrays or
+ * as they are.
+ */
 export type Bytes = ArrayBuffer | ArrayBufferView;
 
 /** A request, and the width and height of the canvas that the drawing of the view wraps to. */
@@ -38,7 +43,10 @@ export type Answer = Reply & { buffer: DataView };
 
 export interface Channel {
   request(message: AddressedRequest, options?: RequestOptions): Promise<Answer>;
-  /** Call `listener` when the editor in the kernel is lost and when it is back; returns a function that stops it. */
+  /**
+   * Call `listener` when the editor in the kernel is lost and when it is back; returns a function
+   * that stops it.
+   */
   watch?(listener: (gone: boolean) => void): () => unknown;
   /** Milliseconds that a message takes to the kernel and back, as far as is known. */
   readonly latency?: number;
@@ -54,9 +62,13 @@ const UNHEARD = 5_000;
 /** Milliseconds until a check is given up: a busy kernel is not asked more often. */
 const CHECK = 15_000;
 
-/** For exhaustive switches: the compiler reports a missing case; a newer kernel's message throws. */
+/**
+ * For exhaustive switches: the compiler reports a missing case; a newer kernel's message throws.
+ */
 export function assertNever(value: never): never {
-  throw new Error(`This page does not understand ${JSON.stringify(value)?.slice(0, 80)}; reload it.`);
+  throw new Error(
+    `This page does not understand ${JSON.stringify(value)?.slice(0, 80)}; reload it.`,
+  );
 }
 
 function isPiece(message: Message): message is Message & Piece {
@@ -83,14 +95,20 @@ export class ModelChannel implements Channel {
   constructor(wire: WidgetModel) {
     this.#model = wire;
     // Every view in every browser receives every reply: ids from a random start tell them apart.
-    this.#client = new RpcClient((message) => this.#send(message), Math.floor(Math.random() * 2 ** 40));
+    this.#client = new RpcClient(
+      (message) => this.#send(message),
+      Math.floor(Math.random() * 2 ** 40),
+    );
     wire.on("msg:custom", this.#receive);
   }
 
   request(message: AddressedRequest, options: RequestOptions = {}): Promise<Answer> {
     const pending = this.#client.request(message, { timeout: TIMEOUT, ...options });
     if (pending.settled.aborted) return pending.reply;
-    const look = setInterval(() => pending.silence < UNHEARD || this.#asks || this.check(), UNHEARD);
+    const look = setInterval(
+      () => pending.silence < UNHEARD || this.#asks || this.check(),
+      UNHEARD,
+    );
     pending.settled.addEventListener("abort", () => {
       clearInterval(look);
       this.#pieces.drop(pending);
@@ -102,7 +120,10 @@ export class ModelChannel implements Channel {
     return this.#client.latency;
   }
 
-  /** Check whether the editor exists; earlier requests that it does not answer before were lost, or their replies. */
+  /**
+   * Check whether the editor exists; earlier requests that it does not answer before were lost, or
+   * their replies.
+   */
   async check(): Promise<void> {
     const earlier = this.#client.pending;
     this.#asks = true;
@@ -130,7 +151,9 @@ export class ModelChannel implements Channel {
     if (!pending) return;
     this.#setGone(false);
     const buffer = viewOf(buffers?.[0] ?? new ArrayBuffer(0));
-    const reply = isPiece(message) ? this.#join(pending, message, buffer) : { ...(message as Reply), buffer };
+    const reply = isPiece(message)
+      ? this.#join(pending, message, buffer)
+      : { ...(message as Reply), buffer };
     if (reply) pending.resolve(reply);
   };
 

@@ -1,4 +1,5 @@
-// Joins the pieces of replies that are too large for one message; see tfgraphwidget/widget/delivery.py.
+// Joins the pieces of replies that are too large for one message; see
+// tfgraphwidget/widget/delivery.py.
 import type { Piece } from "../protocol/messages";
 
 /** A reply as JSON, and its buffer. */
@@ -15,7 +16,8 @@ export class Pieces {
     const pieces = this.#received.get(request) ?? [];
     this.#received.set(request, pieces);
     pieces[nth] = new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-    // A reply that is sent again brings pieces that are there already; one that was lost leaves a gap.
+    // A reply that is sent again brings pieces that are there already; one that was lost leaves a
+    // gap.
     if (Object.keys(pieces).length < of) return undefined;
     const data = new Uint8Array(pieces.reduce((size, piece) => size + piece.byteLength, 0));
     let start = 0;

@@ -8,7 +8,9 @@ export function graphKey(state: State | null): string {
   return state?.path.join(" / ") ?? "";
 }
 
-/** How the screen changes from the current graph to that of `next`; null if it is the same graph. */
+/**
+ * How the screen changes from the current graph to that of `next`; null if it is the same graph.
+ */
 export function graphChange(
   { state, camera, cameras }: Pick<Screen, "state" | "camera" | "cameras">,
   next: State,
@@ -29,6 +31,9 @@ export function graphChange(
       region: null,
       picking: null,
     },
-    entrance: { camera: cameras.get(graphKey(next)) ?? null, inward: next.path.length > state.path.length },
+    entrance: {
+      camera: cameras.get(graphKey(next)) ?? null,
+      inward: next.path.length > state.path.length,
+    },
   };
 }

@@ -1,4 +1,5 @@
-// User settings. JupyterLab's plugin answers the event that requests them; elsewhere the defaults apply.
+// User settings. JupyterLab's plugin answers the event that requests them; elsewhere the defaults
+// apply.
 
 export interface Preferences {
   direction?: "down" | "right";
@@ -20,7 +21,9 @@ export function preferences(): Preferences {
 
 /** Whether animations are off. */
 export function prefersStill(): boolean {
-  return preferences().animation === false || matchMedia("(prefers-reduced-motion: reduce)").matches;
+  return (
+    preferences().animation === false || matchMedia("(prefers-reduced-motion: reduce)").matches
+  );
 }
 
 /** Apply the color setting to a view and follow its changes; returns a function that stops it. */

@@ -97,10 +97,18 @@ export class ReplyHandler {
     const edited = answer.edited ? this.#editChange(answer.edited) : {};
     const change = { paint, state: answer.state, ...room?.change, ...notice, ...edited };
     const still = edited.picked && before ? { before, after: edited.picked } : undefined;
-    this.#stage.show(scene, change, { still, ...arrival, focus: answer.focus, graphEntry: room?.entrance });
+    this.#stage.show(scene, change, {
+      still,
+      ...arrival,
+      focus: answer.focus,
+      graphEntry: room?.entrance,
+    });
   }
 
-  /** The inspector after an edit: the op that it has made, or the same item by its new name, as the edit left it. */
+  /**
+   * The inspector after an edit: the op that it has made, or the same item by its new name, as the
+   * edit left it.
+   */
   #editChange({ renamed, inspected }: EditReport): Partial<Screen> {
     const picked = newName(this.#store.value.picked, renamed);
     const isIt = inspected?.name === picked;
@@ -110,7 +118,9 @@ export class ReplyHandler {
     };
   }
 
-  /** An equal reply does not replace the elements, so that a user who reads them is not disturbed. */
+  /**
+   * An equal reply does not replace the elements, so that a user who reads them is not disturbed.
+   */
   #inspectionChange(details: InspectReply): Partial<Screen> {
     return isSameInspection(details, this.#store.value.details) ? {} : { details };
   }
@@ -121,7 +131,8 @@ export class ReplyHandler {
       const paint = decodePaint(answer.fields, answer.buffer, scene.length);
       this.#store.set({ state: answer.state, ...noticeChange(answer.text), paint, drawn: false });
     } else {
-      // Another view has opened a scope, moved something or entered a function meanwhile: this paint belongs to a drawing that is not here.
+      // Another view has opened a scope, moved something or entered a function meanwhile: this
+      // paint belongs to a drawing that is not here.
       this.#store.set(noticeChange());
       this.#reopen();
     }
@@ -158,5 +169,8 @@ function noticeChange(
   isNothing = false,
 ): Pick<Screen, "status" | "warned"> {
   const offered = fixes.length > 0 ? { fixes } : {};
-  return { status: text ? { kind: isNothing ? "nothing" : "notice", text, ...offered } : null, warned: [] };
+  return {
+    status: text ? { kind: isNothing ? "nothing" : "notice", text, ...offered } : null,
+    warned: [],
+  };
 }

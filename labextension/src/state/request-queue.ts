@@ -1,4 +1,5 @@
-// Sends requests that change something one after another, so that each starts from the state after the previous one.
+// Sends requests that change something one after another, so that each starts from the state after
+// the previous one.
 import type { EditReport, Request } from "../protocol/messages";
 import { NO_SIZE, type Viewport } from "../render/camera/camera";
 import type { Arrival } from "../render/camera/destination";
@@ -20,7 +21,9 @@ export type EditBody = Request extends infer R
     : never
   : never;
 
-/** Milliseconds until the progress is shown; and until it is shown that the kernel has not begun. */
+/**
+ * Milliseconds until the progress is shown; and until it is shown that the kernel has not begun.
+ */
 const SLOW = 300;
 const BUSY = 1000;
 
@@ -52,7 +55,10 @@ export class RequestQueue {
     this.#inspecting.abort();
   }
 
-  /** Send the message that `request` returns, after the replies to all earlier ones; nothing if it returns null. */
+  /**
+   * Send the message that `request` returns, after the replies to all earlier ones; nothing if it
+   * returns null.
+   */
   async enqueue(request: () => Request | null, arrival: Arrival = {}): Promise<void> {
     await this.reply(request, arrival);
   }
@@ -64,7 +70,8 @@ export class RequestQueue {
       if (!message) return null;
       const { scene } = this.#store.value;
       const answer = await this.send(message, this.#closed.signal, arrival);
-      // "reveal" inspects its own op next; after a run the inspected op has new values, which the caller shows.
+      // "reveal" inspects its own op next; after a run the inspected op has new values, which the
+      // caller shows.
       const drawn = this.#store.value.scene !== scene && message.type !== "reveal";
       if (message.type === "probe") await this.#refreshInspector();
       else if (
@@ -79,11 +86,15 @@ export class RequestQueue {
     return reply;
   }
 
-  /** Send an edit in the same order; resolves to what it has done, or to null if it was not made. */
+  /**
+   * Send an edit in the same order; resolves to what it has done, or to null if it was not made.
+   */
   async edit(request: () => EditBody | null): Promise<EditReport | null> {
     const answer = await this.reply(() => {
       const body = request();
-      return body && { ...body, inspected: this.#store.value.picking ? "" : this.#store.value.picked };
+      return (
+        body && { ...body, inspected: this.#store.value.picking ? "" : this.#store.value.picked }
+      );
     });
     return answer?.type === "scene_reply" ? answer.edited : null;
   }
@@ -108,7 +119,10 @@ export class RequestQueue {
     return edited?.inspected != null && edited.inspected.name === this.#store.value.picked;
   }
 
-  /** Request outside the queue, and return the reply; null if the view is closed, also while it is waited for. */
+  /**
+   * Request outside the queue, and return the reply; null if the view is closed, also while it is
+   * waited for.
+   */
   async query(message: Request, signal = this.#closed.signal): Promise<Answer | null> {
     if (this.#closed.signal.aborted) return null;
     return this.#channel.request(this.#addressed(message), { signal }).catch((error) => {
@@ -150,14 +164,17 @@ export class RequestQueue {
     return this.#inspecting.signal;
   }
 
-  /** Inspect the current item again: it may have changed, or been removed, which is not an error. */
+  /**
+   * Inspect the current item again: it may have changed, or been removed, which is not an error.
+   */
   async #refreshInspector(): Promise<void> {
     const signal = this.abortInspection();
     const { picked, picking } = this.#store.value;
     if (picked === "" || picking) return;
     const gone = () => this.#store.set({ picked: "", details: null });
     await this.#request({ type: "inspect", name: picked }, signal, {
-      accept: (answer) => (answer.type === "inspect_reply" ? this.#replies.handle(answer, {}) : gone()),
+      accept: (answer) =>
+        answer.type === "inspect_reply" ? this.#replies.handle(answer, {}) : gone(),
       fail: gone,
     });
   }
@@ -166,7 +183,9 @@ export class RequestQueue {
     this.#store.set({ pending: this.#store.value.pending + 1 });
     const heard = this.#trackProgress();
     try {
-      accept(await this.#channel.request(this.#addressed(message), { signal, onProgress: heard.told }));
+      accept(
+        await this.#channel.request(this.#addressed(message), { signal, onProgress: heard.told }),
+      );
     } catch (error) {
       // Aborted for a newer request: ignore it. That the kernel is gone is shown in one place.
       if (!signal.aborted && !(error instanceof KernelGone)) fail(error);

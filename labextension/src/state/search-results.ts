@@ -47,7 +47,10 @@ export function typedScope(found: SearchReply | null, query: string): string {
   return found?.name_scopes.find(({ name }) => name === typed)?.name ?? "";
 }
 
-/** How many hits of a query are requested while it is typed: of a pattern all that the drawing frames. */
+/**
+ * How many hits of a query are requested while it is typed: of a pattern all that the drawing
+ * frames.
+ */
 export function firstLimit(query: string): number {
   return /^\s*pattern:/i.test(query) ? MOST : FIRST;
 }
@@ -69,8 +72,12 @@ export function totalText(found: SearchReply | null): string {
 }
 
 /** "96 matches in 94 scopes, 94 of them replaceable". */
-function matchesText({ total, scopes, hits, why }: SearchReply, { replaceable }: PatternMatches): string {
-  const few = replaceable === total ? "all replaceable" : `${formatCount(replaceable)} of them replaceable`;
+function matchesText(
+  { total, scopes, hits, why }: SearchReply,
+  { replaceable }: PatternMatches,
+): string {
+  const few =
+    replaceable === total ? "all replaceable" : `${formatCount(replaceable)} of them replaceable`;
   const shown = hits.length < total ? `, the first ${formatCount(hits.length)} shown` : "";
   const where = scopes === 1 ? "one scope" : `${formatCount(scopes)} scopes`;
   const count = `${formatCount(total)} match${total === 1 ? "" : "es"}`;
@@ -80,7 +87,9 @@ function matchesText({ total, scopes, hits, why }: SearchReply, { replaceable }:
 /** "3 of 37"; before the first step the number of hits. */
 export function placeText({ found, hit }: Pick<Screen, "found" | "hit">): string {
   if (!found) return "";
-  return hit < 0 ? formatCount(found.total) : `${formatCount(hit + 1)} of ${formatCount(found.total)}`;
+  return hit < 0
+    ? formatCount(found.total)
+    : `${formatCount(hit + 1)} of ${formatCount(found.total)}`;
 }
 
 function formatCount(number: number): string {

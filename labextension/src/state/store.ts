@@ -1,4 +1,5 @@
-// The state of a view: the last state that Python sent, and what only the screen knows. Nothing here is synced.
+// The state of a view: the last state that Python sent, and what only the screen knows. Nothing
+// here is synced.
 import type {
   BoundaryTensor,
   ClonePreview,
@@ -218,7 +219,10 @@ export class Store {
   }
 }
 
-/** Bring the tab of the panel to the front that shows what was done; the costs stay, which are linked with the drawing. */
+/**
+ * Bring the tab of the panel to the front that shows what was done; the costs stay, which are
+ * linked with the drawing.
+ */
 export function bringForward(store: Store, tab: PanelTab): void {
   if (store.value.tab !== "costs") store.set({ tab });
 }

@@ -3,11 +3,22 @@ import type { Actions } from "../../src/interaction/actions";
 import type { Answer } from "../../src/rpc/model-channel";
 import type { PanelTab } from "../../src/state/store";
 import { drawn, painted, plainForm } from "../example-graph";
-import { CLOSED_SCOPE, INPUT, inspected, NOTHING, OP_IN_SCOPE, OPEN_SCOPE, opened, refused } from "../kernel";
+import {
+  CLOSED_SCOPE,
+  INPUT,
+  inspected,
+  NOTHING,
+  OP_IN_SCOPE,
+  OPEN_SCOPE,
+  opened,
+  refused,
+} from "../kernel";
 
 describe("boundary", () => {
   test("marking an op sends its name: what is cut there is for the kernel to say", async () => {
-    const { actions, sent, store } = await opened(painted({ inputs: ["input:0"] }, [0, 0, 1, 2, 2]));
+    const { actions, sent, store } = await opened(
+      painted({ inputs: ["input:0"] }, [0, 0, 1, 2, 2]),
+    );
     await actions.mark(OP_IN_SCOPE, "inputs");
     expect(sent).toEqual([{ type: "mark", side: "inputs", name: "net", tensors: [] }]);
     expect(store.value.state?.inputs).toEqual(["input:0"]);
@@ -38,7 +49,10 @@ describe("boundary", () => {
     async (item) => {
       const tensors = [crossing("a:0", false), crossing("b:0")];
       const crossed = { type: "boundary_tensors" as const, tensors, buffer: NOTHING };
-      const { actions, sent } = await opened(crossed, painted({ outputs: ["b:0"] }, [0, 0, 0, 0, 0]));
+      const { actions, sent } = await opened(
+        crossed,
+        painted({ outputs: ["b:0"] }, [0, 0, 0, 0, 0]),
+      );
       await actions.mark(item, "outputs");
       expect(sent.at(-1)).toMatchObject({ type: "mark", side: "outputs", tensors: ["b:0"] });
     },
@@ -48,7 +62,11 @@ describe("boundary", () => {
     const { actions, sent, store } = await opened(
       { type: "boundary_tensors", tensors: [crossing("a:0"), crossing("b:0")], buffer: NOTHING },
       painted({ inputs: ["a:0"] }, [0, 0, 0, 0, 0]),
-      { type: "boundary_tensors", tensors: [crossing("a:0", true, true), crossing("b:0")], buffer: NOTHING },
+      {
+        type: "boundary_tensors",
+        tensors: [crossing("a:0", true, true), crossing("b:0")],
+        buffer: NOTHING,
+      },
       painted({}, [0, 0, 0, 0, 0]),
     );
     await actions.mark(CLOSED_SCOPE, "inputs");
@@ -113,7 +131,13 @@ describe("edits", () => {
     await actions.mark(INPUT, "inputs");
     const form = { ...plainForm, others: ["net/w"] };
     expect(await actions.clone(form)).toBe(true);
-    expect(sent[1]).toEqual({ type: "clone", inputs: ["input"], outputs: ["net"], ...form, inspected: "" });
+    expect(sent[1]).toEqual({
+      type: "clone",
+      inputs: ["input"],
+      outputs: ["net"],
+      ...form,
+      inspected: "",
+    });
     expect(store.value.status).toEqual({ kind: "notice", text: "Cloned 5 ops." });
   });
 
@@ -181,10 +205,17 @@ describe("following the kernel", () => {
 
   test("what was refused is said until the person does something, though the view catches up", async () => {
     const no = "Cancelled; nothing has changed.";
-    const { actions, store } = await opened(refused(no), drawn({ revision: 5 }), drawn({ revision: 6 }));
+    const { actions, store } = await opened(
+      refused(no),
+      drawn({ revision: 5 }),
+      drawn({ revision: 6 }),
+    );
     await actions.toggle(CLOSED_SCOPE);
     await actions.catchUp(() => 5);
-    expect(store.value).toMatchObject({ status: { kind: "refused", text: no }, state: { revision: 5 } });
+    expect(store.value).toMatchObject({
+      status: { kind: "refused", text: no },
+      state: { revision: 5 },
+    });
     await actions.toggle(CLOSED_SCOPE);
     expect(store.value).toMatchObject({ status: null, state: { revision: 6 } });
   });

@@ -1,4 +1,5 @@
-// The documentation's tables of keys and gestures are those of the table in src/interaction: `WRITE_KEYS=1 npm test` writes them.
+// The documentation's tables of keys and gestures are those of the table in src/interaction:
+// `WRITE_KEYS=1 npm test` writes them.
 import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
@@ -14,9 +15,12 @@ function keys(chords: readonly string[]): string {
 }
 
 /** One line for what several keys do, as in the help sheet. */
-function rows(entries: readonly { readonly keys: readonly string[]; readonly what: string }[]): string[] {
+function rows(
+  entries: readonly { readonly keys: readonly string[]; readonly what: string }[],
+): string[] {
   const joined = new Map<string, string[]>();
-  for (const { keys: chords, what } of entries) joined.set(what, [...(joined.get(what) ?? []), ...chords]);
+  for (const { keys: chords, what } of entries)
+    joined.set(what, [...(joined.get(what) ?? []), ...chords]);
   return [...joined].map(([what, chords]) => `| ${keys(chords)} | ${what} |`);
 }
 

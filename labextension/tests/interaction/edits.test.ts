@@ -126,10 +126,24 @@ describe("forms", () => {
     inspected("a/b", {
       op_type: "Relu",
       inputs: [
-        { name: "x:0", dtype: "float32", shape: "(None, 3)", peers: ["x"], peer_count: 1, value: null },
+        {
+          name: "x:0",
+          dtype: "float32",
+          shape: "(None, 3)",
+          peers: ["x"],
+          peer_count: 1,
+          value: null,
+        },
       ],
       outputs: [
-        { name: "a/b:0", dtype: "float32", shape: "(None, 3)", peers: [], peer_count: 0, value: null },
+        {
+          name: "a/b:0",
+          dtype: "float32",
+          shape: "(None, 3)",
+          peers: [],
+          peer_count: 0,
+          value: null,
+        },
       ],
       shape: "(None, 3)",
       ...change,
@@ -150,11 +164,13 @@ describe("forms", () => {
     expect(names(op({ op_type: "NoOp", inputs: [], outputs: [] }))).not.toContain("bypass");
     const placeholder = op({ op_type: "Placeholder", inputs: [] });
     expect(names(placeholder)).toEqual(expect.arrayContaining(["set_input", "set_constant"]));
-    expect(commandsFor(placeholder).find(({ verb }) => verb === "set_input")?.fields?.[0]?.initial).toBe(
-      "(None, 3)",
-    );
+    expect(
+      commandsFor(placeholder).find(({ verb }) => verb === "set_input")?.fields?.[0]?.initial,
+    ).toBe("(None, 3)");
     const constant = commandsFor(op({ op_type: "Const", inputs: [], value: "[1, 2]" }));
-    expect(constant.find(({ verb }) => verb === "set_constant")?.fields?.[0]?.initial).toBe("[1, 2]");
+    expect(constant.find(({ verb }) => verb === "set_constant")?.fields?.[0]?.initial).toBe(
+      "[1, 2]",
+    );
   });
 
   test("a scope is edited by its name with a slash, and renamed without", () => {
@@ -165,9 +181,13 @@ describe("forms", () => {
   });
 
   test("training is offered of a scope, a selection or an op with a variable that an optimizer can be given", () => {
-    expect(names(op({ name: "net/", op_type: "", variables: 2, trainable: 1 }))).toContain("set_trainable");
+    expect(names(op({ name: "net/", op_type: "", variables: 2, trainable: 1 }))).toContain(
+      "set_trainable",
+    );
     expect(names(op({ name: "net/", op_type: "", variables: 2 }))).not.toContain("set_trainable");
-    expect(names(op({ op_type: "VarHandleOp", variables: 1, trainable: 1 }))).toContain("set_trainable");
+    expect(names(op({ op_type: "VarHandleOp", variables: 1, trainable: 1 }))).toContain(
+      "set_trainable",
+    );
     expect(names(op({ op_type: "VarHandleOp", variables: 1 }))).not.toContain("set_trainable");
     const ofPart = (variables: boolean) => commandsForPart([], variables).map(({ verb }) => verb);
     expect(ofPart(true).filter((verb) => !ofPart(false).includes(verb))).toEqual(["set_trainable"]);
@@ -244,7 +264,10 @@ describe("dragging from a port", () => {
   }
 
   test("the ops that cannot read the tensor are known by their reasons", async () => {
-    const { store, dragConnect } = await aimed(OP_IN_SCOPE, told({ refused: [["net", "It is float64."]] }));
+    const { store, dragConnect } = await aimed(
+      OP_IN_SCOPE,
+      told({ refused: [["net", "It is float64."]] }),
+    );
     await dragConnect.begin("input", HERE);
     expect(dragConnect.whyNot(OP_IN_SCOPE)).toBe("It is float64.");
     expect(dragConnect.whyNot(INPUT)).toBe("");
@@ -257,7 +280,11 @@ describe("dragging from a port", () => {
       { tensor: "a:0", why: "It is int32." },
       { tensor: "b:0", why: "" },
     ];
-    const { store, dragConnect, change } = await aimed(OP_IN_SCOPE, told({}), told({ op: "net", slots }));
+    const { store, dragConnect, change } = await aimed(
+      OP_IN_SCOPE,
+      told({}),
+      told({ op: "net", slots }),
+    );
     await dragConnect.begin("input", HERE);
     await dragConnect.drop(HERE);
     expect(change).toHaveBeenCalledWith("connect", ["input:0", "net"], { k: "1" });
@@ -266,11 +293,18 @@ describe("dragging from a port", () => {
 
   test("of several inputs the person chooses one", async () => {
     const slots = ["a:0", "b:0"].map((tensor) => ({ tensor, why: "" }));
-    const { dragConnect, change, menus } = await aimed(OP_IN_SCOPE, told({}), told({ op: "net", slots }));
+    const { dragConnect, change, menus } = await aimed(
+      OP_IN_SCOPE,
+      told({}),
+      told({ op: "net", slots }),
+    );
     await dragConnect.begin("input", HERE);
     await dragConnect.drop(HERE);
     expect(change).not.toHaveBeenCalled();
-    expect(menus[0]?.map(({ text }) => text)).toEqual(["Input 0, replaces a:0", "Input 1, replaces b:0"]);
+    expect(menus[0]?.map(({ text }) => text)).toEqual([
+      "Input 0, replaces a:0",
+      "Input 1, replaces b:0",
+    ]);
     menus[0]?.[1]?.act();
     expect(change).toHaveBeenCalledWith("connect", ["input:0", "net"], { k: "1" });
   });

@@ -36,7 +36,8 @@ describe("a view that gets another shape", () => {
     vi.unstubAllGlobals();
   });
 
-  const follow = (width = 900) => followShape(root as HTMLElement, parts, { width, height: 700 }, open);
+  const follow = (width = 900) =>
+    followShape(root as HTMLElement, parts, { width, height: 700 }, open);
   function dragTo(...widths: number[]) {
     for (const clientWidth of widths) {
       root = Object.assign(root, { clientWidth });

@@ -1,6 +1,11 @@
 // What a view asks of the application around it, with an application and without.
 import { expect, test } from "vitest";
-import { chooseFile, hasFileDialog, locateDragged, openFile } from "../../src/interaction/host-application";
+import {
+  chooseFile,
+  hasFileDialog,
+  locateDragged,
+  openFile,
+} from "../../src/interaction/host-application";
 import { movedTo } from "../../src/panels/controls/browse-button";
 
 interface Detail {

@@ -24,7 +24,9 @@ function watched(change: Partial<Screen> = {}, readOnly = false) {
       get: (_, name) => {
         if (name === "edits") return recorder;
         if (name === "viewport") return { width: 800, height: 600 };
-        return name === "middle" ? { x: 0, y: 0 } : (...all: unknown[]) => void asked.push([name, ...all]);
+        return name === "middle"
+          ? { x: 0, y: 0 }
+          : (...all: unknown[]) => void asked.push([name, ...all]);
       },
     },
   );
@@ -56,7 +58,11 @@ function pressedOf(chord: string): [string, Partial<KeyPress>] {
   const held = (name: string) => parts.includes(name);
   return [
     key,
-    { ctrlKey: held("Ctrl"), altKey: held("Alt"), shiftKey: held("Shift") || /^[A-Z?!]$/.test(key) },
+    {
+      ctrlKey: held("Ctrl"),
+      altKey: held("Alt"),
+      shiftKey: held("Shift") || /^[A-Z?!]$/.test(key),
+    },
   ];
 }
 
@@ -134,7 +140,8 @@ describe("keys", () => {
     expect(press("z", { ctrlKey: true })).toEqual([["undo"]]);
     expect(press("Z", { metaKey: true, shiftKey: true })).toEqual([["redo"]]);
     expect(press("y", { ctrlKey: true })).toEqual([["redo"]]);
-    for (const key of ["s", "r", "p", "l", "Backspace"]) expect(press(key, { ctrlKey: true })).toEqual([]);
+    for (const key of ["s", "r", "p", "l", "Backspace"])
+      expect(press(key, { ctrlKey: true })).toEqual([]);
   });
 
   test("Alt-Up leaves the room; no other key with Alt is ours", () => {
@@ -158,7 +165,8 @@ describe("keys", () => {
 
   test("a button keeps its own Enter, Space and arrows", () => {
     const { press } = watched();
-    for (const key of ["Enter", " ", "ArrowDown", "PageDown"]) expect(press(key, {}, false)).toEqual([]);
+    for (const key of ["Enter", " ", "ArrowDown", "PageDown"])
+      expect(press(key, {}, false)).toEqual([]);
   });
 
   test("arrows walk once something is picked, and pan before; with Shift they always pan", () => {
@@ -206,16 +214,34 @@ describe("Escape takes back one thing at a time", () => {
 });
 
 test.each([
-  ...["Zoom in", "Zoom out", "Cancel", "Refresh", "Toggle minimap", "Invert selection", "Reset layout"],
-  ...["Expand all scopes", "Collapse all scopes", "Mark as input", "Mark as output", "Undo", "Redo"],
+  ...[
+    "Zoom in",
+    "Zoom out",
+    "Cancel",
+    "Refresh",
+    "Toggle minimap",
+    "Invert selection",
+    "Reset layout",
+  ],
+  ...[
+    "Expand all scopes",
+    "Collapse all scopes",
+    "Mark as input",
+    "Mark as output",
+    "Undo",
+    "Redo",
+  ],
 ])("a key does what JupyterLab, VS Code or TensorBoard call so: %s", (words) => {
   const texts = GROUPS.flatMap(({ bindings }) => bindings.map(({ what }) => what));
   expect(texts.filter((text) => text.split(/[:,]/)[0] === words)).toHaveLength(1);
 });
 
-test.each(["Add control dependency", "Device", "Detach", "Rename"])("an edit is called %s", (words) => {
-  expect(EDIT_BUTTONS.filter(({ name }) => name === words)).toHaveLength(1);
-});
+test.each(["Add control dependency", "Device", "Detach", "Rename"])(
+  "an edit is called %s",
+  (words) => {
+    expect(EDIT_BUTTONS.filter(({ name }) => name === words)).toHaveLength(1);
+  },
+);
 
 test("help is a question mark", () => {
   const help = GROUPS.flatMap(({ bindings }) => bindings).filter(({ keys }) => keys.includes("?"));

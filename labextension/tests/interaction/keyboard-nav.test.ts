@@ -151,7 +151,10 @@ describe("a walk", () => {
   });
 
   test("knows at which badge of an op it is", () => {
-    const [walk, drawing] = [new NavigationCursor(), { ...scene(), names: [...NAMES.slice(0, C), "net/w"] }];
+    const [walk, drawing] = [
+      new NavigationCursor(),
+      { ...scene(), names: [...NAMES.slice(0, C), "net/w"] },
+    ];
     expect(walk.itemOf(drawing, "net/w")).toBe(W);
     walk.go(drawing, W, "after", "down");
     expect(walk.itemOf(drawing, "net/w")).toBe(C);

@@ -1,4 +1,5 @@
-// What opening a scope shows is asked for while a hand is over it, and shown at once when it is opened.
+// What opening a scope shows is asked for while a hand is over it, and shown at once when it is
+// opened.
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { Answer } from "../../src/rpc/model-channel";
 import { drawn, painted } from "../example-graph";
@@ -96,13 +97,22 @@ describe("asking", () => {
     const { sent, store } = await opened(foreseen());
     const { scene } = store.value;
     if (!scene) throw new Error("There is no scene.");
-    store.set({ scene: Object.assign(Object.create(scene), { length }), drawn: true, hover: CLOSED_SCOPE });
+    store.set({
+      scene: Object.assign(Object.create(scene), { length }),
+      drawn: true,
+      hover: CLOSED_SCOPE,
+    });
     await rested();
     expect(sent).toEqual(asked);
   });
 
   test("what takes a while to lay out is asked about one by one, once for a drawing; a hand comes first", async () => {
-    const { sent, store } = await opened(foreseen("a"), foreseen("b"), foreseen("c"), foreseen("d"));
+    const { sent, store } = await opened(
+      foreseen("a"),
+      foreseen("b"),
+      foreseen("c"),
+      foreseen("d"),
+    );
     const { state, scene } = store.value;
     if (!state || !scene) throw new Error("nothing was drawn");
     store.set({
@@ -125,15 +135,18 @@ describe("asking", () => {
     ["there is none", foreseen("")],
     ["it is refused", refused("no name scope")],
     ["nobody answers", new Error("The kernel has not answered.")],
-  ])("when %s, it is not asked again, nothing is said, and opening goes its way", async (_, answer) => {
-    const { actions, sent, store, arrivals } = await over(answer, drawn());
-    await rested();
-    expect(sent).toEqual([ASKED]);
-    expect(store.value.status).toBeNull();
-    await actions.toggle(CLOSED_SCOPE);
-    expect(sent[1]).toEqual(toggled(""));
-    expect(arrivals).toHaveLength(1);
-  });
+  ])(
+    "when %s, it is not asked again, nothing is said, and opening goes its way",
+    async (_, answer) => {
+      const { actions, sent, store, arrivals } = await over(answer, drawn());
+      await rested();
+      expect(sent).toEqual([ASKED]);
+      expect(store.value.status).toBeNull();
+      await actions.toggle(CLOSED_SCOPE);
+      expect(sent[1]).toEqual(toggled(""));
+      expect(arrivals).toHaveLength(1);
+    },
+  );
 });
 
 describe("opening", () => {
@@ -193,7 +206,10 @@ describe("opening", () => {
     const { actions, store, sent } = await opened(foreseen(), drawn());
     store.set({ drawn: true, hover: CLOSED_SCOPE });
     vi.advanceTimersByTime(REST);
-    store.set({ paint: { ...(store.value.paint as NonNullable<typeof store.value.paint>) }, drawn: false });
+    store.set({
+      paint: { ...(store.value.paint as NonNullable<typeof store.value.paint>) },
+      drawn: false,
+    });
     await vi.advanceTimersByTimeAsync(0);
     await actions.toggle(CLOSED_SCOPE);
     expect(sent).toEqual([ASKED, toggled("")]);

@@ -1,5 +1,9 @@
 import { describe, expect, test } from "vitest";
-import { SELECTION_COMMANDS, type SelectionVerb, whyNot } from "../../src/interaction/selection-commands";
+import {
+  SELECTION_COMMANDS,
+  type SelectionVerb,
+  whyNot,
+} from "../../src/interaction/selection-commands";
 import { cannotClone } from "../../src/panels/clone/clone-form";
 import { drawn, painted, state } from "../example-graph";
 import { CLOSED_SCOPE, INPUT, OP_IN_SCOPE, OPEN_SCOPE, opened, openedOn } from "../kernel";
@@ -9,12 +13,15 @@ const region = (verb: "set" | "add" | "remove") => ({ shape: "box" as const, poi
 const taken = (ops: string[], scopes: string[]) => ({ items: [], ops, scopes });
 
 describe("box and lasso", () => {
-  test.each(["set", "add", "remove"] as const)("letting go sends what was taken: %s", async (verb) => {
-    const { actions, sent, store } = await opened(painted({ selected_ops: 5 }, SOME));
-    await actions.selectRegion(taken(["input"], ["net/dense"]), region(verb));
-    expect(sent).toEqual([{ type: "select", verb, ops: ["input"], scopes: ["net/dense"] }]);
-    expect([...(store.value.paint?.coverage ?? [])]).toEqual(SOME);
-  });
+  test.each(["set", "add", "remove"] as const)(
+    "letting go sends what was taken: %s",
+    async (verb) => {
+      const { actions, sent, store } = await opened(painted({ selected_ops: 5 }, SOME));
+      await actions.selectRegion(taken(["input"], ["net/dense"]), region(verb));
+      expect(sent).toEqual([{ type: "select", verb, ops: ["input"], scopes: ["net/dense"] }]);
+      expect([...(store.value.paint?.coverage ?? [])]).toEqual(SOME);
+    },
+  );
 
   test("around nothing it keeps the selection, and says so", async () => {
     const { actions, sent, store } = await opened();
@@ -58,7 +65,8 @@ describe("Ctrl-click", () => {
 
 describe("what can be made of a selection", () => {
   const verbs = SELECTION_COMMANDS.map(({ verb }) => verb);
-  const possible = (ops: number) => verbs.filter((verb) => whyNot(verb, state({ selected_ops: ops })) === "");
+  const possible = (ops: number) =>
+    verbs.filter((verb) => whyNot(verb, state({ selected_ops: ops })) === "");
 
   test("of none, only its inverse", () => {
     expect(possible(0)).toEqual(["invert"]);

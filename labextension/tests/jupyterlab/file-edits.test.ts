@@ -6,7 +6,10 @@ import { EditStore, rejectedActions, type SavedEdits } from "../../src/jupyterla
 const KEPT: SavedEdits = { edits: [{ verb: "remove" }], stamp: "1-2", saved: false };
 const WHY = "g.pb has changed on disk since.";
 
-/** JupyterLab's store, as far as it is used; `slow` of its writings take longer than those after them. */
+/**
+ * JupyterLab's store, as far as it is used; `slow` of its writings take longer than those after
+ * them.
+ */
 function store(found = new Map<string, unknown>(), slow = 0) {
   let left = slow;
   const late = () => new Promise((resolve) => setTimeout(resolve, left-- > 0 ? 5 : 0));

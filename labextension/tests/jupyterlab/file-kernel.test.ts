@@ -31,7 +31,12 @@ function document(refuses = false) {
     connectTo: vi.fn((_: unknown) => session),
     running: () => [model],
   };
-  const context = { path: "mail/g.pb", name: "g.pb", sessionManager: manager, kernelManager: { shutdown } };
+  const context = {
+    path: "mail/g.pb",
+    name: "g.pb",
+    sessionManager: manager,
+    kernelManager: { shutdown },
+  };
   isolateKernels(context as unknown as ISessionContext);
   return { manager, session, used: (context as unknown as ISessionContext).sessionManager };
 }

@@ -9,7 +9,8 @@ vi.mock("@jupyterlab/docmanager", () => ({ IDocumentManager: "the manager of doc
 vi.mock("@jupyterlab/notebook", () => ({ NotebookActions: {} }));
 vi.mock("@jupyterlab/filebrowser", () => ({ FileDialog: {} }));
 vi.mock("@jupyterlab/apputils", () => ({
-  showErrorMessage: async (title: string, error: Error) => void shown.push(`${title}: ${error.message}`),
+  showErrorMessage: async (title: string, error: Error) =>
+    void shown.push(`${title}: ${error.message}`),
 }));
 
 test("a dialog that does not open is said to the user, and the view does not wait for it", async () => {

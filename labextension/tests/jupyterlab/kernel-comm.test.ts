@@ -1,4 +1,5 @@
-// The page's end of the comm, on a kernel made up of signals: replies by id, refusals, kernels that go away.
+// The page's end of the comm, on a kernel made up of signals: replies by id, refusals, kernels that
+// go away.
 import type { Kernel } from "@jupyterlab/services";
 import { Signal } from "@lumino/signaling";
 import { expect, test, vi } from "vitest";
@@ -95,7 +96,8 @@ test("long work tells how far it is to who has asked for that", async () => {
   const told: number[] = [];
   const asked = talk.request({ type: "save", kind: "page" }, ({ done }) => told.push(done));
   expect(kernel.sent).toEqual([{ id: 1, type: "save", kind: "page", tells: true }]);
-  for (const done of [10, 20]) kernel.say({ id: 1, type: "working", what: "Drawing", done, total: 30 });
+  for (const done of [10, 20])
+    kernel.say({ id: 1, type: "working", what: "Drawing", done, total: 30 });
   kernel.say({ id: 1, type: "saved" });
   kernel.say({ id: 1, type: "working", what: "Drawing", done: 30, total: 30 });
   expect(await asked).toEqual({ id: 1, type: "saved" });
@@ -194,7 +196,10 @@ test("a connection without comms is refused with the way out", async () => {
   const kernel = new MadeUp();
   kernel.handleComms = false;
   const refused = await kernel.talk().catch((reason: unknown) => reason);
-  expect(refused).toMatchObject({ kind: "Elsewhere", message: expect.stringContaining("reload the page") });
+  expect(refused).toMatchObject({
+    kind: "Elsewhere",
+    message: expect.stringContaining("reload the page"),
+  });
   expect(kernel.code).toEqual([]);
 });
 
@@ -204,7 +209,8 @@ test("a kernel that another program has restarted is known by what it says", asy
   const gone: boolean[] = [];
   talk.onGone((isRenewed) => gone.push(isRenewed));
   const asked = expect(talk.request({ type: "choices" })).rejects.toThrow(KernelGone);
-  for (const session of ["first", "this page", "first"]) kernel.iopubMessage.emit({ header: { session } });
+  for (const session of ["first", "this page", "first"])
+    kernel.iopubMessage.emit({ header: { session } });
   expect(talk.isOpen).toBe(true);
   for (const session of ["second", "second"]) kernel.iopubMessage.emit({ header: { session } });
   await asked;

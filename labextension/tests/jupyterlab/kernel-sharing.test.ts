@@ -36,7 +36,8 @@ for (const [what, navigator] of [
       false,
     ]);
     other.leave();
-    await vi.waitFor(async () => expect(await one.isShared()).toBe(false)); // a lock is given back a moment later
+    // a lock is given back a moment later
+    await vi.waitFor(async () => expect(await one.isShared()).toBe(false));
     other.join("another kernel");
     expect([await one.isShared(), await third.isShared()]).toEqual([false, true]);
     for (const share of [one, other, third]) share.leave();

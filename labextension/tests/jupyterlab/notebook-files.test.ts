@@ -20,7 +20,8 @@ test("the notebook is made beside the file, with a kernel of Python, and its cel
     serviceManager: {
       contents: {
         newUntitled: vi.fn(async ({ path }) => ({ path: `${path}/Untitled.ipynb` })),
-        save: async (path: string, { content }: { content: object }) => saved.push({ path, ...content }),
+        save: async (path: string, { content }: { content: object }) =>
+          saved.push({ path, ...content }),
       },
       kernelspecs: {
         ready,

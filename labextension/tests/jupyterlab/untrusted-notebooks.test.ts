@@ -32,7 +32,10 @@ class Model {
 function guarded(widgets: unknown, tabs = 1): Model {
   const model = new Model(widgets);
   const panels = Array.from({ length: tabs }, () => ({ context: { model } }));
-  const notebooks = { forEach: (each: (panel: object) => void) => panels.forEach(each), widgetAdded: null };
+  const notebooks = {
+    forEach: (each: (panel: object) => void) => panels.forEach(each),
+    widgetAdded: null,
+  };
   guardSavedWidgets(
     Object.assign(notebooks, { widgetAdded: new Signal(notebooks) }) as unknown as INotebookTracker,
   );
@@ -58,7 +61,9 @@ test("what is withheld is not written over", () => {
 });
 
 test("widgets without code are saved as ever", () => {
-  const model = guarded({ [STATE]: { state: { a: { model_module: "@jupyter-widgets/controls" } } } });
+  const model = guarded({
+    [STATE]: { state: { a: { model_module: "@jupyter-widgets/controls" } } },
+  });
   model.setMetadata("widgets", "newer");
   expect(model.getMetadata("widgets")).toBe("newer");
 });

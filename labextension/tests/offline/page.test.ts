@@ -24,7 +24,9 @@ interface Golden {
   readonly asked: Readonly<Record<string, number[] | null>>;
   /** The name scopes that a kernel finds, for the queries that mean some. */
   readonly scopes_found: Readonly<Record<string, [name: string, ops: number][]>>;
-  /** Of each item its bits of effects, and what the inspector says of ops and scopes that have some. */
+  /**
+   * Of each item its bits of effects, and what the inspector says of ops and scopes that have some.
+   */
   readonly effects: number[];
   readonly effect_sentences: Readonly<Record<string, string[]>>;
   readonly [array: string]: unknown;
@@ -36,7 +38,9 @@ const GOLDEN: Golden[] = JSON.parse(
 
 function contentsOf({ data }: Golden): Contents {
   const bytes = gunzipSync(Buffer.from(data, "base64"));
-  return new Contents(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length) as ArrayBuffer);
+  return new Contents(
+    bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length) as ArrayBuffer,
+  );
 }
 
 /** Of the room that one stands in. */
@@ -51,7 +55,8 @@ function houseOf(golden: Golden): OfflineBackend {
 
 function answer(room: OfflineBackend, request: Request) {
   const reply = room.handle(request);
-  if (reply.type !== "scene_reply") throw new Error(`${request.type} was answered by ${reply.type}`);
+  if (reply.type !== "scene_reply")
+    throw new Error(`${request.type} was answered by ${reply.type}`);
   return { ...reply, scene: decodeScene(reply.fields, reply.buffer) };
 }
 
@@ -104,7 +109,9 @@ function wrong(inside: ComposedContainer, path: string): string[] {
       const through = children.filter((box) =>
         overlap({ ...box, x: box.x + 1, width: box.width - 2 }, piece),
       );
-      return slanted ? ["slanted"] : through.filter((box) => !touches(box, [x, y], end)).map(() => "through");
+      return slanted
+        ? ["slanted"]
+        : through.filter((box) => !touches(box, [x, y], end)).map(() => "through");
     }),
   );
   return [
@@ -167,7 +174,9 @@ describe.each(GOLDEN)("the page of $name", (golden) => {
     for (let seed = 0; seed < 60; seed++) {
       const next = random(seed);
       const share = next();
-      const opened = Uint8Array.from({ length: nodes }, () => (seed < 2 ? seed : next() < share ? 1 : 0));
+      const opened = Uint8Array.from({ length: nodes }, () =>
+        seed < 2 ? seed : next() < share ? 1 : 0,
+      );
       expect([seed, ...wrong(compose(pieces, 0, opened), "")]).toEqual([seed]);
     }
   });
@@ -179,7 +188,9 @@ describe.each(GOLDEN)("the page of $name", (golden) => {
     for (let seed = 0; seed < 60; seed++) {
       const next = random(seed);
       const share = next();
-      const opened = Uint8Array.from({ length: nodes }, () => (seed < 2 ? seed : next() < share ? 1 : 0));
+      const opened = Uint8Array.from({ length: nodes }, () =>
+        seed < 2 ? seed : next() < share ? 1 : 0,
+      );
       const struck = (container: ComposedContainer): number[] =>
         container.children.flatMap(({ node, open }) => {
           if (!open) return [];
@@ -187,7 +198,9 @@ describe.each(GOLDEN)("the page of $name", (golden) => {
           const title = at(pieces.least, node) - 6;
           return [...open.enterPorts.x.filter((x) => x < title), ...struck(open)];
         });
-      expect([seed, ...(data.head.right ? [] : struck(compose(pieces, 0, opened)))]).toEqual([seed]);
+      expect([seed, ...(data.head.right ? [] : struck(compose(pieces, 0, opened)))]).toEqual([
+        seed,
+      ]);
     }
   });
 
@@ -213,11 +226,16 @@ describe.each(GOLDEN)("the page of $name", (golden) => {
     expect(new Set(boxes).size).toBe(boxes.length);
     const drawn = new Set(scene.names);
     const graph = new Graph(data);
-    const missing = [...data.head.names.keys()].filter((op) => !drawn.has(data.head.names[op] ?? ""));
-    // Constants and variables may stand behind a badge with others, or behind that of what reads them.
+    const missing = [...data.head.names.keys()].filter(
+      (op) => !drawn.has(data.head.names[op] ?? ""),
+    );
+    // Constants and variables may stand behind a badge with others, or behind that of what reads
+    // them.
     const kinds = new Set(missing.map((op) => graph.type(op)));
     expect(
-      [...kinds].filter((kind) => !/^(Const|Identity|VarHandleOp|VariableV2|ReadVariableOp)$/.test(kind)),
+      [...kinds].filter(
+        (kind) => !/^(Const|Identity|VarHandleOp|VariableV2|ReadVariableOp)$/.test(kind),
+      ),
     ).toEqual([]);
   });
 
@@ -239,7 +257,9 @@ describe.each(GOLDEN)("the page of $name", (golden) => {
     const name = data.head.names[deep] ?? "";
     const shown = answer(room, { type: "reveal", name });
     expect(shown.focus).toBe(name);
-    expect(room.handle({ type: "reveal", name: "nowhere/at/all" })).toMatchObject({ type: "refusal" });
+    expect(room.handle({ type: "reveal", name: "nowhere/at/all" })).toMatchObject({
+      type: "refusal",
+    });
   });
 
   test("says one sentence to whoever wants to change it", () => {
@@ -260,7 +280,8 @@ describe("the functions of a page", () => {
   const golden = GOLDEN.at(-1) as Golden;
   const data = dataOf(golden);
   const [first, second] = data.head.called_functions.map(([op]) => data.head.names[op] ?? "");
-  const enter = (house: OfflineBackend, op = "", label = "") => answer(house, { type: "enter", op, label });
+  const enter = (house: OfflineBackend, op = "", label = "") =>
+    answer(house, { type: "enter", op, label });
 
   test("are entered and left, each with what was open and chosen in it", () => {
     const house = houseOf(golden);
@@ -333,7 +354,10 @@ describe("what a page finds and tells", () => {
     expect(names("net/*/MatMul")).toEqual(["net/one/MatMul", "net/two/MatMul"]);
     expect(names("dtype:resource").length).toBe(names("is:variable").length);
     expect(names("device:nowhere")).toEqual([]);
-    expect(names("attr:transpose_a=False type:MatMul")).toEqual(["net/one/MatMul", "net/two/MatMul"]);
+    expect(names("attr:transpose_a=False type:MatMul")).toEqual([
+      "net/one/MatMul",
+      "net/two/MatMul",
+    ]);
   });
 
   test("a query that makes no sense is answered by a sentence", () => {
@@ -393,7 +417,9 @@ describe("what a page finds and tells", () => {
 describe("what is hidden in a page", () => {
   const golden = GOLDEN[0] as Golden;
   const ends = ({ scene }: ReturnType<typeof answer>) =>
-    [...scene.source].map((source, k) => `${scene.names[source]}>${scene.names[at(scene.target, k)]}`);
+    [...scene.source].map(
+      (source, k) => `${scene.names[source]}>${scene.names[at(scene.target, k)]}`,
+    );
 
   test("is not drawn, nor are its lines, until it is shown again", () => {
     const house = houseOf(golden);
@@ -415,9 +441,9 @@ describe("what is hidden in a page", () => {
     const house = houseOf(golden);
     answer(house, { type: "expand_all", everything: true });
     const { scene, state } = answer(house, { type: "hide", verb: "only", names: ["net/one/"] });
-    expect(scene.names.every((name) => name === "" || name === "net" || name.startsWith("net/one"))).toBe(
-      true,
-    );
+    expect(
+      scene.names.every((name) => name === "" || name === "net" || name.startsWith("net/one")),
+    ).toBe(true);
     expect(state.hidden).toBe(
       state.ops - dataOf(golden).head.names.filter((n) => n.startsWith("net/one/")).length,
     );

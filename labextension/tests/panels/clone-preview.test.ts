@@ -1,6 +1,11 @@
 // What a clone would do: when it is asked, and how it is told.
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { filterStates, optionsText, parseCopies, StateModes } from "../../src/panels/clone/clone-form";
+import {
+  filterStates,
+  optionsText,
+  parseCopies,
+  StateModes,
+} from "../../src/panels/clone/clone-form";
 import {
   factsOf,
   headline,
@@ -20,7 +25,10 @@ describe("asking", () => {
   afterEach(() => void vi.useRealTimers());
 
   test("waits until the form has been left alone, and asks once, of the last", async () => {
-    const { store, actions, sent } = await openedOn(drawn({ inputs: ["a"], outputs: ["b"] }), previewed());
+    const { store, actions, sent } = await openedOn(
+      drawn({ inputs: ["a"], outputs: ["b"] }),
+      previewed(),
+    );
     const previewing = new PreviewRequests(store, actions);
     for (const into of ["t", "to", "tower"]) {
       previewing.want({ ...plainForm, into });
@@ -29,7 +37,9 @@ describe("asking", () => {
     expect(sent).toEqual([]);
     expect(store.value).toMatchObject({ preview: null, previewing: true, pending: 0 });
     await vi.advanceTimersByTimeAsync(200);
-    expect(sent).toEqual([{ type: "preview", inputs: ["a"], outputs: ["b"], ...plainForm, into: "tower" }]);
+    expect(sent).toEqual([
+      { type: "preview", inputs: ["a"], outputs: ["b"], ...plainForm, into: "tower" },
+    ]);
     expect(store.value.preview?.ops).toBe(5);
     expect(store.value.previewing).toBe(false);
   });
@@ -98,8 +108,12 @@ describe("telling", () => {
     const status = { kind: "refused" as const, text: preview.refusal };
     expect(isSaidBelow({ preview, status: null, working: null })).toBe(false);
     expect(isSaidBelow({ preview, status, working: null })).toBe(true);
-    expect(isSaidBelow({ preview, status: { ...status, text: "Another." }, working: null })).toBe(false);
-    expect(isSaidBelow({ preview: previewed(), status: { ...status, text: "" }, working: null })).toBe(false);
+    expect(isSaidBelow({ preview, status: { ...status, text: "Another." }, working: null })).toBe(
+      false,
+    );
+    expect(
+      isSaidBelow({ preview: previewed(), status: { ...status, text: "" }, working: null }),
+    ).toBe(false);
   });
 
   test("where the copies go", () => {
@@ -137,7 +151,9 @@ describe("telling", () => {
   });
 
   test("says what each of several copies has", () => {
-    const [own] = factsOf(previewed({ scopes: ["a_0", "a_1"], new: [group("map of sparse tensors", 2)] }));
+    const [own] = factsOf(
+      previewed({ scopes: ["a_0", "a_1"], new: [group("map of sparse tensors", 2)] }),
+    );
     expect(own?.text).toBe("2 own maps of sparse tensors in each copy");
   });
 

@@ -2,7 +2,12 @@
 import { describe, expect, test } from "vitest";
 import type { Actions } from "../../src/interaction/actions";
 import type { LineTensor } from "../../src/interaction/line-tensor";
-import { entriesFor, type MenuContext, scopesLike, titleOf } from "../../src/panels/context-menu/entries";
+import {
+  entriesFor,
+  type MenuContext,
+  scopesLike,
+  titleOf,
+} from "../../src/panels/context-menu/entries";
 import { isByKey } from "../../src/panels/context-menu/right-click";
 import { type Target, targetAt, targetOf } from "../../src/panels/context-menu/target";
 import type { EditCommand } from "../../src/panels/controls/edit-form";
@@ -15,7 +20,11 @@ import { CLOSED_SCOPE, INPUT, inspected, OP_IN_SCOPE, OPEN_SCOPE } from "../kern
 
 const NONE = { item: 0, edge: -1, inside: false };
 
-function world(change: Partial<State> = {}, coverage: number[] = [0, 0, 0, 0, 0], readOnly = false) {
+function world(
+  change: Partial<State> = {},
+  coverage: number[] = [0, 0, 0, 0, 0],
+  readOnly = false,
+) {
   const drawn = packed(sceneArrays(), { box: [5, 4], route: [5, 2] });
   const scene = decodeScene(drawn.fields, drawn.buffer);
   const painted = packed(paintArrays(coverage));
@@ -35,7 +44,8 @@ function world(change: Partial<State> = {}, coverage: number[] = [0, 0, 0, 0, 0]
     actions: recorder as Actions,
     stage: recorder as Stage,
     readOnly,
-    form: (command: EditCommand) => void asked.push(["form", command.verb, command.what, command.options]),
+    form: (command: EditCommand) =>
+      void asked.push(["form", command.verb, command.what, command.options]),
     otherGraph: ({ name }) => void asked.push(["otherGraph", name]),
     values: (name: string) => void asked.push(["values", name]),
     cloneForm: () => void asked.push(["cloneForm"]),
@@ -65,9 +75,18 @@ function world(change: Partial<State> = {}, coverage: number[] = [0, 0, 0, 0, 0]
 const relu = (change: Partial<InspectReply> = {}) =>
   inspected("input", {
     op_type: "Relu",
-    inputs: [{ name: "x:0", dtype: "float32", shape: "(2)", peers: ["x"], peer_count: 1, value: null }],
+    inputs: [
+      { name: "x:0", dtype: "float32", shape: "(2)", peers: ["x"], peer_count: 1, value: null },
+    ],
     outputs: [
-      { name: "input:0", dtype: "float32", shape: "(2)", peers: ["net/dense/a"], peer_count: 1, value: null },
+      {
+        name: "input:0",
+        dtype: "float32",
+        shape: "(2)",
+        peers: ["net/dense/a"],
+        peer_count: 1,
+        value: null,
+      },
     ],
     shape: "(2)",
     ...change,
@@ -77,7 +96,11 @@ describe("what a menu is of", () => {
   test("the item, an edge on the background of a scope, or the canvas", () => {
     const { hit } = world();
     expect(hit({ item: INPUT })).toEqual({ kind: "op", item: INPUT, key: "input" });
-    expect(hit({ item: CLOSED_SCOPE })).toEqual({ kind: "scope", item: CLOSED_SCOPE, key: "net/dense/" });
+    expect(hit({ item: CLOSED_SCOPE })).toEqual({
+      kind: "scope",
+      item: CLOSED_SCOPE,
+      key: "net/dense/",
+    });
     expect(hit({ item: OPEN_SCOPE, inside: true, edge: 1 })).toEqual({ kind: "edge", edge: 1 });
     expect(hit({ item: OPEN_SCOPE, inside: true })).toMatchObject({ kind: "scope" });
     expect(hit({ item: INPUT, edge: 1 })).toMatchObject({ kind: "op" });
@@ -101,7 +124,11 @@ test("a list names an op, a scope or a tensor, drawn or not", () => {
   const { scene } = world();
   expect(targetOf("input:0", scene)).toEqual({ kind: "op", item: INPUT, key: "input" });
   expect(targetOf("^input", scene)).toMatchObject({ kind: "op", item: INPUT });
-  expect(targetOf("net/dense", scene)).toEqual({ kind: "scope", item: CLOSED_SCOPE, key: "net/dense/" });
+  expect(targetOf("net/dense", scene)).toEqual({
+    kind: "scope",
+    item: CLOSED_SCOPE,
+    key: "net/dense/",
+  });
   expect(targetOf("net/dense/w:0", scene)).toEqual({ kind: "name", key: "net/dense/w" });
 });
 
@@ -175,7 +202,12 @@ describe("what a menu lists", () => {
     ]);
     const later = world({ undo: "editor.bypass('a')", selected_ops: 2, hidden: 3 });
     expect(later.texts({ kind: "canvas" }).flat()).toEqual(
-      expect.arrayContaining(["Clone the selection …", "Undo", "Show hidden ops", "Clear the selection"]),
+      expect.arrayContaining([
+        "Clone the selection …",
+        "Undo",
+        "Show hidden ops",
+        "Clear the selection",
+      ]),
     );
   });
 
@@ -185,7 +217,9 @@ describe("what a menu lists", () => {
     const twice = { ...scene, types: scene.names.map((name, k) => (k === INPUT ? name : "")) };
     expect(titleOf(hit({ item: INPUT }), twice, state())).toBe("input");
     expect(titleOf({ kind: "edge", edge: 0 }, scene, state())).toBe("input → net");
-    expect(titleOf({ kind: "selection" }, scene, state({ selected_ops: 1200 }))).toBe("1,200 selected ops");
+    expect(titleOf({ kind: "selection" }, scene, state({ selected_ops: 1200 }))).toBe(
+      "1,200 selected ops",
+    );
     expect(titleOf({ kind: "canvas" }, scene, state())).toBe("graph");
   });
 });
@@ -215,7 +249,10 @@ describe("what an entry does", () => {
   test("Clone selects the item, then leads to the form", async () => {
     const { hit, choose } = world();
     const [select, form] = await choose(hit({ item: CLOSED_SCOPE }), "clone");
-    expect(select?.slice(0, 2)).toEqual(["selectRegion", { items: [], ops: [], scopes: ["net/dense"] }]);
+    expect(select?.slice(0, 2)).toEqual([
+      "selectRegion",
+      { items: [], ops: [], scopes: ["net/dense"] },
+    ]);
     expect(form).toEqual(["cloneForm"]);
   });
 
@@ -243,7 +280,14 @@ describe("what an entry does", () => {
 });
 
 function tensor(peers: string[]) {
-  return { name: "input:0", dtype: "float32", shape: "(2)", peers, peer_count: peers.length, value: null };
+  return {
+    name: "input:0",
+    dtype: "float32",
+    shape: "(2)",
+    peers,
+    peer_count: peers.length,
+    value: null,
+  };
 }
 
 test("a finger that rests, and Ctrl with a click, mean the place where they are; the menu key means what has the focus", () => {
@@ -252,5 +296,6 @@ test("a finger that rests, and Ctrl with a click, mean the place where they are;
   const finger = { button: 0, ctrlKey: false, pointerType: "touch" };
   const key = { button: -1, ctrlKey: false, pointerType: "mouse" };
   expect([mouse, click, finger, key].map(isByKey)).toEqual([false, false, false, true]);
-  expect(isByKey({ button: 0, ctrlKey: false })).toBe(true); // of a browser whose event is no PointerEvent
+  // of a browser whose event is no PointerEvent
+  expect(isByKey({ button: 0, ctrlKey: false })).toBe(true);
 });

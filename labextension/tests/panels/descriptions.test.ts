@@ -33,7 +33,9 @@ describe("the outline's order", () => {
 
   test("of 100,000 items reads each of them a few times", () => {
     const length = 100_000;
-    const parent = Int32Array.from({ length }, (_, item) => (item === 0 ? -1 : Math.floor((item - 1) / 12)));
+    const parent = Int32Array.from({ length }, (_, item) =>
+      item === 0 ? -1 : Math.floor((item - 1) / 12),
+    );
     let reads = 0;
     const counted = new Proxy(parent, {
       get: (target, item) => {
@@ -53,7 +55,9 @@ describe("what is told of an item", () => {
     const members = Uint32Array.from([0, 0, 0, 3, 0]);
     const [loop, pinned] = [Uint8Array.from([0, 0, 1, 0, 0]), Uint8Array.from([0, 0, 1, 0, 0])];
     expect(aboutText(scene({ members }), DENSE)).toBe("group of 3 · 4 ops · 2 variables");
-    expect(aboutText(scene({ loop, pinned }), NET)).toBe("while loop · 5 ops · 2 variables · pinned");
+    expect(aboutText(scene({ loop, pinned }), NET)).toBe(
+      "while loop · 5 ops · 2 variables · pinned",
+    );
     const badge = scene({
       kind: Uint8Array.from([OPEN, 0, OPEN, 0, BADGE]),
       parent: Int32Array.from([-1, 0, 0, 2, 3]),
@@ -86,10 +90,18 @@ describe("what is told of an item", () => {
   });
 
   test("what the ops of a file that is not trusted do beside computing", () => {
-    const { fields, buffer } = packed({ ...paintArrays(), effects: Uint8Array.from([10, 2, 0, 10, 64]) });
+    const { fields, buffer } = packed({
+      ...paintArrays(),
+      effects: Uint8Array.from([10, 2, 0, 10, 64]),
+    });
     const paint = decodePaint(fields, buffer, 5);
     const texts = [INPUT, NET, DENSE, OP].map((item) => effectText(paint, item));
-    expect(texts).toEqual(["writes files", "", "writes files, calls Python", "does what is not known"]);
+    expect(texts).toEqual([
+      "writes files",
+      "",
+      "writes files, calls Python",
+      "does what is not known",
+    ]);
     expect(announcementText(scene(), paint, INPUT)).toBe("input, Placeholder, writes files");
   });
 });

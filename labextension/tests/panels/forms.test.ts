@@ -45,7 +45,9 @@ describe("what is typed for a parameter is checked at its field", () => {
 
   test("the sentence names the parameter and what it takes", () => {
     expect(problemOf(parameter({}), "x")).toBe("alpha must be a number.");
-    expect(problemOf(parameter({ kind: "int", minimum: 1 }), "0")).toBe("alpha must be at least 1.");
+    expect(problemOf(parameter({ kind: "int", minimum: 1 }), "0")).toBe(
+      "alpha must be at least 1.",
+    );
   });
 });
 

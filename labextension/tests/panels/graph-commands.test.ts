@@ -1,10 +1,16 @@
 import { describe, expect, test } from "vitest";
 import { GRAPH_COMMANDS } from "../../src/panels/controls/edit-commands";
 import { replacementText } from "../../src/panels/forms/replace-all-form";
-import { commandGroups, isCalled, OTHER_GRAPH_COMMANDS } from "../../src/panels/inspector/graph-commands";
+import {
+  commandGroups,
+  isCalled,
+  OTHER_GRAPH_COMMANDS,
+} from "../../src/panels/inspector/graph-commands";
 
 const called = (text: string) =>
-  [...GRAPH_COMMANDS, ...OTHER_GRAPH_COMMANDS].filter((one) => isCalled(one, text)).map(({ verb }) => verb);
+  [...GRAPH_COMMANDS, ...OTHER_GRAPH_COMMANDS]
+    .filter((one) => isCalled(one, text))
+    .map(({ verb }) => verb);
 
 describe("the edits of the whole graph", () => {
   test("are in groups, each edit once and each with a preview", () => {

@@ -45,16 +45,19 @@ describe("hiding", () => {
 });
 
 describe("tracing", () => {
-  test.each(["upstream", "downstream"] as const)("%s of an op needs no selection before", async (verb) => {
-    const answers = [painted({ selected_ops: 1 }, SOME), painted({ selected_ops: 4 }, SOME)];
-    const parts = await opened(...answers);
-    await trace(parts, "input", verb);
-    expect(parts.sent).toEqual([
-      { type: "select", verb: "set", ops: ["input"], scopes: [] },
-      { type: "derive", verb },
-    ]);
-    expect(parts.store.value.state?.selected_ops).toBe(4);
-  });
+  test.each(["upstream", "downstream"] as const)(
+    "%s of an op needs no selection before",
+    async (verb) => {
+      const answers = [painted({ selected_ops: 1 }, SOME), painted({ selected_ops: 4 }, SOME)];
+      const parts = await opened(...answers);
+      await trace(parts, "input", verb);
+      expect(parts.sent).toEqual([
+        { type: "select", verb: "set", ops: ["input"], scopes: [] },
+        { type: "derive", verb },
+      ]);
+      expect(parts.store.value.state?.selected_ops).toBe(4);
+    },
+  );
 
   test("of a scope is of all its ops", async () => {
     const parts = await opened(painted({ selected_ops: 3 }, SOME), painted({}, SOME));
@@ -63,7 +66,10 @@ describe("tracing", () => {
   });
 
   test("a path goes to the op that is clicked next", async () => {
-    const parts = await opened(painted({ selected_ops: 2 }, SOME), painted({ selected_ops: 3 }, SOME));
+    const parts = await opened(
+      painted({ selected_ops: 2 }, SOME),
+      painted({ selected_ops: 3 }, SOME),
+    );
     pickPath(parts, "input");
     expect(parts.store.value.picking?.ask).toContain("from input");
     parts.store.value.picking?.take("net");

@@ -105,7 +105,11 @@ describe("what there is to say beyond the wiring", () => {
     await actions.examine("input");
     expect(store.value.examined?.summary).toBe("A placeholder.");
     await actions.examine("input");
-    expect(store.value).toMatchObject({ status: null, pending: 0, examined: { summary: "A placeholder." } });
+    expect(store.value).toMatchObject({
+      status: null,
+      pending: 0,
+      examined: { summary: "A placeholder." },
+    });
     expect(sent).toEqual([
       { type: "examine", name: "input" },
       { type: "examine", name: "input" },
@@ -154,7 +158,14 @@ describe("previews", () => {
 
 describe("after an edit", () => {
   const peers = (...names: string[]) => [
-    { name: "input:0", dtype: "float32", shape: "[]", peers: names, peer_count: names.length, value: null },
+    {
+      name: "input:0",
+      dtype: "float32",
+      shape: "[]",
+      peers: names,
+      peer_count: names.length,
+      value: null,
+    },
   ];
 
   test("a click on Clone costs one request: the reply has what the inspector shows", async () => {
@@ -164,7 +175,9 @@ describe("after an edit", () => {
     );
     expect(await actions.clone(plainForm)).toBe(true);
     await vi.waitFor(() => expect(store.value.pending).toBe(0));
-    expect(sent).toEqual([{ type: "clone", inputs: [], outputs: [], ...plainForm, inspected: "input" }]);
+    expect(sent).toEqual([
+      { type: "clone", inputs: [], outputs: [], ...plainForm, inspected: "input" },
+    ]);
     expect(store.value).toMatchObject({ picked: "input", details: { outputs: after.outputs } });
   });
 
@@ -185,9 +198,9 @@ describe("after an edit", () => {
   test("a new consumer changes nothing of an op's value and documentation", () => {
     const op = inspected("input", { outputs: peers("net") });
     expect(examinedKey({ ...op, outputs: peers("net", "copy/net") })).toBe(examinedKey(op));
-    expect(examinedKey({ ...op, attributes: [{ name: "shape", text: "[2]", settable: true }] })).not.toBe(
-      examinedKey(op),
-    );
+    expect(
+      examinedKey({ ...op, attributes: [{ name: "shape", text: "[2]", settable: true }] }),
+    ).not.toBe(examinedKey(op));
     expect(examinedKey({ ...op, outputs: [] })).not.toBe(examinedKey(op));
     const scope = { ...op, name: "net/", op_type: "" };
     expect(examinedKey({ ...scope, outputs: [] })).toBe(examinedKey(scope));
@@ -208,7 +221,11 @@ describe("after an edit", () => {
 
   test("the inspector stays with an op that was renamed", async () => {
     const { actions, sent, store } = await looking(
-      drawn({}, "", { text: "1 op changed.", renamed: [["input", "x"]], inspected: inspected("x") }),
+      drawn({}, "", {
+        text: "1 op changed.",
+        renamed: [["input", "x"]],
+        inspected: inspected("x"),
+      }),
     );
     await actions.edits.change("rename", ["input"], { new: '"x"' });
     expect(store.value).toMatchObject({ picked: "x", details: { name: "x" } });

@@ -1,5 +1,10 @@
 import { expect, test } from "vitest";
-import { type Clear, coveredPart, leastHiding, partToClear } from "../../src/panels/controls/make-way";
+import {
+  type Clear,
+  coveredPart,
+  leastHiding,
+  partToClear,
+} from "../../src/panels/controls/make-way";
 import { type Box, decodeScene } from "../../src/protocol/scene";
 import { packed, sceneArrays } from "../example-graph";
 
@@ -52,7 +57,9 @@ test("in the lower left corner it covers nothing when boxes are in both others",
   const places = [low, legend, { ...low, x: 8 }];
   const hides = ({ x, y }: Box): number => (x < 100 ? 0 : y < 100 ? 2 : 1);
   expect(leastHiding(places, [], hides)).toBe(2);
-  expect(leastHiding(places, [{ box: { x: 20, y: 560, width: 9, height: 9 }, weight: 1 }], hides)).toBe(0);
+  expect(
+    leastHiding(places, [{ box: { x: 20, y: 560, width: 9, height: 9 }, weight: 1 }], hides),
+  ).toBe(0);
   expect(leastHiding(places, [], () => 1)).toBe(0);
 });
 
@@ -70,7 +77,9 @@ test("of four corners with boxes it is in the one where it covers the least part
   expect(leastHiding(places, [], hides)).toBe(3);
   // As much as at home is no reason to go; a box that was clicked is one to go elsewhere.
   expect(leastHiding(places.slice(0, 2), [], hides)).toBe(0);
-  expect(leastHiding(places, [{ box: { x: 20, y: 12, width: 9, height: 9 }, weight: 1 }], hides)).toBe(2);
+  expect(
+    leastHiding(places, [{ box: { x: 20, y: 12, width: 9, height: 9 }, weight: 1 }], hides),
+  ).toBe(2);
   expect(coveredPart(low, [low, low])).toBe(0.75);
   expect(coveredPart(low, [legend])).toBe(0);
 });

@@ -1,10 +1,24 @@
 // Whatever the drawer draws has its meaning in the legend.
 import { expect, test } from "vitest";
-import { framesAt, marksAt, meaningOf, meaningsIn, meaningsOfEdge } from "../../src/panels/controls/meanings";
+import {
+  framesAt,
+  marksAt,
+  meaningOf,
+  meaningsIn,
+  meaningsOfEdge,
+} from "../../src/panels/controls/meanings";
 import { CLOSED, OP, OPEN, type Paint, type Scene } from "../../src/protocol/scene";
 import { decoded, drawnOf, type Picture, pictures } from "../render/recorder";
 
-const NONE = { picked: "", hitNames: [], hitOps: [], hitCounts: [], warned: [], edited: [], controls: true };
+const NONE = {
+  picked: "",
+  hitNames: [],
+  hitOps: [],
+  hitCounts: [],
+  warned: [],
+  edited: [],
+  controls: true,
+};
 
 /** The drawing without any mark: each field that draws one is empty. */
 function plain(): { scene: Scene; paint: Paint } {
@@ -14,7 +28,14 @@ function plain(): { scene: Scene; paint: Paint } {
   return {
     scene: {
       ...scene,
-      ...{ aside: none(), door: none(), part: none(), loop: none(), pinned: none(), isolated: none() },
+      ...{
+        aside: none(),
+        door: none(),
+        part: none(),
+        loop: none(),
+        pinned: none(),
+        isolated: none(),
+      },
       members: numbers(),
       omitted: numbers(),
       kind: scene.kind.map((kind) => (kind === CLOSED ? OP : kind)),
@@ -84,7 +105,8 @@ test("every field of a drawing that is drawn is in this test", () => {
     Object.values(DRAWN).flatMap(([items, painted]) => Object.keys({ ...items, ...painted })),
   );
   const without = ["selecting", "comparing"]; // follow from others
-  // Places and names; what is known of a box and not drawn; colors, which the legend lists by themselves.
+  // Places and names; what is known of a box and not drawn; colors, which the legend lists by
+  // themselves.
   const rest = [
     "box",
     "parent",
@@ -138,15 +160,20 @@ test.each([
   [{ hitCounts: [["x", 3]] as const }, "“found” with a number"],
   [{ warned: ["x:0"] }, "Red frame"],
   [{ edited: ["x"] }, "Purple frame"],
-] as const)("a frame around a box says at the pointer what the legend says: %o", (change, begin) => {
-  const box = { x: 100, y: 100, width: 80, height: 40 };
-  const screen = { ...NONE, ...change };
-  const item = scene.byKey.get("x") ?? -1;
-  const at = (one: number, x: number, y: number) =>
-    framesAt(scene, screen, one, { box, point: { x, y } }).map((mark) => meaningOf(mark, scene, one));
-  const [meaning = "", ...more] = at(item, 140, 97);
-  expect(meaning.startsWith(begin), meaning).toBe(true);
-  expect(more).toEqual([]);
-  expect(meaningsIn(scene, paint, screen)).toContain(meaning);
-  expect([at(item, 140, 120), at(item, 140, 80), at(item + 1, 140, 97)]).toEqual([[], [], []]);
-});
+] as const)(
+  "a frame around a box says at the pointer what the legend says: %o",
+  (change, begin) => {
+    const box = { x: 100, y: 100, width: 80, height: 40 };
+    const screen = { ...NONE, ...change };
+    const item = scene.byKey.get("x") ?? -1;
+    const at = (one: number, x: number, y: number) =>
+      framesAt(scene, screen, one, { box, point: { x, y } }).map((mark) =>
+        meaningOf(mark, scene, one),
+      );
+    const [meaning = "", ...more] = at(item, 140, 97);
+    expect(meaning.startsWith(begin), meaning).toBe(true);
+    expect(more).toEqual([]);
+    expect(meaningsIn(scene, paint, screen)).toContain(meaning);
+    expect([at(item, 140, 120), at(item, 140, 80), at(item + 1, 140, 97)]).toEqual([[], [], []]);
+  },
+);

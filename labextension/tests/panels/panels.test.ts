@@ -50,7 +50,9 @@ test("each way to draw a box says what Ctrl and Alt do", () => {
 
 test("text that is cut after some lines has no padding, in which the next would show", () => {
   const theme = readFileSync(new URL("../../src/styles/theme.css", import.meta.url), "utf8");
-  const clamped = [...theme.matchAll(/\{([^}]*-webkit-line-clamp[^}]*)\}/g)].map(([, rule]) => rule);
+  const clamped = [...theme.matchAll(/\{([^}]*-webkit-line-clamp[^}]*)\}/g)].map(
+    ([, rule]) => rule,
+  );
   expect(clamped).toHaveLength(1);
   for (const rule of clamped) expect(rule).toContain("padding: 0;");
 });

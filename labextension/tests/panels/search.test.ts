@@ -47,8 +47,13 @@ const shown = (times: number): Answer[] =>
 
 describe("the list", () => {
   test("has the hits by scope, the scope of the nearest first", () => {
-    const hits = ["net/b/relu", "relu", "net/a/relu", "net/b/relu_1"].map((name) => ({ name, type: "Relu" }));
-    expect(scopesOf(hits).map(({ name, hits: held }) => [name, held.map((hit) => hit.name)])).toEqual([
+    const hits = ["net/b/relu", "relu", "net/a/relu", "net/b/relu_1"].map((name) => ({
+      name,
+      type: "Relu",
+    }));
+    expect(
+      scopesOf(hits).map(({ name, hits: held }) => [name, held.map((hit) => hit.name)]),
+    ).toEqual([
       ["net/b", ["net/b/relu", "net/b/relu_1"]],
       ["", ["relu"]],
       ["net/a", ["net/a/relu"]],
@@ -85,9 +90,13 @@ describe("the list", () => {
     expect(totalText(null)).toBe("");
     expect(totalText(found([]))).toBe("No matches");
     expect(totalText(found([], { why: "No such key." }))).toBe("No such key.");
-    expect(totalText(found(["a"], { total: 37, scopes: 5 }))).toBe("37 found in 5 scopes, the first 1 shown");
+    expect(totalText(found(["a"], { total: 37, scopes: 5 }))).toBe(
+      "37 found in 5 scopes, the first 1 shown",
+    );
     expect(totalText(found(["a", "b"]))).toBe("2 found in one scope");
-    expect(totalText(found(["a"], { why: "It was cut." }))).toBe("1 found in one scope. It was cut.");
+    expect(totalText(found(["a"], { why: "It was cut." }))).toBe(
+      "1 found in one scope. It was cut.",
+    );
   });
 });
 
@@ -97,13 +106,9 @@ test("a name scope is where Enter goes if its whole name was typed", () => {
     { name: "one", ops: 12 },
   ];
   const answer = found(["net/one/a"], { name_scopes });
-  expect(["one", " net/one/ ", "on", "One", "net"].map((query) => typedScope(answer, query))).toEqual([
-    "one",
-    "net/one",
-    "",
-    "",
-    "",
-  ]);
+  expect(
+    ["one", " net/one/ ", "on", "One", "net"].map((query) => typedScope(answer, query)),
+  ).toEqual(["one", "net/one", "", "", ""]);
   expect(typedScope(null, "one")).toBe("");
 });
 
@@ -117,7 +122,9 @@ describe("stepping", () => {
       seen.push(placeText(parts.store.value));
     }
     expect(seen).toEqual(["1 of 3", "2 of 3", "3 of 3", "1 of 3", "3 of 3"]);
-    const revealed = parts.sent.flatMap((request) => (request.type === "reveal" ? [request.name] : []));
+    const revealed = parts.sent.flatMap((request) =>
+      request.type === "reveal" ? [request.name] : [],
+    );
     expect(revealed).toEqual(["a", "b", "c", "a", "c"]);
   });
 
@@ -135,10 +142,21 @@ describe("stepping", () => {
   });
 
   test("past the hits that are known asks for more, once", async () => {
-    const parts = await searched(found(["a"], { total: 2 }), ...shown(1), found(["a", "b"]), ...shown(1));
+    const parts = await searched(
+      found(["a"], { total: 2 }),
+      ...shown(1),
+      found(["a", "b"]),
+      ...shown(1),
+    );
     await stepHit(parts, 1);
     await stepHit(parts, 1);
-    expect(parts.sent.map(({ type }) => type)).toEqual(["reveal", "inspect", "search", "reveal", "inspect"]);
+    expect(parts.sent.map(({ type }) => type)).toEqual([
+      "reveal",
+      "inspect",
+      "search",
+      "reveal",
+      "inspect",
+    ]);
     expect(parts.sent[2]).toEqual({ type: "search", text: "x", limit: MOST });
     expect(parts.store.value.hitNames[parts.store.value.hit]).toBe("b");
   });
@@ -188,7 +206,11 @@ describe("what is bold", () => {
     ]);
     expect(boldParts("x", [])).toEqual([{ part: "x", bold: false }]);
     expect(boldParts("İx", ["x"])).toEqual([{ part: "İx", bold: false }]);
-    expect(boldParts("<img src=x>", ["img"]).map(({ part }) => part)).toEqual(["<", "img", " src=x>"]);
+    expect(boldParts("<img src=x>", ["img"]).map(({ part }) => part)).toEqual([
+      "<",
+      "img",
+      " src=x>",
+    ]);
   });
 });
 
@@ -202,7 +224,15 @@ describe("what is like some items", () => {
     const { actions, store, sent } = await opened(
       { type: "likeness", pattern: "Relu(x)", buffer: NOTHING },
       found(["a"]),
-      { type: "refusal", why: "no", ops: [], fixes: [], argument: "", trust: false, buffer: NOTHING },
+      {
+        type: "refusal",
+        why: "no",
+        ops: [],
+        fixes: [],
+        argument: "",
+        trust: false,
+        buffer: NOTHING,
+      },
       found(["b"]),
     );
     sent.length = 0;

@@ -3,7 +3,9 @@ import { expect, test } from "vitest";
 import { boxOf, decodePaint, decodeScene } from "../../src/protocol/scene";
 
 // Written by Python (tests/test_golden.py), which reads the same from it.
-const golden = JSON.parse(readFileSync(new URL("../../../tests/golden/drawn.json", import.meta.url), "utf8"));
+const golden = JSON.parse(
+  readFileSync(new URL("../../../tests/golden/drawn.json", import.meta.url), "utf8"),
+);
 
 test("a reply that Python wrote reads as Python says", () => {
   const bytes = Uint8Array.from(atob(golden.buffer), (letter) => letter.charCodeAt(0));

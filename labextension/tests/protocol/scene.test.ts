@@ -73,7 +73,12 @@ describe("names", () => {
 
   test("an op inside the scope of its own name is written in brackets", () => {
     const scene = made();
-    expect([1, 2, 3, 4].map((item) => labelOf(scene, item))).toEqual(["input", "net", "dense", "(net)"]);
+    expect([1, 2, 3, 4].map((item) => labelOf(scene, item))).toEqual([
+      "input",
+      "net",
+      "dense",
+      "(net)",
+    ]);
   });
 
   test("what is hidden is found as the closed scope around it", () => {

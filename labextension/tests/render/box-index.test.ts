@@ -1,7 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { boxIndex, searchBoxes } from "../../src/render/hit-testing/scene-index";
 
-/** The same made-up boxes each time: left, top, right, bottom, some of them huge, some without size. */
+/**
+ * The same made-up boxes each time: left, top, right, bottom, some of them huge, some without size.
+ */
 function boxes(count: number): Float32Array {
   let seed = 7;
   const next = () => {
@@ -10,7 +12,11 @@ function boxes(count: number): Float32Array {
   };
   return Float32Array.from(
     Array.from({ length: count }, (_, i) => {
-      const [x, y, size] = [next() * 9000 - 4000, next() * 5000, i % 50 === 0 ? 3000 : i % 3 === 0 ? 0 : 40];
+      const [x, y, size] = [
+        next() * 9000 - 4000,
+        next() * 5000,
+        i % 50 === 0 ? 3000 : i % 3 === 0 ? 0 : 40,
+      ];
       return [x, y, x + size, y + size / 2];
     }).flat(),
   );

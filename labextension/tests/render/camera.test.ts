@@ -67,7 +67,11 @@ describe("camera", () => {
   });
 
   test("the first look at a huge drawing is its upper left corner, with a margin, not from far away", () => {
-    const first = openingCamera({ x: 300, y: 70, width: 50_000, height: 50_000 }, viewport, FIRST_FARTHEST);
+    const first = openingCamera(
+      { x: 300, y: 70, width: 50_000, height: 50_000 },
+      viewport,
+      FIRST_FARTHEST,
+    );
     expect(first.zoom).toBe(FIRST_FARTHEST);
     const corner = toScreen(first, 300, 70);
     expect(corner.x).toBeCloseTo(24);
@@ -81,7 +85,11 @@ describe("camera", () => {
     ["at the right edge", 9900],
   ])("no side is blank while the drawing goes on at the other: reading starts %s", (_, start) => {
     const box = { x: 0, y: 0, width: 10_000, height: 10_000 };
-    const first = openingCamera(box, viewport, FIRST_FARTHEST, () => ({ left: 80, right: 9950, start }));
+    const first = openingCamera(box, viewport, FIRST_FARTHEST, () => ({
+      left: 80,
+      right: 9950,
+      start,
+    }));
     const margin = 24 / first.zoom + 1e-6;
     const seen = inView(first, viewport);
     expect(seen.x).toBeGreaterThanOrEqual(80 - margin);
@@ -122,7 +130,9 @@ describe("camera", () => {
   test("a window that grows shows the whole again, or keeps the middle", () => {
     const box = { x: 0, y: 0, width: 1000, height: 500 };
     const after = { width: 1200, height: 700 };
-    expect(cameraAfterResize(fitBox(box, viewport), box, viewport, after)).toEqual(fitBox(box, after));
+    expect(cameraAfterResize(fitBox(box, viewport), box, viewport, after)).toEqual(
+      fitBox(box, after),
+    );
     const middle = toWorld(camera, viewport.width / 2, viewport.height / 2);
     const moved = cameraAfterResize(camera, box, viewport, after);
     expect(toWorld(moved, after.width / 2, after.height / 2)).toEqual(middle);

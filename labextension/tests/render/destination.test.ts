@@ -15,7 +15,9 @@ describe("a scope that was opened", () => {
   const camera = { x: 0, y: 0, zoom: 1 };
 
   test("stays where it is when all of it is in view", () => {
-    expect(frameScope({ x: 100, y: 100, width: 300, height: 300 }, camera, viewport)).toEqual(camera);
+    expect(frameScope({ x: 100, y: 100, width: 300, height: 300 }, camera, viewport)).toEqual(
+      camera,
+    );
   });
 
   test("is brought into view as little as necessary, at the same zoom", () => {
@@ -72,13 +74,20 @@ describe("a copy", () => {
 
   test("of what is not drawn is shown together with what was in view", () => {
     const camera = { x: 40, y: 0, zoom: 2 };
-    const there = destination(scene, camera, { width: 600, height: 500 }, { ...arrival, beside: null });
+    const there = destination(
+      scene,
+      camera,
+      { width: 600, height: 500 },
+      { ...arrival, beside: null },
+    );
     const seen = inView(there, { width: 600, height: 500 });
     expect(holds(seen, { x: 40, y: 0, width: 300, height: 250 })).toBe(true);
   });
 
   test("was made of what is selected", () => {
-    const paint = { coverage: Uint8Array.from({ length: scene.length }, (_, item) => (item > 0 ? 2 : 1)) };
+    const paint = {
+      coverage: Uint8Array.from({ length: scene.length }, (_, item) => (item > 0 ? 2 : 1)),
+    };
     const all = selectedBox(scene, paint as Paint);
     expect(all && holds(boxOf(scene.box, 0), all)).toBe(true);
     expect(selectedBox(scene, null)).toBeNull();

@@ -16,7 +16,10 @@ type Held = {
   pointerType?: string;
 };
 
-/** A canvas to press on, in a store with a tool; what was selected and moved. `item` is below the pointer. */
+/**
+ * A canvas to press on, in a store with a tool; what was selected and moved. `item` is below the
+ * pointer.
+ */
 function canvas(tool: Tool, item = 0, inside = false) {
   const store = new Store();
   const { fields, buffer } = packed(sceneArrays(), { box: [5, 4], route: [5, 2] });
@@ -26,7 +29,12 @@ function canvas(tool: Tool, item = 0, inside = false) {
     classList: { add: () => undefined, remove: () => undefined },
   });
   const setCamera = (camera: Camera) => store.set({ camera });
-  const stage = { canvas: target, itemAt: () => item, isInside: () => inside, setCamera } as unknown as Stage;
+  const stage = {
+    canvas: target,
+    itemAt: () => item,
+    isInside: () => inside,
+    setCamera,
+  } as unknown as Stage;
   const selected: Region[] = [];
   const put: number[][] = [];
   const drags = {
@@ -140,7 +148,8 @@ describe("dragging a box", () => {
     expect(store.value.itemMove).toEqual({ item: 3, dx: 20, dy: 15 });
     send("pointerup", 50, 40);
     expect(store.value.itemMove).toBeNull();
-    // net/dense: its middle was at (120, 163), in net, which begins at (40, 100): editor.view.pin asks for the drawing's.
+    // net/dense: its middle was at (120, 163), in net, which begins at (40, 100): editor.view.pin
+    // asks for the drawing's.
     expect(put).toEqual([[3, 140, 178]]);
   });
 

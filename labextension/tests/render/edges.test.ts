@@ -38,7 +38,8 @@ describe("what is written on a line", () => {
     const values = ["", "mean 0.5, 0 … 1"];
     const on = (way: readonly number[]) => {
       const scene = made(way);
-      return placeEdgeLabel(scene, new SceneIndex(scene), 0, (text) => 0.6 * text.length, values)?.text;
+      return placeEdgeLabel(scene, new SceneIndex(scene), 0, (text) => 0.6 * text.length, values)
+        ?.text;
     };
     expect(on([150, 60, 400, 60])).toBe("mean 0.5, 0 … 1");
     expect(on([150, 60, 240, 60])).toBe("mean 0.5");
@@ -57,7 +58,10 @@ describe("what is written on a line", () => {
     const values = ["", "mean 0.5"];
     const width = (text: string) => 0.6 * text.length;
     const scene = made(way);
-    expect(placeEdgeLabel(scene, new SceneIndex(scene), 0, width, values)).toMatchObject({ x: 150, y: 50 });
+    expect(placeEdgeLabel(scene, new SceneIndex(scene), 0, width, values)).toMatchObject({
+      x: 150,
+      y: 50,
+    });
     expect(inscribe(made(way, { tensors: Uint32Array.from([7]) }))).toMatchObject({
       x: 150,
       y: 50,

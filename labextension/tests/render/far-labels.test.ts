@@ -10,7 +10,10 @@ import {
 import { NAMES, packed, sceneArrays, texts } from "../example-graph";
 
 function made(change: Parameters<typeof packed>[0] = {}) {
-  const { fields, buffer } = packed({ ...sceneArrays(), ...change }, { box: [5, 4], route: [5, 2] });
+  const { fields, buffer } = packed(
+    { ...sceneArrays(), ...change },
+    { box: [5, 4], route: [5, 2] },
+  );
   return decodeScene(fields, buffer);
 }
 
@@ -35,7 +38,10 @@ describe("signposts", () => {
   test("a scope that has no room for its name in a legible size has none", () => {
     expect(placeFarLabels(made(), 0.02).size).toBe(0);
     expect(
-      placeFarLabels(made(texts("name", ["", "input", "net", `net/${"d".repeat(900)}`, "net"])), 0.1).has(3),
+      placeFarLabels(
+        made(texts("name", ["", "input", "net", `net/${"d".repeat(900)}`, "net"])),
+        0.1,
+      ).has(3),
     ).toBe(false);
   });
 

@@ -23,14 +23,34 @@ test("no frame runs through the number of a group, or through how many ops found
     set: () => true,
   });
   const frame = {
-    ...{ scene, boxes: scene.box, camera: { x: 0, y: 0, zoom: 1 }, match: 0, hover: -1, hoverEdge: -1 },
-    ...{ picked: 4, edited: new Set([CLOSED_SCOPE]), hits: new Set([CLOSED_SCOPE]), barred: new Set() },
-    ...{ matches: matchFrames(scene, []), hitCounts: new Map([[CLOSED_SCOPE, 12]]), controls: true },
+    ...{
+      scene,
+      boxes: scene.box,
+      camera: { x: 0, y: 0, zoom: 1 },
+      match: 0,
+      hover: -1,
+      hoverEdge: -1,
+    },
+    ...{
+      picked: 4,
+      edited: new Set([CLOSED_SCOPE]),
+      hits: new Set([CLOSED_SCOPE]),
+      barred: new Set(),
+    },
+    ...{
+      matches: matchFrames(scene, []),
+      hitCounts: new Map([[CLOSED_SCOPE, 12]]),
+      controls: true,
+    },
     paint: new Proxy({}, { get: () => [] }),
   };
   const found = { itemsIn: () => [CLOSED_SCOPE], edgesIn: () => [] };
   const typesetter = { font: "sans", width: () => 1, fit: (_: unknown, text: string) => text };
-  const style = { backgroundColor: "rgb(255, 255, 255)", color: "rgb(0, 0, 0)", fontFamily: "sans" };
+  const style = {
+    backgroundColor: "rgb(255, 255, 255)",
+    color: "rgb(0, 0, 0)",
+    fontFamily: "sans",
+  };
   vi.stubGlobal("getComputedStyle", () => style);
   const viewport = { width: 500, height: 500 };
   const pen = {
@@ -46,5 +66,6 @@ test("no frame runs through the number of a group, or through how many ops found
   };
   drawHoverLayer(pen as unknown as Pen);
   expect(drawn).toContain("×8");
-  expect(drawn.slice(drawn.lastIndexOf("×8") + 1)).toEqual(["line", "12 found"]); // the rim of the tag itself
+  // the rim of the tag itself
+  expect(drawn.slice(drawn.lastIndexOf("×8") + 1)).toEqual(["line", "12 found"]);
 });

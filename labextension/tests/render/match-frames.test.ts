@@ -12,7 +12,10 @@ function scene() {
 
 describe("the matches of a pattern", () => {
   test("are counted on the closed scope that holds them", () => {
-    const { frames, inside } = matchFrames(scene(), [["net/dense/a", "net/dense/b"], ["net/dense/c"]]);
+    const { frames, inside } = matchFrames(scene(), [
+      ["net/dense/a", "net/dense/b"],
+      ["net/dense/c"],
+    ]);
     expect(frames).toEqual([]);
     expect([...inside]).toEqual([[CLOSED_SCOPE, 2]]);
   });
@@ -20,7 +23,10 @@ describe("the matches of a pattern", () => {
   test("have one frame around the ops that are drawn, with the number of the hit", () => {
     const { frames } = matchFrames(scene(), [["net/dense/a"], ["input"]]);
     expect(frames).toEqual([
-      { number: 2, boxes: [{ x: 50 - GAP, y: 20 - GAP, width: 80 + 2 * GAP, height: 30 + 2 * GAP }] },
+      {
+        number: 2,
+        boxes: [{ x: 50 - GAP, y: 20 - GAP, width: 80 + 2 * GAP, height: 30 + 2 * GAP }],
+      },
     ]);
   });
 

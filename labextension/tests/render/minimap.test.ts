@@ -59,7 +59,8 @@ describe("the minimap", () => {
     expect(isUseful(whole, fitBox(whole, viewport), viewport)).toBe(false);
     expect(isUseful(whole, camera, { width: 400, height: 600 })).toBe(false);
     const fits = { x: whole.x + 12, y: whole.y + 12, zoom: 1 };
-    expect(isUseful(whole, fits, { width: 3980, height: 1980 })).toBe(false); // the rest is an empty border
+    // the rest is an empty border
+    expect(isUseful(whole, fits, { width: 3980, height: 1980 })).toBe(false);
     expect(isUseful(whole, fits, { width: 3960, height: 1980 })).toBe(true);
     expect(inView(camera, viewport).width).toBe(1000);
   });

@@ -1,4 +1,5 @@
-// What the canvas draws at a zoom of 1 is what a saved picture has: tests/scene/test_display_list.py writes the file.
+// What the canvas draws at a zoom of 1 is what a saved picture has:
+// tests/scene/test_display_list.py writes the file.
 import { expect, test } from "vitest";
 import { at } from "../../src/protocol/scene";
 import { decoded, drawnByCanvas, drawnOf, pictures, type Shape } from "./recorder";
@@ -33,7 +34,9 @@ test.each(pictures)("a saved picture has the boxes of the screen: $name, $theme"
   const drawn = drawnByCanvas(picture);
   const boxes = (picture.shapes[picture.theme] ?? []).filter(({ kind }) => kind === "box");
   const filled = boxes.filter(({ fill }) => fill).map((box) => ({ ...box, kind: "fill" }));
-  expect(keysOf(filled, "fill", ["place", "fill"])).toEqual(keysOf(drawn, "fill", ["place", "fill"]));
+  expect(keysOf(filled, "fill", ["place", "fill"])).toEqual(
+    keysOf(drawn, "fill", ["place", "fill"]),
+  );
   const bordered = boxes.filter(({ line }) => line).map((box) => ({ ...box, kind: "border" }));
   const look = ["place", "line", "thick", "dash", "alpha"];
   expect(keysOf(bordered, "border", look)).toEqual(keysOf(drawn, "border", look));

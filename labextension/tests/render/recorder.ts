@@ -1,4 +1,5 @@
-// Draws with a context that keeps what is drawn: the scenes of tests/golden/pictures.json, at a zoom of 1.
+// Draws with a context that keeps what is drawn: the scenes of tests/golden/pictures.json, at a
+// zoom of 1.
 import { readFileSync } from "node:fs";
 import { vi } from "vitest";
 import type { Field } from "../../src/protocol/messages";
@@ -93,7 +94,12 @@ class Recorder {
     for (const place of this.#rects) this.drawn.push({ kind: "fill", place, fill: this.fillStyle });
   }
   stroke() {
-    const look = { line: this.strokeStyle, thick: this.lineWidth, dash: this.#dash, alpha: this.globalAlpha };
+    const look = {
+      line: this.strokeStyle,
+      thick: this.lineWidth,
+      dash: this.#dash,
+      alpha: this.globalAlpha,
+    };
     for (const place of this.#rects) this.drawn.push({ kind: "border", place, ...look });
     for (const ends of this.#lines) this.drawn.push({ kind: "line", ends, ...look });
   }

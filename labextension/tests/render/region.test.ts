@@ -32,7 +32,8 @@ const taken = (region: Region) => {
   return { ops, scopes };
 };
 
-// input 50,20 80×30; net (open) 40,100 300×300; net/dense (closed) 60,140 120×46; net (op) 60,250 80×30.
+// input 50,20 80×30; net (open) 40,100 300×300; net/dense (closed) 60,140 120×46; net (op) 60,250
+// 80×30.
 describe("a box takes", () => {
   test.each([
     ["an op wholly inside", box(40, 10, 140, 60), { ops: ["input"], scopes: [] }],
@@ -43,8 +44,16 @@ describe("a box takes", () => {
       box(50, 130, 200, 390),
       { ops: ["net"], scopes: ["net/dense"] },
     ],
-    ["an open scope by name, without what it holds", box(30, 90, 350, 410), { ops: [], scopes: ["net"] }],
-    ["never the whole graph by its empty name", box(-9, -9, 500, 600), { ops: ["input"], scopes: ["net"] }],
+    [
+      "an open scope by name, without what it holds",
+      box(30, 90, 350, 410),
+      { ops: [], scopes: ["net"] },
+    ],
+    [
+      "never the whole graph by its empty name",
+      box(-9, -9, 500, 600),
+      { ops: ["input"], scopes: ["net"] },
+    ],
     ["nothing on empty ground", box(360, 420, 390, 480), { ops: [], scopes: [] }],
   ])("%s", (_, region, expected) => {
     expect(taken(region)).toEqual(expected);
@@ -77,7 +86,15 @@ describe("a lasso takes", () => {
   });
 
   test("not an open scope into which it has a notch between the corners", () => {
-    const notched = lasso([30, 90], [180, 90], [190, 130], [200, 90], [350, 90], [350, 410], [30, 410]);
+    const notched = lasso(
+      [30, 90],
+      [180, 90],
+      [190, 130],
+      [200, 90],
+      [350, 90],
+      [350, 410],
+      [30, 410],
+    );
     expect(taken(notched)).toEqual({ ops: ["net"], scopes: ["net/dense"] });
   });
 

@@ -32,9 +32,13 @@ describe("picking", () => {
       route: Float32Array.from([10, 10, 10, 100, 200, 100, 200, 180, 0, 0, 1, 1]),
       route_start: Uint32Array.from([0, 4, 6]),
     };
-    const { fields, buffer } = packed({ ...sceneArrays(), ...routes }, { box: [5, 4], route: [6, 2] });
+    const { fields, buffer } = packed(
+      { ...sceneArrays(), ...routes },
+      { box: [5, 4], route: [6, 2] },
+    );
     const scene = decodeScene(fields, buffer);
-    const isIn = (x: number, y: number) => runsThrough(scene, [0, 1], { x, y, width: 40, height: 30 });
+    const isIn = (x: number, y: number) =>
+      runsThrough(scene, [0, 1], { x, y, width: 40, height: 30 });
     expect([isIn(0, 40), isIn(90, 80), isIn(190, 150)]).toEqual([true, true, true]);
     expect([isIn(60, 20), isIn(60, 120), isIn(210, 90)]).toEqual([false, false, false]);
   });
@@ -56,9 +60,17 @@ describe("moving from one scene to the next", () => {
     const before = made({
       box: Float32Array.from([0, 0, 400, 500, 9, 9, 9, 9, 0, 0, 30, 30, 1, 1, 1, 1, 2, 2, 2, 2]),
     });
-    const renamed = { ...before, byKey: new Map([...before.byKey].filter(([key]) => key !== "net/dense/")) };
+    const renamed = {
+      ...before,
+      byKey: new Map([...before.byKey].filter(([key]) => key !== "net/dense/")),
+    };
     const next = made();
-    const { boxes, glides } = initialBoxes(renamed, next, { x: 5, y: 1, zoom: 2 }, { x: 0, y: 0, zoom: 1 });
+    const { boxes, glides } = initialBoxes(
+      renamed,
+      next,
+      { x: 5, y: 1, zoom: 2 },
+      { x: 0, y: 0, zoom: 1 },
+    );
     expect(boxOf(boxes, 1)).toEqual({ x: 8, y: 16, width: 18, height: 18 });
     const fresh = [1, 2, 3, 4].filter((item) => glides[item] === 0);
     expect(fresh).toContain(3);
@@ -68,7 +80,9 @@ describe("moving from one scene to the next", () => {
   test("ends at the new boxes", () => {
     const next = made();
     const out = new Float32Array(next.box.length);
-    expect([...interpolateBoxes(new Float32Array(20), next.box, easeInOut(1), out)]).toEqual([...next.box]);
+    expect([...interpolateBoxes(new Float32Array(20), next.box, easeInOut(1), out)]).toEqual([
+      ...next.box,
+    ]);
   });
 });
 

@@ -1,11 +1,23 @@
-// What the pointer on a line leads to: the tensor's producer and all its consumers, through every border on the way.
+// What the pointer on a line leads to: the tensor's producer and all its consumers, through every
+// border on the way.
 import { expect, test } from "vitest";
 import { edgeText } from "../../src/panels/controls/descriptions";
 import { OP, OPEN, type Scene } from "../../src/protocol/scene";
 import { tensorRoute } from "../../src/render/canvas/tensor-route";
 
-// x and y enter outer at ports of their own, and go on into inner; a leaves both again, and is read by out and by last.
-const NAMES = ["", "x", "y", "outer", "outer/inner", "outer/inner/a", "outer/inner/b", "out", "last"];
+// x and y enter outer at ports of their own, and go on into inner; a leaves both again, and is read
+// by out and by last.
+const NAMES = [
+  "",
+  "x",
+  "y",
+  "outer",
+  "outer/inner",
+  "outer/inner/a",
+  "outer/inner/b",
+  "out",
+  "last",
+];
 const PARENT = [-1, 0, 0, 0, 3, 4, 4, 0, 0];
 const OPENED = [0, 3, 4];
 /** Source, target, and the port at each end: 0 at a box. */
@@ -46,9 +58,12 @@ function named(edge: number, of = scene()): [string[], string[], number[]] {
   return [names(producers), names(consumers).sort(), [...edges].sort((a, b) => a - b)];
 }
 
-test.each([0, 1, 2])("from any part of its line, a tensor is followed inwards and back: %i", (edge) => {
-  expect(named(edge)).toEqual([["x"], ["outer/inner/a"], [0, 1, 2]]);
-});
+test.each([0, 1, 2])(
+  "from any part of its line, a tensor is followed inwards and back: %i",
+  (edge) => {
+    expect(named(edge)).toEqual([["x"], ["outer/inner/a"], [0, 1, 2]]);
+  },
+);
 
 test.each([6, 7])("outwards too, to all consumers beyond the last border: %i", (edge) => {
   expect(named(edge)).toEqual([["outer/inner/a"], ["last", "out"], [6, 7, 8, 9]]);

@@ -1,6 +1,14 @@
 // All text that is drawn on boxes, at every zoom: its size, and how wide it is.
 import { expect, test } from "vitest";
-import { BADGE, CLOSED, decodePaint, decodeScene, OP, OPEN, type Scene } from "../../src/protocol/scene";
+import {
+  BADGE,
+  CLOSED,
+  decodePaint,
+  decodeScene,
+  OP,
+  OPEN,
+  type Scene,
+} from "../../src/protocol/scene";
 import { overlap } from "../../src/render/canvas/far-labels";
 import { drawLabels } from "../../src/render/canvas/labels";
 import { drawBoundaryMarks, drawSigns } from "../../src/render/canvas/marks";
@@ -40,7 +48,11 @@ function example(): Scene {
   return decodeScene(fields, buffer);
 }
 
-function drawnAt(zoom: number, notes: readonly string[] = ["", "", "", "", ""], given?: Scene): Text[] {
+function drawnAt(
+  zoom: number,
+  notes: readonly string[] = ["", "", "", "", ""],
+  given?: Scene,
+): Text[] {
   const scene = given ?? example();
   const arrays = {
     ...paintArrays(),
@@ -73,7 +85,12 @@ function drawnAt(zoom: number, notes: readonly string[] = ["", "", "", "", ""], 
     differs: [null, colors, colors],
   };
   const camera = { x: 0, y: 0, zoom };
-  const frame = { scene, paint: decodePaint(painted.fields, painted.buffer, 5), boxes: scene.box, camera };
+  const frame = {
+    scene,
+    paint: decodePaint(painted.fields, painted.buffer, 5),
+    boxes: scene.box,
+    camera,
+  };
   const pen = {
     ctx,
     frame,
@@ -96,7 +113,9 @@ test.each(ZOOMS)("no text is smaller than 9 pixels, at zoom %d", (zoom) => {
 });
 
 test.each(ZOOMS)("ops and closed scopes have letters of one size, at zoom %d", (zoom) => {
-  const names = drawnAt(zoom).filter(({ text }) => /^(input|in.*…|a_l.*)$/.test(text) && text !== "in");
+  const names = drawnAt(zoom).filter(
+    ({ text }) => /^(input|in.*…|a_l.*)$/.test(text) && text !== "in",
+  );
   expect(new Set(names.map(({ size }) => size.toFixed(3))).size).toBeLessThanOrEqual(1);
 });
 
@@ -109,7 +128,8 @@ test.each(ZOOMS)("no name is wider than its box, at zoom %d", (zoom) => {
 });
 
 test("from afar a name gives way to a shorter one, and then to none", () => {
-  const nameAt = (zoom: number) => drawnAt(zoom).find(({ text }) => text.startsWith("a_"))?.text ?? "";
+  const nameAt = (zoom: number) =>
+    drawnAt(zoom).find(({ text }) => text.startsWith("a_"))?.text ?? "";
   expect(nameAt(1.5)).toBe(nameAt(1));
   const lengths = [1.5, 1, 0.6, 0.5].map((zoom) => nameAt(zoom).length);
   expect(lengths).toEqual([...lengths].sort((a, b) => b - a));

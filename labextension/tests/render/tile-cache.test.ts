@@ -100,8 +100,12 @@ describe("tiles", () => {
       tiles.work(forever);
     }
     const before = painted.length;
-    expect(tiles.want({ ...screen, camera: { ...screen.camera, x: 1024 * 79 } }, false, whole)).toBe(true);
-    expect(tiles.want({ ...screen, camera: { ...screen.camera, x: 2048 } }, false, whole)).toBe(false);
+    expect(
+      tiles.want({ ...screen, camera: { ...screen.camera, x: 1024 * 79 } }, false, whole),
+    ).toBe(true);
+    expect(tiles.want({ ...screen, camera: { ...screen.camera, x: 2048 } }, false, whole)).toBe(
+      false,
+    );
     expect(painted.length).toBe(before);
   });
 });

@@ -20,7 +20,8 @@ describe("tiles", () => {
     const places = spots.map((spot) => placeOf(spot, screen));
     const covered = (x: number, y: number) =>
       places.filter((p) => p.x <= x && x < p.x + p.width && p.y <= y && y < p.y + p.height).length;
-    for (let x = 0; x < 1000; x += 37) for (let y = 0; y < 700; y += 31) expect(covered(x, y)).toBe(1);
+    for (let x = 0; x < 1000; x += 37)
+      for (let y = 0; y < 700; y += 31) expect(covered(x, y)).toBe(1);
     const [first] = places;
     expect(Math.abs((first?.x ?? 0) + TILE / 2 - 500)).toBeLessThan(TILE);
   });

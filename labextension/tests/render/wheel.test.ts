@@ -1,11 +1,13 @@
 import { describe, expect, test } from "vitest";
 import { zoomFactor } from "../../src/render/gestures/pointer";
 
-const turned = (deltaY: number, ctrlKey = false, deltaMode = 0) => zoomFactor({ deltaY, deltaMode, ctrlKey });
+const turned = (deltaY: number, ctrlKey = false, deltaMode = 0) =>
+  zoomFactor({ deltaY, deltaMode, ctrlKey });
 
 describe("the wheel", () => {
   test("zooms in and back by the same", () => {
-    for (const ctrlKey of [false, true]) expect(turned(-100, ctrlKey) * turned(100, ctrlKey)).toBeCloseTo(1);
+    for (const ctrlKey of [false, true])
+      expect(turned(-100, ctrlKey) * turned(100, ctrlKey)).toBeCloseTo(1);
     expect(turned(-100)).toBeCloseTo(1.2, 1);
     expect(turned(3, false, 1)).toBe(turned(48));
   });

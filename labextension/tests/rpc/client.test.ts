@@ -19,7 +19,8 @@ test("each request has an id of its own, and gets the reply with that id in what
     { id: 7, type: "open" },
     { id: 8, type: "undo" },
   ]);
-  for (const { id, type } of sent.reverse()) client.receive({ id, type: "done" })?.resolve({ to: type });
+  for (const { id, type } of sent.reverse())
+    client.receive({ id, type: "done" })?.resolve({ to: type });
   expect(await Promise.all([first.reply, second.reply])).toEqual([{ to: "open" }, { to: "undo" }]);
   expect(client.pending).toEqual([]);
 });

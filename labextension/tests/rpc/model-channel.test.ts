@@ -108,9 +108,9 @@ describe("channel", () => {
     const answer = channel.request({ type: "open", alone: false }, { signal: control.signal });
     control.abort();
     await expect(answer).rejects.toThrow("given up");
-    await expect(channel.request({ type: "open", alone: false }, { signal: control.signal })).rejects.toThrow(
-      "given up",
-    );
+    await expect(
+      channel.request({ type: "open", alone: false }, { signal: control.signal }),
+    ).rejects.toThrow("given up");
     expect(model.sent).toHaveLength(1);
   });
 
@@ -154,7 +154,8 @@ describe("channel", () => {
       await vi.advanceTimersByTimeAsync(1001);
     }
     await failed;
-    expect(model.sent[1]).toEqual(model.sent[0]); // the first reply might have been lost with the connection
+    // the first reply might have been lost with the connection
+    expect(model.sent[1]).toEqual(model.sent[0]);
     expect(heard).toEqual([true]);
     const check = channel.check();
     model.answer({ type: "pong", revision: 3, id: model.sent[2]?.id });
@@ -244,13 +245,22 @@ describe("channel", () => {
   test("a reply in pieces is put together, in whatever order and however often they come", async () => {
     const model = new FakeModel();
     const progress = vi.fn();
-    const answer = openChannel(model).request({ type: "open", alone: false }, { onProgress: progress });
+    const answer = openChannel(model).request(
+      { type: "open", alone: false },
+      { onProgress: progress },
+    );
     const id = model.sent[0]?.id;
     const text = new TextEncoder().encode(JSON.stringify({ ...refused, id, why: "größer" }));
     const data = new Uint8Array([...text, 1, 2, 3]);
     const piece = (nth: number, from: number, to: number) => () =>
-      model.answer({ type: "piece", id, nth, of: 3, text: text.length }, [data.slice(from, to).buffer]);
-    const [a, b, c] = [piece(0, 0, 9), piece(1, 9, text.length + 1), piece(2, text.length + 1, data.length)];
+      model.answer({ type: "piece", id, nth, of: 3, text: text.length }, [
+        data.slice(from, to).buffer,
+      ]);
+    const [a, b, c] = [
+      piece(0, 0, 9),
+      piece(1, 9, text.length + 1),
+      piece(2, text.length + 1, data.length),
+    ];
     for (const send of [c, a, a, b]) send?.();
     const { buffer, ...reply } = await answer;
     expect(reply).toEqual({ ...refused, id, why: "größer" });

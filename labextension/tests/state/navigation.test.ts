@@ -161,7 +161,9 @@ describe("where the camera goes", () => {
 
   test("an anchor of another room is none here", () => {
     const anchor = { key: "net/dense/", screen: { x: 5, y: 5 } };
-    expect(go({ anchor, graphEntry: { camera: null, inward: true } })).toEqual(firstLook(scene, viewport));
+    expect(go({ anchor, graphEntry: { camera: null, inward: true } })).toEqual(
+      firstLook(scene, viewport),
+    );
     expect(go({ anchor })).not.toEqual(eye);
   });
 });
@@ -181,7 +183,9 @@ describe("what is said about rooms", () => {
       "Enter body: while_body_123 (45 ops)",
     );
     expect(functionText({ label: "", function: "f", ops: 1 })).toBe("Enter f (1 op)");
-    expect(contextText({ kind: "while loop", name: "x", ops: 12 })).toBe("in while loop 'x' (12 ops)");
+    expect(contextText({ kind: "while loop", name: "x", ops: 12 })).toBe(
+      "in while loop 'x' (12 ops)",
+    );
   });
 
   test("a graph without ops", () => {
@@ -203,7 +207,10 @@ describe("what is said about rooms", () => {
   });
 
   test("that a file is not trusted is the last warning, as long as it is not", () => {
-    const [missing, untrusted] = ["The checkpoint is missing.", "Ops of this file may write files (1 op)."];
+    const [missing, untrusted] = [
+      "The checkpoint is missing.",
+      "Ops of this file may write files (1 op).",
+    ];
     const read = { state: state({ warnings: [missing], untrusted }), dismissed: [] };
     expect(unreadWarnings(read)).toEqual([missing, untrusted]);
     expect(unreadWarnings({ ...read, dismissed: [missing, untrusted] })).toEqual([]);

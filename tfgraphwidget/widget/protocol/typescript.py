@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import textwrap
 import types
 from typing import Annotated, Any, Literal, Union, cast, get_args, get_origin, get_type_hints
 
 from tfgraphwidget.export import SaveOption
+from tfgraphwidget.naming import first_paragraph
 from tfgraphwidget.widget.edit_buttons import EditButton, FormField, buttons
 from tfgraphwidget.widget.protocol import (
     Attribute,
@@ -47,6 +49,8 @@ from tfgraphwidget.widget.protocol import (
 )
 from tfgraphwidget.widget.protocol.codec import message_type
 from tfgraphwidget.widget.save_formats import SaveFormat
+
+_COMMENT = 92  # letters of a comment on one line of TypeScript; its marks take the rest of 100
 
 _PARTS = (
     *(
@@ -138,8 +142,13 @@ def _type_name(kind: type) -> str:
 
 
 def _interface(kind: type, *, tagged: bool) -> str:
-    doc = (kind.__doc__ or "").strip().partition("\n")[0]
-    lines = [f"/** {doc} */", f"export interface {_type_name(kind)} {{"]
+    doc = first_paragraph(kind.__doc__)
+    comment = (
+        [f"/** {doc} */"]
+        if len(doc) <= _COMMENT
+        else ["/**", *(f" * {line}" for line in textwrap.wrap(doc, _COMMENT)), " */"]
+    )
+    lines = [*comment, f"export interface {_type_name(kind)} {{"]
     if tagged:
         lines.append(f'  type: "{message_type(kind)}";')
     optional = _defaults(kind) if kind in _OF_BUTTONS else {}

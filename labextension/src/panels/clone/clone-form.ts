@@ -1,4 +1,5 @@
-// The form that clones the selection: name scope, variables, values, options. Shown while something is selected.
+// The form that clones the selection: name scope, variables, values, options. Shown while something
+// is selected.
 import type { CloneForm } from "../../interaction/actions";
 import type { Parts } from "../../interaction/parts";
 import type { ClonePreview, CloneRequest, PartState, State } from "../../protocol/messages";
@@ -94,7 +95,12 @@ class Form {
 
   /** `change` is called after each change of a field. */
   constructor(preview: HTMLElement, change: () => void) {
-    const name = element("label", { class: "tgw-clone-into" }, element("span", {}, "into"), this.into);
+    const name = element(
+      "label",
+      { class: "tgw-clone-into" },
+      element("span", {}, "into"),
+      this.into,
+    );
     const line = element("div", { class: "tgw-clone-line" }, this.#submit, name);
     this.#fields = element(
       "div",
@@ -106,7 +112,9 @@ class Form {
     );
     this.root = element("form", { class: "tgw-clone" }, line, this.#why, this.#fields, preview);
     this.#init.select.addEventListener("change", () => this.#values.choose());
-    this.#variables.select.addEventListener("change", () => this.switches.set(this.#variables.value()));
+    this.#variables.select.addEventListener("change", () =>
+      this.switches.set(this.#variables.value()),
+    );
     this.root.addEventListener("input", change);
     this.root.addEventListener("change", change);
   }
@@ -133,7 +141,8 @@ class Form {
     this.#init.select.disabled = !this.switches.modes.anyOwn;
     this.#why.textContent = this.#submit.title = why;
     this.#why.hidden = why === "";
-    // A second click while the first is under way would be refused, and its refusal would hide the success.
+    // A second click while the first is under way would be refused, and its refusal would hide the
+    // success.
     disable(this.#submit, why !== "" || busy);
   }
 }
@@ -256,7 +265,9 @@ export class StateModes {
 
   /** Whether the copy gets something of its own, as far as is known. */
   get anyOwn(): boolean {
-    return this.all === "own" ? this.#others.size < Math.max(this.#names.length, 1) : this.#others.size > 0;
+    return this.all === "own"
+      ? this.#others.size < Math.max(this.#names.length, 1)
+      : this.#others.size > 0;
   }
 
   text(): string {
@@ -291,7 +302,10 @@ class StateSwitches {
       event.stopPropagation(); // it is not a field of the form
       this.#fill();
     });
-    this.#search.addEventListener("keydown", (event) => event.key === "Enter" && event.preventDefault());
+    this.#search.addEventListener(
+      "keydown",
+      (event) => event.key === "Enter" && event.preventDefault(),
+    );
   }
 
   /** The same for all. */
@@ -304,7 +318,8 @@ class StateSwitches {
   show({ refusal, states, states_total }: ClonePreview): void {
     if (refusal) return;
     const same =
-      states.length === this.#states.length && states.every((one, i) => one.name === this.#states[i]?.name);
+      states.length === this.#states.length &&
+      states.every((one, i) => one.name === this.#states[i]?.name);
     if (same && this.#total === states_total) return;
     this.#states = states;
     this.#total = states_total;
@@ -342,14 +357,19 @@ class StateSwitches {
       this.#summary.textContent = this.modes.text();
     });
     say();
-    const about = kind === "variable" ? withDrawnShapes([dtype, shape].filter(Boolean).join(" ")) : kind;
+    const about =
+      kind === "variable" ? withDrawnShapes([dtype, shape].filter(Boolean).join(" ")) : kind;
     const text = element(
       "span",
       { class: "tgw-switch-name" },
       breakableName(name),
       element("span", { class: "tgw-dtype" }, about),
     );
-    return element("li", {}, element("label", { class: "tgw-switch", title: name }, text, word, box));
+    return element(
+      "li",
+      {},
+      element("label", { class: "tgw-switch", title: name }, text, word, box),
+    );
   }
 }
 
@@ -357,5 +377,7 @@ class StateSwitches {
 export function filterStates(states: readonly PartState[], text: string): readonly PartState[] {
   const wanted = text.trim().toLowerCase();
   if (wanted === "") return states;
-  return states.filter(({ name, kind, dtype }) => `${name} ${kind} ${dtype}`.toLowerCase().includes(wanted));
+  return states.filter(({ name, kind, dtype }) =>
+    `${name} ${kind} ${dtype}`.toLowerCase().includes(wanted),
+  );
 }

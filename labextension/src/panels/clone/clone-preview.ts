@@ -1,4 +1,5 @@
-// The preview of a clone: requests it while the form changes, and shows it in words with links to the ops.
+// The preview of a clone: requests it while the form changes, and shows it in words with links to
+// the ops.
 import type { Actions, CloneForm } from "../../interaction/actions";
 import type { Parts } from "../../interaction/parts";
 import type { ClonePreview, Group } from "../../protocol/messages";
@@ -7,7 +8,10 @@ import { copyTools } from "../controls/copy-button";
 import { moreEntry, opLink } from "../controls/name-list";
 import { breakableName, button, element, releaseFocus } from "../dom";
 
-/** A line of the preview, and the names behind it. `kind` is a class, which tells it apart from other lines. */
+/**
+ * A line of the preview, and the names behind it. `kind` is a class, which tells it apart from
+ * other lines.
+ */
 export interface Fact {
   readonly kind: string;
   readonly text: string;
@@ -43,12 +47,22 @@ function surplusText({ ops, scopes }: ClonePreview, selected: number): string {
 
 export function factsOf({ scopes, new: made, shared, outside, stateful }: ClonePreview): Fact[] {
   const own = ({ kind, total }: Group) =>
-    scopes.length > 1 ? `${plural(total, `own ${kind}`)} in each copy` : `${plural(total, `own ${kind}`)}`;
-  const fact = (kind: string, text: string, group: Group): Fact => ({ kind, text, groups: [group] });
+    scopes.length > 1
+      ? `${plural(total, `own ${kind}`)} in each copy`
+      : `${plural(total, `own ${kind}`)}`;
+  const fact = (kind: string, text: string, group: Group): Fact => ({
+    kind,
+    text,
+    groups: [group],
+  });
   return [
     ...made.map((group) => fact("tgw-own", own(group), group)),
-    ...shared.map((group) => fact("tgw-shared", `${plural(group.total, group.kind)} still shared`, group)),
-    ...outside.map((group) => fact(OUTSIDE[group.kind] ?? "tgw-outside", outsideText(group), group)),
+    ...shared.map((group) =>
+      fact("tgw-shared", `${plural(group.total, group.kind)} still shared`, group),
+    ),
+    ...outside.map((group) =>
+      fact(OUTSIDE[group.kind] ?? "tgw-outside", outsideText(group), group),
+    ),
     ...effects(stateful),
   ];
 }
@@ -70,11 +84,14 @@ function effects(groups: readonly Group[]): Fact[] {
   if (groups.length === 0) return [];
   const total = groups.reduce((sum, group) => sum + group.total, 0);
   const types = groups.map((group) => `${number(group.total)} ${group.kind}`).join(", ");
-  return [{ kind: "tgw-effects", text: `${plural(total, "op")} with side effects: ${types}`, groups }];
+  return [
+    { kind: "tgw-effects", text: `${plural(total, "op")} with side effects: ${types}`, groups },
+  ];
 }
 
 export function createClonePreview({ store, actions }: Parts): HTMLElement {
-  // It exists from the start: screen readers announce changes only of existing regions. The rest is not announced.
+  // It exists from the start: screen readers announce changes only of existing regions. The rest is
+  // not announced.
   const headlineElement = element("p", { role: "status" });
   const rest = element("div", { class: "tgw-facts-list" });
   const root = element(
@@ -90,7 +107,8 @@ export function createClonePreview({ store, actions }: Parts): HTMLElement {
   store.watch(["preview", "previewing"], ({ preview, previewing }) => {
     root.setAttribute("aria-busy", String(previewing));
     const text = JSON.stringify({ ...preview, states: [], id: 0, buffer: 0 });
-    // An equal preview does not replace the elements, so that a user who reads them is not disturbed.
+    // An equal preview does not replace the elements, so that a user who reads them is not
+    // disturbed.
     if (text === shown) return;
     shown = text;
     root.hidden = preview === null;
@@ -98,7 +116,9 @@ export function createClonePreview({ store, actions }: Parts): HTMLElement {
     releaseFocus(rest);
     headlineElement.className = preview.refusal ? "tgw-refusal" : "tgw-count";
     const surplus = surplusText(preview, store.value.state?.selected_ops ?? 0);
-    headlineElement.replaceChildren(breakableName(preview.refusal || `${headline(preview)}.${surplus}`));
+    headlineElement.replaceChildren(
+      breakableName(preview.refusal || `${headline(preview)}.${surplus}`),
+    );
     rest.replaceChildren(
       ...(preview.refusal ? suggestedFix(preview, takeWhole) : previewEntries(preview, open, go)),
     );
@@ -136,7 +156,12 @@ function previewEntries(
 }
 
 /** One line, which opens to show the names; it stays open while the words change. */
-function foldedEntry(key: string, open: Set<string>, summary: Node, ...body: HTMLElement[]): HTMLElement {
+function foldedEntry(
+  key: string,
+  open: Set<string>,
+  summary: Node,
+  ...body: HTMLElement[]
+): HTMLElement {
   const entry = element(
     "details",
     { class: "tgw-details tgw-fact", open: open.has(key) },
@@ -154,7 +179,11 @@ export function sampleText(groups: readonly Group[]): string {
   return [...first, ...(total > first.length ? ["…"] : [])].join(", ");
 }
 
-function factEntry({ kind, text, groups }: Fact, open: Set<string>, go: (name: string) => void): HTMLElement {
+function factEntry(
+  { kind, text, groups }: Fact,
+  open: Set<string>,
+  go: (name: string) => void,
+): HTMLElement {
   const summary = element(
     "span",
     { class: "tgw-fact-text" },
@@ -198,7 +227,9 @@ function lineEntry(line: string, open: Set<string>): HTMLElement {
 
 // Requests previews: once the form and the selection have not changed for a moment.
 
-/** Milliseconds. Of a large part a preview takes a second, in which the kernel does nothing else. */
+/**
+ * Milliseconds. Of a large part a preview takes a second, in which the kernel does nothing else.
+ */
 const PAUSE = 200;
 const LONGEST_PAUSE = 1500;
 
@@ -214,7 +245,9 @@ export class PreviewRequests {
     this.#actions = actions;
   }
 
-  /** Have the preview of this form and the present selection; null when there is nothing to clone. */
+  /**
+   * Have the preview of this form and the present selection; null when there is nothing to clone.
+   */
   want(form: CloneForm | null): void {
     const { state } = this.#store.value;
     const requestKey =

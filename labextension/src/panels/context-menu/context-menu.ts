@@ -1,5 +1,5 @@
-// The context menu of the drawing. Arrow keys move, Enter chooses, Escape closes and returns the focus to the drawing. An
-// edit that needs arguments shows its form in the same place.
+// The context menu of the drawing. Arrow keys move, Enter chooses, Escape closes and returns the
+// focus to the drawing. An edit that needs arguments shows its form in the same place.
 import { type LineTensor, lineTensor } from "../../interaction/line-tensor";
 import type { Parts } from "../../interaction/parts";
 import type { InspectReply } from "../../protocol/messages";
@@ -14,13 +14,18 @@ import { ADD_MODEL, COMPARE_WITH, type OtherGraphForm } from "../other-graphs/ot
 import { entriesFor, type MenuGroups, titleOf } from "./entries";
 import { type Target, targetAt, targetOf } from "./target";
 
-/** Milliseconds for which the menu waits for the details of an op: a kernel that is busy does not hold it up. */
+/**
+ * Milliseconds for which the menu waits for the details of an op: a kernel that is busy does not
+ * hold it up.
+ */
 const PATIENCE = 1000;
 
 /** Pixels between an item and its menu, where that is opened by a key. */
 const BESIDE = 4;
 
-/** What the kernel knows of a target: of its op or scope, or of the op whose tensor a line carries. */
+/**
+ * What the kernel knows of a target: of its op or scope, or of the op whose tensor a line carries.
+ */
 interface Found {
   readonly details: InspectReply | null;
   readonly line: LineTensor | null;
@@ -34,7 +39,10 @@ export interface ContextMenu {
   openAt(item: number, point: Point): Promise<void>;
   /** Open the menu of the current item, or of the canvas, beside it. */
   openHere(): Promise<void>;
-  /** Open the menu of an op or scope that a list names, or of the canvas for "", at a point of the drawing. */
+  /**
+   * Open the menu of an op or scope that a list names, or of the canvas for "", at a point of the
+   * drawing.
+   */
   openNamed(name: string, point: Point): Promise<void>;
   /** Ask what to do with a file that was dropped at a point of the drawing. */
   openDropped(path: string, point: Point): void;
@@ -50,7 +58,8 @@ export function createContextMenu(parts: Parts, cloneForm: () => void): ContextM
 
   const closed = () => {
     turn += 1;
-    if (store.value.picking) store.set({ picking: null }); // the form that waits for a click is closed
+    // the form that waits for a click is closed
+    if (store.value.picking) store.set({ picking: null });
   };
   // Nothing else has the focus, as when another window is looked at: what was typed is not lost.
   // And a form stays that waits for a click on an op.
@@ -76,9 +85,12 @@ export function createContextMenu(parts: Parts, cloneForm: () => void): ContextM
   const otherGraph = ({ name, create }: OtherGraphForm, source = "") =>
     showDialog(name, create(parts, source, close));
   const values = async (name: string) => {
-    if (name !== "" && store.value.picked !== name) await actions.inspect(name); // where its value is shown
+    // where its value is shown
+    if (name !== "" && store.value.picked !== name) await actions.inspect(name);
     const target = { name, measure: false };
-    return runWithFeeds(target, parts, (feeds) => showDialog("Feeds", feedForm(target, feeds, parts, close)));
+    return runWithFeeds(target, parts, (feeds) =>
+      showDialog("Feeds", feedForm(target, feeds, parts, close)),
+    );
   };
   const context = {
     ...parts,
@@ -119,7 +131,9 @@ export function createContextMenu(parts: Parts, cloneForm: () => void): ContextM
     const isElsewhere = from !== null && "key" in target;
     const entries = ({ details, line }: Found) => {
       const groups = entriesFor(target, target.kind === "group" ? null : details, context, line);
-      return isElsewhere ? groups.map((group) => group.map((item) => ({ ...item, key: "" }))) : groups;
+      return isElsewhere
+        ? groups.map((group) => group.map((item) => ({ ...item, key: "" })))
+        : groups;
     };
     const finding = find(target, scene).catch(() => NOTHING);
     const soon = await withPatience(finding);
@@ -143,7 +157,8 @@ export function createContextMenu(parts: Parts, cloneForm: () => void): ContextM
     if (!scene) return;
     const inside = stage.isInside(item, point);
     const edge = stage.edgeAt(point);
-    // A badge of a box, such as ×174, is beside it; a frame, or what is stacked below a scope, lies where lines begin.
+    // A badge of a box, such as ×174, is beside it; a frame, or what is stacked below a scope, lies
+    // where lines begin.
     const beside = item <= 0 || inside ? markedAt(parts, -1, point) : unmarked(item);
     const marked = edge >= 0 && beside.isAround ? 0 : beside.item;
     const hit = marked > 0 ? { item: marked, edge: -1, inside: false } : { item, edge, inside };
@@ -166,7 +181,9 @@ export function createContextMenu(parts: Parts, cloneForm: () => void): ContextM
     if (!scene) return;
     const focused = focusAround(root);
     const from =
-      focused instanceof HTMLElement && popover.widget?.contains(focused) ? focused : popover.widget;
+      focused instanceof HTMLElement && popover.widget?.contains(focused)
+        ? focused
+        : popover.widget;
     await open(name === "" ? { kind: "canvas" } : targetOf(name, scene), point, from);
   };
 
@@ -176,7 +193,11 @@ export function createContextMenu(parts: Parts, cloneForm: () => void): ContextM
     const act = (form: OtherGraphForm) => () => otherGraph(form, path);
     const name = path.slice(path.lastIndexOf("/") + 1);
     showMenu(name, [
-      [ADD_MODEL, COMPARE_WITH].map((form) => ({ id: form.verb, text: `${form.name} …`, act: act(form) })),
+      [ADD_MODEL, COMPARE_WITH].map((form) => ({
+        id: form.verb,
+        text: `${form.name} …`,
+        act: act(form),
+      })),
     ]);
   };
 

@@ -1,4 +1,5 @@
-// The entries of a context menu: those that apply to its target. Each calls an action or an edit that exists elsewhere, too.
+// The entries of a context menu: those that apply to its target. Each calls an action or an edit
+// that exists elsewhere, too.
 import { type CommandId, shortcutOf } from "../../interaction/key-bindings";
 import type { LineTensor } from "../../interaction/line-tensor";
 import type { Parts } from "../../interaction/parts";
@@ -30,7 +31,10 @@ export interface MenuContext extends Parts {
   form(command: EditCommand): void;
   /** Show a form for another graph in place of the menu. */
   otherGraph(form: OtherGraphForm): void;
-  /** Run the graph for the outputs of an op, "" for the selected ones; the form for feeds takes the place of the menu. */
+  /**
+   * Run the graph for the outputs of an op, "" for the selected ones; the form for feeds takes the
+   * place of the menu.
+   */
   values(name: string): unknown;
   /** Lead to the form that clones the selection. */
   cloneForm(): void;
@@ -55,7 +59,14 @@ const EDITS: readonly EditCommand["verb"][] = [
 
 /** The commands of the canvas. */
 const HISTORY_COMMANDS = ["undo", "redo"] as const;
-const VIEW_COMMANDS = ["fit", "expand-all", "collapse-all", "show-hidden", "leave", "minimap"] as const;
+const VIEW_COMMANDS = [
+  "fit",
+  "expand-all",
+  "collapse-all",
+  "show-hidden",
+  "leave",
+  "minimap",
+] as const;
 
 const SELECTION_TEXTS: Partial<Record<SelectionVerb, string>> = {
   boundary: "Mark its inputs and outputs",
@@ -73,7 +84,8 @@ const LONGEST = 28;
 export function titleOf(target: Target, scene: Scene, state: State | null): string {
   if (target.kind === "canvas") return state?.path.at(-1) ?? "graph";
   if (target.kind === "name") return target.key;
-  if (target.kind === "selection") return `${(state?.selected_ops ?? 0).toLocaleString("en")} selected ops`;
+  if (target.kind === "selection")
+    return `${(state?.selected_ops ?? 0).toLocaleString("en")} selected ops`;
   if (target.kind === "edge") {
     const [source, consumer] = endsOf(scene, target.edge);
     return `${labelOf(scene, source)} → ${labelOf(scene, consumer)}`;
@@ -83,8 +95,8 @@ export function titleOf(target: Target, scene: Scene, state: State | null): stri
 }
 
 /**
- * The entries for a target. `details` are of its op or scope, or of the op whose tensor `line` runs along its edge, if they
- * are known.
+ * The entries for a target. `details` are of its op or scope, or of the op whose tensor `line` runs
+ * along its edge, if they are known.
  */
 export function entriesFor(
   target: Target,
@@ -156,7 +168,13 @@ function nameGroups(name: string, details: InspectReply | null, context: MenuCon
     readOnly ? [] : namedEdits(details, context),
     traceEntries(ops, scopes, context),
     isScope ? [copyName(name, context)] : nameEntries(name, details, context),
-    [findMore([name], isScope ? scopesLike(name.replace(/\/$/, "")) : `type:${details.op_type}`, context)],
+    [
+      findMore(
+        [name],
+        isScope ? scopesLike(name.replace(/\/$/, "")) : `type:${details.op_type}`,
+        context,
+      ),
+    ],
   ];
 }
 
@@ -190,12 +208,17 @@ function scopeGroups(
   return [
     [
       commandItem("activate", context, { text: word, act: toggle(false) }),
-      commandItem("activate-all-inside", context, { text: `${word} all inside`, act: toggle(true) }),
+      commandItem("activate-all-inside", context, {
+        text: `${word} all inside`,
+        act: toggle(true),
+      }),
     ],
     readOnly ? [] : [...cloneEntries([], [name], context), ...markEntries(item, context)],
     readOnly ? [] : (edits ?? []),
     traceEntries([], [name], context),
-    kind === "scope" ? [copyName(name, context), findMore([`${name}/`], scopesLike(name), context)] : [],
+    kind === "scope"
+      ? [copyName(name, context), findMore([`${name}/`], scopesLike(name), context)]
+      : [],
   ];
 }
 
@@ -205,7 +228,10 @@ export function scopesLike(scope: string): string {
   return `/(^|/)${last.replace(/\d+/g, "\\d+")}(/|$)/`;
 }
 
-/** Find the structure of some items, of the selection if there are none; or else by a query, as a saved page does. */
+/**
+ * Find the structure of some items, of the selection if there are none; or else by a query, as a
+ * saved page does.
+ */
 function findMore(names: readonly string[], otherwise: string, context: MenuContext): MenuItem {
   const { actions, readOnly } = context;
   const act = () => (readOnly ? actions.search(otherwise) : actions.findLike(names, otherwise));
@@ -226,7 +252,8 @@ function edgeGroups(
     act: () => void actions.reveal(keyOf(scene, item)),
   });
   const isGroup = at(scene.members, consumer) > 0;
-  const insert = line && !isGroup && commandsFor(line.details).find(({ verb }) => verb === "insert");
+  const insert =
+    line && !isGroup && commandsFor(line.details).find(({ verb }) => verb === "insert");
   const inserted = insert && {
     ...insert,
     name: "Insert on this edge",
@@ -237,7 +264,10 @@ function edgeGroups(
     [go("go-to-source", source), go("go-to-consumer", consumer)],
     readOnly || !inserted ? [] : editEntries([inserted], context, undefined, ["insert"]),
     line
-      ? [copyTensorName(line.tensor, context), ...(readOnly ? [] : [valuesOf(line.details.name, context)])]
+      ? [
+          copyTensorName(line.tensor, context),
+          ...(readOnly ? [] : [valuesOf(line.details.name, context)]),
+        ]
       : [],
   ];
 }
@@ -247,9 +277,14 @@ function selectionGroups(context: MenuContext): MenuGroups {
   const { state } = store.value;
   const expression = state?.expression ?? "";
   return [
-    readOnly ? [] : [...cloneSelection("Clone …", context), ...deriveEntries(["boundary"], context)],
+    readOnly
+      ? []
+      : [...cloneSelection("Clone …", context), ...deriveEntries(["boundary"], context)],
     readOnly ? [] : editEntries(commandsForPart([], (state?.selected_trainable ?? 0) > 0), context),
-    [...deriveEntries(["upstream", "downstream", "grow", "path"], context), ...hideEntries("", context)],
+    [
+      ...deriveEntries(["upstream", "downstream", "grow", "path"], context),
+      ...hideEntries("", context),
+    ],
     [
       ...(readOnly ? [] : [valuesOf("", context), findMore([], "", context)]),
       ...(expression ? [copy("copy-as-python", "Copy as Python", expression, context)] : []),
@@ -373,7 +408,10 @@ function hideEntries(name: string, context: MenuContext): MenuItem[] {
   return [commandItem("hide", context, { text: "Hide", act })];
 }
 
-function deriveEntries(verbs: readonly SelectionVerb[], { store, actions }: MenuContext): MenuItem[] {
+function deriveEntries(
+  verbs: readonly SelectionVerb[],
+  { store, actions }: MenuContext,
+): MenuItem[] {
   const { state } = store.value;
   const allowed = verbs.filter((verb) => whyNot(verb, state) === "");
   const useful = hasSelection(state) ? allowed : allowed.filter((verb) => verb !== "invert");
@@ -405,13 +443,20 @@ function copy(id: string, text: string, value: string, { actions }: MenuContext)
   const act = async () => {
     const done = await copyToClipboard(value);
     if (done) actions.showStatus({ kind: "notice", text: `Copied ${value}` });
-    else actions.showStatus({ kind: "error", text: `The browser does not allow copying here: ${value}` });
+    else
+      actions.showStatus({
+        kind: "error",
+        text: `The browser does not allow copying here: ${value}`,
+      });
   };
   return { id, text, act };
 }
 
 function selectNames(ops: string[], scopes: string[], { actions }: MenuContext): Promise<void> {
-  return actions.selectRegion({ items: [], ops, scopes }, { shape: "box", points: [], verb: "set" });
+  return actions.selectRegion(
+    { items: [], ops, scopes },
+    { shape: "box", points: [], verb: "set" },
+  );
 }
 
 function portOf(tensor: string): string {

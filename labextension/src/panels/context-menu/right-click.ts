@@ -1,5 +1,6 @@
-// Right clicks, and the menu key, on all of the widget but the canvas: lists have the menu of the op that they name, text has
-// the browser's, to copy and paste, and the rest has that of the canvas.
+// Right clicks, and the menu key, on all of the widget but the canvas: lists have the menu of the
+// op that they name, text has the browser's, to copy and paste, and the rest has that of the
+// canvas.
 import type { Point } from "../../render/camera/camera";
 import { showHostMenu } from "../../render/gestures/pointer";
 import { POPUP } from "../controls/menus";
@@ -9,7 +10,9 @@ const RIGHT_BUTTON = 2;
 const FIELD =
   "textarea, select, [contenteditable='true'], input:not([type='checkbox'], [type='radio'], [type='range'])";
 
-/** VS Code says its theme on the body of each of its pages, and shows a menu of its own for text. */
+/**
+ * VS Code says its theme on the body of each of its pages, and shows a menu of its own for text.
+ */
 const HOST_HAS_TEXT_MENU = "body[data-vscode-theme-kind]";
 
 /** The menus of the widget, see `ContextMenu`. */
@@ -31,7 +34,8 @@ export function listenToRightClicks(root: HTMLElement, body: HTMLElement, menus:
     event.preventDefault();
     // The menu key again, or a right click on a menu: it stays.
     if (target.closest(POPUP)) return;
-    // On Windows the menu key sends this when it is released, too: the menu that it opened may still wait for the kernel.
+    // On Windows the menu key sends this when it is released, too: the menu that it opened may
+    // still wait for the kernel.
     if (target === root && isByKey(event)) return void menus.openHere();
     const { left, top } = body.getBoundingClientRect();
     const { x, y } = pointerOf(event, target);
@@ -54,10 +58,12 @@ function pointerOf(event: MouseEvent, target: Element): Point {
 }
 
 /**
- * Whether it is the menu key, and not a button, a finger or pen that rests on the screen, or Ctrl and a click on a Mac.
- * Chromium says "mouse" of the key, too.
+ * Whether it is the menu key, and not a button, a finger or pen that rests on the screen, or Ctrl
+ * and a click on a Mac. Chromium says "mouse" of the key, too.
  */
-export function isByKey(event: Pick<MouseEvent, "button" | "ctrlKey"> & { pointerType?: string }): boolean {
+export function isByKey(
+  event: Pick<MouseEvent, "button" | "ctrlKey"> & { pointerType?: string },
+): boolean {
   const isTouch = event.pointerType === "touch" || event.pointerType === "pen";
   return event.button !== RIGHT_BUTTON && !event.ctrlKey && !isTouch;
 }

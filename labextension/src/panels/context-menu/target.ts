@@ -1,4 +1,5 @@
-// What a context menu is of: an op, a scope, a group, an edge, the selection, the canvas, or a name in a list.
+// What a context menu is of: an op, a scope, a group, an edge, the selection, the canvas, or a name
+// in a list.
 import type { State } from "../../protocol/messages";
 import { at, isScope, keyOf, type Paint, type Scene } from "../../protocol/scene";
 
@@ -10,14 +11,19 @@ export type Target =
   | { readonly kind: "selection" }
   | { readonly kind: "canvas" };
 
-/** The item and the edge at a point; 0 or -1 is none. `inside`: below the header of an open scope. */
+/**
+ * The item and the edge at a point; 0 or -1 is none. `inside`: below the header of an open scope.
+ */
 export interface Hit {
   readonly item: number;
   readonly edge: number;
   readonly inside: boolean;
 }
 
-/** An edge lies on the background of the scope around it; a selected item stands for the whole selection. */
+/**
+ * An edge lies on the background of the scope around it; a selected item stands for the whole
+ * selection.
+ */
 export function targetAt(
   { item, edge, inside }: Hit,
   scene: Scene,
@@ -44,8 +50,16 @@ function kindOf(scene: Scene, item: number): "op" | "scope" | "group" {
   return at(scene.members, item) > 0 ? "group" : "scope";
 }
 
-/** Whether more is selected than an item that is. Ops between the marks of a boundary are marked and edited singly. */
-function isOneOfMany(item: number, scene: Scene, paint: Paint | null, state: State | null): boolean {
+/**
+ * Whether more is selected than an item that is. Ops between the marks of a boundary are marked and
+ * edited singly.
+ */
+function isOneOfMany(
+  item: number,
+  scene: Scene,
+  paint: Paint | null,
+  state: State | null,
+): boolean {
   if (!state || at(paint?.coverage ?? [], item) !== 2) return false;
   if (state.inputs.length + state.outputs.length > 0) return false;
   return state.selected_ops > Math.max(at(scene.count, item), 1);

@@ -3,7 +3,9 @@ import { chooseFile, type FileChoice, hasFileDialog } from "../../interaction/ho
 import type { Parts } from "../../interaction/parts";
 import { element, ICONS, icon, setAttributes, taskButton } from "../dom";
 
-/** Marks a button whose dialog is open: what it is in stays open meanwhile, though it has no focus. */
+/**
+ * Marks a button whose dialog is open: what it is in stays open meanwhile, though it has no focus.
+ */
 const BROWSING = "data-browsing";
 
 /** Whether a popup waits for the application's dialog of files. */
@@ -11,7 +13,9 @@ export function isBrowsing(popup: Element): boolean {
   return popup.querySelector(`[${BROWSING}]`) !== null;
 }
 
-/** The path in a folder of the file that a field names; "" is the folder that paths are relative to. */
+/**
+ * The path in a folder of the file that a field names; "" is the folder that paths are relative to.
+ */
 export function movedTo(folder: string, path: string): string {
   const name = path.replace(/\/+$/, "").split("/").at(-1) ?? "";
   return folder === "" ? name : `${folder.replace(/\/+$/, "")}/${name}`;
@@ -31,7 +35,8 @@ export function browseButton(
       const path = chosen && (await actions.edits.locate(chosen));
       if (path === null) return;
       input.value = choice.kind === "folder" ? movedTo(path, input.value) : path;
-      for (const type of ["input", "change"]) input.dispatchEvent(new Event(type, { bubbles: true }));
+      for (const type of ["input", "change"])
+        input.dispatchEvent(new Event(type, { bubbles: true }));
     } finally {
       input.focus({ preventScroll: true });
       setAttributes(control, { [BROWSING]: undefined });

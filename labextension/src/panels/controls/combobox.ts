@@ -53,15 +53,23 @@ export class Combobox {
 
   #show(active: Element | undefined): void {
     this.#option = active;
-    for (const option of this.options) option.setAttribute("aria-selected", String(option === active));
+    for (const option of this.options)
+      option.setAttribute("aria-selected", String(option === active));
     active?.scrollIntoView({ block: "nearest" });
     setAttributes(this.input, { "aria-activedescendant": active?.id });
   }
 }
 
 /** The browser's own combobox: words that a field proposes while one types. */
-export function suggest(input: HTMLInputElement, words: readonly string[] = []): HTMLDataListElement {
-  const list = element("datalist", { id: uniqueId() }, ...words.map((value) => element("option", { value })));
+export function suggest(
+  input: HTMLInputElement,
+  words: readonly string[] = [],
+): HTMLDataListElement {
+  const list = element(
+    "datalist",
+    { id: uniqueId() },
+    ...words.map((value) => element("option", { value })),
+  );
   input.setAttribute("list", list.id);
   return list;
 }

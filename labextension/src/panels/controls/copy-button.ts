@@ -2,7 +2,11 @@
 import { button, element, ICONS, icon } from "../dom";
 
 /** The status text, and the copy button, with the word "Copy" or only the icon. */
-export function copyTools(shown: HTMLElement, title: string, word = true): [HTMLElement, HTMLButtonElement] {
+export function copyTools(
+  shown: HTMLElement,
+  title: string,
+  word = true,
+): [HTMLElement, HTMLButtonElement] {
   const status = element("span", { role: "status", class: "tgw-none" });
   const copy = button(
     {
@@ -24,10 +28,15 @@ export function showBriefly(said: HTMLElement, text: string): void {
   setTimeout(() => said.replaceChildren(), 2000);
 }
 
-/** The clipboard needs https or localhost; elsewhere the text is selected, so that Ctrl-C copies it. */
+/**
+ * The clipboard needs https or localhost; elsewhere the text is selected, so that Ctrl-C copies it.
+ */
 async function copyText(shown: HTMLElement): Promise<string> {
-  const lines = [...shown.querySelectorAll("[data-line]")].map((line) => line.getAttribute("data-line"));
-  if (await copyToClipboard(lines.length > 0 ? lines.join("\n") : shown.textContent)) return "Copied";
+  const lines = [...shown.querySelectorAll("[data-line]")].map((line) =>
+    line.getAttribute("data-line"),
+  );
+  if (await copyToClipboard(lines.length > 0 ? lines.join("\n") : shown.textContent))
+    return "Copied";
   getSelection()?.selectAllChildren(shown);
   return "Press Ctrl-C to copy";
 }

@@ -13,7 +13,10 @@ import {
   sizeText,
 } from "../../protocol/scene";
 
-/** Items depth first, the root left out; per item how many children it has, and its place among its siblings from 1. */
+/**
+ * Items depth first, the root left out; per item how many children it has, and its place among its
+ * siblings from 1.
+ */
 export interface Tree {
   readonly order: Int32Array;
   readonly children: Uint32Array;
@@ -25,8 +28,8 @@ export function treeOf(scene: Scene | null): Tree {
   const [children, position] = [new Uint32Array(length), new Uint32Array(length)];
   const order = new Int32Array(Math.max(length - 1, 0));
   if (!scene) return { order, children, position };
-  // Parents come before their children: sizes from the back, then places from the front. Written without at(), since
-  // this runs once, cold, for each drawing.
+  // Parents come before their children: sizes from the back, then places from the front. Written
+  // without at(), since this runs once, cold, for each drawing.
   const { parent } = scene;
   const size = new Uint32Array(length).fill(1);
   for (let item = length - 1; item > 0; item--) {
@@ -75,7 +78,10 @@ export function edgeText(
 ): string[] {
   const names = (items: readonly number[]) => {
     const shown = items.slice(0, MOST_ENDS).map((item) => scene.names[item] || "the graph");
-    return [...shown, ...(items.length > MOST_ENDS ? [`${items.length - MOST_ENDS} more`] : [])].join(", ");
+    return [
+      ...shown,
+      ...(items.length > MOST_ENDS ? [`${items.length - MOST_ENDS} more`] : []),
+    ].join(", ");
   };
   const tensors = at(scene.tensors, edge);
   const carries = [
@@ -119,7 +125,10 @@ export function paintText(paint: Paint, item: number): string {
     .join(", ");
 }
 
-/** What an item of a file that is not trusted does beside computing: "writes files, calls Python"; "" for nothing. */
+/**
+ * What an item of a file that is not trusted does beside computing: "writes files, calls Python";
+ * "" for nothing.
+ */
 export function effectText({ effects }: Paint, item: number): string {
   return EFFECTS.filter((_, bit) => (at(effects, item) >> bit) & 1).join(", ");
 }

@@ -6,7 +6,11 @@ import { button, element, ICONS, icon } from "../dom";
 const KEYS = "Ctrl adds to the selection, Alt removes";
 export const TOOLS: readonly { tool: Tool; name: string; title: string }[] = [
   { tool: "pan", name: "Pan", title: `Drag to pan (Escape). Shift-drag to draw a box; ${KEYS}` },
-  { tool: "box", name: "Box", title: `Drag to select all ops completely inside a box (B); ${KEYS}` },
+  {
+    tool: "box",
+    name: "Box",
+    title: `Drag to select all ops completely inside a box (B); ${KEYS}`,
+  },
   { tool: "lasso", name: "Lasso", title: `Drag around ops to select them (L); ${KEYS}` },
 ];
 

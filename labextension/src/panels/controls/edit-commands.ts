@@ -1,28 +1,40 @@
-// The edits that apply to the inspected op, the selection or the whole graph, with the fields of their forms.
+// The edits that apply to the inspected op, the selection or the whole graph, with the fields of
+// their forms.
 
-import { EDIT_BUTTONS, type EditButton, type FormField, type InspectReply } from "../../protocol/messages";
+import {
+  EDIT_BUTTONS,
+  type EditButton,
+  type FormField,
+  type InspectReply,
+} from "../../protocol/messages";
 import type { EditCommand, Field } from "./edit-form";
 
 type Known = Readonly<Record<NonNullable<FormField["known"]>, string>>;
 
 const NOTHING: Known = { name: "", device: "", shape: "", dtype: "", value: "" };
 
-/** Of several ops: the selection when `what` is empty, or a name scope; `isTrainable`: whether a variable in it is. */
+/**
+ * Of several ops: the selection when `what` is empty, or a name scope; `isTrainable`: whether a
+ * variable in it is.
+ */
 export function commandsForPart(what: readonly string[], isTrainable: boolean): EditCommand[] {
-  return EDIT_BUTTONS.filter((button) => button.on === "part" && suitsPart(button, isTrainable)).map(
-    (button) => commandOf(button, what, NOTHING),
-  );
+  return EDIT_BUTTONS.filter(
+    (button) => button.on === "part" && suitsPart(button, isTrainable),
+  ).map((button) => commandOf(button, what, NOTHING));
 }
 
-/** Whether an edit makes sense for several ops: what is for variables needs one that an optimizer can be given. */
+/**
+ * Whether an edit makes sense for several ops: what is for variables needs one that an optimizer
+ * can be given.
+ */
 function suitsPart({ types }: EditButton, isTrainable: boolean): boolean {
   return types === undefined || isTrainable;
 }
 
 /** Of the chosen outputs, or those that the graph seems to be for. */
-export const GRAPH_COMMANDS: readonly EditCommand[] = EDIT_BUTTONS.filter(({ on }) => on === "graph").map(
-  (button) => commandOf(button, [], NOTHING),
-);
+export const GRAPH_COMMANDS: readonly EditCommand[] = EDIT_BUTTONS.filter(
+  ({ on }) => on === "graph",
+).map((button) => commandOf(button, [], NOTHING));
 
 /** Of the op or the scope in the inspector. */
 export function commandsFor(details: InspectReply): EditCommand[] {
@@ -55,7 +67,13 @@ export function moveCommand({ name }: InspectReply): EditCommand {
     optional: true,
     hint,
   };
-  return { verb: "rename", name: "Move to scope", title: "Change the scope", what: [name], fields: [scope] };
+  return {
+    verb: "rename",
+    name: "Move to scope",
+    title: "Change the scope",
+    what: [name],
+    fields: [scope],
+  };
 }
 
 function commandOf(

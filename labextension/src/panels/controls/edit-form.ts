@@ -1,7 +1,16 @@
 // Edit buttons with inline forms below them. Enter applies, Escape closes.
 import { type ChangeVerb, type EditCall, type Options, quote } from "../../interaction/edits";
 import type { Parts } from "../../interaction/parts";
-import { button, element, ICONS, icon, releaseFocus, scrollToShow, taskButton, uniqueId } from "../dom";
+import {
+  button,
+  element,
+  ICONS,
+  icon,
+  releaseFocus,
+  scrollToShow,
+  taskButton,
+  uniqueId,
+} from "../dom";
 import { type ApplyOp, opForm } from "../forms/op-form";
 import { replaceAllForm, searchedPattern } from "../forms/replace-all-form";
 import { NO_SIGNATURE, signatureForm, signatureNames } from "../forms/signature-form";
@@ -24,7 +33,9 @@ export interface Field {
   readonly optional?: boolean;
   /** Words to choose from. */
   readonly words?: readonly string[];
-  /** An op type or a function of the notebook, with a form for its parameters (forms/op-form.ts). */
+  /**
+   * An op type or a function of the notebook, with a form for its parameters (forms/op-form.ts).
+   */
   readonly op_type?: boolean;
   /** A signature of the graph, which is chosen. */
   readonly signature?: boolean;
@@ -55,11 +66,15 @@ const PAUSE = 150;
 /** The values of a form as arguments of the edit. */
 export function argumentsOf(fields: readonly Field[], values: Values): Options {
   const isFilled = (key: string) => (values[key] ?? "").trim() !== "";
-  const filled = fields.filter(({ key, optional, inScope }) => inScope || !optional || isFilled(key));
+  const filled = fields.filter(
+    ({ key, optional, inScope }) => inScope || !optional || isFilled(key),
+  );
   return Object.fromEntries(
     filled.map(({ key, python, prefix = "", inScope }) => {
       const typed = (values[key] ?? "").trim();
-      const value = inScope ? [typed.replace(/\/+$/, ""), inScope].filter(Boolean).join("/") : typed;
+      const value = inScope
+        ? [typed.replace(/\/+$/, ""), inScope].filter(Boolean).join("/")
+        : typed;
       return [key, python ? value : quote(`${prefix}${value}`)];
     }),
   );
@@ -92,8 +107,10 @@ export function inlineForm(
       });
     }
   }
-  const values = (): Values => Object.fromEntries(inputs.map(({ field, input }) => [field.key, input.value]));
-  const preview = call && createEditPreview(parts, () => (form.checkValidity() ? call(values()) : null));
+  const values = (): Values =>
+    Object.fromEntries(inputs.map(({ field, input }) => [field.key, input.value]));
+  const preview =
+    call && createEditPreview(parts, () => (form.checkValidity() ? call(values()) : null));
   if (preview) content.push(preview.root);
   const end = () => {
     preview?.close();
@@ -151,10 +168,15 @@ async function listSignatures(
   select.replaceChildren(...names.map((value) => element("option", { value }, value)));
   submit.disabled = names.length === 0;
   if (submit.disabled)
-    submit.parentElement?.before(element("p", { class: "tgw-field-error", role: "alert" }, NO_SIGNATURE));
+    submit.parentElement?.before(
+      element("p", { class: "tgw-field-error", role: "alert" }, NO_SIGNATURE),
+    );
 }
 
-/** Has a new name begin with the one that is chosen, until another is typed; it is selected where one types. */
+/**
+ * Has a new name begin with the one that is chosen, until another is typed; it is selected where
+ * one types.
+ */
 function proposal(chosen: HTMLSelectElement, named?: { readonly input: HTMLElement }): () => void {
   let proposed = "";
   return () => {
@@ -172,7 +194,9 @@ function prefixOf(prefix: string, input: HTMLElement): HTMLElement {
   return element("span", { class: "tgw-prefix", id, title: prefix }, element("bdi", {}, prefix));
 }
 
-/** Tensors of ops with the text in their name; and a button that takes the op that is clicked next. */
+/**
+ * Tensors of ops with the text in their name; and a button that takes the op that is clicked next.
+ */
 export function completion(input: HTMLInputElement, { store, actions }: Parts): HTMLElement[] {
   const list = suggest(input);
   let timer = 0;
@@ -206,12 +230,20 @@ export function applyCommand(
 }
 
 /** The form of an edit, which it makes. */
-export function commandForm(command: EditCommand, parts: Parts, close: () => void): HTMLFormElement {
+export function commandForm(
+  command: EditCommand,
+  parts: Parts,
+  close: () => void,
+): HTMLFormElement {
   const { verb, what, fields = [], options: fixed = {}, previewed } = command;
   const [field] = fields;
   if (verb === "order_signature") return signatureForm(parts, close);
   if (verb === "replace_all") return replaceAllForm(searchedPattern(parts), parts, close);
-  const call = (values: Values) => ({ verb, what, options: { ...fixed, ...argumentsOf(fields, values) } });
+  const call = (values: Values) => ({
+    verb,
+    what,
+    options: { ...fixed, ...argumentsOf(fields, values) },
+  });
   if (!field?.op_type || (verb !== "insert" && verb !== "replace"))
     return inlineForm(
       fields,
@@ -293,7 +325,8 @@ export function showForm(slot: HTMLElement, form: HTMLFormElement): void {
   const first = form.querySelector("input");
   first?.focus();
   first?.select();
-  if (!first) form.querySelector<HTMLElement>("select, button")?.focus(); // Enter applies, Escape closes
+  // Enter applies, Escape closes
+  if (!first) form.querySelector<HTMLElement>("select, button")?.focus();
   scrollToShow(slot);
 }
 

@@ -1,4 +1,5 @@
-// What an edit would do, below its form: counts, what it leaves and why, and the ops marked in the drawing.
+// What an edit would do, below its form: counts, what it leaves and why, and the ops marked in the
+// drawing.
 import type { EditCall } from "../../interaction/edits";
 import type { Parts } from "../../interaction/parts";
 import type { PreviewedEdit } from "../../protocol/messages";
@@ -17,7 +18,11 @@ export interface EditPreview {
 
 /** `call` is what the form asks for, null while it is not filled in. */
 export function createEditPreview({ actions }: Parts, call: () => EditCall | null): EditPreview {
-  const root = element("div", { class: "tgw-edit-preview", role: "status", "aria-label": "Preview" });
+  const root = element("div", {
+    class: "tgw-edit-preview",
+    role: "status",
+    "aria-label": "Preview",
+  });
   let [timer, turn] = [0, 0];
   const show = (preview: PreviewedEdit | null) => {
     root.replaceChildren(...(preview ? contents(preview) : []));

@@ -41,7 +41,13 @@ interface FormNeeds {
 }
 
 /** A form: Enter submits it, Escape closes it. */
-export function createForm({ attributes, content, buttons, submit, close }: FormNeeds): HTMLFormElement {
+export function createForm({
+  attributes,
+  content,
+  buttons,
+  submit,
+  close,
+}: FormNeeds): HTMLFormElement {
   // In a small panel the buttons stay in view.
   const foot = element("div", { class: "tgw-foot" }, ...buttons);
   const form = element("form", { class: "tgw-inline", ...attributes }, ...content, foot);

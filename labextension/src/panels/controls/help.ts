@@ -65,7 +65,10 @@ function columns(parts: Parts): HTMLElement {
 }
 
 /** Lines that do the same, like the four arrows that move the drawing, are one. */
-function group(title: string, lines: readonly (readonly [readonly string[][], string])[]): HTMLElement {
+function group(
+  title: string,
+  lines: readonly (readonly [readonly string[][], string])[],
+): HTMLElement {
   const joined = new Map<string, string[][]>();
   for (const [keys, what] of lines) joined.set(what, [...(joined.get(what) ?? []), ...keys]);
   const list = element("dl");

@@ -13,7 +13,11 @@ type Extent = "folded" | "colors" | "all";
 
 export function createLegend({ store, actions }: Parts): HTMLElement {
   const id = uniqueId();
-  const select = element("select", { class: "tgw-input", "aria-label": "Color by", title: "Color by" });
+  const select = element("select", {
+    class: "tgw-input",
+    "aria-label": "Color by",
+    title: "Color by",
+  });
   const body = element("div", { class: "tgw-legend-body", id });
   let extent: Extent = "folded";
   const unfold = (to: Extent) => {
@@ -37,7 +41,12 @@ export function createLegend({ store, actions }: Parts): HTMLElement {
   };
   const more = button({ class: "tgw-text-button" }, explain, "Explain the marks");
   const head = element("div", { class: "tgw-legend-head" }, select, fold);
-  const root = element("section", { class: "tgw-legend", "aria-label": "Colors", hidden: true }, head, body);
+  const root = element(
+    "section",
+    { class: "tgw-legend", "aria-label": "Colors", hidden: true },
+    head,
+    body,
+  );
   select.addEventListener("change", async () => {
     await actions.changeView({ type: "color", by: select.value });
     show(); // a refusal has left it as it was
@@ -48,7 +57,8 @@ export function createLegend({ store, actions }: Parts): HTMLElement {
     root.hidden = !state || state.colors.length === 0;
     if (!state) return;
     const by = state.legend?.by ?? "";
-    // A new coloring needs its legend, whether it was chosen here or in Python; as little as is needed, for it covers ops.
+    // A new coloring needs its legend, whether it was chosen here or in Python; as little as is
+    // needed, for it covers ops.
     if (by !== last) unfold(extentOf(extent, by));
     const ways = options(state.colors, by);
     const families = state.legend ? [] : familiesIn(scene);
@@ -67,7 +77,18 @@ export function createLegend({ store, actions }: Parts): HTMLElement {
   // Op families are the default coloring, with few colors: the legend is folded at first.
   unfold("folded");
   store.watch(
-    ["state", "scene", "paint", "picked", "hitNames", "hitOps", "hitCounts", "warned", "edited", "controls"],
+    [
+      "state",
+      "scene",
+      "paint",
+      "picked",
+      "hitNames",
+      "hitOps",
+      "hitCounts",
+      "warned",
+      "edited",
+      "controls",
+    ],
     show,
   );
   return root;
@@ -135,7 +156,13 @@ function legendEntries(legend: Legend): HTMLElement[] {
     );
     setFill(swatch, TINTS[tint - 1] ?? ["transparent", "transparent"]);
     const name = element("span", { class: "tgw-legend-label", title: label }, label);
-    return element("li", {}, swatch, name, element("span", { class: "tgw-legend-ops" }, opsText(ops)));
+    return element(
+      "li",
+      {},
+      swatch,
+      name,
+      element("span", { class: "tgw-legend-ops" }, opsText(ops)),
+    );
   });
   const children: HTMLElement[] = [];
   if (entries.length > 0) children.push(list(legend.by, entries));

@@ -1,6 +1,6 @@
-// The minimap and the legend make way for what was clicked last and for what an edit has made: they are in another corner
-// while that is below them, and while they would cover more where they are: best nothing, next lines, next only boxes that
-// stand aside, next the least part of other boxes.
+// The minimap and the legend make way for what was clicked last and for what an edit has made: they
+// are in another corner while that is below them, and while they would cover more where they are:
+// best nothing, next lines, next only boxes that stand aside, next the least part of other boxes.
 import type { Parts } from "../../interaction/parts";
 import { at, BADGE, type Box, boxOf, OPEN, type Scene } from "../../protocol/scene";
 import { toScreen } from "../../render/camera/camera";
@@ -8,7 +8,9 @@ import { HEADER } from "../../render/canvas/far-labels";
 
 /** Milliseconds without a move of the camera. */
 const REST = 80;
-/** What was clicked counts as much as so many items of an edit, and no more of those are looked at. */
+/**
+ * What was clicked counts as much as so many items of an edit, and no more of those are looked at.
+ */
 const CLICKED = 100;
 
 /** A box on the screen that is not to be covered. */
@@ -17,14 +19,23 @@ export interface Clear {
   readonly weight: number;
 }
 
-/** What lies below a control: nothing, only lines with their labels, boxes aside of the flow, or others too. */
+/**
+ * What lies below a control: nothing, only lines with their labels, boxes aside of the flow, or
+ * others too.
+ */
 const [NONE, LINES, ASIDE, MORE] = [0, 1, 2, 3] as const;
-/** The covered part of a control is rounded down to a multiple of 1 / STEPS, so that a small pan moves no control. */
+/**
+ * The covered part of a control is rounded down to a multiple of 1 / STEPS, so that a small pan
+ * moves no control.
+ */
 const STEPS = 4;
 
 /** A corner, as the classes that bring a control there. */
 type Corner = readonly ("tgw-up" | "tgw-left" | "tgw-right")[];
-/** The corners of the minimap, at home in the lower left one, and of the legend, in the lower right one; the best first. */
+/**
+ * The corners of the minimap, at home in the lower left one, and of the legend, in the lower right
+ * one; the best first.
+ */
 const MINIMAP: readonly Corner[] = [[], ["tgw-up"], ["tgw-up", "tgw-right"], ["tgw-right"]];
 const LEGEND: readonly Corner[] = [[], ["tgw-up"], ["tgw-left"], ["tgw-up", "tgw-left"]];
 
@@ -46,7 +57,11 @@ export function makeWay({ store, stage }: Parts, minimap: HTMLElement, legend: H
     const clicked = scene.byKey.get(picked) ?? 0;
     const clear = clicked > 0 ? [onScreen(clicked, CLICKED)] : [];
     for (let item = 1; item < scene.length && clear.length <= CLICKED; item++)
-      if (at(paint.fresh, item) === 1 && at(scene.kind, item) !== OPEN && at(scene.kind, item) !== BADGE)
+      if (
+        at(paint.fresh, item) === 1 &&
+        at(scene.kind, item) !== OPEN &&
+        at(scene.kind, item) !== BADGE
+      )
         clear.push(onScreen(item, 1));
     return clear;
   };
@@ -90,34 +105,45 @@ function placeOf({ offsetLeft, offsetTop, offsetWidth, offsetHeight }: HTMLEleme
   return { x: offsetLeft, y: offsetTop, width: offsetWidth, height: offsetHeight };
 }
 
-/** Where a control is in a corner, below the path of the graph or beside it: the style sheet says that. */
+/**
+ * Where a control is in a corner, below the path of the graph or beside it: the style sheet says
+ * that.
+ */
 function placeIn(control: HTMLElement, corner: Corner): Box {
   moveTo(control, corner);
   return placeOf(control);
 }
 
-/** The part of a place that lies over boxes, rounded down to a multiple of 1 / STEPS: less than 1. */
+/**
+ * The part of a place that lies over boxes, rounded down to a multiple of 1 / STEPS: less than 1.
+ */
 export function coveredPart(place: Box, boxes: readonly Box[]): number {
   const along = (a: number, size: number, b: number, other: number) =>
     Math.max(0, Math.min(a + size, b + other) - Math.max(a, b));
   const area = boxes.reduce(
     (sum, box) =>
-      sum + along(place.x, place.width, box.x, box.width) * along(place.y, place.height, box.y, box.height),
+      sum +
+      along(place.x, place.width, box.x, box.width) *
+        along(place.y, place.height, box.y, box.height),
     0,
   );
   const part = area / Math.max(place.width * place.height, 1);
   return Math.min(Math.floor(part * STEPS), STEPS - 1) / STEPS;
 }
 
-/** What of an item is not to be covered: of an open scope its title, for the whole would leave no corner. */
+/**
+ * What of an item is not to be covered: of an open scope its title, for the whole would leave no
+ * corner.
+ */
 export function partToClear(scene: Scene, item: number): Box {
   const box = boxOf(scene.box, item);
   return at(scene.kind, item) === OPEN ? { ...box, height: Math.min(HEADER, box.height) } : box;
 }
 
 /**
- * Which place of a control covers least, the first of those alike; `hides` returns what is there. Of the places that are over
- * other controls, `taken`, none is chosen but the first, if there is no better.
+ * Which place of a control covers least, the first of those alike; `hides` returns what is there.
+ * Of the places that are over other controls, `taken`, none is chosen but the first, if there is no
+ * better.
  */
 export function leastHiding(
   places: readonly Box[],

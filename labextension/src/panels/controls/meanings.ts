@@ -1,4 +1,5 @@
-// What the marks of the drawing mean: one table for the legend and for the tooltip of the mark under the pointer.
+// What the marks of the drawing mean: one table for the legend and for the tooltip of the mark
+// under the pointer.
 
 import type { Parts } from "../../interaction/parts";
 import {
@@ -20,7 +21,10 @@ import { EDGE_LABELS_FROM, edgeValue } from "../../render/canvas/edge-labels";
 import { expandBox } from "../../render/canvas/pen";
 import type { Screen } from "../../state/store";
 
-type Marked = Pick<Screen, "picked" | "hitNames" | "hitOps" | "hitCounts" | "warned" | "edited" | "controls">;
+type Marked = Pick<
+  Screen,
+  "picked" | "hitNames" | "hitOps" | "hitCounts" | "warned" | "edited" | "controls"
+>;
 
 /** A kind of mark: its meaning, and which items or edges have it. */
 interface Mark {
@@ -45,7 +49,8 @@ const around = (x: number, y: number, reach: number): Box => ({
   width: 2 * reach,
   height: 2 * reach,
 });
-const upperRight = ({ x, y, width }: Box, scale: number): Box => around(x + width - 4 * scale, y, 16 * scale);
+const upperRight = ({ x, y, width }: Box, scale: number): Box =>
+  around(x + width - 4 * scale, y, 16 * scale);
 const upperLeft = ({ x, y }: Box, scale: number): Box => around(x + 5 * scale, y, 8 * scale);
 const below = ({ x, y, width, height }: Box, scale: number): Box => ({
   x,
@@ -114,20 +119,34 @@ const MARKS: readonly Mark[] = [
   { meaning: "Purple frame: changed by the edit at the pointer, or in the preview.", framed: ({ edited }) => edited },
 ];
 
-/** The meanings of the marks that are in the drawing; of a mark with a number, with the largest that is there. */
+/**
+ * The meanings of the marks that are in the drawing; of a mark with a number, with the largest that
+ * is there.
+ */
 export function meaningsIn(scene: Scene | null, paint: Paint | null, screen: Marked): string[] {
   if (!scene || !paint) return [];
   const isDrawn = (edge: number) => screen.controls || at(scene.tensors, edge) > 0;
   return MARKS.flatMap((mark) => {
     const { item, edge, framed } = mark;
     let example = -1;
-    if (item) example = exampleOf(mark, scene, scene.length, (one) => one > 0 && item(scene, paint, one));
-    if (edge) example = exampleOf(mark, scene, scene.edges, (one) => isDrawn(one) && edge(scene, paint, one));
-    return example >= 0 || (framed && framed(screen).length > 0) ? [meaningOf(mark, scene, example)] : [];
+    if (item)
+      example = exampleOf(mark, scene, scene.length, (one) => one > 0 && item(scene, paint, one));
+    if (edge)
+      example = exampleOf(
+        mark,
+        scene,
+        scene.edges,
+        (one) => isDrawn(one) && edge(scene, paint, one),
+      );
+    return example >= 0 || (framed && framed(screen).length > 0)
+      ? [meaningOf(mark, scene, example)]
+      : [];
   });
 }
 
-/** The item or edge with a mark, of a mark with a number that with the largest; -1 if there is none. */
+/**
+ * The item or edge with a mark, of a mark with a number that with the largest; -1 if there is none.
+ */
 function exampleOf(mark: Mark, scene: Scene, count: number, has: (one: number) => boolean): number {
   let example = -1;
   for (let one = 0; one < count && (example < 0 || mark.number); one++) {

@@ -20,18 +20,27 @@ import { isBrowsing } from "./browse-button";
 /** What lies over the drawing while it has the focus: menus, the forms in them, and dialogs. */
 export const POPUP = ":is(.tgw-menu, .tgw-dropdown, [role='dialog'])";
 
-/** Pixels between a menu and the lower border of the widget, and what a menu has in a widget that is very low. */
+/**
+ * Pixels between a menu and the lower border of the widget, and what a menu has in a widget that is
+ * very low.
+ */
 const BELOW_MENU = 8;
 const LEAST_MENU = 120;
 /** Pixels between a menu and the borders of what it lies over. */
 const MARGIN = 4;
 
-/** Whether a menu, or a form in its place, lies over the drawing; a dialog leaves nothing of it to be pointed at. */
+/**
+ * Whether a menu, or a form in its place, lies over the drawing; a dialog leaves nothing of it to
+ * be pointed at.
+ */
 export function isPopupOpen(root: HTMLElement): boolean {
   return root.querySelector(":is(.tgw-menu, .tgw-dropdown):not([hidden])") !== null;
 }
 
-/** Call `opened` when a menu, a form or a dialog has come over the drawing: each gets the focus then. */
+/**
+ * Call `opened` when a menu, a form or a dialog has come over the drawing: each gets the focus
+ * then.
+ */
 export function watchPopups(root: HTMLElement, opened: () => void): void {
   root.addEventListener("focusin", ({ target }) => {
     if (target instanceof Element && target.closest(POPUP)) opened();
@@ -78,7 +87,11 @@ function createSection({ title, items }: MenuSection, close: () => void): HTMLEl
   const heading = title ? [element("p", { class: "tgw-label", "aria-hidden": "true" }, title)] : [];
   return element(
     "div",
-    { role: "group", "aria-label": title, class: items.every(({ narrow }) => narrow) && "tgw-narrow" },
+    {
+      role: "group",
+      "aria-label": title,
+      class: items.every(({ narrow }) => narrow) && "tgw-narrow",
+    },
     ...heading,
     ...runsOf(items).flatMap((run) => createRun(run, close)),
   );
@@ -107,7 +120,10 @@ function createRun(run: readonly MenuItem[], close: () => void): HTMLElement[] {
   return [...entries, reason];
 }
 
-function createItem({ id, text, key, note, narrow, checked, act }: MenuItem, close: () => void): HTMLElement {
+function createItem(
+  { id, text, key, note, narrow, checked, act }: MenuItem,
+  close: () => void,
+): HTMLElement {
   const choose = () => {
     close();
     act();
@@ -152,7 +168,9 @@ function handleMenuKey(event: KeyboardEvent, menu: HTMLElement, close: () => voi
   };
   const letter = event.key.length === 1 && event.key !== " " ? event.key.toLowerCase() : "";
   const ahead = [...items.slice(here + 1), ...items.slice(0, here + 1)];
-  const found = letter ? ahead.find((item) => item.textContent?.toLowerCase().startsWith(letter)) : undefined;
+  const found = letter
+    ? ahead.find((item) => item.textContent?.toLowerCase().startsWith(letter))
+    : undefined;
   const act = keys[event.key] ?? (found && (() => found.focus()));
   if (act) {
     act();
@@ -334,8 +352,14 @@ export class Popover {
   #move(): void {
     if (this.root.hidden) return;
     const { clientWidth, clientHeight } = this.root.parentElement ?? this.root;
-    const left = Math.max(MARGIN, Math.min(this.#point.x, clientWidth - this.root.offsetWidth - MARGIN));
-    const top = Math.max(MARGIN, Math.min(this.#point.y, clientHeight - this.root.offsetHeight - MARGIN));
+    const left = Math.max(
+      MARGIN,
+      Math.min(this.#point.x, clientWidth - this.root.offsetWidth - MARGIN),
+    );
+    const top = Math.max(
+      MARGIN,
+      Math.min(this.#point.y, clientHeight - this.root.offsetHeight - MARGIN),
+    );
     this.root.style.transform = `translate(${left}px, ${top}px)`;
   }
 }

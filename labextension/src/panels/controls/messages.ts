@@ -4,11 +4,23 @@ import type { Parts } from "../../interaction/parts";
 import type { Offer, State } from "../../protocol/messages";
 import { sizeText } from "../../protocol/scene";
 import type { Screen, Status, Store } from "../../state/store";
-import { button, disable, element, ICONS, icon, releaseFocus, setAttributes, taskButton } from "../dom";
+import {
+  button,
+  disable,
+  element,
+  ICONS,
+  icon,
+  releaseFocus,
+  setAttributes,
+  taskButton,
+} from "../dom";
 import { announcementText } from "./descriptions";
 import { trustQuestion, trustSwitch } from "./trust";
 
-const GONE: Status = { kind: "error", text: "The kernel was restarted or shut down: run the cell again." };
+const GONE: Status = {
+  kind: "error",
+  text: "The kernel was restarted or shut down: run the cell again.",
+};
 const BUSY = "The kernel is running a cell; waiting for it to finish";
 
 /** What the status line tells. */
@@ -26,7 +38,11 @@ export function createStatus(parts: Parts): HTMLElement {
     () => actions.dismiss(),
     icon(ICONS.close),
   );
-  const fixes = element("span", { class: "tgw-fixes", role: "group", "aria-label": "Suggested fixes" });
+  const fixes = element("span", {
+    class: "tgw-fixes",
+    role: "group",
+    "aria-label": "Suggested fixes",
+  });
   const size = element("span", { class: "tgw-size" });
   const line = element("footer", { class: "tgw-status" }, alert, notice, fixes, dismiss, size);
   line.insertBefore(createProgress(store), dismiss);
@@ -92,7 +108,9 @@ function createProgress(store: Store): HTMLElement {
 /** Interrupt the kernel through the application, or (`ask`) only check whether that is possible. */
 function interrupt(from: Element, ask: boolean): boolean {
   const init = { bubbles: true, cancelable: true, detail: { ask } };
-  return !from.closest(".tfgraphwidget")?.dispatchEvent(new CustomEvent("tfgraphwidget:interrupt", init));
+  return !from
+    .closest(".tfgraphwidget")
+    ?.dispatchEvent(new CustomEvent("tfgraphwidget:interrupt", init));
 }
 
 /** The previous status is not shown while a request is in progress. */
@@ -111,7 +129,10 @@ function noticeText({ status, working, state, picking }: Shown): string {
 // Warnings: what can only be looked at. They stay until they are put away, and come back when there is a new one.
 
 /** The warnings to show; the last one, if the file is not trusted, is that its ops do not run. */
-export function unreadWarnings({ state, dismissed }: Pick<Screen, "state" | "dismissed">): readonly string[] {
+export function unreadWarnings({
+  state,
+  dismissed,
+}: Pick<Screen, "state" | "dismissed">): readonly string[] {
   const warnings = warningsOf(state);
   return warnings.every((warning) => dismissed.includes(warning)) ? [] : warnings;
 }

@@ -2,8 +2,8 @@
 import { button, element } from "../dom";
 
 /**
- * A list of the first items; a button below them shows the others, of which it says `what` they are. `total` counts those
- * too that are not here.
+ * A list of the first items; a button below them shows the others, of which it says `what` they
+ * are. `total` counts those too that are not here.
  */
 export function appendFirst<T>(
   list: HTMLElement,
@@ -46,5 +46,9 @@ export function opLink(
   go: (name: string) => void,
   text: Node | string = name,
 ): HTMLButtonElement {
-  return button({ class: "tgw-link", "data-name": name, title: `Go to ${name}` }, () => go(name), text);
+  return button(
+    { class: "tgw-link", "data-name": name, title: `Go to ${name}` },
+    () => go(name),
+    text,
+  );
 }

@@ -1,7 +1,9 @@
-// The outline: the items on the canvas as a tree, for screen readers, keyboards and tests. Visible only while focused.
+// The outline: the items on the canvas as a tree, for screen readers, keyboards and tests. Visible
+// only while focused.
 //
-// A drawing may have 100,000 items, which would make the page slow: only a window of entries exists, around the one
-// that is focused or scrolled to. Each states its position among its siblings and their number.
+// A drawing may have 100,000 items, which would make the page slow: only a window of entries
+// exists, around the one that is focused or scrolled to. Each states its position among its
+// siblings and their number.
 import { chordOf } from "../../interaction/keyboard";
 import { deliverPick } from "../../interaction/op-picker";
 import type { Parts } from "../../interaction/parts";
@@ -32,12 +34,14 @@ export const OUTLINE_KEYS: readonly Key[] = [
   {
     keys: ["ArrowRight"],
     what: "Expand, or go to the next item",
-    act: (outline, item) => (outline.kind(item) === CLOSED ? outline.activate(item) : outline.move(1)),
+    act: (outline, item) =>
+      outline.kind(item) === CLOSED ? outline.activate(item) : outline.move(1),
   },
   {
     keys: ["ArrowLeft"],
     what: "Collapse, or go to the enclosing scope",
-    act: (outline, item) => (outline.kind(item) === OPEN ? outline.activate(item) : outline.out(item)),
+    act: (outline, item) =>
+      outline.kind(item) === OPEN ? outline.activate(item) : outline.out(item),
   },
   { keys: ["Home"], what: "First", act: (outline) => outline.focus(0) },
   { keys: ["End"], what: "Last", act: (outline) => outline.focus(Number.POSITIVE_INFINITY) },
@@ -46,7 +50,11 @@ export const OUTLINE_KEYS: readonly Key[] = [
     what: "Expand, open or inspect",
     act: (outline, item) => deliverPick(outline.parts.store, item) || outline.enter(item),
   },
-  { keys: ["Alt+Enter"], what: "Inspect", act: ({ parts }, item) => parts.actions.inspectItem(item) },
+  {
+    keys: ["Alt+Enter"],
+    what: "Inspect",
+    act: ({ parts }, item) => parts.actions.inspectItem(item),
+  },
   {
     keys: [" ", "Ctrl+Enter"],
     what: "Add to or remove from the selection",
@@ -219,16 +227,22 @@ class Outline {
     if (had) this.focus(place);
   }
 
-  /** The entries from a place on; the one at `held`, or else the one that is held now, is where Tab comes to. */
+  /**
+   * The entries from a place on; the one at `held`, or else the one that is held now, is where Tab
+   * comes to.
+   */
   #render(from: number, held = this.#place()): void {
     const { scene, paint } = this.parts.store.value;
     if (!scene || !paint) return;
     const { order } = this.#tree;
     this.#start = Math.max(0, Math.min(Math.floor(from), order.length - WINDOW));
     const end = Math.min(this.#start + WINDOW, order.length);
-    this.#entries = [...order.slice(this.#start, end)].map((item) => makeEntry(scene, this.#tree, item));
+    this.#entries = [...order.slice(this.#start, end)].map((item) =>
+      makeEntry(scene, this.#tree, item),
+    );
     this.#paint();
-    const space = (rows: number) => element("li", { role: "presentation", style: `height: ${rows * ROW}px` });
+    const space = (rows: number) =>
+      element("li", { role: "presentation", style: `height: ${rows * ROW}px` });
     const [above, below] = [this.#start, order.length - end];
     this.root.replaceChildren(
       ...(above > 0 ? [space(above)] : []),
@@ -240,7 +254,8 @@ class Outline {
   }
 
   #hold(entry: HTMLElement): void {
-    for (const other of this.#entries) if (other.tabIndex === 0 && other !== entry) other.tabIndex = -1;
+    for (const other of this.#entries)
+      if (other.tabIndex === 0 && other !== entry) other.tabIndex = -1;
     entry.tabIndex = 0;
     this.#focused = entry.getAttribute("data-key") ?? "";
   }
@@ -269,7 +284,8 @@ class Outline {
       setAttributes(entry, {
         "aria-selected": String(at(paint.coverage, item) === 2),
         "data-mark":
-          [mark & 1 ? "input" : "", mark & 2 ? "output" : ""].filter(Boolean).join(", ") || undefined,
+          [mark & 1 ? "input" : "", mark & 2 ? "output" : ""].filter(Boolean).join(", ") ||
+          undefined,
         "data-fresh": at(paint.fresh, item) === 1,
       });
       const marks = entry.lastElementChild;

@@ -1,5 +1,5 @@
-// The output port: a handle at the lower border of the op under the pointer. Drag it to another op, or click it and
-// then the other op, to connect that op to the tensor.
+// The output port: a handle at the lower border of the op under the pointer. Drag it to another op,
+// or click it and then the other op, to connect that op to the tensor.
 import type { DragConnect } from "../../interaction/drag-connect";
 import type { Parts } from "../../interaction/parts";
 import { at, OP } from "../../protocol/scene";
@@ -37,7 +37,10 @@ export function createOutputPort(
   store.watch(["hover", "camera", "scene", "connecting"], ({ hover, scene, connecting }) => {
     if (connecting) return;
     const fits =
-      scene !== null && hover > 0 && at(scene.kind, hover) === OP && stage.handle(hover).height >= LEAST;
+      scene !== null &&
+      hover > 0 &&
+      at(scene.kind, hover) === OP &&
+      stage.handle(hover).height >= LEAST;
     if (fits) show(hover);
     else if (hover > 0) hide();
     else if (!port.hidden) {

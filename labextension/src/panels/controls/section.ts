@@ -32,7 +32,10 @@ export function section(
 
 const KEY = "tfgraphwidget:folded";
 
-/** The titles of the sections that the user folded, in this browser; none if the page has no storage. */
+/**
+ * The titles of the sections that the user folded, in this browser; none if the page has no
+ * storage.
+ */
 function readFolded(): string[] {
   try {
     return localStorage.getItem(KEY)?.split("\n") ?? [];

@@ -1,4 +1,5 @@
-// The list of a scope's tensors, some of which the user ticks as input or output. Enter marks them, Escape closes.
+// The list of a scope's tensors, some of which the user ticks as input or output. Enter marks them,
+// Escape closes.
 import type { Parts } from "../../interaction/parts";
 import type { BoundaryTensor } from "../../protocol/messages";
 import { breakableName, button, element, setAttributes } from "../dom";

@@ -1,4 +1,5 @@
-// The toolbar: click and drag modes, search, refresh, zoom, view menu, full screen, help, side panel.
+// The toolbar: click and drag modes, search, refresh, zoom, view menu, full screen, help, side
+// panel.
 import { type CommandId, commandOf, runCommand, titleOf } from "../../interaction/key-bindings";
 import type { Parts } from "../../interaction/parts";
 import type { Mode } from "../../state/store";
@@ -11,8 +12,18 @@ import { createViewMenu } from "./view-menu";
 
 const MODES: readonly { mode: Mode; text: string; shape: keyof typeof ICONS; title: string }[] = [
   { mode: "look", text: "Look", shape: "pointer", title: "Click to inspect an op" },
-  { mode: "input", text: "Input", shape: "down", title: "Click to mark an op as input (or Shift-click)" },
-  { mode: "output", text: "Output", shape: "up", title: "Click to mark an op as output (or Alt-click)" },
+  {
+    mode: "input",
+    text: "Input",
+    shape: "down",
+    title: "Click to mark an op as input (or Shift-click)",
+  },
+  {
+    mode: "output",
+    text: "Output",
+    shape: "up",
+    title: "Click to mark an op as output (or Alt-click)",
+  },
 ];
 
 export function createToolbar(parts: Parts, panelId: string): HTMLElement {
@@ -40,7 +51,12 @@ export function createToolbar(parts: Parts, panelId: string): HTMLElement {
       { class: "tgw-group tgw-wide" },
       ...(parts.readOnly ? [] : [changesButton(parts), refresh]),
     ),
-    element("div", { class: "tgw-group tgw-widest" }, tool("zoom-out", "minus"), tool("zoom-in", "plus")),
+    element(
+      "div",
+      { class: "tgw-group tgw-widest" },
+      tool("zoom-out", "minus"),
+      tool("zoom-in", "plus"),
+    ),
     element(
       "div",
       { class: "tgw-group" },
@@ -76,7 +92,11 @@ function modeButtons({ store, actions }: Parts): HTMLElement {
 
 function undoButtons(parts: Parts): HTMLElement {
   const tool = (id: "undo" | "redo") =>
-    button({ class: "tgw-tool tgw-asks", "data-command": id }, () => runCommand(id, parts), icon(ICONS[id]));
+    button(
+      { class: "tgw-tool tgw-asks", "data-command": id },
+      () => runCommand(id, parts),
+      icon(ICONS[id]),
+    );
   const undo = tool("undo");
   const redo = tool("redo");
   parts.store.watch(["state"], ({ state }) => {
@@ -87,7 +107,10 @@ function undoButtons(parts: Parts): HTMLElement {
   return element("div", { class: "tgw-group", role: "group", "aria-label": "History" }, undo, redo);
 }
 
-/** What a button would undo or redo, in words; a toolbar's button stays where the arrow keys come to. */
+/**
+ * What a button would undo or redo, in words; a toolbar's button stays where the arrow keys come
+ * to.
+ */
 function label(target: HTMLButtonElement, id: "undo" | "redo", what: string): void {
   disable(target, what === "");
   const verb = commandOf(id).what;
@@ -98,7 +121,12 @@ function label(target: HTMLButtonElement, id: "undo" | "redo", what: string): vo
 function changesButton(parts: Parts): HTMLElement {
   const title = titleOf("compare", "Color the differences from the original graph");
   const control = taskButton(
-    { class: "tgw-tool tgw-toggle tgw-asks", title, "aria-label": "Changes", "data-command": "compare" },
+    {
+      class: "tgw-tool tgw-toggle tgw-asks",
+      title,
+      "aria-label": "Changes",
+      "data-command": "compare",
+    },
     async () => runCommand("compare", parts),
     icon(ICONS.changes),
   );
@@ -117,7 +145,9 @@ function fullScreenButton(): HTMLElement {
     async () => {
       const root = rootOf();
       if (document.fullscreenElement) return document.exitFullscreen();
-      const request = root?.classList.contains("tgw-full") ? undefined : root?.requestFullscreen?.();
+      const request = root?.classList.contains("tgw-full")
+        ? undefined
+        : root?.requestFullscreen?.();
       const isFullScreen = await request?.then(
         () => true,
         () => false,
@@ -128,7 +158,8 @@ function fullScreenButton(): HTMLElement {
     },
     icon(ICONS.full),
   );
-  const update = () => control.setAttribute("aria-pressed", String(document.fullscreenElement === rootOf()));
+  const update = () =>
+    control.setAttribute("aria-pressed", String(document.fullscreenElement === rootOf()));
   queueMicrotask(() => rootOf()?.addEventListener("fullscreenchange", update));
   return control;
 }
@@ -140,7 +171,9 @@ function panelButton({ store }: Parts, panelId: string): HTMLElement {
     () => store.set({ panelOpen: !store.value.panelOpen }),
     icon(ICONS.panel),
   );
-  store.watch(["panelOpen"], ({ panelOpen }) => control.setAttribute("aria-expanded", String(panelOpen)));
+  store.watch(["panelOpen"], ({ panelOpen }) =>
+    control.setAttribute("aria-expanded", String(panelOpen)),
+  );
   queueMicrotask(() => {
     const root = control.closest(".tfgraphwidget");
     if (root) new ResizeObserver(() => placePanel(root, store)).observe(root);
@@ -150,7 +183,10 @@ function panelButton({ store }: Parts, panelId: string): HTMLElement {
 
 // Roving tabindex: the toolbar is one Tab stop, and arrow keys move inside it.
 
-/** Buttons of a toolbar, in the order of the page; a text field between them keeps its own arrows and its own stop. */
+/**
+ * Buttons of a toolbar, in the order of the page; a text field between them keeps its own arrows
+ * and its own stop.
+ */
 function makeRoving(toolbar: HTMLElement): void {
   const stops = () =>
     [...toolbar.querySelectorAll<HTMLButtonElement>("button")].filter(
@@ -161,7 +197,8 @@ function makeRoving(toolbar: HTMLElement): void {
     for (const stop of stops()) stop.tabIndex = stop === held ? 0 : -1;
   };
   toolbar.addEventListener("focusin", ({ target }) => {
-    if (target instanceof HTMLElement && stops().includes(target as HTMLButtonElement)) hold(target);
+    if (target instanceof HTMLElement && stops().includes(target as HTMLButtonElement))
+      hold(target);
   });
   toolbar.addEventListener("keydown", (event) => {
     const all = shown();

@@ -21,14 +21,20 @@ export function createTooltip(parts: Parts): Tooltip {
   const about = element("div", { class: "tgw-tooltip-about" });
   const marks = element("div", { class: "tgw-tooltip-about tgw-tooltip-marks" });
   const children = [name, about, marks];
-  const root = element("div", { class: "tgw-tooltip", hidden: true, "aria-hidden": "true" }, ...children);
+  const root = element(
+    "div",
+    { class: "tgw-tooltip", hidden: true, "aria-hidden": "true" },
+    ...children,
+  );
   store.watch(["hover", "hoverEdge"], () => {
     root.hidden = true;
   });
   const describe = (hovered: number, point: Point, edge: number): Content => {
     const { scene, paint, connecting } = store.value;
     if (!scene || !paint) return NOTHING;
-    const { item, meanings, isAround } = connecting ? unmarked(hovered) : markedAt(parts, hovered, point);
+    const { item, meanings, isAround } = connecting
+      ? unmarked(hovered)
+      : markedAt(parts, hovered, point);
     const isLine = hovered <= 0 && edge >= 0 && isAround;
     if (item > 0 && !isLine) return { ...contentOf(scene, item, store.value), meanings };
     if (edge < 0) return NOTHING;
@@ -45,7 +51,9 @@ export function createTooltip(parts: Parts): Tooltip {
   const freeWidth = () => {
     const { panelPlace, panelOpen } = store.value;
     const panel =
-      panelPlace === "over" && panelOpen ? root.closest(".tfgraphwidget")?.querySelector(".tgw-panel") : null;
+      panelPlace === "over" && panelOpen
+        ? root.closest(".tfgraphwidget")?.querySelector(".tgw-panel")
+        : null;
     if (!panel) return stage.viewport.width;
     return panel.getBoundingClientRect().left - stage.canvas.getBoundingClientRect().left;
   };
@@ -84,7 +92,12 @@ function contentOf(scene: Scene, item: number, { paint, state, connecting }: Scr
   const note = paint?.notes[item] ?? "";
   const effect = paint ? effectText(paint, item) : "";
   const lines = [note && `${state?.legend?.by ?? ""}: ${note}`, textOf(scene, item), effect];
-  return { title, text: why || lines.filter(Boolean).join("\n"), meanings: [], refused: why !== "" };
+  return {
+    title,
+    text: why || lines.filter(Boolean).join("\n"),
+    meanings: [],
+    refused: why !== "",
+  };
 }
 
 function textOf(scene: Scene, item: number): string {

@@ -2,8 +2,14 @@
 import type { Parts } from "../../interaction/parts";
 import { element, taskButton, uniqueId } from "../dom";
 
-/** The switch alone, for a place that says what it means; it is described by `untrusted` of the state. */
-export function trustSwitch({ store, actions }: Parts, attributes: Record<string, string> = {}): HTMLElement {
+/**
+ * The switch alone, for a place that says what it means; it is described by `untrusted` of the
+ * state.
+ */
+export function trustSwitch(
+  { store, actions }: Parts,
+  attributes: Record<string, string> = {},
+): HTMLElement {
   return taskButton(
     {
       class: "tgw-button",

@@ -28,7 +28,10 @@ export function createViewMenu(parts: Parts): HTMLElement {
           text: "Flow to the right",
           checked: () => state()?.direction === "right",
         }),
-        ...commands(["control-edges"], { text: "Control edges", checked: () => store.value.controls }),
+        ...commands(["control-edges"], {
+          text: "Control edges",
+          checked: () => store.value.controls,
+        }),
         ...commands(["minimap"], { text: "Minimap", checked: () => store.value.minimap }),
         ...commands(["reset-layout", "zoom-in", "zoom-out"]),
       ],

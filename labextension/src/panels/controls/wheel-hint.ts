@@ -1,4 +1,5 @@
-// The wheel in the cell of a notebook scrolls the notebook until the widget has the focus, as on maps; a hint says so.
+// The wheel in the cell of a notebook scrolls the notebook until the widget has the focus, as on
+// maps; a hint says so.
 import type { Parts } from "../../interaction/parts";
 import { hasControl } from "../../render/gestures/pointer";
 import { preferences } from "../../state/preferences";

@@ -1,5 +1,5 @@
-// The table of costs: a row for each op or scope, sorted by the column whose head was clicked. A row shows its op in the
-// drawing; what is selected there is the marked row.
+// The table of costs: a row for each op or scope, sorted by the column whose head was clicked. A
+// row shows its op in the drawing; what is selected there is the marked row.
 import type { Parts } from "../../interaction/parts";
 import type { CostRow, CostsRequest, CostTable } from "../../protocol/messages";
 import { button, element, setAttributes, taskButton } from "../dom";
@@ -43,7 +43,8 @@ export function createCostTable(parts: Parts): HTMLElement {
   let turn = 0;
 
   const load = async () => {
-    if (root.closest("[hidden]") !== null && root.isConnected && store.value.tab !== "costs") return;
+    if (root.closest("[hidden]") !== null && root.isConnected && store.value.tab !== "costs")
+      return;
     turn += 1;
     const mine = turn;
     const answer = await actions.edits.costs({ ...request, current: store.value.picked });
@@ -53,7 +54,8 @@ export function createCostTable(parts: Parts): HTMLElement {
     request = { ...request, ...part };
     return load();
   };
-  const sort = (by: By) => change({ by, ascending: by === request.by ? !request.ascending : by === "name" });
+  const sort = (by: By) =>
+    change({ by, ascending: by === request.by ? !request.ascending : by === "name" });
   for (const { by, text, title } of COLUMNS) {
     const control = button({ class: "tgw-cost-head", title, "data-by": by }, () => sort(by), text);
     head.append(element("th", { scope: "col" }, control));
@@ -84,13 +86,19 @@ export function createCostTable(parts: Parts): HTMLElement {
   const render = (answer: CostTable) => {
     const most = Math.max(...answer.rows.map((row) => costOf(row, request.by)), 0);
     const total = costOf(answer.total, request.by);
-    body.replaceChildren(...answer.rows.map((row) => rowOf(row, request.by, { most, total }, parts)));
+    body.replaceChildren(
+      ...answer.rows.map((row) => rowOf(row, request.by, { most, total }, parts)),
+    );
     foot.replaceChildren(totalOf(answer.total));
     table.toggleAttribute("data-measured", answer.measured !== "");
     for (const cell of head.children)
-      setAttributes(cell, { "aria-sort": sortOf(cell.firstElementChild?.getAttribute("data-by"), request) });
+      setAttributes(cell, {
+        "aria-sort": sortOf(cell.firstElementChild?.getAttribute("data-by"), request),
+      });
     for (const kind of kinds)
-      setAttributes(kind, { "aria-pressed": String(kind.getAttribute("data-what") === request.what) });
+      setAttributes(kind, {
+        "aria-pressed": String(kind.getAttribute("data-what") === request.what),
+      });
     more.textContent =
       request.limit === TOP
         ? `Show more (${answer.rows_total.toLocaleString("en")} in all)`
@@ -139,7 +147,10 @@ function costOf(row: CostRow, by: By): number {
   return by === "name" ? 0 : row[by];
 }
 
-/** The whole name above the numbers: of long ones the end is shown, which tells ops of one kind apart. */
+/**
+ * The whole name above the numbers: of long ones the end is shown, which tells ops of one kind
+ * apart.
+ */
 function rowOf(
   row: CostRow,
   by: By,
@@ -155,7 +166,8 @@ function rowOf(
   const cells = COLUMNS.slice(1).map(({ by: column }) => {
     const value = costOf(row, column);
     const cell = element("td", {}, costText(value, column));
-    if (column === by && value > 0) cell.style.setProperty("--tgw-share", `${(100 * value) / most}%`);
+    if (column === by && value > 0)
+      cell.style.setProperty("--tgw-share", `${(100 * value) / most}%`);
     return cell;
   });
   const entry = element(
@@ -180,7 +192,9 @@ function rowOf(
 }
 
 function totalOf(total: CostRow): HTMLElement {
-  const cells = COLUMNS.slice(1).map(({ by }) => element("td", {}, costText(costOf(total, by), by)));
+  const cells = COLUMNS.slice(1).map(({ by }) =>
+    element("td", {}, costText(costOf(total, by), by)),
+  );
   return element("tr", {}, element("th", { scope: "row" }, "Total"), ...cells);
 }
 

@@ -5,7 +5,11 @@ import { createCostTable } from "./cost-table";
 
 export function createCosts(parts: Parts): HTMLElement {
   const { store, actions } = parts;
-  const list = element("div", { class: "tgw-derive", role: "group", "aria-label": "Color by cost" });
+  const list = element("div", {
+    class: "tgw-derive",
+    role: "group",
+    "aria-label": "Color by cost",
+  });
   const none = element("p", { class: "tgw-hint" }, "The costs of this graph are not known.");
   let shown = "";
   store.watch(["state"], ({ state }) => {

@@ -1,4 +1,5 @@
-// The Export button: a menu of formats, and for the one that is chosen a path in the folder of the kernel, or a download.
+// The Export button: a menu of formats, and for the one that is chosen a path in the folder of the
+// kernel, or a download.
 import type { Outcome } from "../../interaction/exports";
 import type { Parts } from "../../interaction/parts";
 import type { Formats, SaveFormat } from "../../protocol/messages";
@@ -55,7 +56,8 @@ export function createExportMenu(parts: Parts): HTMLElement {
 /** The formats below their headings, in the order of the kernel. */
 export function groupsOf(formats: readonly SaveFormat[]): Map<string, SaveFormat[]> {
   const groups = new Map<string, SaveFormat[]>();
-  for (const format of formats) groups.set(format.group, [...(groups.get(format.group) ?? []), format]);
+  for (const format of formats)
+    groups.set(format.group, [...(groups.get(format.group) ?? []), format]);
   return groups;
 }
 
@@ -80,7 +82,9 @@ function exportForm(
   const visible = element("input", { type: "checkbox", name: "visible" });
   const area = () => (visible.checked ? visibleArea(parts) : []);
   const fields = format.options.map(({ name, label, choices, about }) => {
-    const texts = Object.fromEntries(choices.map((value: string) => [` ${value}`, value || "as it is"]));
+    const texts = Object.fromEntries(
+      choices.map((value: string) => [` ${value}`, value || "as it is"]),
+    );
     const field = selectField(name, texts); // a space before numbers keeps the order
     setAttributes(field.select, { title: about });
     return { name, label, field };
@@ -108,7 +112,8 @@ function exportForm(
     { class: "tgw-button", title: "Download to this computer" },
     () =>
       whileBusy(download, async () => {
-        if (isPicture(format.kind)) finish(await savePicture(parts, format.kind, path.value, area()));
+        if (isPicture(format.kind))
+          finish(await savePicture(parts, format.kind, path.value, area()));
         else finish(await exports.download(format, path.value, options()));
       }),
     "Download",

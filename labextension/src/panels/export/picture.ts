@@ -30,7 +30,10 @@ export function visibleArea({ store, stage }: Parts): number[] {
   return [x, y, width, height];
 }
 
-/** Request a picture of an area, or (empty) of the whole graph, and download it with the last part of `path` as name. */
+/**
+ * Request a picture of an area, or (empty) of the whole graph, and download it with the last part
+ * of `path` as name.
+ */
 export async function savePicture(
   parts: Parts,
   suffix: Suffix,

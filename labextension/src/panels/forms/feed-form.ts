@@ -1,4 +1,5 @@
-// The form that asks for the values of placeholders, where a run needs them; what was fed last is proposed again.
+// The form that asks for the values of placeholders, where a run needs them; what was fed last is
+// proposed again.
 import type { Parts } from "../../interaction/parts";
 import type { Feed, FeedField, Feeds } from "../../protocol/messages";
 import { browseButton } from "../controls/browse-button";
@@ -14,8 +15,8 @@ export interface FeedTarget {
 }
 
 /**
- * Run the graph for the outputs of an op, or to measure it. `showForm` is called with the form for the placeholders that
- * were never fed; resolves to whether it ran at once.
+ * Run the graph for the outputs of an op, or to measure it. `showForm` is called with the form for
+ * the placeholders that were never fed; resolves to whether it ran at once.
  */
 export async function runWithFeeds(
   target: FeedTarget,
@@ -153,7 +154,8 @@ function feedRow({ tensor, dtype, shape, feed, variables }: FeedField, parts: Pa
     });
   };
   kind.select.addEventListener("change", () => {
-    kind.select.focus(); // some browsers leave the focus in a field that is hidden now, and a menu closes without it
+    // some browsers leave the focus in a field that is hidden now, and a menu closes without it
+    kind.select.focus();
     update();
     if (!source.hidden) source.focus();
   });

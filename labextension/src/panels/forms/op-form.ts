@@ -1,4 +1,5 @@
-// The form of Replace and Insert: an op type or a function of the notebook, its parameters, the name and scope of its ops.
+// The form of Replace and Insert: an op type or a function of the notebook, its parameters, the
+// name and scope of its ops.
 import { type EditCall, type Options, quote } from "../../interaction/edits";
 import type { Parts } from "../../interaction/parts";
 import type { FormReply, LikelyType, OpType } from "../../protocol/messages";
@@ -20,7 +21,10 @@ export interface OpFormTarget {
   readonly label?: string;
   readonly hint?: string;
   readonly before?: readonly HTMLElement[];
-  /** … and the edit, for the name in the field, which may be text, and the parameters that differ from their defaults. */
+  /**
+   * … and the edit, for the name in the field, which may be text, and the parameters that differ
+   * from their defaults.
+   */
   readonly call?: (name: string, attributes: Entries, isVariable: boolean) => EditCall | null;
 }
 
@@ -41,7 +45,11 @@ export function opForm(
   let fields: readonly ParameterField[] = [];
   // What is typed there stays when another op type is described.
   const naming = target.call ? null : nameFields();
-  const names = element("div", { class: "tgw-op-parameters", hidden: true }, ...(naming?.rows ?? []));
+  const names = element(
+    "div",
+    { class: "tgw-op-parameters", hidden: true },
+    ...(naming?.rows ?? []),
+  );
   let shown = "";
   let describing: Promise<unknown> = Promise.resolve();
   const describe = (found: OpType | null) => {
@@ -62,7 +70,12 @@ export function opForm(
     details.replaceChildren(...contents(answer, fields));
     preview?.update(true);
   };
-  const likely = element("div", { class: "tgw-likely", role: "group", "aria-label": "Likely", hidden: true });
+  const likely = element("div", {
+    class: "tgw-likely",
+    role: "group",
+    "aria-label": "Likely",
+    hidden: true,
+  });
   let likelyNames = "";
   const showLikely = (types: readonly LikelyType[]) => {
     const names = types.map(({ name }) => name).join();
@@ -123,7 +136,8 @@ export function opForm(
     const call = callOf(found);
     if (!call) return refuse("Choose an op type, or a function of the notebook.");
     const wrong = fields.filter((field) => field.check() !== "");
-    if (wrong.length > 0) return wrong[0]?.root.querySelector<HTMLElement>("input, select")?.focus();
+    if (wrong.length > 0)
+      return wrong[0]?.root.querySelector<HTMLElement>("input, select")?.focus();
     await make(call);
   };
   const form = createForm({
@@ -157,24 +171,34 @@ function likelyButton(type: LikelyType, use: (type: LikelyType) => Promise<void>
   return keepFocus(press);
 }
 
-/** A press on it leaves the focus in the field, whose list would close and move what is below the pointer away. */
+/**
+ * A press on it leaves the focus in the field, whose list would close and move what is below the
+ * pointer away.
+ */
 function keepFocus<T extends HTMLElement>(control: T): T {
   control.addEventListener("mousedown", (event) => event.preventDefault());
   return control;
 }
 
 function entriesOf(fields: readonly ParameterField[]): Entries {
-  return fields.map((field) => [field.name, field.value()] as const).filter(([, value]) => value !== "");
+  return fields
+    .map((field) => [field.name, field.value()] as const)
+    .filter(([, value]) => value !== "");
 }
 
 /** The parameters that differ from their defaults, as an argument of the edit. */
 function attributes(fields: readonly ParameterField[]): Options {
   const entries = entriesOf(fields);
   if (entries.length === 0) return {};
-  return { attributes: `{${entries.map(([name, value]) => `${quote(name)}: ${value}`).join(", ")}}` };
+  return {
+    attributes: `{${entries.map(([name, value]) => `${quote(name)}: ${value}`).join(", ")}}`,
+  };
 }
 
-function contents(described: FormReply | null, fields: readonly ParameterField[]): readonly HTMLElement[] {
+function contents(
+  described: FormReply | null,
+  fields: readonly ParameterField[],
+): readonly HTMLElement[] {
   if (!described) return [];
   const summary = element("p", { class: "tgw-hint" }, described.summary.replaceAll("`", ""));
   return [...(described.summary ? [summary] : []), ...fields.map(({ root }) => root)];
@@ -206,7 +230,9 @@ function nameFields(): Naming {
   const options = (): Options => {
     const typed = name.value.trim() || parts.name;
     const whole = [scope.value.trim().replace(/\/+$/, ""), typed].filter(Boolean).join("/");
-    return whole === [parts.scope, parts.name].filter(Boolean).join("/") ? {} : { name: quote(whole) };
+    return whole === [parts.scope, parts.name].filter(Boolean).join("/")
+      ? {}
+      : { name: quote(whole) };
   };
   return { rows: [labeledField("Name", name), labeledField("Scope", scope)], propose, options };
 }

@@ -21,8 +21,8 @@ type ShowLikely = (likely: readonly LikelyType[]) => void;
 type Place = Pick<PaletteRequest, "verb" | "what">;
 
 /**
- * `choose` is called with each type that is chosen, or typed in full; null while there is none. A `palette` makes the
- * entries, and its list stays open.
+ * `choose` is called with each type that is chosen, or typed in full; null while there is none. A
+ * `palette` makes the entries, and its list stays open.
  */
 export function createOpSearch(
   { actions }: Parts,
@@ -38,7 +38,10 @@ export function createOpSearch(
     "aria-label": "Op types",
     hidden: true,
   });
-  const field = new Combobox({ class: "tgw-input tgw-mono", placeholder: "Op type or function" }, list);
+  const field = new Combobox(
+    { class: "tgw-input tgw-mono", placeholder: "Op type or function" },
+    list,
+  );
   const { input } = field;
   let found: readonly OpType[] = [];
   let timer = 0;
@@ -64,7 +67,8 @@ export function createOpSearch(
       ...answer.types.map((type) => {
         const option = (palette ?? optionOf)(type);
         setAttributes(option, { id: uniqueId(), role: "option", "aria-selected": "false" });
-        option.addEventListener("mousedown", (event) => event.preventDefault()); // the field keeps the focus
+        // the field keeps the focus
+        option.addEventListener("mousedown", (event) => event.preventDefault());
         option.addEventListener("click", () => pick(type));
         return option;
       }),
@@ -83,7 +87,10 @@ export function createOpSearch(
       timer = window.setTimeout(() => resolve(search()), PAUSE);
     });
   });
-  input.addEventListener("focus", () => found.length === 0 && input.dispatchEvent(new Event("input")));
+  input.addEventListener(
+    "focus",
+    () => found.length === 0 && input.dispatchEvent(new Event("input")),
+  );
   input.addEventListener("blur", () => open(false));
   input.addEventListener("keydown", (event) => {
     const step = ({ ArrowDown: 1, ArrowUp: -1 } as const)[event.key];

@@ -1,4 +1,5 @@
-// A palette of op types and functions of the notebook. An entry is dragged onto a line of the drawing, where it is inserted.
+// A palette of op types and functions of the notebook. An entry is dragged onto a line of the
+// drawing, where it is inserted.
 
 import { quote } from "../../interaction/edits";
 import { lineTensor } from "../../interaction/line-tensor";
@@ -39,7 +40,11 @@ function createPalette(parts: Parts): HTMLElement {
   };
   const search = createOpSearch(parts, { verb: "", what: [] }, () => undefined, entry);
   search.list.setAttribute("aria-label", "Op types to drag onto a line");
-  const hint = element("p", { class: "tgw-hint" }, "Drag an op type onto a line to insert it there.");
+  const hint = element(
+    "p",
+    { class: "tgw-hint" },
+    "Drag an op type onto a line to insert it there.",
+  );
   return element(
     "div",
     { class: "tgw-palette", role: "group", "aria-label": "Op types" },
@@ -96,7 +101,10 @@ async function drop(type: OpType, point: Point, parts: Parts, ask: Ask): Promise
   const { scene } = store.value;
   const edge = stage.edgeAt(point);
   if (!scene || edge < 0)
-    return actions.showStatus({ kind: "notice", text: "Nothing was inserted: drop the op type on a line." });
+    return actions.showStatus({
+      kind: "notice",
+      text: "Nothing was inserted: drop the op type on a line.",
+    });
   const line = await lineTensor(scene, edge, (key) => actions.describe(key));
   const several =
     "Several tensors run along this line: expand the scopes at its ends, and drop the op type there.";

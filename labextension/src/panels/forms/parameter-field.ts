@@ -1,4 +1,5 @@
-// A field for a parameter of an op type or a function: a switch, a list of the allowed values, or a text that is checked.
+// A field for a parameter of an op type or a function: a switch, a list of the allowed values, or a
+// text that is checked.
 import { quote } from "../../interaction/edits";
 import type { Parameter } from "../../protocol/messages";
 import { suggest } from "../controls/combobox";
@@ -131,7 +132,10 @@ function hintOf(kind: Parameter["kind"], many: boolean): string {
   return many ? `a list, such as ${LISTS[kind] ?? "[1, 2]"}` : HINTS[kind];
 }
 
-/** Why a text is no value of a parameter, or "". The kernel knows best; this is what can be said while one types. */
+/**
+ * Why a text is no value of a parameter, or "". The kernel knows best; this is what can be said
+ * while one types.
+ */
 export function problemOf(parameter: Parameter, text: string): string {
   const { name, kind, many, required, minimum } = parameter;
   if (text === "") return required ? `${name} is required: ${hintOf(kind, many)}.` : "";
@@ -155,7 +159,9 @@ function isOfKind({ kind, many }: Parameter, text: string): boolean {
   return checks[kind]?.() ?? true;
 }
 
-/** Whether a text is a Python literal of numbers, texts, lists and tuples, as far as JSON can say. */
+/**
+ * Whether a text is a Python literal of numbers, texts, lists and tuples, as far as JSON can say.
+ */
 function isPython(text: string): boolean {
   const json = text
     .replace(/'((?:[^'\\]|\\.)*)'/g, (_, inside: string) => JSON.stringify(inside))

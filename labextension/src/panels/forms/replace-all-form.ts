@@ -1,4 +1,5 @@
-// The form of "Replace all": a pattern, and the op type, the function of the notebook or the text that takes its place.
+// The form of "Replace all": a pattern, and the op type, the function of the notebook or the text
+// that takes its place.
 import { quote } from "../../interaction/edits";
 import type { Parts } from "../../interaction/parts";
 import { labeledField, TEXT } from "../controls/form-fields";
@@ -11,8 +12,8 @@ export function searchedPattern({ store }: Parts): string {
 }
 
 /**
- * `pattern` is the text in the form's own field; with null it is that of the search box. `applied` is called once all
- * matches are replaced, before `close`.
+ * `pattern` is the text in the form's own field; with null it is that of the search box. `applied`
+ * is called once all matches are replaced, before `close`.
  */
 export function replaceAllForm(
   pattern: string | null,
@@ -20,7 +21,12 @@ export function replaceAllForm(
   close: () => void,
   applied: () => void = () => undefined,
 ): HTMLFormElement {
-  const field = element("input", { ...TEXT, class: "tgw-input tgw-mono", name: "pattern", required: true });
+  const field = element("input", {
+    ...TEXT,
+    class: "tgw-input tgw-mono",
+    name: "pattern",
+    required: true,
+  });
   field.value = pattern ?? "";
   const text = () => (pattern === null ? searchedPattern(parts) : field.value.trim());
   const names = () => parts.store.value.found?.matches?.names ?? [];
@@ -56,7 +62,10 @@ export function replaceAllForm(
   );
 }
 
-/** An op type with attributes as the text of a replacement; without any it is called on all that the pattern names. */
+/**
+ * An op type with attributes as the text of a replacement; without any it is called on all that the
+ * pattern names.
+ */
 export function replacementText(
   name: string,
   inputs: readonly string[],

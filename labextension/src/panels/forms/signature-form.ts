@@ -1,4 +1,5 @@
-// The form of "Order signature": the inputs and outputs of a signature, which the user moves up and down, with their keys.
+// The form of "Order signature": the inputs and outputs of a signature, which the user moves up and
+// down, with their keys.
 import { type EditCall, quote } from "../../interaction/edits";
 import type { Parts } from "../../interaction/parts";
 import type { SignatureRow } from "../../protocol/messages";
@@ -45,7 +46,9 @@ export function signatureForm(parts: Parts, close: () => void): HTMLFormElement 
     if (rows.length > 1) {
       const names = Object.fromEntries(rows.map(({ name }, i) => [` ${i}`, name]));
       const field = selectField("name", names); // a space before numbers keeps the order
-      field.select.addEventListener("change", () => show(rows[field.select.selectedIndex] ?? first));
+      field.select.addEventListener("change", () =>
+        show(rows[field.select.selectedIndex] ?? first),
+      );
       body.append(labeledField("Signature", field.select));
     }
     show(first);
@@ -99,7 +102,11 @@ export async function makeAll(
 
 /** The inputs or outputs, each with its key, its tensor, and buttons that move it. */
 function endList(side: Side, ends: readonly [string, string][]): HTMLElement {
-  const list = element("ol", { class: "tgw-end-list", "data-side": side, "aria-label": capital(side) });
+  const list = element("ol", {
+    class: "tgw-end-list",
+    "data-side": side,
+    "aria-label": capital(side),
+  });
   for (const [key, tensor] of ends) list.append(endRow(list, key, tensor));
   return list;
 }
@@ -135,7 +142,10 @@ function endRow(list: HTMLElement, key: string, tensor: string): HTMLElement {
 /** The ends as they are in the form. */
 function endsOf(body: HTMLElement, side: Side): End[] {
   const inputs = body.querySelectorAll<HTMLInputElement>(`[data-side="${side}"] input`);
-  return [...inputs].map(({ dataset, value }) => ({ key: dataset["key"] ?? "", typed: value.trim() }));
+  return [...inputs].map(({ dataset, value }) => ({
+    key: dataset["key"] ?? "",
+    typed: value.trim(),
+  }));
 }
 
 /** Why the keys cannot be, or "". */

@@ -23,10 +23,18 @@ export function variableButton(name: string, parts: Parts): HTMLElement[] {
     scrollToShow(slot);
   };
   const title = "The whole value as a numpy array in a variable of the notebook";
-  return [taskButton({ class: "tgw-text-button tgw-as-variable", title }, open, "As variable …"), slot];
+  return [
+    taskButton({ class: "tgw-text-button tgw-as-variable", title }, open, "As variable …"),
+    slot,
+  ];
 }
 
-function variableForm(name: string, proposed: string, parts: Parts, close: () => void): HTMLFormElement {
+function variableForm(
+  name: string,
+  proposed: string,
+  parts: Parts,
+  close: () => void,
+): HTMLFormElement {
   const { store, actions } = parts;
   const input = element("input", { ...TEXT, class: "tgw-input tgw-mono", name: "variable" });
   input.value = proposed;
@@ -43,7 +51,9 @@ function variableForm(name: string, proposed: string, parts: Parts, close: () =>
         ),
       });
     }
-    error.say(variable === "" ? "Give it a name." : done?.exists || (store.value.status?.text ?? ""));
+    error.say(
+      variable === "" ? "Give it a name." : done?.exists || (store.value.status?.text ?? ""),
+    );
     store.set({ status: null }); // the form says it
     replace.hidden = !done;
   };

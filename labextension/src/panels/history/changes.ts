@@ -1,4 +1,5 @@
-// The differences from another graph, or the original one: the meaning of the colors, and the ops with links to them.
+// The differences from another graph, or the original one: the meaning of the colors, and the ops
+// with links to them.
 import type { Parts } from "../../interaction/parts";
 import type { Group } from "../../protocol/messages";
 import { moreEntry, opLink } from "../controls/name-list";
@@ -19,9 +20,14 @@ export function createChanges({ store, actions }: Parts): HTMLElement {
     if (!state?.comparing) return;
     const text = JSON.stringify([state.comparison, state.changes]);
     if (text !== shown) {
-      const groups = state.changes.map((group) => groupEntry(group, open, (name) => actions.reveal(name)));
+      const groups = state.changes.map((group) =>
+        groupEntry(group, open, (name) => actions.reveal(name)),
+      );
       const summary = summaryText(state.comparison, groups.length > 0);
-      body.replaceChildren(...(summary ? [element("p", { class: "tgw-hint" }, summary)] : []), ...groups);
+      body.replaceChildren(
+        ...(summary ? [element("p", { class: "tgw-hint" }, summary)] : []),
+        ...groups,
+      );
     }
     shown = text;
     // The changes are below the history, which can be long; the tab may be shown only then.
@@ -48,7 +54,9 @@ function groupEntry(group: Group, open: Set<string>, go: (name: string) => void)
   for (const name of names) {
     // A removed op cannot be shown.
     const gone = element("span", { class: "tgw-gone" }, breakableName(name));
-    list.append(element("li", {}, kind === "removed" ? gone : opLink(name, go, breakableName(name))));
+    list.append(
+      element("li", {}, kind === "removed" ? gone : opLink(name, go, breakableName(name))),
+    );
   }
   if (total > names.length) list.append(moreEntry(total - names.length));
   const entry = element(

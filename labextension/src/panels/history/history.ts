@@ -1,4 +1,5 @@
-// The history: each edit as a sentence with the current position marked; a click goes there. Its Python behind a switch.
+// The history: each edit as a sentence with the current position marked; a click goes there. Its
+// Python behind a switch.
 import type { Parts } from "../../interaction/parts";
 import type { State } from "../../protocol/messages";
 import { at, type Scene } from "../../protocol/scene";
@@ -69,7 +70,10 @@ export function createHistory(parts: Parts): HTMLElement {
 /** As many names are listed. */
 const MOST_NAMES = 4;
 
-/** What the edit at the pointer changed, in words: where the panel lies over the drawing, the frames are below it. */
+/**
+ * What the edit at the pointer changed, in words: where the panel lies over the drawing, the frames
+ * are below it.
+ */
 function changedNames({ store }: Parts, steps: HTMLElement): HTMLElement {
   const line = element("p", { class: "tgw-changed-names", role: "status", hidden: true });
   store.watch(["edited", "panelPlace"], ({ edited, panelPlace }) => {
@@ -97,15 +101,21 @@ export function changedText(names: readonly string[]): string {
   return `Changed: ${shown}${rest > 0 ? ` and ${rest.toLocaleString("en")} more` : ""}`;
 }
 
-/** `mark` is called with the number of the edit that the pointer or the focus is on, and with 0 when there is none. */
+/**
+ * `mark` is called with the number of the edit that the pointer or the focus is on, and with 0 when
+ * there is none.
+ */
 function markEdited(steps: HTMLElement, mark: (step: number) => void): void {
   const stepOf = ({ target }: Event) =>
     Number((target as Element).closest?.("[data-step]")?.getAttribute("data-step") ?? 0);
-  for (const type of ["pointerover", "focusin"]) steps.addEventListener(type, (event) => mark(stepOf(event)));
+  for (const type of ["pointerover", "focusin"])
+    steps.addEventListener(type, (event) => mark(stepOf(event)));
   for (const type of ["pointerleave", "focusout"]) steps.addEventListener(type, () => mark(0));
 }
 
-/** What the graph suggests after the edits: to train only a clone, to remove ops that are unused. */
+/**
+ * What the graph suggests after the edits: to train only a clone, to remove ops that are unused.
+ */
 function createOffers({ store, actions }: Parts): HTMLElement {
   const root = element("div", {
     class: "tgw-buttons tgw-offers",
@@ -126,7 +136,10 @@ function createOffers({ store, actions }: Parts): HTMLElement {
 }
 
 /** One entry for each state that one can go to, the opened graph first. */
-function stepsOf({ code, ahead, sentences }: State, jump: (to: number) => Promise<unknown>): HTMLElement[] {
+function stepsOf(
+  { code, ahead, sentences }: State,
+  jump: (to: number) => Promise<unknown>,
+): HTMLElement[] {
   const lines = [...code, ...ahead];
   const entry = (to: number, text: string) => {
     const line = lines[to - 1] ?? "";
@@ -142,7 +155,9 @@ function stepsOf({ code, ahead, sentences }: State, jump: (to: number) => Promis
           "data-step": to,
           // "Copy" copies only the edits that are in effect, not those that were undone.
           "data-line": to > 0 && to <= code.length ? line : undefined,
-          title: isHere ? "The graph is in the state after this edit" : "Go to the state after this edit",
+          title: isHere
+            ? "The graph is in the state after this edit"
+            : "Go to the state after this edit",
         },
         () => jump(to),
         element("span", { class: "tgw-step-text" }, text),
@@ -150,7 +165,10 @@ function stepsOf({ code, ahead, sentences }: State, jump: (to: number) => Promis
       ),
     );
   };
-  return [entry(0, "Original graph"), ...lines.map((line, i) => entry(i + 1, sentences[i] ?? line))];
+  return [
+    entry(0, "Original graph"),
+    ...lines.map((line, i) => entry(i + 1, sentences[i] ?? line)),
+  ];
 }
 
 function scriptButtons({ actions, store }: Parts): HTMLElement {

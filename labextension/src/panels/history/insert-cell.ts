@@ -1,5 +1,6 @@
-// Inserts a cell below that of the widget. A widget has no access to the application around it, so this simulates the
-// user: the key for a new cell, then the text in its editor. It works in JupyterLab and Notebook 7.
+// Inserts a cell below that of the widget. A widget has no access to the application around it, so
+// this simulates the user: the key for a new cell, then the text in its editor. It works in
+// JupyterLab and Notebook 7.
 import { insertCellByHost } from "../../interaction/host-application";
 
 /** The part of CodeMirror that takes text; it is found on the element that it draws. */
@@ -28,15 +29,24 @@ export async function insertCell(from: Element, text: string): Promise<boolean> 
   // The notebook makes the cell that has the focus the active one, and leaves editing for commands.
   cell.focus({ preventScroll: true });
   pressKey(document.activeElement ?? cell);
-  // Only some cells of a long notebook are in the page, and scrolling adds others: the new one is the active one.
+  // Only some cells of a long notebook are in the page, and scrolling adds others: the new one is
+  // the active one.
   const isMade = (one: Element) => !before.has(one) && one.classList.contains("jp-mod-active");
   const added = await waitFor(() => [...notebook.querySelectorAll(".jp-Cell")].find(isMade));
-  const content = added && (await waitFor(() => added.querySelector<Content>(".cm-content") ?? undefined));
+  const content =
+    added && (await waitFor(() => added.querySelector<Content>(".cm-content") ?? undefined));
   return content ? writeCell(content, text) : false;
 }
 
 function pressKey(target: Element): void {
-  const init = { key: "b", code: "KeyB", keyCode: KEY_B, bubbles: true, cancelable: true, composed: true };
+  const init = {
+    key: "b",
+    code: "KeyB",
+    keyCode: KEY_B,
+    bubbles: true,
+    cancelable: true,
+    composed: true,
+  };
   target.dispatchEvent(new KeyboardEvent("keydown", init as KeyboardEventInit));
 }
 

@@ -1,4 +1,5 @@
-// The edits of the whole graph in groups with headings, and a field that finds them by their names and others.
+// The edits of the whole graph in groups with headings, and a field that finds them by their names
+// and others.
 import type { Parts } from "../../interaction/parts";
 import { GRAPH_COMMANDS } from "../controls/edit-commands";
 import { buttonsWithForms, type EditCommand, editButtons } from "../controls/edit-form";
@@ -96,7 +97,11 @@ interface CommandGroup {
 /** A group of buttons, each with the verb of its command, below a heading. */
 function groupOf(title: string, commands: readonly Called[], buttons: HTMLElement): CommandGroup {
   const heading = element("p", { class: "tgw-subtitle" }, title);
-  return { root: element("div", { class: "tgw-command-group" }, heading, buttons), buttons, commands };
+  return {
+    root: element("div", { class: "tgw-command-group" }, heading, buttons),
+    buttons,
+    commands,
+  };
 }
 
 function otherGraphButtons(parts: Parts): HTMLElement {
@@ -107,7 +112,10 @@ function otherGraphButtons(parts: Parts): HTMLElement {
   return buttonsWithForms(OTHER_GRAPHS, forms, parts, optimizeButton(parts));
 }
 
-/** What TensorFlow's optimizer would make of the graph, as differences in the drawing; and on request in a cell. */
+/**
+ * What TensorFlow's optimizer would make of the graph, as differences in the drawing; and on
+ * request in a cell.
+ */
 function optimizeButton(parts: Parts): HTMLButtonElement {
   const control = taskButton(
     { class: "tgw-button", title: OPTIMIZED.title, "data-change": OPTIMIZED.verb },
@@ -115,7 +123,8 @@ function optimizeButton(parts: Parts): HTMLButtonElement {
       if (!(await parts.actions.edits.optimize())) return;
       const { status } = parts.store.value;
       const open = async () => {
-        if (await insertCell(control, "optimized = editor.passes.grappler()\noptimized.editor")) return;
+        if (await insertCell(control, "optimized = editor.passes.grappler()\noptimized.editor"))
+          return;
         parts.actions.showStatus({
           kind: "notice",
           text: "There is no notebook here for a cell; open the graph in one to see the optimized graph in its own widget.",

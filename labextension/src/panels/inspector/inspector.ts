@@ -25,14 +25,16 @@ export function createInspector(parts: Parts): HTMLElement {
     shown = now;
     const name = details?.name ?? "";
     const page = body.closest(".tgw-tab-page");
-    if (page && name !== body.dataset["name"]) page.scrollTop = 0; // the name of another item is in view
+    // the name of another item is in view
+    if (page && name !== body.dataset["name"]) page.scrollTop = 0;
     body.setAttribute("data-name", name);
     releaseFocus(body);
     whole.hidden = details !== null;
     body.replaceChildren(...(details ? contents(details, parts, examined) : []));
   });
   parts.store.watch(["run"], ({ run }) => {
-    const value = run?.name === body.dataset["name"] ? body.querySelector(".tgw-outputs .tgw-seen") : null;
+    const value =
+      run?.name === body.dataset["name"] ? body.querySelector(".tgw-outputs .tgw-seen") : null;
     if (value) scrollToShow(value);
   });
   return element("section", { "aria-label": "Inspector" }, whole, body);
@@ -41,14 +43,21 @@ export function createInspector(parts: Parts): HTMLElement {
 /** Shown while nothing is inspected: edits of the whole graph. */
 function wholeGraph(parts: Parts): HTMLElement {
   const hint = element("p", { class: "tgw-hint" }, "Click an op or a scope to inspect it.");
-  return element("div", { class: "tgw-field" }, hint, ...(parts.readOnly ? [] : [graphCommands(parts)]));
+  return element(
+    "div",
+    { class: "tgw-field" },
+    hint,
+    ...(parts.readOnly ? [] : [graphCommands(parts)]),
+  );
 }
 
 function contents(details: InspectReply, parts: Parts, examined: HTMLElement): HTMLElement[] {
   const go = (name: string) => void parts.actions.reveal(name);
   const isOp = details.op_type !== "";
   const name = details.name.replace(/\/$/, "") || "the whole graph";
-  const title = parts.readOnly ? "Inspect nothing" : "Edits, checks and signatures of the whole graph";
+  const title = parts.readOnly
+    ? "Inspect nothing"
+    : "Edits, checks and signatures of the whole graph";
   // Not the name of the toolbar's button that shows the whole graph.
   const [text, label] = parts.readOnly
     ? ["Close", "Close the inspector"]
@@ -66,7 +75,12 @@ function contents(details: InspectReply, parts: Parts, examined: HTMLElement): H
   for (const effect of details.effects) addFact(facts, "Effect", effect);
   if (details.effects.length > 0) addFact(facts, "Runs", "only if you trust the file");
   return [
-    element("div", { class: "tgw-titled" }, element("p", { class: "tgw-name" }, breakableName(name)), leave),
+    element(
+      "div",
+      { class: "tgw-titled" },
+      element("p", { class: "tgw-name" }, breakableName(name)),
+      leave,
+    ),
     facts,
     ...(isOp && !parts.readOnly ? [markButtons(details.name, parts)] : []),
     ...functionsAndContexts(details, parts),
@@ -96,10 +110,16 @@ function edgeStates(name: string, { value: { scene, paint } }: Store): string[] 
 function typeFact(details: InspectReply, parts: Parts): HTMLElement[] {
   const replace = commandsFor(details).find(({ verb }) => verb === "replace");
   const slot = element("div", { class: "tgw-form-slot" });
-  const shown = element("div", { class: "tgw-titled" }, element("span", {}, breakableName(details.op_type)));
+  const shown = element(
+    "div",
+    { class: "tgw-titled" },
+    element("span", {}, breakableName(details.op_type)),
+  );
   if (replace && !parts.readOnly)
     shown.append(
-      pencilButton("Replace by another op type", slot, parts, (close) => commandForm(replace, parts, close)),
+      pencilButton("Replace by another op type", slot, parts, (close) =>
+        commandForm(replace, parts, close),
+      ),
     );
   return [element("dt", {}, "Type"), element("dd", {}, shown), slot];
 }
@@ -136,7 +156,8 @@ function markButtons(name: string, { actions }: Parts): HTMLElement {
   return row;
 }
 
-// The functions that an op calls, with buttons that enter them, and the loops and conditionals around an op.
+// The functions that an op calls, with buttons that enter them, and the loops and conditionals
+// around an op.
 
 export function functionText({ label, function: name, ops }: CalledFunction): string {
   return `Enter ${label ? `${label}: ` : ""}${name} (${sizeText(ops, 0)})`;
@@ -166,23 +187,34 @@ function functionsAndContexts(
   ];
 }
 
-// Tracing from the inspected item: select what it depends on, what depends on it, or a path to another op.
+// Tracing from the inspected item: select what it depends on, what depends on it, or a path to
+// another op.
 
 interface TraceContext {
   readonly store: Store;
   readonly actions: Pick<Actions, "selectRegion" | "derive" | "showStatus">;
 }
 
-/** "Trace: Upstream · Downstream · Path to…"; a path begins at an op, so a scope has no third button. */
+/**
+ * "Trace: Upstream · Downstream · Path to…"; a path begins at an op, so a scope has no third
+ * button.
+ */
 function traceButtons(name: string, parts: Parts): HTMLElement {
   const tool = (text: string, title: string, act: () => unknown, ...before: Node[]) =>
-    button({ class: "tgw-button", title, "aria-label": `Trace ${text.toLowerCase()}` }, act, ...before, text);
+    button(
+      { class: "tgw-button", title, "aria-label": `Trace ${text.toLowerCase()}` },
+      act,
+      ...before,
+      text,
+    );
   const op = isOp(parts.store, name);
   const row = element(
     "div",
     { class: "tgw-derive tgw-trace", role: "group", "aria-label": "Trace" },
     element("span", { class: "tgw-label", "aria-hidden": "true" }, "Trace"),
-    tool("Upstream", "Select it and all ops it depends on", () => trace(parts, name, "upstream", !op)),
+    tool("Upstream", "Select it and all ops it depends on", () =>
+      trace(parts, name, "upstream", !op),
+    ),
     tool("Downstream", "Select it and all ops that depend on it", () =>
       trace(parts, name, "downstream", !op),
     ),
@@ -213,11 +245,17 @@ export async function trace(
 /** The op that is clicked next is the other end of a path. */
 export function pickPath({ store, actions }: TraceContext, name: string): void {
   const ask = `Click the other end of the path from ${name}; press Escape to cancel.`;
-  store.set({ picking: { ask, take: (other) => void selectPath({ store, actions }, name, other) } });
+  store.set({
+    picking: { ask, take: (other) => void selectPath({ store, actions }, name, other) },
+  });
 }
 
 /** Select all ops between two, whichever comes first. */
-export async function selectPath({ actions }: TraceContext, first: string, last: string): Promise<void> {
+export async function selectPath(
+  { actions }: TraceContext,
+  first: string,
+  last: string,
+): Promise<void> {
   if (first === last) {
     const text = "A path needs two different ops: click Path to … again, then another op.";
     return actions.showStatus({ kind: "refused", text });
@@ -226,6 +264,13 @@ export async function selectPath({ actions }: TraceContext, first: string, last:
   await actions.derive("path");
 }
 
-function selectOps(actions: TraceContext["actions"], ops: string[], scopes: string[]): Promise<void> {
-  return actions.selectRegion({ items: [], ops, scopes }, { shape: "box", points: [], verb: "set" });
+function selectOps(
+  actions: TraceContext["actions"],
+  ops: string[],
+  scopes: string[],
+): Promise<void> {
+  return actions.selectRegion(
+    { items: [], ops, scopes },
+    { shape: "box", points: [], verb: "set" },
+  );
 }

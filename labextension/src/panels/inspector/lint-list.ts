@@ -1,4 +1,5 @@
-// What may stand in the way of the graph where it is to run: a list, lit on the drawing, with a button for each fix.
+// What may stand in the way of the graph where it is to run: a list, lit on the drawing, with a
+// button for each fix.
 import type { Parts } from "../../interaction/parts";
 import type { LintFinding, LintRequest, Offer, SignatureRow } from "../../protocol/messages";
 import { selectField } from "../controls/form-fields";
@@ -26,7 +27,11 @@ export function lintList(parts: Parts): HTMLElement {
   const target = selectField("target", TARGETS);
   target.select.setAttribute("aria-label", "Where the graph is to run");
   const signatures = element("ul", { class: "tgw-lint", "aria-label": "Signatures" });
-  const list = element("ul", { class: "tgw-lint", "aria-label": "Findings", "aria-live": "polite" });
+  const list = element("ul", {
+    class: "tgw-lint",
+    "aria-label": "Findings",
+    "aria-live": "polite",
+  });
   // While the list has ops that do not run: the switch that lets them.
   const question = element("div", {});
   parts.store.watch(["state"], ({ state }) => {
@@ -42,7 +47,9 @@ export function lintList(parts: Parts): HTMLElement {
     const rows = reply.findings.map((finding) =>
       row(finding, () => edits.light(finding.sentence, finding.ops), fix),
     );
-    signatures.replaceChildren(...reply.signatures.map((signature) => signatureRow(parts, signature, fix)));
+    signatures.replaceChildren(
+      ...reply.signatures.map((signature) => signatureRow(parts, signature, fix)),
+    );
     const asks =
       reply.findings.some(({ code }) => code === "untrusted") && parts.store.value.state?.untrusted;
     releaseFocus(question);
@@ -56,7 +63,12 @@ export function lintList(parts: Parts): HTMLElement {
     "div",
     { class: "tgw-command-group" },
     element("p", { class: "tgw-subtitle" }, TITLE),
-    element("div", { class: "tgw-derive", role: "group", "aria-label": TITLE }, start, target.select),
+    element(
+      "div",
+      { class: "tgw-derive", role: "group", "aria-label": TITLE },
+      start,
+      target.select,
+    ),
     question,
     list,
     signatures,
@@ -79,7 +91,10 @@ function row(
   return item;
 }
 
-/** A signature: its text frames its ops, a button shows what it computes, and another removes or adds it. */
+/**
+ * A signature: its text frames its ops, a button shows what it computes, and another removes or
+ * adds it.
+ */
 function signatureRow(
   parts: Parts,
   { text, ops, edit, name }: SignatureRow,
@@ -108,7 +123,11 @@ function line(
   const item = element("li", {}, show);
   if (edit)
     item.append(
-      taskButton({ class: "tgw-button tgw-fix", title: edit.line }, () => applyFix(edit.line), edit.text),
+      taskButton(
+        { class: "tgw-button tgw-fix", title: edit.line },
+        () => applyFix(edit.line),
+        edit.text,
+      ),
     );
   return item;
 }

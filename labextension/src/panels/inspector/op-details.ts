@@ -28,14 +28,25 @@ export function createOpDetails(parts: Parts): HTMLElement {
     const shown = isAbout(examined, details) ? examined : null;
     root.setAttribute("data-name", shown?.name ?? "");
     releaseFocus(root);
-    const summary = shown?.summary ? [element("p", { class: "tgw-doc" }, ...withCode(shown.summary))] : [];
+    const summary = shown?.summary
+      ? [element("p", { class: "tgw-doc" }, ...withCode(shown.summary))]
+      : [];
     root.replaceChildren(...summary, ...(shown ? folds(shown, open, again, parts) : []));
   });
   return root;
 }
 
-/** What the value, signature and documentation depend on: not on consumers, so that a clone requests nothing. */
-export function examinedKey({ name, op_type, attributes, called_functions, outputs }: InspectReply): string {
+/**
+ * What the value, signature and documentation depend on: not on consumers, so that a clone requests
+ * nothing.
+ */
+export function examinedKey({
+  name,
+  op_type,
+  attributes,
+  called_functions,
+  outputs,
+}: InspectReply): string {
   const types = op_type === "" ? [] : outputs.map(({ dtype, shape }) => [dtype, shape]);
   return JSON.stringify([name, op_type, attributes, called_functions, types]);
 }
@@ -47,20 +58,31 @@ export function isAbout(examined: ExamineReply | null, details: InspectReply | n
 
 type ReadAgain = (name: string) => Promise<void>;
 
-function folds(shown: ExamineReply, open: Set<string>, again: ReadAgain, from: Parts): HTMLElement[] {
+function folds(
+  shown: ExamineReply,
+  open: Set<string>,
+  again: ReadAgain,
+  from: Parts,
+): HTMLElement[] {
   const parts: [string, HTMLElement[]][] = [
     ["Value", currentValue(shown, again, from)],
     ["Preview", shown.images.map((image, _, all) => preview(image, scaleOf(image, all.length)))],
     [
       "Signature",
       shown.signature.length > 0
-        ? [entries(shown.signature.map(([sort, name, type]) => [sort, name, withDrawnShapes(type)]))]
+        ? [
+            entries(
+              shown.signature.map(([sort, name, type]) => [sort, name, withDrawnShapes(type)]),
+            ),
+          ]
         : [],
     ],
     ["Documentation", documentation(shown)],
     ["Created at", createdAt(shown.created)],
   ];
-  return parts.filter(([, held]) => held.length > 0).map(([title, held]) => fold(title, held, open));
+  return parts
+    .filter(([, held]) => held.length > 0)
+    .map(([title, held]) => fold(title, held, open));
 }
 
 function fold(title: string, held: HTMLElement[], open: Set<string>): HTMLElement {
@@ -79,7 +101,11 @@ function fold(title: string, held: HTMLElement[], open: Set<string>): HTMLElemen
   return entry;
 }
 
-function currentValue({ name, value, why }: ExamineReply, again: ReadAgain, parts: Parts): HTMLElement[] {
+function currentValue(
+  { name, value, why }: ExamineReply,
+  again: ReadAgain,
+  parts: Parts,
+): HTMLElement[] {
   const variable = parts.readOnly ? [] : variableButton(name, parts);
   if (!value) return why ? [element("p", { class: "tgw-hint" }, why), ...variable] : [];
   const refresh = taskButton(
@@ -89,7 +115,12 @@ function currentValue({ name, value, why }: ExamineReply, again: ReadAgain, part
     "Read again",
   );
   return [
-    element("div", { class: "tgw-titled" }, element("span", { class: "tgw-dtype" }, value.dtype), refresh),
+    element(
+      "div",
+      { class: "tgw-titled" },
+      element("span", { class: "tgw-dtype" }, value.dtype),
+      refresh,
+    ),
     valueEntry(value, "Current value"),
     ...variable,
   ];
@@ -104,7 +135,9 @@ function documentation({ about, arguments: held }: ExamineReply): HTMLElement[] 
 
 /** Text, with the parts between backticks as code. */
 function withCode(text: string): (string | HTMLElement)[] {
-  return text.split(/`([^`\n]+)`/).map((part, k) => (k % 2 === 1 ? element("code", {}, part) : part));
+  return text
+    .split(/`([^`\n]+)`/)
+    .map((part, k) => (k % 2 === 1 ? element("code", {}, part) : part));
 }
 
 /** Rows of name, sort and text. */

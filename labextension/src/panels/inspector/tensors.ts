@@ -18,7 +18,8 @@ type Go = (name: string) => void;
 
 function titledField(title: string, body: HTMLElement, ...tools: HTMLElement[]): HTMLElement {
   const heading = element("h4", { class: "tgw-label" }, title);
-  const head = tools.length > 0 ? element("div", { class: "tgw-titled" }, heading, ...tools) : heading;
+  const head =
+    tools.length > 0 ? element("div", { class: "tgw-titled" }, heading, ...tools) : heading;
   return element("div", { class: "tgw-field" }, head, body);
 }
 
@@ -40,9 +41,18 @@ export function inputsOf(
         close,
       ),
     );
-    return tensorEntry(tensor, "from", go, type === "" || parts.readOnly ? [] : [edit], slot, parts);
+    return tensorEntry(
+      tensor,
+      "from",
+      go,
+      type === "" || parts.readOnly ? [] : [edit],
+      slot,
+      parts,
+    );
   };
-  return [titledField(`Inputs (${count.toLocaleString("en")})`, listOf("inputs", inputs, entryOf, count))];
+  return [
+    titledField(`Inputs (${count.toLocaleString("en")})`, listOf("inputs", inputs, entryOf, count)),
+  ];
 }
 
 export function outputsOf(
@@ -59,7 +69,8 @@ export function outputsOf(
       inlineForm(
         fields,
         parts,
-        ({ to = "" }) => parts.actions.edits.change("reroute", [tensor.name], { to: quote(to.trim()) }),
+        ({ to = "" }) =>
+          parts.actions.edits.change("reroute", [tensor.name], { to: quote(to.trim()) }),
         close,
       ),
     );
@@ -88,7 +99,12 @@ export function outputsOf(
   return [
     titledField(
       title,
-      element("div", { class: "tgw-outputs" }, feeding.slot, listOf("outputs", outputs, entryOf, count)),
+      element(
+        "div",
+        { class: "tgw-outputs" },
+        feeding.slot,
+        listOf("outputs", outputs, entryOf, count),
+      ),
       ...(type === "" || parts.readOnly ? [] : [feeds, look]),
     ),
   ];
@@ -114,7 +130,8 @@ function tensorEntry(
   parts: Parts,
 ): HTMLElement {
   const kind = withDrawnShapes([tensor.dtype, tensor.shape].filter(Boolean).join(" "));
-  const [take, ...variable] = tensor.value && !parts.readOnly ? variableButton(tensor.name, parts) : [];
+  const [take, ...variable] =
+    tensor.value && !parts.readOnly ? variableButton(tensor.name, parts) : [];
   const type = element("span", { class: "tgw-dtype" }, kind);
   // Above the value, which may be higher than the panel.
   const about = take ? element("div", { class: "tgw-titled" }, type, take) : type;

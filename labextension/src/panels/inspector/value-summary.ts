@@ -13,9 +13,12 @@ export function valueEntry(seen: TensorValue, title = "Value in the last run"): 
   if (seen.bars.length > 0) entry.append(histogram(seen));
   entry.append(element("span", { class: "tgw-dtype" }, rangeText(seen)));
   if (seen.sample)
-    entry.append(element("code", { class: "tgw-seen-value", title: "The first elements" }, seen.sample));
+    entry.append(
+      element("code", { class: "tgw-seen-value", title: "The first elements" }, seen.sample),
+    );
   for (const image of seen.images) entry.append(preview(image, scaleOf(image)));
-  if (seen.nans + seen.infs > 0) entry.append(element("strong", { class: "tgw-broken" }, brokenText(seen)));
+  if (seen.nans + seen.infs > 0)
+    entry.append(element("strong", { class: "tgw-broken" }, brokenText(seen)));
   return entry;
 }
 

@@ -1,4 +1,5 @@
-// Forms for another graph, of a file or a variable of the notebook: add it to this one, or compare with it.
+// Forms for another graph, of a file or a variable of the notebook: add it to this one, or compare
+// with it.
 import type { Parts } from "../../interaction/parts";
 import type { Joint } from "../../protocol/messages";
 import { browseButton } from "../controls/browse-button";
@@ -66,7 +67,8 @@ function addForm(parts: Parts, source: string, close: () => void): HTMLFormEleme
     if (name === "" || name === known) return name !== "";
     const answer = await edits.inputsOf(name);
     if (!answer || name !== input.value.trim()) return false;
-    // Both a press on the button and the field that loses the focus by it ask: what is typed by now stays.
+    // Both a press on the button and the field that loses the focus by it ask: what is typed by now
+    // stays.
     if (name === known) return true;
     known = name;
     into.value = answer.into;
@@ -82,7 +84,8 @@ function addForm(parts: Parts, source: string, close: () => void): HTMLFormEleme
     button.textContent = isKnown ? ADD : NEXT;
     rest.hidden = !isKnown; // nothing is clicked or typed for the graph that was named before
   });
-  // A press on the button does not take the focus from the field first, which would move the button away.
+  // A press on the button does not take the focus from the field first, which would move the button
+  // away.
   button.addEventListener("mousedown", (event) => event.preventDefault());
   if (source) void show();
   const submit = async () => {
@@ -90,10 +93,17 @@ function addForm(parts: Parts, source: string, close: () => void): HTMLFormEleme
     if (input.value.trim() !== known) return void (await show());
     const fields = [...joints.querySelectorAll<HTMLInputElement>("input[data-input]")];
     const joined = fields.filter(({ value }) => value.trim() !== "");
-    const pairs = new Map(joined.map(({ dataset, value }) => [dataset["input"] ?? "", value.trim()]));
+    const pairs = new Map(
+      joined.map(({ dataset, value }) => [dataset["input"] ?? "", value.trim()]),
+    );
     if (await edits.add(known, into.value.trim(), pairs)) close();
   };
-  return createForm({ content: [field, ...browse, hint(HINT), rest], buttons: [button], submit, close });
+  return createForm({
+    content: [field, ...browse, hint(HINT), rest],
+    buttons: [button],
+    submit,
+    close,
+  });
 }
 
 /** The tensor that stands for an input; if it is empty, the input stays a placeholder. */
@@ -127,7 +137,8 @@ function sourceField(parts: Parts, source: string): SourceField {
     );
     // The first variable, or the only file, is the one that is meant, as a rule.
     const first =
-      sources.find(({ kind }) => kind !== "file") ?? (sources.length === 1 ? sources[0] : undefined);
+      sources.find(({ kind }) => kind !== "file") ??
+      (sources.length === 1 ? sources[0] : undefined);
     if (first && input.value === "") {
       input.value = first.name;
       input.select();

@@ -15,7 +15,10 @@ export interface HitList {
   choose(option: Element): void;
 }
 
-/** `go` is called with the place of the hit that was chosen, `goToScope` with the name of the scope and a slash. */
+/**
+ * `go` is called with the place of the hit that was chosen, `goToScope` with the name of the scope
+ * and a slash.
+ */
 export function createHitList(
   id: string,
   go: (place: number) => void,
@@ -68,7 +71,9 @@ export function createHitList(
     list.scrollTop = again ? scrollTop : 0;
   };
   const scopeOption = (name: string) =>
-    [...list.querySelectorAll("[role=option]")].find((option) => option.getAttribute("data-scope") === name);
+    [...list.querySelectorAll("[role=option]")].find(
+      (option) => option.getAttribute("data-scope") === name,
+    );
   return { list, render, scopeOption, hitOption: (place) => hitOptions()[place], choose };
 }
 
@@ -98,13 +103,18 @@ function entryOf({ name, type }: Hit, query: string, id: string): HTMLElement {
   );
 }
 
-/** The texts that a query looks for in names, or in types: its words, and the values of that key. */
+/**
+ * The texts that a query looks for in names, or in types: its words, and the values of that key.
+ */
 export function wordsOf(query: string, key: "name" | "type"): string[] {
   const terms = query.match(/"[^"]*"|'[^']*'|\S+/g) ?? [];
   return terms
     .filter((term) => !/^-./.test(term) && !/^\/.*\/$/.test(term))
     .map((term) =>
-      (term.toLowerCase().startsWith(`${key}:`) ? term.slice(5) : term).replace(/^(["'])(.*)\1$/, "$2"),
+      (term.toLowerCase().startsWith(`${key}:`) ? term.slice(5) : term).replace(
+        /^(["'])(.*)\1$/,
+        "$2",
+      ),
     )
     .flatMap((term) => (/^[a-z_]+:/i.test(term) ? [] : term.split("*")))
     .map((word) => word.slice(word.lastIndexOf("/") + 1))
@@ -116,7 +126,10 @@ function highlight(text: string, words: readonly string[]): (Node | string)[] {
   return boldParts(text, words).map(({ bold, part }) => (bold ? element("b", {}, part) : part));
 }
 
-export function boldParts(text: string, words: readonly string[]): { part: string; bold: boolean }[] {
+export function boldParts(
+  text: string,
+  words: readonly string[],
+): { part: string; bold: boolean }[] {
   const low = text.toLowerCase();
   // A letter may be longer in small: then nothing is bold rather than the wrong letters.
   let marks = "-".repeat(text.length);

@@ -1,4 +1,5 @@
-// The search field: a combobox with the hits, grouped by scope. Enter steps through them and keeps the focus here.
+// The search field: a combobox with the hits, grouped by scope. Enter steps through them and keeps
+// the focus here.
 import type { Parts } from "../../interaction/parts";
 import { goToHit, loadMore, stepHit, useAllHits } from "../../interaction/search-steps";
 import type { PatternMatches } from "../../protocol/messages";
@@ -95,7 +96,8 @@ class Search {
       const { found, query } = parts.store.value;
       // After an edit there may be others, or as many with other names.
       const now = `${state?.ops} ${state?.code}`;
-      if (found && now !== graph) void parts.actions.search(query, found.hits.length > FIRST ? MOST : FIRST);
+      if (found && now !== graph)
+        void parts.actions.search(query, found.hits.length > FIRST ? MOST : FIRST);
       graph = now;
     });
   }
@@ -115,7 +117,8 @@ class Search {
     });
     // Clicks here keep the focus in the field.
     this.#popup.addEventListener("mousedown", (event) => {
-      if (!(event.target instanceof Element && event.target.closest("form"))) event.preventDefault();
+      if (!(event.target instanceof Element && event.target.closest("form")))
+        event.preventDefault();
     });
     const { list } = this.#hits;
     list.addEventListener("scroll", () => {
@@ -206,7 +209,8 @@ class Search {
     const { store } = this.#parts;
     if (store.value.hitNames.length > 0) this.#expand(false);
     await stepHit(this.#parts, by);
-    // A name that was typed in full is the one that is meant: the keys of the drawing are for it now.
+    // A name that was typed in full is the one that is meant: the keys of the drawing are for it
+    // now.
     const { hit, hitNames } = store.value;
     if (hitNames[hit] === this.#query.trim()) this.#focusDrawing();
   }
@@ -244,7 +248,10 @@ class Search {
     this.#popup.hidden = !open || (found === null && !this.#syntax.isShown());
     if (this.#popup.hidden) this.#syntax.show(false);
     this.#field.expand(!this.#popup.hidden && found !== null);
-    this.root.setAttribute("data-wide", String(!this.#popup.hidden && this.#query.startsWith("pattern:")));
+    this.root.setAttribute(
+      "data-wide",
+      String(!this.#popup.hidden && this.#query.startsWith("pattern:")),
+    );
   }
 
   #render(): void {
@@ -289,7 +296,11 @@ function regexSwitch(change: () => void): HTMLButtonElement {
 function stepper(parts: Parts): HTMLElement {
   const place = element("span", { class: "tgw-hit-place", "aria-live": "polite" });
   const arrow = (title: string, by: 1 | -1, shape: string) =>
-    button({ class: "tgw-tool", title, "aria-label": title }, () => stepHit(parts, by), icon(shape));
+    button(
+      { class: "tgw-tool", title, "aria-label": title },
+      () => stepHit(parts, by),
+      icon(shape),
+    );
   const group = element(
     "div",
     { class: "tgw-stepper", role: "group", "aria-label": "Matches", hidden: true },
@@ -304,7 +315,10 @@ function stepper(parts: Parts): HTMLElement {
   return group;
 }
 
-/** The number of hits, and buttons that use all of them; `done` is called on a click, `replaced` after an edit. */
+/**
+ * The number of hits, and buttons that use all of them; `done` is called on a click, `replaced`
+ * after an edit.
+ */
 function foot(parts: Parts, done: () => void, replaced: () => void): HTMLElement {
   const replace = replaceAll(parts, () => {
     done();
@@ -344,7 +358,11 @@ function foot(parts: Parts, done: () => void, replaced: () => void): HTMLElement
 /** Why matches cannot be replaced, and what almost matches. */
 function matchNotes({ reasons, near }: PatternMatches, { actions }: Parts): HTMLElement[] {
   const go = (op: string) =>
-    button({ class: "tgw-link", title: `Go to ${op}` }, () => actions.reveal(op), breakableName(op));
+    button(
+      { class: "tgw-link", title: `Go to ${op}` },
+      () => actions.reveal(op),
+      breakableName(op),
+    );
   return [
     ...reasons.map((reason) => element("li", {}, "Not replaceable: ", reason)),
     ...near.map(({ op, difference }) => element("li", {}, "Almost: ", go(op), " – ", difference)),

@@ -18,7 +18,11 @@ export function createHiddenCount({ store, actions }: Parts): HTMLElement {
     "Show all",
   );
   const chip = element("div", { class: "tgw-hidden", hidden: true }, count, all);
-  const root = element("div", { class: "tgw-hidden-place", role: "status", "aria-live": "polite" }, chip);
+  const root = element(
+    "div",
+    { class: "tgw-hidden-place", role: "status", "aria-live": "polite" },
+    chip,
+  );
   store.watch(["state"], ({ state }) => {
     const hidden = state?.hidden ?? 0;
     if (hidden === 0) releaseFocus(chip);

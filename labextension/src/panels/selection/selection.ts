@@ -1,4 +1,5 @@
-// The selection: its boundary as chips, its size, its Python expression, and the commands that apply to it.
+// The selection: its boundary as chips, its size, its Python expression, and the commands that
+// apply to it.
 import type { Side } from "../../interaction/actions";
 import { available } from "../../interaction/key-bindings";
 import type { Parts } from "../../interaction/parts";
@@ -10,7 +11,16 @@ import { commandsForPart } from "../controls/edit-commands";
 import { editButtons } from "../controls/edit-form";
 import { appendFirst, opLink } from "../controls/name-list";
 import { section } from "../controls/section";
-import { breakableName, button, disable, element, ICONS, icon, releaseFocus, taskButton } from "../dom";
+import {
+  breakableName,
+  button,
+  disable,
+  element,
+  ICONS,
+  icon,
+  releaseFocus,
+  taskButton,
+} from "../dom";
 import { createFeedSlot } from "../forms/feed-form";
 import { hideButtons } from "./hide-ops";
 
@@ -30,16 +40,19 @@ export function createSelection(parts: Parts): HTMLElement {
   store.watch(["state"], ({ state }) => {
     const why = whyNot("clear", state);
     disable(clear, why !== "");
-    clear.title = why || (readOnly ? "Clear the selection" : "Clear the selection and the boundary");
+    clear.title =
+      why || (readOnly ? "Clear the selection" : "Clear the selection and the boundary");
     releaseFocus(body);
-    if (state && readOnly) body.replaceChildren(hasSelection(state) ? countLine(state) : hint(readOnly));
+    if (state && readOnly)
+      body.replaceChildren(hasSelection(state) ? countLine(state) : hint(readOnly));
     else if (state) body.replaceChildren(...contents(state, go, remove));
   });
   const hide = hideButtons("", parts);
   store.watch(["state"], ({ state }) => {
     hide.hidden = (state?.selected_ops ?? 0) === 0;
   });
-  if (readOnly) return section("Selection", {}, [clear], body, createSelectionCommands(parts), hide);
+  if (readOnly)
+    return section("Selection", {}, [clear], body, createSelectionCommands(parts), hide);
   const feeding = createFeedSlot({ name: "", measure: false }, parts);
   const values = taskButton(
     { class: "tgw-button", title: "Run the graph and show the outputs of these ops" },
@@ -53,9 +66,16 @@ export function createSelection(parts: Parts): HTMLElement {
     verbs.hidden = (state?.selected_ops ?? 0) === 0;
     for (const each of verbs.querySelectorAll<HTMLElement>("[data-change]"))
       each.hidden =
-        !always.has(each.getAttribute("data-change") ?? "") && (state?.selected_trainable ?? 0) === 0;
+        !always.has(each.getAttribute("data-change") ?? "") &&
+        (state?.selected_trainable ?? 0) === 0;
   });
-  const tools = [createExpression(parts), createSelectionCommands(parts), hide, verbs, feeding.slot];
+  const tools = [
+    createExpression(parts),
+    createSelectionCommands(parts),
+    hide,
+    verbs,
+    feeding.slot,
+  ];
   return section("Selection", {}, [clear], body, ...tools);
 }
 
@@ -91,12 +111,17 @@ function hint(readOnly = false): HTMLElement {
 
 function countLine(state: State): HTMLElement {
   const { selected_ops: ops, selected_variables: variables } = state;
-  return element("p", { class: "tgw-count", "data-ops": ops, "data-variables": variables }, countText(state));
+  return element(
+    "p",
+    { class: "tgw-count", "data-ops": ops, "data-variables": variables },
+    countText(state),
+  );
 }
 
 /** How large the selection is, or which side of a boundary that was begun is missing. */
 export function countText(state: State): string {
-  const missing = state.inputs.length === 0 ? "an input" : state.outputs.length === 0 ? "an output" : "";
+  const missing =
+    state.inputs.length === 0 ? "an input" : state.outputs.length === 0 ? "an output" : "";
   return hasSelection(state) || !missing
     ? sizeText(state.selected_ops, state.selected_variables)
     : `Now mark ${missing}.`;
@@ -127,7 +152,12 @@ function chips(
   };
   appendFirst(list, side, names, chipOf, CHIPS);
   const none = names.length === 0 ? element("p", { class: "tgw-none" }, "none yet") : list;
-  return element("div", { class: "tgw-field" }, element("div", { class: "tgw-label" }, title), none);
+  return element(
+    "div",
+    { class: "tgw-field" },
+    element("div", { class: "tgw-label" }, title),
+    none,
+  );
 }
 
 // The Python expression of the selection.
@@ -154,10 +184,18 @@ function createExpression({ store }: Parts): HTMLElement {
 
 function createSelectionCommands(parts: Parts): HTMLElement {
   const { store, actions } = parts;
-  const group = element("div", { class: "tgw-derive", role: "group", "aria-label": "Change the selection" });
+  const group = element("div", {
+    class: "tgw-derive",
+    role: "group",
+    "aria-label": "Change the selection",
+  });
   const buttons = available(SELECTION_COMMANDS, parts).map((derivation) => {
     const { verb, name } = derivation;
-    const control = button({ class: "tgw-button", "data-verb": verb }, () => actions.derive(verb), name);
+    const control = button(
+      { class: "tgw-button", "data-verb": verb },
+      () => actions.derive(verb),
+      name,
+    );
     group.append(control);
     return { derivation, made: control };
   });

@@ -57,13 +57,23 @@ export class CameraAnimation {
     if (this.#between.length !== length) this.#between = new Float32Array(length);
     const mixed = interpolateBoxes(boxes.boxes, scene.box, easeOut(t), this.#between);
     // The lines are where they will be: they come when the boxes are nearly there.
-    return { camera, boxes: mixed, glides: boxes.glides, alpha: Math.max(0, 2 * way - 1), over: false };
+    return {
+      camera,
+      boxes: mixed,
+      glides: boxes.glides,
+      alpha: Math.max(0, 2 * way - 1),
+      over: false,
+    };
   }
 }
 
-// Between two scenes: new items are in place at once, and items that were there before move out of their way.
+// Between two scenes: new items are in place at once, and items that were there before move out of
+// their way.
 
-/** Where each box of `next` starts: one that glides where it was on the screen, any other in its place. */
+/**
+ * Where each box of `next` starts: one that glides where it was on the screen, any other in its
+ * place.
+ */
 export function initialBoxes(before: Scene, next: Scene, was: Camera, now: Camera): GlideStart {
   const boxes = Float32Array.from(next.box);
   const glides = new Uint8Array(next.length);
@@ -91,7 +101,9 @@ export function initialBoxes(before: Scene, next: Scene, was: Camera, now: Camer
   return { boxes, glides };
 }
 
-/** `glides` is 1 for items that were there before, open or closed as they are now: only those move. */
+/**
+ * `glides` is 1 for items that were there before, open or closed as they are now: only those move.
+ */
 export interface GlideStart {
   readonly boxes: Float32Array;
   readonly glides: Uint8Array;

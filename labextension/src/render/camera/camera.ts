@@ -1,4 +1,5 @@
-// Camera math. A camera is the world point at the viewport's top left, and a zoom; all values are immutable.
+// Camera math. A camera is the world point at the viewport's top left, and a zoom; all values are
+// immutable.
 import type { Box } from "../../protocol/scene";
 
 export interface Camera {
@@ -21,7 +22,10 @@ const MIN_ZOOM = 0.01;
 const MAX_ZOOM = 4;
 /** A box that is flown to is not seen from farther away: names would be no more than specks. */
 export const FARTHEST = 0.35;
-/** Nor is the first look: few boxes would have room for a name of 9 pixels (Python's first_drawing has the same). */
+/**
+ * Nor is the first look: few boxes would have room for a name of 9 pixels (Python's first_drawing
+ * has the same).
+ */
 export const FIRST_FARTHEST = 0.55;
 const MARGIN = 24;
 
@@ -58,10 +62,15 @@ export function fitBox(box: Box, viewport: Viewport, most = 1.25): Camera {
 }
 
 /**
- * After the viewport has changed: a box that was fitted is fitted again, one that was in view stays in view, and of
- * others the middle stays.
+ * After the viewport has changed: a box that was fitted is fitted again, one that was in view stays
+ * in view, and of others the middle stays.
  */
-export function cameraAfterResize(camera: Camera, box: Box, before: Viewport, after: Viewport): Camera {
+export function cameraAfterResize(
+  camera: Camera,
+  box: Box,
+  before: Viewport,
+  after: Viewport,
+): Camera {
   const [dx, dy] = [after.width - before.width, after.height - before.height];
   if (before.width === 0 || (dx === 0 && dy === 0)) return camera;
   const whole = fitBox(box, before);
@@ -80,9 +89,10 @@ export interface UpperPart {
 }
 
 /**
- * The first look at a drawing: all of it, but never from too far away: rather its upper part. Where that is wider than
- * the view, the view is on it to both edges: nothing is blank at one side while the drawing goes on at the other.
- * `upper` returns the extent of a strip of this height; by default that of the box, with its left side as start.
+ * The first look at a drawing: all of it, but never from too far away: rather its upper part. Where
+ * that is wider than the view, the view is on it to both edges: nothing is blank at one side while
+ * the drawing goes on at the other. `upper` returns the extent of a strip of this height; by
+ * default that of the box, with its left side as start.
  */
 export function openingCamera(
   box: Box,
@@ -104,10 +114,16 @@ export function openingCamera(
   return { x, y: box.y - margin, zoom };
 }
 
-/** Where to fly to see a box: no zooming when it can be read from where we are, its upper part if it is large. */
+/**
+ * Where to fly to see a box: no zooming when it can be read from where we are, its upper part if it
+ * is large.
+ */
 export function cameraTowards(box: Box, viewport: Viewport, camera: Camera): Camera {
   const zoom = clamp(camera.zoom, 0.8, 1.5);
-  if (box.height * zoom <= viewport.height - 2 * MARGIN && box.width * zoom <= viewport.width - 2 * MARGIN)
+  if (
+    box.height * zoom <= viewport.height - 2 * MARGIN &&
+    box.width * zoom <= viewport.width - 2 * MARGIN
+  )
     return centerOn(box, viewport, zoom);
   return openingCamera(box, viewport, FARTHEST);
 }

@@ -33,20 +33,29 @@ export interface Anchor {
   readonly screen: Point;
 }
 
-/** A change to another graph: its last camera, if it was shown before, and whether it is a called function. */
+/**
+ * A change to another graph: its last camera, if it was shown before, and whether it is a called
+ * function.
+ */
 export interface GraphEntry {
   readonly camera: Camera | null;
   readonly inward: boolean;
 }
 
-/** How to show a new scene: held at an anchor, flying to the item `focus`, or, by default, with the camera as it is. */
+/**
+ * How to show a new scene: held at an anchor, flying to the item `focus`, or, by default, with the
+ * camera as it is.
+ */
 export interface Arrival {
   readonly anchor?: Anchor | undefined;
   readonly focus?: string;
   /** Items that are shown with the focus, if they can be read then. */
   readonly others?: readonly string[];
   readonly graphEntry?: GraphEntry | undefined;
-  /** The key of the item in the inspector before and after an edit; it stays where it is on the screen. */
+  /**
+   * The key of the item in the inspector before and after an edit; it stays where it is on the
+   * screen.
+   */
   readonly still?: { readonly before: string; readonly after: string } | undefined;
   /** The focus is a new copy of this, which is shown with it; null for what is not drawn. */
   readonly beside?: Box | null | undefined;
@@ -62,7 +71,12 @@ const READABLE = 0.6;
 const SPECKS = 0.1;
 const MARGIN = 24;
 
-export function destination(scene: Scene, camera: Camera, viewport: Viewport, arrival: Arrival): Camera {
+export function destination(
+  scene: Scene,
+  camera: Camera,
+  viewport: Viewport,
+  arrival: Arrival,
+): Camera {
   const there = requestedCamera(scene, camera, viewport, arrival);
   // After an undo, nothing may be left where the eye was.
   const empty = !showsAnything(scene.box, scene.kind, inView(there, viewport));
@@ -75,7 +89,12 @@ export function firstLook(scene: Scene, viewport: Viewport): Camera {
   return openingCamera(box, viewport, FIRST_FARTHEST, (height) => upperPart(scene, box, height));
 }
 
-function requestedCamera(scene: Scene, camera: Camera, viewport: Viewport, arrival: Arrival): Camera {
+function requestedCamera(
+  scene: Scene,
+  camera: Camera,
+  viewport: Viewport,
+  arrival: Arrival,
+): Camera {
   const { anchor, focus, graphEntry } = arrival;
   if (arrival.fit) return fitBox(boxOf(scene.box, 0), viewport);
   if (arrival.refit) return firstLook(scene, viewport);
@@ -90,7 +109,9 @@ function requestedCamera(scene: Scene, camera: Camera, viewport: Viewport, arriv
     anchor.screen,
     camera.zoom,
   );
-  return at(scene.kind, item) === OPEN ? frameScope(boxOf(scene.box, item), anchored, viewport) : anchored;
+  return at(scene.kind, item) === OPEN
+    ? frameScope(boxOf(scene.box, item), anchored, viewport)
+    : anchored;
 }
 
 /** The camera that shows an item that is to be seen, with what belongs to it. */
@@ -137,8 +158,9 @@ export function selectedBox(scene: Scene, paint: Paint | null): Box | null {
 }
 
 /**
- * The camera, moved as little as shows all of an opened scope. Where that needs another zoom it comes as near as the
- * scope fits, but not too near; of one that cannot be read as a whole it shows the upper part.
+ * The camera, moved as little as shows all of an opened scope. Where that needs another zoom it
+ * comes as near as the scope fits, but not too near; of one that cannot be read as a whole it shows
+ * the upper part.
  */
 export function frameScope(box: Box, camera: Camera, viewport: Viewport): Camera {
   const whole = fitBox(box, viewport, camera.zoom);
@@ -151,17 +173,24 @@ export function frameScope(box: Box, camera: Camera, viewport: Viewport): Camera
   return whole.zoom < camera.zoom - 1e-6 ? whole : panIntoView(box, camera, viewport);
 }
 
-/** Panned as little as brings a box into view; the upper left corner counts more than the lower right one. */
+/**
+ * Panned as little as brings a box into view; the upper left corner counts more than the lower
+ * right one.
+ */
 function panIntoView(box: Box, camera: Camera, viewport: Viewport): Camera {
   const margin = MARGIN / camera.zoom;
   const along = (start: number, length: number, from: number, size: number) => {
     const most = start - margin;
     const least = start + length + margin - size / camera.zoom;
-    return least > most ? Math.min(Math.max(from, most), least) : Math.min(Math.max(from, least), most);
+    return least > most
+      ? Math.min(Math.max(from, most), least)
+      : Math.min(Math.max(from, least), most);
   };
   const x = along(box.x, box.width, camera.x, viewport.width);
   const high = box.height + 2 * margin > viewport.height / camera.zoom;
-  const y = high ? Math.min(camera.y, box.y - margin) : along(box.y, box.height, camera.y, viewport.height);
+  const y = high
+    ? Math.min(camera.y, box.y - margin)
+    : along(box.y, box.height, camera.y, viewport.height);
   return { ...camera, x, y };
 }
 
@@ -179,7 +208,10 @@ function overlapOf(a: Box, b: Box): Box {
   return { x, y, width: Math.max(right - x, 0), height: Math.max(bottom - y, 0) };
 }
 
-/** The point of a scope's new box that belongs where the pointer is: the header's height when it is open. */
+/**
+ * The point of a scope's new box that belongs where the pointer is: the header's height when it is
+ * open.
+ */
 function anchorPoint(
   scene: Scene,
   item: number,
@@ -191,15 +223,23 @@ function anchorPoint(
   const open = at(scene.kind, item) === OPEN;
   const middle = open ? HEADER / 2 : box.height / 2;
   const fits = box.width * camera.zoom < viewport.width;
-  const x = fits ? box.x + box.width / 2 : toWorld(centeredCamera(box, camera.zoom, viewport), screen.x, 0).x;
+  const x = fits
+    ? box.x + box.width / 2
+    : toWorld(centeredCamera(box, camera.zoom, viewport), screen.x, 0).x;
   return { x: Math.min(Math.max(x, box.x), box.x + box.width), y: box.y + middle };
 }
 
 function centeredCamera(box: Box, zoom: number, viewport: Viewport): Camera {
-  return cameraHolding({ x: box.x + box.width / 2, y: box.y }, { x: viewport.width / 2, y: 0 }, zoom);
+  return cameraHolding(
+    { x: box.x + box.width / 2, y: box.y },
+    { x: viewport.width / 2, y: 0 },
+    zoom,
+  );
 }
 
-/** The extent of the uppermost `height` of a drawing. It starts at the highest op or closed scope. */
+/**
+ * The extent of the uppermost `height` of a drawing. It starts at the highest op or closed scope.
+ */
 function upperPart(scene: Scene, whole: Box, height: number): UpperPart {
   let [left, right] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
   let best: Box | undefined;

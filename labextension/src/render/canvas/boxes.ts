@@ -68,7 +68,9 @@ export function outline(pen: Pen, item: number, color: string, width: number, ga
 /** Closed scopes and ops, all of one color at a time: canvas state changes cost more than boxes. */
 export function* drawBoxes(pen: Pen): Generator<void> {
   const { scene } = pen.frame;
-  const solid = pen.items.filter((item) => at(scene.kind, item) !== OPEN && at(scene.kind, item) !== BADGE);
+  const solid = pen.items.filter(
+    (item) => at(scene.kind, item) !== OPEN && at(scene.kind, item) !== BADGE,
+  );
   // Chips lie in the boxes that read them.
   const chips = pen.items.filter(
     (item) => at(scene.kind, item) === BADGE && !chipsGiveWay(pen.frame, at(scene.parent, item)),
@@ -97,7 +99,8 @@ function drawUnused(pen: Pen): void {
   ctx.lineWidth = 1.5;
   ctx.setLineDash([2, 3]);
   ctx.beginPath();
-  for (const item of unused) addBox(pen, expandBox(screenBox(pen, item), -0.5), radiusOf(pen, item));
+  for (const item of unused)
+    addBox(pen, expandBox(screenBox(pen, item), -0.5), radiusOf(pen, item));
   ctx.stroke();
   ctx.setLineDash([]);
 }
@@ -106,7 +109,10 @@ interface PaintedFrame {
   readonly frame: Pick<Frame, "scene" | "paint"> & Partial<Pick<Frame, "barred">>;
 }
 
-export function boxColors({ frame, palette }: Pick<Pen, "palette"> & PaintedFrame, item: number): BoxColors {
+export function boxColors(
+  { frame, palette }: Pick<Pen, "palette"> & PaintedFrame,
+  item: number,
+): BoxColors {
   const { scene, paint } = frame;
   if (frame.barred?.has(item)) return palette.barred;
   const differs = palette.differs[at(paint.differs, item)];
@@ -118,7 +124,8 @@ export function boxColors({ frame, palette }: Pick<Pen, "palette"> & PaintedFram
   const aside = at(scene.aside, item) === 1 && kind !== BADGE;
   const unused = at(paint.unused, item) === 1;
   const quiet = covered === 0 && !noted && (paint.selecting || paint.comparing || aside || unused);
-  if (at(scene.part, item) === 1 && isScope(kind) && covered === 0 && !quiet) return palette.trainingBox;
+  if (at(scene.part, item) === 1 && isScope(kind) && covered === 0 && !quiet)
+    return palette.trainingBox;
   const colors = covered === 2 ? palette.selection : quiet ? palette.quiet : palette.box;
   return colors[at(scene.family, item)] ?? (colors[0] as BoxColors);
 }
@@ -140,7 +147,10 @@ function drawBatch(pen: Pen, items: readonly number[], colors: BoxColors, chosen
   ctx.stroke();
 }
 
-/** From afar a box is a rectangle of whole pixels, at least one; a border would be all there is to see of it. */
+/**
+ * From afar a box is a rectangle of whole pixels, at least one; a border would be all there is to
+ * see of it.
+ */
 function drawSpecks(pen: Pen, items: readonly number[], fill: string): void {
   const { ctx, ratio } = pen;
   ctx.fillStyle = fill;
@@ -192,7 +202,11 @@ function drawHatching(pen: Pen): void {
   }
 }
 
-function addDiagonals(ctx: CanvasRenderingContext2D, { x, y, width, height }: Box, gap: number): void {
+function addDiagonals(
+  ctx: CanvasRenderingContext2D,
+  { x, y, width, height }: Box,
+  gap: number,
+): void {
   for (let start = x - height; start < x + width; start += gap) {
     ctx.moveTo(start, y + height);
     ctx.lineTo(start + height, y);

@@ -1,5 +1,5 @@
-// The Canvas2D renderer. It redraws a simple drawing in every frame, and composes a complex one from tiles, which it
-// paints between gestures.
+// The Canvas2D renderer. It redraws a simple drawing in every frame, and composes a complex one
+// from tiles, which it paints between gestures.
 import { boxOf, type Scene } from "../../protocol/scene";
 import { type Camera, inView, type Viewport } from "../camera/camera";
 import { SceneIndex } from "../hit-testing/scene-index";
@@ -12,7 +12,10 @@ import type { Palette } from "./palette";
 import { expandBox, type Pen } from "./pen";
 import { Typesetter } from "./typesetter";
 
-/** Milliseconds of drawing that a gesture does not notice, and those below which tiles are not worth their while. */
+/**
+ * Milliseconds of drawing that a gesture does not notice, and those below which tiles are not worth
+ * their while.
+ */
 const SLOW = 9;
 const QUICK = 4;
 /** A drawing of more items than this is not even tried without tiles. */
@@ -35,7 +38,9 @@ export class CanvasRenderer implements Renderer {
   #snapshot: { canvas: HTMLCanvasElement; camera: Camera } | null = null;
   #last: Camera | null = null;
 
-  /** `software`: keep the canvas in main memory, which is faster than a GPU that is only emulated. */
+  /**
+   * `software`: keep the canvas in main memory, which is faster than a GPU that is only emulated.
+   */
   constructor(palette: Palette, software: boolean) {
     const ctx = this.canvas.getContext("2d", { alpha: false, willReadFrequently: software });
     if (!ctx) throw new Error("This browser cannot draw on a canvas.");
@@ -73,7 +78,8 @@ export class CanvasRenderer implements Renderer {
     this.sceneIndex(frame.scene);
     ctx.setTransform(this.#ratio, 0, 0, this.#ratio, 0, 0);
     const moved = frame.boxes !== frame.scene.box;
-    const complete = this.#tiled && !moved ? this.#compose(frame) : this.#drawDirectly(frame, moved);
+    const complete =
+      this.#tiled && !moved ? this.#compose(frame) : this.#drawDirectly(frame, moved);
     this.#last = frame.camera;
     drawHoverLayer(this.#pen(ctx, frame, frame.camera, this.#viewport, false));
     return complete;
@@ -109,7 +115,8 @@ export class CanvasRenderer implements Renderer {
     else this.#tiles.blit(ctx, screen);
     ctx.setTransform(this.#ratio, 0, 0, this.#ratio, 0, 0);
     const complete = there && !frame.moving;
-    if (complete && this.#tiles.cost(screen) < QUICK && frame.scene.length <= LARGE) this.#tiled = false;
+    if (complete && this.#tiles.cost(screen) < QUICK && frame.scene.length <= LARGE)
+      this.#tiled = false;
     return complete;
   }
 
@@ -133,7 +140,10 @@ export class CanvasRenderer implements Renderer {
   }
 
   /** Half of the old drawing and half of the new one would be neither. */
-  #showSnapshot({ canvas, camera: then }: { canvas: HTMLCanvasElement; camera: Camera }, now: Camera): void {
+  #showSnapshot(
+    { canvas, camera: then }: { canvas: HTMLCanvasElement; camera: Camera },
+    now: Camera,
+  ): void {
     const scale = now.zoom / then.zoom;
     const x = (then.x - now.x) * now.zoom * this.#ratio;
     const y = (then.y - now.y) * now.zoom * this.#ratio;
@@ -144,10 +154,18 @@ export class CanvasRenderer implements Renderer {
     const side = TILE / this.#ratio;
     ctx.setTransform(this.#ratio, 0, 0, this.#ratio, 0, 0);
     const camera = cameraOf(spot, this.#ratio);
-    return paintPicture(this.#pen(ctx, { ...frame, camera }, camera, { width: side, height: side }));
+    return paintPicture(
+      this.#pen(ctx, { ...frame, camera }, camera, { width: side, height: side }),
+    );
   }
 
-  #pen(ctx: CanvasRenderingContext2D, frame: Frame, camera: Camera, viewport: Viewport, filled = true): Pen {
+  #pen(
+    ctx: CanvasRenderingContext2D,
+    frame: Frame,
+    camera: Camera,
+    viewport: Viewport,
+    filled = true,
+  ): Pen {
     const sceneIndex = this.sceneIndex(frame.scene);
     const area = expandBox(inView(camera, viewport), 24 / Math.min(camera.zoom, 1));
     // While boxes move they are not where the index has them.
@@ -167,7 +185,11 @@ export class CanvasRenderer implements Renderer {
   }
 }
 
-function linesIn(picker: SceneIndex, area: Parameters<SceneIndex["edgesIn"]>[0], zoom: number): number[] {
+function linesIn(
+  picker: SceneIndex,
+  area: Parameters<SceneIndex["edgesIn"]>[0],
+  zoom: number,
+): number[] {
   let least = 1.2 / zoom;
   let lines = picker.edgesIn(area, least);
   while (lines.length > MOST_LINES) {

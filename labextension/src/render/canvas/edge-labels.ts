@@ -1,6 +1,7 @@
-// Draws edge labels: the shape of a tensor or its value in a run, "×12" on a bundle, a sign on the back edge of a loop. A
-// label is placed on the longest straight piece of its edge, a value or "×12" also on another one or, if it is short, beside
-// it; it is left out where it would cover something else. Of a value a shorter text or a dot remains.
+// Draws edge labels: the shape of a tensor or its value in a run, "×12" on a bundle, a sign on the
+// back edge of a loop. A label is placed on the longest straight piece of its edge, a value or
+// "×12" also on another one or, if it is short, beside it; it is left out where it would cover
+// something else. Of a value a shorter text or a dot remains.
 import { at, type Box, OPEN, type Scene } from "../../protocol/scene";
 import type { SceneIndex } from "../hit-testing/scene-index";
 import { LEGIBLE, overlap, textSize } from "./far-labels";
@@ -41,7 +42,11 @@ export function edgeValue(scene: Scene, edge: number, values: readonly string[])
 }
 
 /** The texts that an edge may have, the longest first: of a value also the mean alone. */
-export function edgeLabelTexts(scene: Scene, edge: number, values: readonly string[] = []): string[] {
+export function edgeLabelTexts(
+  scene: Scene,
+  edge: number,
+  values: readonly string[] = [],
+): string[] {
   const value = edgeValue(scene, edge, values);
   if (value) return [...new Set([value, value.split(",")[0] ?? ""])];
   const tensors = at(scene.tensors, edge);
@@ -81,7 +86,8 @@ export function placeEdgeLabel(
   if (texts.length === 0) return null;
   // Lines with a value that leave the same box have the same one.
   const source = edgeValue(scene, edge, values) ? at(scene.source, edge) : -1;
-  // Shapes on all pieces would be too many; values and counts are on few lines, and are written nowhere else.
+  // Shapes on all pieces would be too many; values and counts are on few lines, and are written
+  // nowhere else.
   const isShape = source < 0 && at(scene.tensors, edge) === 1;
   const pieces = piecesOf(scene, edge).slice(0, isShape ? 1 : undefined);
   for (const text of texts) {
@@ -145,7 +151,12 @@ function hitsBox(scene: Scene, picker: SceneIndex, box: Box): boolean {
 }
 
 /** Whether a box meets the number of siblings on a box. */
-function hitsCount(scene: Scene, picker: SceneIndex, box: Box, width: (text: string) => number): boolean {
+function hitsCount(
+  scene: Scene,
+  picker: SceneIndex,
+  box: Box,
+  width: (text: string) => number,
+): boolean {
   return picker
     .itemsIn(expandBox(box, AROUND_COUNT))
     .some((item) => overlap(countBox(scene, item, width) ?? NOWHERE, box));
@@ -166,10 +177,20 @@ function hitsSign(scene: Scene, picker: SceneIndex, box: Box): boolean {
 }
 
 /** Whether a box meets a line; lines from the item `source` do not count. */
-function hitsLine(scene: Scene, picker: SceneIndex, edge: number, source: number, box: Box): boolean {
+function hitsLine(
+  scene: Scene,
+  picker: SceneIndex,
+  edge: number,
+  source: number,
+  box: Box,
+): boolean {
   return picker.edgesIn(box).some((other) => {
     if (other === edge || at(scene.source, other) === source) return false;
-    for (let point = at(scene.routeStart, other); point + 1 < at(scene.routeStart, other + 1); point++) {
+    for (
+      let point = at(scene.routeStart, other);
+      point + 1 < at(scene.routeStart, other + 1);
+      point++
+    ) {
       const [x1, y1, x2, y2] = [0, 1, 2, 3].map((i) => at(scene.route, 2 * point + i)) as [
         number,
         number,
@@ -184,7 +205,10 @@ function hitsLine(scene: Scene, picker: SceneIndex, edge: number, source: number
   });
 }
 
-/** Of two that would overlap, the first has its text: whether other texts are in view does not matter. */
+/**
+ * Of two that would overlap, the first has its text: whether other texts are in view does not
+ * matter.
+ */
 export function* drawEdgeLabels(pen: Pen): Generator<void> {
   const { frame, ctx, typesetter } = pen;
   const { scene, camera } = frame;
@@ -196,7 +220,13 @@ export function* drawEdgeLabels(pen: Pen): Generator<void> {
   const find = (edge: number) => {
     const found = known.get(edge);
     if (found !== undefined) return found;
-    const label = placeEdgeLabel(scene, pen.sceneIndex, edge, (text) => typesetter.width(ctx, text), values);
+    const label = placeEdgeLabel(
+      scene,
+      pen.sceneIndex,
+      edge,
+      (text) => typesetter.width(ctx, text),
+      values,
+    );
     known.set(edge, label);
     return label;
   };
@@ -224,30 +254,47 @@ function isMarked({ frame, sceneIndex, ctx, typesetter }: Pen, box: Box): boolea
 }
 
 /** Whether the label of an edge before lies there. */
-function isCovered(pen: Pen, edge: number, box: Box, find: (edge: number) => EdgeLabel | null): boolean {
+function isCovered(
+  pen: Pen,
+  edge: number,
+  box: Box,
+  find: (edge: number) => EdgeLabel | null,
+): boolean {
   const near = pen.sceneIndex.edgesIn(box);
   return near.some((other) => other < edge && overlap(find(other)?.box ?? NOWHERE, box));
 }
 
-/** Values without room for a text on any line from their item: a dot on each, whose tooltip has the text. */
+/**
+ * Values without room for a text on any line from their item: a dot on each, whose tooltip has the
+ * text.
+ */
 function drawValueDots(pen: Pen, labeled: ReadonlySet<number>): void {
   const { scene, paint, camera } = pen.frame;
   if (camera.zoom < LEAST_SIGN) return;
   for (const edge of pen.edges)
-    if (!labeled.has(at(scene.source, edge)) && edgeValue(scene, edge, paint.values)) drawValueDot(pen, edge);
+    if (!labeled.has(at(scene.source, edge)) && edgeValue(scene, edge, paint.values))
+      drawValueDot(pen, edge);
 }
 
 function drawValueDot({ ctx, frame: { scene, paint, camera }, palette }: Pen, edge: number): void {
   const [x1, y1, x2, y2] = longestPiece(scene, edge);
-  const [x, y] = [((x1 + x2) / 2 - camera.x) * camera.zoom, ((y1 + y2) / 2 - camera.y) * camera.zoom];
+  const [x, y] = [
+    ((x1 + x2) / 2 - camera.x) * camera.zoom,
+    ((y1 + y2) / 2 - camera.y) * camera.zoom,
+  ];
   ctx.beginPath();
   ctx.arc(x, y, DOT * Math.min(Math.max(camera.zoom, 0.7), 1.4), 0, 2 * Math.PI);
-  ctx.fillStyle = at(paint.probed, at(scene.source, edge)) === 2 ? palette.warned : palette.inputMark;
+  ctx.fillStyle =
+    at(paint.probed, at(scene.source, edge)) === 2 ? palette.warned : palette.inputMark;
   ctx.fill();
 }
 
 /** The labels that are placed already; others once a run has found values, and in another font. */
-function labelsOf(scene: Scene, values: readonly string[], font: string): Map<number, EdgeLabel | null> {
+function labelsOf(
+  scene: Scene,
+  values: readonly string[],
+  font: string,
+): Map<number, EdgeLabel | null> {
   const made = [font, ...values].join("\n");
   const cache = cachedForScene(scene, "inscriptions", () => ({
     made,
@@ -268,7 +315,11 @@ function backgroundOf({ frame: { scene }, palette }: Pen, edge: number): string 
 }
 
 /** The line is interrupted where the text is: it would show between the letters. */
-function write({ ctx, palette, frame: { camera } }: Pen, { text, x, y, upright }: EdgeLabel, behind: string) {
+function write(
+  { ctx, palette, frame: { camera } }: Pen,
+  { text, x, y, upright }: EdgeLabel,
+  behind: string,
+) {
   ctx.save();
   ctx.translate((x - camera.x) * camera.zoom, (y - camera.y) * camera.zoom);
   if (upright) ctx.rotate(-Math.PI / 2);
@@ -307,7 +358,10 @@ function drawLoopSign(ctx: CanvasRenderingContext2D, x: number, y: number, radiu
   ctx.beginPath();
   ctx.arc(x, y, radius, -0.25 * Math.PI, 1.35 * Math.PI);
   ctx.stroke();
-  const [tipX, tipY] = [x + radius * Math.cos(-0.25 * Math.PI), y + radius * Math.sin(-0.25 * Math.PI)];
+  const [tipX, tipY] = [
+    x + radius * Math.cos(-0.25 * Math.PI),
+    y + radius * Math.sin(-0.25 * Math.PI),
+  ];
   ctx.beginPath();
   ctx.moveTo(tipX - radius * 0.75, tipY - radius * 0.05);
   ctx.lineTo(tipX + radius * 0.1, tipY + radius * 0.1);

@@ -1,4 +1,5 @@
-// Draws edges: polylines with rounded corners and arrow heads; the width shows the size and number of tensors.
+// Draws edges: polylines with rounded corners and arrow heads; the width shows the size and number
+// of tensors.
 import { at } from "../../protocol/scene";
 import type { Point } from "../camera/camera";
 import { HEADER } from "./far-labels";
@@ -55,7 +56,8 @@ export function lookOf({ frame, palette }: Pen, edge: number): Look {
   const scale = Math.min(camera.zoom, 1.5);
   const width = tensors > 0 ? widthOf(at(scene.bytes, edge), tensors) : 1;
   const distant = Math.min(1, 0.6 + 1.5 * camera.zoom);
-  const calm = (hasNoEffect(frame, edge) ? 0.35 : paint.selecting && !inside ? 0.45 : 0.85) * distant;
+  const calm =
+    (hasNoEffect(frame, edge) ? 0.35 : paint.selecting && !inside ? 0.45 : 0.85) * distant;
   const plain = tensors > 0 ? palette.edge : palette.controlEdge;
   return {
     color: inside ? palette.selected : back ? palette.back : plain,
@@ -112,7 +114,8 @@ function addRoute(pen: Pen, edge: number): void {
   const corner = frame.camera.zoom < ROUNDED ? 0 : CORNER * frame.camera.zoom;
   for (let point = first + 2; point <= last; point++) {
     const after = pointOf(pen, point);
-    const radius = corner && Math.min(corner, distance(before, here) / 2, distance(here, after) / 2);
+    const radius =
+      corner && Math.min(corner, distance(before, here) / 2, distance(here, after) / 2);
     if (radius < 1) ctx.lineTo(here.x, here.y);
     else ctx.arcTo(here.x, here.y, after.x, after.y, radius);
     before = here;
@@ -121,7 +124,10 @@ function addRoute(pen: Pen, edge: number): void {
   ctx.lineTo(here.x, here.y);
 }
 
-/** A line from a scope's border into it starts below the header; drawn from the border on, it is one with its outside. */
+/**
+ * A line from a scope's border into it starts below the header; drawn from the border on, it is one
+ * with its outside.
+ */
 function startOf({ frame }: Pen, edge: number, y: number): number {
   const { scene, boxes, camera } = frame;
   const source = at(scene.source, edge);
@@ -130,13 +136,17 @@ function startOf({ frame }: Pen, edge: number, y: number): number {
   return y - top <= (HEADER + 2) * camera.zoom ? Math.min(top, y) : y;
 }
 
-/** A triangle at the end. A line that only reaches its own scope's border goes on outside, so it has none. */
+/**
+ * A triangle at the end. A line that only reaches its own scope's border goes on outside, so it has
+ * none.
+ */
 function addArrow(pen: Pen, edge: number, width: number): void {
   const { ctx, frame } = pen;
   const { scene, camera } = frame;
   const last = at(scene.routeStart, edge + 1) - 1;
   const source = at(scene.source, edge);
-  if (last <= at(scene.routeStart, edge) || at(scene.parent, source) === at(scene.target, edge)) return;
+  if (last <= at(scene.routeStart, edge) || at(scene.parent, source) === at(scene.target, edge))
+    return;
   const tip = pointOf(pen, last);
   const tail = pointOf(pen, last - 1);
   const length = distance(tip, tail) || 1;

@@ -1,6 +1,15 @@
-// Labels of scopes at small zoom, where text of nominal size is not legible. All scopes of a kind have letters of one
-// size, outer scopes take precedence, and no two labels overlap.
-import { at, BADGE, type Box, boxOf, isScope, labelOf, OPEN, type Scene } from "../../protocol/scene";
+// Labels of scopes at small zoom, where text of nominal size is not legible. All scopes of a kind
+// have letters of one size, outer scopes take precedence, and no two labels overlap.
+import {
+  at,
+  BADGE,
+  type Box,
+  boxOf,
+  isScope,
+  labelOf,
+  OPEN,
+  type Scene,
+} from "../../protocol/scene";
 import type { Frame } from "./frame";
 import { cachedForScene } from "./incident-edges";
 import { shorten } from "./typesetter";
@@ -10,14 +19,14 @@ export const LEGIBLE = 9;
 /** A name of fewer letters tells nothing. */
 const LEAST_LETTERS = 3;
 /**
- * Widths of the letters from the space on, in hundredths of the size, as in Python's visible/measure.py: the text itself
- * is measured only when it is drawn.
+ * Widths of the letters from the space on, in hundredths of the size, as in Python's
+ * visible/measure.py: the text itself is measured only when it is drawn.
  */
 const ADVANCES = [
-  32, 41, 46, 84, 64, 95, 78, 28, 39, 39, 50, 84, 32, 37, 32, 34, 64, 64, 64, 64, 64, 64, 64, 64, 64, 64, 34,
-  34, 84, 84, 84, 56, 102, 69, 69, 73, 77, 67, 62, 78, 76, 30, 50, 67, 56, 87, 75, 79, 67, 79, 73, 67, 62, 74,
-  69, 99, 69, 67, 69, 39, 34, 39, 84, 56, 50, 62, 64, 55, 64, 62, 36, 64, 64, 28, 28, 58, 28, 98, 64, 62, 64,
-  64, 42, 53, 40, 64, 60, 82, 60, 60, 53, 64, 34, 64, 84,
+  32, 41, 46, 84, 64, 95, 78, 28, 39, 39, 50, 84, 32, 37, 32, 34, 64, 64, 64, 64, 64, 64, 64, 64,
+  64, 64, 34, 34, 84, 84, 84, 56, 102, 69, 69, 73, 77, 67, 62, 78, 76, 30, 50, 67, 56, 87, 75, 79,
+  67, 79, 73, 67, 62, 74, 69, 99, 69, 67, 69, 39, 34, 39, 84, 56, 50, 62, 64, 55, 64, 62, 36, 64,
+  64, 28, 28, 58, 28, 98, 64, 62, 64, 64, 42, 53, 40, 64, 60, 82, 60, 60, 53, 64, 34, 64, 84,
 ];
 const FIRST_ADVANCE = 32;
 /** Of every other letter; the ellipsis is as wide. */
@@ -27,19 +36,28 @@ const BOLD = 1.16;
 const INSET = 4;
 /** The least space beside a name, in CSS pixels. */
 export const LEAST_INSET = 2;
-/** Nominal size of a name, and the height of an open scope's header, at zoom 1 (layout/compound.py has the same). */
+/**
+ * Nominal size of a name, and the height of an open scope's header, at zoom 1 (layout/compound.py
+ * has the same).
+ */
 export const NOMINAL = 12;
 /** Nominal size of the smaller line below a name. */
 export const SMALL = 10;
 /** Height of a line of text at a size of 1. */
 export const LEADING = 1.15;
 export const HEADER = 22;
-/** From this zoom on boxes of usual height have room for text, and the name of an open scope stays in its header. */
+/**
+ * From this zoom on boxes of usual height have room for text, and the name of an open scope stays
+ * in its header.
+ */
 export const NAMED_IN_HEADERS_FROM = 0.3;
 /** Between the name of a scope and a line that comes in beside it, in CSS pixels. */
 const BESIDE_LINE = 3;
 
-/** In world coordinates: the middle of the text, and its size in CSS pixels at the zoom it was made for. */
+/**
+ * In world coordinates: the middle of the text, and its size in CSS pixels at the zoom it was made
+ * for.
+ */
 export interface FarLabel {
   readonly x: number;
   readonly y: number;
@@ -73,7 +91,12 @@ export function placeFarLabels(scene: Scene, zoom: number): Map<number, FarLabel
     const wide = widthOf(scene, item, text);
     const places = candidates(scene, item, zoom, wide, size, high, parents.has(item), left);
     for (const { x, y } of places) {
-      const box = { x: x * zoom - wide / 2, y: y * zoom - size * 0.6, width: wide, height: size * 1.2 };
+      const box = {
+        x: x * zoom - wide / 2,
+        y: y * zoom - size * 0.6,
+        width: wide,
+        height: size * 1.2,
+      };
       if (!taken.take(box)) continue;
       placed.set(item, { x, y, size, text });
       break;
@@ -104,7 +127,9 @@ export function chipsGiveWay(
   return above < whole && !hasTwoLines(above, zoom) && hasTwoLines(whole, zoom);
 }
 
-/** The signpost of a scope, shortened to fit into its box above its badges; "" where it has no room. */
+/**
+ * The signpost of a scope, shortened to fit into its box above its badges; "" where it has no room.
+ */
 function textOf(scene: Scene, item: number, zoom: number, room: number, width: number): string {
   const size = LEGIBLE;
   const isHeader = at(scene.kind, item) === OPEN && zoom >= NAMED_IN_HEADERS_FROM;
@@ -115,7 +140,10 @@ function textOf(scene: Scene, item: number, zoom: number, room: number, width: n
   return text.length >= Math.min(LEAST_LETTERS, label.length) ? text : "";
 }
 
-/** Where a name has room, in CSS pixels from the left border: of a header the first gap between the lines that come in. */
+/**
+ * Where a name has room, in CSS pixels from the left border: of a header the first gap between the
+ * lines that come in.
+ */
 function headerGap(scene: Scene, item: number, zoom: number, lines: readonly number[] = []) {
   const isOpen = at(scene.kind, item) === OPEN;
   const inset = isOpen ? INSET : LEAST_INSET;
@@ -159,7 +187,8 @@ function candidates(
   const middle = { x: left + w / 2, y: top + h / 2 };
   const upper = { x: left + w / 2, y: high };
   if (at(scene.kind, item) !== OPEN) return [{ x: middle.x, y: top + room / 2 }];
-  if (zoom >= NAMED_IN_HEADERS_FROM) return [{ x: left + (wide / 2 + inset) / zoom, y: top + HEADER / 2 }];
+  if (zoom >= NAMED_IN_HEADERS_FROM)
+    return [{ x: left + (wide / 2 + inset) / zoom, y: top + HEADER / 2 }];
   const second = { x: corner.x, y: high + (size * 1.25) / zoom };
   return outer ? [corner, upper, second] : [middle, corner, upper];
 }
@@ -171,7 +200,8 @@ export class OccupiedCells {
   /** Take a rectangle if nothing is there yet. */
   take(box: Box): boolean {
     const cells = [...cellsOf(box)];
-    if (cells.some((cell) => this.#cells.get(cell)?.some((other) => overlap(box, other)))) return false;
+    if (cells.some((cell) => this.#cells.get(cell)?.some((other) => overlap(box, other))))
+      return false;
     for (const cell of cells) {
       const there = this.#cells.get(cell);
       if (there) there.push(box);
@@ -184,7 +214,8 @@ export class OccupiedCells {
 function* cellsOf({ x, y, width, height }: Box): Generator<number> {
   const cell = 64;
   for (let row = Math.floor(y / cell); row * cell < y + height; row++)
-    for (let column = Math.floor(x / cell); column * cell < x + width; column++) yield column * 2 ** 24 + row;
+    for (let column = Math.floor(x / cell); column * cell < x + width; column++)
+      yield column * 2 ** 24 + row;
 }
 
 export function overlap(a: Box, b: Box): boolean {
@@ -193,7 +224,9 @@ export function overlap(a: Box, b: Box): boolean {
 
 /** How high the part of each item's box is that its label has: chips lie below it. World units. */
 export function labelHeights(scene: Scene): Float32Array {
-  const heights = Float32Array.from({ length: scene.length }, (_, item) => at(scene.box, 4 * item + 3));
+  const heights = Float32Array.from({ length: scene.length }, (_, item) =>
+    at(scene.box, 4 * item + 3),
+  );
   for (let item = 1; item < scene.length; item++) {
     if (at(scene.kind, item) !== BADGE) continue;
     const parent = at(scene.parent, item);
@@ -203,7 +236,10 @@ export function labelHeights(scene: Scene): Float32Array {
   return heights;
 }
 
-/** The x of the lines that come in through the header of each open scope, ascending. World coordinates. */
+/**
+ * The x of the lines that come in through the header of each open scope, ascending. World
+ * coordinates.
+ */
 export function headerLines(scene: Scene): Map<number, number[]> {
   const { box, kind, parent, route, routeStart, source, target } = scene;
   const lines = new Map<number, number[]>();
@@ -218,7 +254,10 @@ export function headerLines(scene: Scene): Map<number, number[]> {
   return lines;
 }
 
-/** Where a text of a width in a header begins so that no line crosses it: at a place or to the right of it. */
+/**
+ * Where a text of a width in a header begins so that no line crosses it: at a place or to the right
+ * of it.
+ */
 export function placeBesideLines(
   lines: readonly number[],
   start: number,

@@ -7,7 +7,9 @@ import type { Palette } from "./palette";
 export interface MatchFrame {
   /** Its place in the list of hits, from 1. */
   readonly number: number;
-  /** One box around all its ops, or one for each where that would be mostly of others; in the scene. */
+  /**
+   * One box around all its ops, or one for each where that would be mostly of others; in the scene.
+   */
   readonly boxes: readonly Box[];
 }
 
@@ -61,6 +63,9 @@ export interface Renderer {
   setPalette(palette: Palette): void;
   /** Draws what can be drawn at once; whether that is the picture as it shall be. */
   draw(frame: Frame): boolean;
-  /** Paint missing parts of the last frame until `deadline` (milliseconds); returns whether there is more to do. */
+  /**
+   * Paint missing parts of the last frame until `deadline` (milliseconds); returns whether there is
+   * more to do.
+   */
   work(deadline: number): boolean;
 }

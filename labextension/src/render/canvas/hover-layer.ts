@@ -1,5 +1,5 @@
-// Draws the layer that changes with the pointer: the hovered and the inspected item, their edges and neighbors, search
-// hits, and the headers of scopes that the left border cuts.
+// Draws the layer that changes with the pointer: the hovered and the inspected item, their edges
+// and neighbors, search hits, and the headers of scopes that the left border cuts.
 import { at, OPEN } from "../../protocol/scene";
 import { areaColors, outline } from "./boxes";
 import { drawEdgeLabels } from "./edge-labels";
@@ -27,7 +27,8 @@ export function drawHoverLayer(pen: Pen): void {
   for (const item of neighbors) outlined.add(item);
   if (still && frame.hoverEdge >= 0) drawTensor(pen, frame.hoverEdge);
   if (frame.barred.has(frame.hover)) outline(pen, frame.hover, palette.warned, 1.5, 1);
-  else if (frame.hover > 0 && frame.hover !== frame.picked) outline(pen, frame.hover, palette.edge, 1.5, 1);
+  else if (frame.hover > 0 && frame.hover !== frame.picked)
+    outline(pen, frame.hover, palette.edge, 1.5, 1);
   if (frame.picked > 0) outline(pen, frame.picked, palette.text, 1.75, 1.5);
   // No frame runs through a number.
   drawCountsAndPins({ ...pen, items: [...outlined].filter((item) => item > 0) });
@@ -35,7 +36,10 @@ export function drawHoverLayer(pen: Pen): void {
   drawMatchTags(pen, frame.match);
 }
 
-/** A ring around each hit in view, which are returned; it has a gap, so that no other outline looks like it. */
+/**
+ * A ring around each hit in view, which are returned; it has a gap, so that no other outline looks
+ * like it.
+ */
 function drawHits(pen: Pen): number[] {
   const { frame, sceneIndex, viewport } = pen;
   if (frame.hits.size === 0 || frame.boxes !== frame.scene.box) return [];
@@ -48,8 +52,8 @@ function drawHits(pen: Pen): number[] {
 }
 
 /**
- * Lines that come to an item are dashed in one color, those that leave it solid in another; so are their other ends, which
- * are returned.
+ * Lines that come to an item are dashed in one color, those that leave it solid in another; so are
+ * their other ends, which are returned.
  */
 function drawNeighbors(pen: Pen, item: number): number[] {
   const { frame, palette } = pen;
@@ -89,7 +93,12 @@ interface Side {
   readonly dash: readonly number[];
 }
 
-function drawSide(pen: Pen, item: number, lines: readonly number[], { ends, color, dash }: Side): number[] {
+function drawSide(
+  pen: Pen,
+  item: number,
+  lines: readonly number[],
+  { ends, color, dash }: Side,
+): number[] {
   const { ctx } = pen;
   for (const edge of lines) {
     const look = lookOf(pen, edge);

@@ -27,7 +27,8 @@ function incidentEdges(scene: Scene): IncidentEdges {
   const start = new Uint32Array(scene.length + 1);
   const ends = [scene.source, scene.target];
   for (const end of ends) for (const item of end) start[item + 1] = at(start, item + 1) + 1;
-  for (let item = 0; item < scene.length; item++) start[item + 1] = at(start, item + 1) + at(start, item);
+  for (let item = 0; item < scene.length; item++)
+    start[item + 1] = at(start, item + 1) + at(start, item);
   const next = start.slice();
   const edges = new Uint32Array(2 * scene.edges);
   for (const end of ends)

@@ -1,6 +1,16 @@
-// Draws labels: one line in an op, two in a closed scope, a header in an open one, shortened with an ellipsis to fit.
-// At small zoom far-labels.ts replaces them.
-import { at, BADGE, type Box, CLOSED, labelOf, OP, OPEN, type Scene, sizeText } from "../../protocol/scene";
+// Draws labels: one line in an op, two in a closed scope, a header in an open one, shortened with
+// an ellipsis to fit. At small zoom far-labels.ts replaces them.
+import {
+  at,
+  BADGE,
+  type Box,
+  CLOSED,
+  labelOf,
+  OP,
+  OPEN,
+  type Scene,
+  sizeText,
+} from "../../protocol/scene";
 import { areaColors, boxColors } from "./boxes";
 import {
   chipsGiveWay,
@@ -25,7 +35,10 @@ import { chunksOf, type Pen, screenBox } from "./pen";
 
 const CHIP = 11;
 const PADDING = 6;
-/** What the sign of a run takes of the end of a line, and the line leaves at its beginning, since it is centered. */
+/**
+ * What the sign of a run takes of the end of a line, and the line leaves at its beginning, since it
+ * is centered.
+ */
 const SIGN = 4;
 /** Between the title of a scope and its number. */
 const BEFORE_NOTE = 8;
@@ -81,7 +94,10 @@ function* inPieces(items: readonly number[], draw: (item: number) => unknown): G
   }
 }
 
-/** The part of a box above its chips, in CSS pixels; as large as it is, so that alike boxes have alike labels. */
+/**
+ * The part of a box above its chips, in CSS pixels; as large as it is, so that alike boxes have
+ * alike labels.
+ */
 function labelBox(pen: Pen, item: number): Box {
   const { boxes, camera, scene } = pen.frame;
   const snapped = screenBox(pen, item);
@@ -92,7 +108,10 @@ function labelBox(pen: Pen, item: number): Box {
   return { x: snapped.x + (snapped.width - width) / 2, y: snapped.y, width, height };
 }
 
-/** The small text below the name, as far as it fits: the note of a coloring, the mean in a run, or the size of a scope. */
+/**
+ * The small text below the name, as far as it fits: the note of a coloring, the mean in a run, or
+ * the size of a scope.
+ */
 function secondOf(pen: Pen, item: number): string {
   const { scene, paint, camera } = pen.frame;
   const kind = at(scene.kind, item);
@@ -111,11 +130,17 @@ function secondOf(pen: Pen, item: number): string {
   return texts.find(fits) ?? "";
 }
 
-/** The size of a closed scope, and without its variables; boxes are made as wide as the first (Python's second_line). */
+/**
+ * The size of a closed scope, and without its variables; boxes are made as wide as the first
+ * (Python's second_line).
+ */
 function sizesOf(scene: Scene, item: number): string[] {
   if (at(scene.kind, item) !== CLOSED) return [];
   const count = at(scene.count, item);
-  return [sizeText(count, at(scene.variables, item)).replace(" variable", " var"), sizeText(count, 0)];
+  return [
+    sizeText(count, at(scene.variables, item)).replace(" variable", " var"),
+    sizeText(count, 0),
+  ];
 }
 
 function drawName(pen: Pen, item: number): void {
@@ -133,7 +158,11 @@ function drawName(pen: Pen, item: number): void {
   const colors = boxColors(pen, item);
   const two = secondOf(pen, item) !== "" && hasTwoLines(box.height, camera.zoom);
   ctx.fillStyle = colors.text;
-  ctx.fillText(text, box.x + box.width / 2, box.y + box.height / 2 - (two ? shiftOf(box, camera.zoom) : 0));
+  ctx.fillText(
+    text,
+    box.x + box.width / 2,
+    box.y + box.height / 2 - (two ? shiftOf(box, camera.zoom) : 0),
+  );
 }
 
 /** The text cut to a width in CSS pixels; "" where hardly a letter of it would be left. */
@@ -161,10 +190,17 @@ function drawSecond(pen: Pen, item: number): void {
   const box = labelBox(pen, item);
   if (!hasTwoLines(box.height, frame.camera.zoom)) return;
   ctx.fillStyle = boxColors(pen, item).faint;
-  ctx.fillText(text, box.x + box.width / 2, box.y + box.height / 2 + shiftOf(box, frame.camera.zoom) * 1.25);
+  ctx.fillText(
+    text,
+    box.x + box.width / 2,
+    box.y + box.height / 2 + shiftOf(box, frame.camera.zoom) * 1.25,
+  );
 }
 
-/** A number for a narrow box: of FLOPs or bytes without the unit, which the legend has; null for other texts. */
+/**
+ * A number for a narrow box: of FLOPs or bytes without the unit, which the legend has; null for
+ * other texts.
+ */
 function shortNumber(note: string): string | null {
   const [, number, prefix = "", unit = ""] = NUMBER.exec(note) ?? [];
   if (number === undefined) return null;
@@ -235,11 +271,16 @@ function drawHeaderNote(pen: Pen, item: number, x: number, y: number): void {
   ctx.font = before;
 }
 
-/** The signposts at this zoom: for a drawing at rest, since they are placed with regard to one another. */
+/**
+ * The signposts at this zoom: for a drawing at rest, since they are placed with regard to one
+ * another.
+ */
 function farLabelsOf({ frame }: Pen): ReadonlyMap<number, FarLabel> | null {
   const { scene, camera, boxes } = frame;
   if (boxes !== scene.box) return null;
-  return cachedForScene(scene, `signposts ${camera.zoom}`, () => placeFarLabels(scene, camera.zoom));
+  return cachedForScene(scene, `signposts ${camera.zoom}`, () =>
+    placeFarLabels(scene, camera.zoom),
+  );
 }
 
 function* drawFarLabels(pen: Pen, posts: ReadonlyMap<number, FarLabel>): Generator<void> {
@@ -267,8 +308,8 @@ function* drawFarLabels(pen: Pen, posts: ReadonlyMap<number, FarLabel>): Generat
 }
 
 /**
- * The numbers of colored scopes below their signposts. That of a closed one is in its box; that of an open one, outermost
- * first, is left out where it would lie on another text.
+ * The numbers of colored scopes below their signposts. That of a closed one is in its box; that of
+ * an open one, outermost first, is left out where it would lie on another text.
  */
 function farNotes(pen: Pen, posts: ReadonlyMap<number, FarLabel>): Map<number, string> {
   const { scene, camera } = pen.frame;
@@ -322,12 +363,15 @@ function writeFar(
   if (note) ctx.fillText(note, x, middle + 0.55 * post.size);
 }
 
-/** The number of a colored scope below its signpost, where the box has room for both lines; else "". */
+/**
+ * The number of a colored scope below its signpost, where the box has room for both lines; else "".
+ */
 function farNote(pen: Pen, item: number, { size }: FarLabel): string {
   const note = pen.frame.paint.notes[item] ?? "";
   if (note === "") return "";
   const { width, height } = labelBox(pen, item);
   if (height < 2.3 * size) return "";
-  const fits = (text: string) => pen.typesetter.width(pen.ctx, text) * size <= width - 2 * LEAST_INSET;
+  const fits = (text: string) =>
+    pen.typesetter.width(pen.ctx, text) * size <= width - 2 * LEAST_INSET;
   return [note, shortNumber(note) ?? ""].find(fits) ?? "";
 }

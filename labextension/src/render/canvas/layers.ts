@@ -1,4 +1,5 @@
-// Draws the picture in layers, areas first, signs last; in steps, so that a gesture can interrupt it.
+// Draws the picture in layers, areas first, signs last; in steps, so that a gesture can interrupt
+// it.
 import { at } from "../../protocol/scene";
 import { inView } from "../camera/camera";
 import { drawAreas, drawBoxes, FILL_ONLY } from "./boxes";
@@ -53,7 +54,8 @@ export function paintAtOnce(pen: Pen): void {
   for (const _ of paintItems(above));
 }
 
-// While boxes move: a pen for those, and one for the items in their final place, which are drawn above them.
+// While boxes move: a pen for those, and one for the items in their final place, which are drawn
+// above them.
 
 function splitGliding(pen: Pen, glides: Uint8Array): [Pen, Pen] {
   const { frame, sceneIndex, viewport } = pen;

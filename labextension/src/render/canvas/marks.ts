@@ -1,4 +1,5 @@
-// Draws marks on boxes: boundaries, differences, probes, counts, pins, called functions; outlines of new ops.
+// Draws marks on boxes: boundaries, differences, probes, counts, pins, called functions; outlines
+// of new ops.
 import {
   at,
   BADGE,
@@ -140,12 +141,16 @@ function isToldByReader({ scene, paint }: Frame, item: number): boolean {
 /** Half the width of a warning sign at a scale of 1, and of its rim beside it. */
 const [WARNING, RIM] = [8.5, 3];
 
-/** A warning sign on the lower left corner of what does more than compute, in a file that is not trusted. */
+/**
+ * A warning sign on the lower left corner of what does more than compute, in a file that is not
+ * trusted.
+ */
 export function drawEffectSigns(pen: Pen): void {
   const { ctx, frame, palette } = pen;
   if (frame.camera.zoom < LEAST_SIGN) return;
   for (const item of pen.items) {
-    if (item === 0 || at(frame.scene.kind, item) === OPEN || at(frame.paint.effects, item) === 0) continue;
+    if (item === 0 || at(frame.scene.kind, item) === OPEN || at(frame.paint.effects, item) === 0)
+      continue;
     const scale = markScale(frame);
     const box = screenBox(pen, item);
     const [x, y] = [box.x, box.y + box.height];
@@ -193,7 +198,13 @@ function drawSign(
   ctx.fillText(letters.charAt(code - 1), x, y + 0.5);
 }
 
-function addTriangle(ctx: CanvasRenderingContext2D, x: number, y: number, half: number, down: 1 | -1): void {
+function addTriangle(
+  ctx: CanvasRenderingContext2D,
+  x: number,
+  y: number,
+  half: number,
+  down: 1 | -1,
+): void {
   ctx.beginPath();
   ctx.moveTo(x - half, y - 0.8 * half * down);
   ctx.lineTo(x + half, y - 0.8 * half * down);
@@ -222,7 +233,11 @@ export function drawFunctionMarks(pen: Pen): void {
       continue;
     }
     ctx.beginPath();
-    addBox(pen, expandBox(screenBox(pen, item), -GAP * zoom - 0.5), Math.max(radiusOf(pen, item) - 1, 0));
+    addBox(
+      pen,
+      expandBox(screenBox(pen, item), -GAP * zoom - 0.5),
+      Math.max(radiusOf(pen, item) - 1, 0),
+    );
     ctx.strokeStyle = border;
     ctx.lineWidth = 1;
     ctx.stroke();
@@ -273,13 +288,18 @@ export function drawCountsAndPins(pen: Pen): void {
   if (frame.camera.zoom < LEAST_ZOOM) return;
   for (const item of pen.items) {
     if (item === 0) continue;
-    if (at(frame.scene.members, item) > 1 && at(frame.scene.kind, item) === CLOSED) drawNumber(pen, item);
+    if (at(frame.scene.members, item) > 1 && at(frame.scene.kind, item) === CLOSED)
+      drawNumber(pen, item);
     if (at(frame.scene.pinned, item) === 1) drawPin(pen, item);
   }
 }
 
 /** The places of the marks on a box that reach beyond it, in world coordinates. */
-export function markBoxes({ scene, paint }: Frame, item: number, width: (text: string) => number): Box[] {
+export function markBoxes(
+  { scene, paint }: Frame,
+  item: number,
+  width: (text: string) => number,
+): Box[] {
   const kind = at(scene.kind, item);
   if (item === 0 || kind === OPEN) return [];
   const { x, y, width: wide, height: high } = boxOf(scene.box, item);
@@ -297,15 +317,27 @@ export function markBoxes({ scene, paint }: Frame, item: number, width: (text: s
     width: 2 * SIGN_RADIUS,
     height: 2 * SIGN_RADIUS,
   }));
-  const warning = { x: x - WARNING, y: y + high - 0.9 * WARNING, width: 2 * WARNING, height: 1.7 * WARNING };
+  const warning = {
+    x: x - WARNING,
+    y: y + high - 0.9 * WARNING,
+    width: 2 * WARNING,
+    height: 1.7 * WARNING,
+  };
   return [...boundaries, ...signs, ...(at(paint.effects, item) > 0 ? [warning] : [])];
 }
 
-/** The place of "×8" in world coordinates; null without a number. `width` is that of a text at a size of 1. */
+/**
+ * The place of "×8" in world coordinates; null without a number. `width` is that of a text at a
+ * size of 1.
+ */
 export function countBox(scene: Scene, item: number, width: (text: string) => number): Box | null {
   const members = at(scene.members, item);
   if (members < 2 || at(scene.kind, item) !== CLOSED) return null;
-  const [x, y, wide] = [0, 1, 2].map((i) => at(scene.box, 4 * item + i)) as [number, number, number];
+  const [x, y, wide] = [0, 1, 2].map((i) => at(scene.box, 4 * item + i)) as [
+    number,
+    number,
+    number,
+  ];
   const across = width(`×${members}`) * LETTERS + 13;
   return { x: x + wide - across + 7, y: y - 7.5, width: across, height: 15 };
 }

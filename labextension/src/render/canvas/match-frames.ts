@@ -1,5 +1,5 @@
-// The matches of a pattern in the drawing: a frame with its number around the ops of each. On a closed scope stands how
-// many matches, or ops found, it holds.
+// The matches of a pattern in the drawing: a frame with its number around the ops of each. On a
+// closed scope stands how many matches, or ops found, it holds.
 import { at, type Box, boxOf, CLOSED, OPEN, type Scene, visibleItem } from "../../protocol/scene";
 import type { Point } from "../camera/camera";
 import { LEGIBLE } from "./far-labels";
@@ -97,7 +97,8 @@ function drawTag(pen: Pen, text: string, place: Point, isFilled: boolean): void 
   ctx.font = `600 ${LETTERS * scale}px ${palette.font}`;
   ctx.textAlign = "center";
   ctx.textBaseline = "middle";
-  const width = ctx.measureText(text).width + 9 * scale; // bold is wider than what the typesetter knows
+  // bold is wider than what the typesetter knows
+  const width = ctx.measureText(text).width + 9 * scale;
   const height = 15 * scale;
   const [x, y] = [place.x - 4 * scale, place.y - height / 2];
   ctx.beginPath();

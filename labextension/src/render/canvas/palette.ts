@@ -1,4 +1,5 @@
-// The colors of the canvas. Python twin: tfgraphwidget/scene/coloring/palette.py; background and text follow the theme.
+// The colors of the canvas. Python twin: tfgraphwidget/scene/coloring/palette.py; background and
+// text follow the theme.
 import { FAMILIES } from "../../protocol/scene";
 import { SETTINGS_CHANGED } from "../../state/preferences";
 
@@ -29,7 +30,10 @@ export interface Palette {
   readonly changed: string;
   readonly warned: string;
   readonly font: string;
-  /** By family number; `quiet` is for auxiliary ops, and for unselected ones while there is a selection. */
+  /**
+   * By family number; `quiet` is for auxiliary ops, and for unselected ones while there is a
+   * selection.
+   */
   readonly box: readonly BoxColors[];
   readonly quiet: readonly BoxColors[];
   readonly selection: readonly BoxColors[];
@@ -164,8 +168,14 @@ export function readPalette(root: Element): Palette {
       const hue = color === null ? null : hex(color);
       return hue && shade(mix(background, hue, dark ? 0.4 : 0.24), hue, text);
     }),
-    barred: shade(mix(background, text, 0.05), mix(background, text, 0.16), mix(text, background, 0.62)),
-    levels: Array.from({ length: LEVELS }, (_, depth) => area(mix(background, edge, 0.055 * depth), edge)),
+    barred: shade(
+      mix(background, text, 0.05),
+      mix(background, text, 0.16),
+      mix(text, background, 0.62),
+    ),
+    levels: Array.from({ length: LEVELS }, (_, depth) =>
+      area(mix(background, edge, 0.055 * depth), edge),
+    ),
     training: Array.from({ length: LEVELS }, (_, depth) =>
       area(mix(background, training, 0.045 + 0.05 * depth), training),
     ),
@@ -190,7 +200,8 @@ function tintsOf(dark: boolean): (Rgb | null)[] {
 function parse(text: string, otherwise: Rgb, behind: Rgb): Rgb {
   const numbers = text.match(/[\d.]+/g)?.map(Number) ?? [];
   const [red, green, blue, alpha = 1] = numbers;
-  if (red === undefined || green === undefined || blue === undefined || alpha === 0) return otherwise;
+  if (red === undefined || green === undefined || blue === undefined || alpha === 0)
+    return otherwise;
   const scale = text.startsWith("color(") ? 255 : 1;
   return mix(behind, [red * scale, green * scale, blue * scale], alpha);
 }
@@ -213,10 +224,19 @@ function luminance([red, green, blue]: Rgb): number {
   return (0.2126 * red ** 2 + 0.7152 * green ** 2 + 0.0722 * blue ** 2) / 255 ** 2;
 }
 
-/** Call back when the theme changes: JupyterLab says so on the body, and its style sheet arrives a little later. */
+/**
+ * Call back when the theme changes: JupyterLab says so on the body, and its style sheet arrives a
+ * little later.
+ */
 export function watchTheme(changed: () => void): () => void {
   const observer = new MutationObserver(changed);
-  const names = ["data-jp-theme-light", "data-jp-theme-name", "data-vscode-theme-kind", "class", "style"];
+  const names = [
+    "data-jp-theme-light",
+    "data-jp-theme-name",
+    "data-vscode-theme-kind",
+    "class",
+    "style",
+  ];
   observer.observe(document.body, { attributes: true, attributeFilter: names });
   observer.observe(document.head, { childList: true });
   document.head.addEventListener("load", changed, true);

@@ -1,4 +1,5 @@
-// What every drawing function gets: the canvas in CSS pixels, the frame, the colors, and box positions on the screen.
+// What every drawing function gets: the canvas in CSS pixels, the frame, the colors, and box
+// positions on the screen.
 import { at, type Box } from "../../protocol/scene";
 import type { Viewport } from "../camera/camera";
 import type { SceneIndex } from "../hit-testing/scene-index";
@@ -26,7 +27,10 @@ export function screenBox(pen: Pen, item: number): Box {
   const left = snapToPixel((at(boxes, i) - camera.x) * camera.zoom, pen.ratio);
   const top = snapToPixel((at(boxes, i + 1) - camera.y) * camera.zoom, pen.ratio);
   const right = snapToPixel((at(boxes, i) + at(boxes, i + 2) - camera.x) * camera.zoom, pen.ratio);
-  const bottom = snapToPixel((at(boxes, i + 1) + at(boxes, i + 3) - camera.y) * camera.zoom, pen.ratio);
+  const bottom = snapToPixel(
+    (at(boxes, i + 1) + at(boxes, i + 3) - camera.y) * camera.zoom,
+    pen.ratio,
+  );
   return { x: left, y: top, width: right - left, height: bottom - top };
 }
 
@@ -34,7 +38,10 @@ function snapToPixel(value: number, ratio: number): number {
   return Math.round(value * ratio) / ratio;
 }
 
-/** A rectangle as far as it is in view, with rounded corners if they can be seen, added to the current path. */
+/**
+ * A rectangle as far as it is in view, with rounded corners if they can be seen, added to the
+ * current path.
+ */
 export function addBox(pen: Pen, { x, y, width, height }: Box, radius: number): void {
   const edge = 40;
   const left = Math.max(x, -edge);

@@ -1,4 +1,5 @@
-// Follows tensors through the borders of scopes: an edge is drawn in parts, which meet at ports (visible/visible_graph.py).
+// Follows tensors through the borders of scopes: an edge is drawn in parts, which meet at ports
+// (visible/visible_graph.py).
 import { at, type Scene } from "../../protocol/scene";
 import { cachedForScene } from "./incident-edges";
 
@@ -60,7 +61,10 @@ function portsOf(scene: Scene): Ports {
   return { arriving, onward };
 }
 
-/** The port where an edge begins: of the scope around it, where tensors enter that, or of one that they leave; or -1. */
+/**
+ * The port where an edge begins: of the scope around it, where tensors enter that, or of one that
+ * they leave; or -1.
+ */
 function sourceKey({ source, target, parent, sourcePort }: Scene, edge: number): number {
   const [from, port] = [at(source, edge), at(sourcePort, edge)];
   const leaves = at(parent, at(target, edge)) === from ? 0 : 1;

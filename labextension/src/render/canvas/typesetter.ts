@@ -22,7 +22,10 @@ export class Typesetter {
     return result;
   }
 
-  /** The width at a size of 1, measured at a large one; with geometric precision widths grow in proportion. */
+  /**
+   * The width at a size of 1, measured at a large one; with geometric precision widths grow in
+   * proportion.
+   */
   width(ctx: CanvasRenderingContext2D, text: string): number {
     const known = this.#widths.get(text);
     if (known !== undefined) return known;
@@ -42,8 +45,9 @@ const LEAST_HEAD = 2;
 const INDEX = /\d+(?=[/.)]|$)/g;
 
 /**
- * The longest beginning that fits with an ellipsis behind it. The end of a name tells more, so it keeps a piece, from
- * its last index on if there is room; "layer_0 … layer_2" becomes "layer_0 … 2" first, and has one ellipsis always.
+ * The longest beginning that fits with an ellipsis behind it. The end of a name tells more, so it
+ * keeps a piece, from its last index on if there is room; "layer_0 … layer_2" becomes "layer_0 … 2"
+ * first, and has one ellipsis always.
  */
 export function shorten(label: string, fits: (part: string) => boolean): string {
   // What tells "block_7_*" from its siblings is the number, and that it is a group is seen.
@@ -74,12 +78,17 @@ export function shorten(label: string, fits: (part: string) => boolean): string 
 /** Where a part of a name ends: a number begins, or there is a separator. */
 const PART_END = /[_/.]|[A-Za-z](?=\d)/g;
 
-/** The shorter ways to write "layer_0 … layer_2": the second name without the parts with which the first begins, too. */
+/**
+ * The shorter ways to write "layer_0 … layer_2": the second name without the parts with which the
+ * first begins, too.
+ */
 function rangesOf(label: string): string[] {
   const [, first = "", last = ""] = /^(.+?) … (.+)$/.exec(label) ?? [];
   let alike = 0;
   while (alike < last.length && first[alike] === last[alike]) alike++;
-  const ends = [...last.matchAll(PART_END)].map(({ index }) => index + 1).filter((end) => end <= alike);
+  const ends = [...last.matchAll(PART_END)]
+    .map(({ index }) => index + 1)
+    .filter((end) => end <= alike);
   const other = last.slice(ends.at(-1));
   return ends.length > 0 && other ? [`${first} … ${other}`, `${first}…${other}`] : [];
 }

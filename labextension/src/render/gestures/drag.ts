@@ -1,4 +1,5 @@
-// Drag gestures on the canvas: pan, pinch zoom, box or lasso selection (by tool or Shift), and moving a box by hand.
+// Drag gestures on the canvas: pan, pinch zoom, box or lasso selection (by tool or Shift), and
+// moving a box by hand.
 import type { Store, Tool } from "../../state/store";
 import { type Point, panBy, toWorld, zoomedAt } from "../camera/camera";
 import { extendRegion, type Region, type RegionVerb, type Shape } from "../hit-testing/region";
@@ -9,7 +10,9 @@ export interface DragListener {
   hover(item: number, point: Point): void;
   /** A box or lasso was drawn and let go. */
   select(region: Region): void;
-  /** An item was put elsewhere: its middle, in pixels of the whole drawing. Without it drags pan. */
+  /**
+   * An item was put elsewhere: its middle, in pixels of the whole drawing. Without it drags pan.
+   */
   moved?(item: number, x: number, y: number): void;
 }
 
@@ -121,7 +124,8 @@ class Press {
     const start = toWorld(camera, this.#start.x, this.#start.y);
     const drawn = first ? { shape, points: [start], verb: verbOf(event) } : region;
     // Given up with Escape: the rest of the drag draws nothing.
-    if (drawn) this.#store.set({ region: extendRegion(drawn, world, verbOf(event), STEP / camera.zoom) });
+    if (drawn)
+      this.#store.set({ region: extendRegion(drawn, world, verbOf(event), STEP / camera.zoom) });
   }
 
   /** The item that a press here can move: none for touch, which needs the drag to pan. */
@@ -136,7 +140,8 @@ class Press {
     const { camera, itemMove } = this.#store.value;
     this.#stage.canvas.classList.add("tgw-dragging");
     // Given up with Escape: the rest of the drag moves nothing.
-    if (first || itemMove) this.#store.set({ itemMove: itemMoveTo(this.#held, this.#start, point, camera) });
+    if (first || itemMove)
+      this.#store.set({ itemMove: itemMoveTo(this.#held, this.#start, point, camera) });
   }
 
   #putDown(meant: boolean): void {

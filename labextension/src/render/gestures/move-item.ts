@@ -1,4 +1,5 @@
-// Moving an item by hand: an op, a closed scope, or an open one by its header; it stays pinned there.
+// Moving an item by hand: an op, a closed scope, or an open one by its header; it stays pinned
+// there.
 import { at, BADGE, boxOf, OPEN, type Scene } from "../../protocol/scene";
 import type { Camera, Point } from "../camera/camera";
 import { HEADER } from "../canvas/far-labels";
@@ -14,7 +15,12 @@ export interface ItemMove {
 const LEAST = 14;
 
 /** The item that a drag from here moves, or -1. `inside`: below the header of an open scope. */
-export function movableItem(scene: Scene, pressed: number, inside: boolean, camera: Camera): number {
+export function movableItem(
+  scene: Scene,
+  pressed: number,
+  inside: boolean,
+  camera: Camera,
+): number {
   // A chip goes where its reader goes.
   const item = at(scene.kind, pressed) === BADGE ? at(scene.parent, pressed) : pressed;
   if (item <= 0 || inside) return -1;

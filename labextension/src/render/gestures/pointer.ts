@@ -1,4 +1,5 @@
-// Translates mouse and touch events on the canvas into gestures: hover, click, double click, zoom; see drag.ts.
+// Translates mouse and touch events on the canvas into gestures: hover, click, double click, zoom;
+// see drag.ts.
 import type { Store } from "../../state/store";
 import { type Point, zoomedAt } from "../camera/camera";
 import type { Stage } from "../stage";
@@ -16,13 +17,23 @@ export interface Gestures extends DragListener {
 const RIGHT_BUTTON = 2;
 
 /**
- * If it is Shift and the right button, show the menu of the application around, as without Shift elsewhere, or else the
- * browser's; whether it is. `above` is outside of what takes a right click itself.
+ * If it is Shift and the right button, show the menu of the application around, as without Shift
+ * elsewhere, or else the browser's; whether it is. `above` is outside of what takes a right click
+ * itself.
  */
 export function showHostMenu(event: MouseEvent, above: EventTarget | null): boolean {
   if (!event.shiftKey || event.button !== RIGHT_BUTTON) return false;
   const { clientX, clientY, screenX, screenY, button } = event;
-  const init = { clientX, clientY, screenX, screenY, button, bubbles: true, cancelable: true, view: window };
+  const init = {
+    clientX,
+    clientY,
+    screenX,
+    screenY,
+    button,
+    bubbles: true,
+    cancelable: true,
+    view: window,
+  };
   const isTaken = above !== null && !above.dispatchEvent(new MouseEvent("contextmenu", init));
   if (isTaken) event.preventDefault();
   return true;
@@ -33,13 +44,15 @@ export function listenToPointer(stage: Stage, store: Store, gestures: Gestures):
   listenToWheel(stage, store, gestures);
   const moved = listenToDrags(stage, store, gestures);
   canvas.addEventListener("click", (event) => {
-    // The second click of a double click would undo what the first one did; with Ctrl there is no double click.
+    // The second click of a double click would undo what the first one did; with Ctrl there is no
+    // double click.
     if (!moved() && (event.detail < 2 || hasControl(event)))
       gestures.click(stage.itemAt(pointOf(event)), event);
   });
   canvas.addEventListener("dblclick", (event) => {
     event.stopPropagation();
-    if (!moved() && !hasControl(event)) gestures.doubleClick(stage.itemAt(pointOf(event)), pointOf(event));
+    if (!moved() && !hasControl(event))
+      gestures.doubleClick(stage.itemAt(pointOf(event)), pointOf(event));
   });
   canvas.addEventListener("contextmenu", (event) => {
     event.stopPropagation();
@@ -63,8 +76,9 @@ const MOST_PIXELS = 240;
 const MOST_PINCH = 0.25;
 
 /**
- * How much a turn of the wheel enlarges the drawing. A pinch on a touchpad arrives as a wheel with Ctrl and small steps,
- * a notch of a wheel with Ctrl as one large step: that zooms about as far as a notch without.
+ * How much a turn of the wheel enlarges the drawing. A pinch on a touchpad arrives as a wheel with
+ * Ctrl and small steps, a notch of a wheel with Ctrl as one large step: that zooms about as far as
+ * a notch without.
  */
 export function zoomFactor({
   deltaY,
@@ -74,7 +88,9 @@ export function zoomFactor({
   const pixels = deltaY * ([1, PER_LINE, PER_PAGE][deltaMode] ?? 1);
   const within = (value: number, most: number) => Math.min(Math.max(value, -most), most);
   return Math.exp(
-    -(ctrlKey ? within(pixels * PINCH_SPEED, MOST_PINCH) : within(pixels, MOST_PIXELS) * WHEEL_SPEED),
+    -(ctrlKey
+      ? within(pixels * PINCH_SPEED, MOST_PINCH)
+      : within(pixels, MOST_PIXELS) * WHEEL_SPEED),
   );
 }
 

@@ -5,7 +5,10 @@ import { isWithin, type Point } from "../camera/camera";
 export type Shape = "box" | "lasso";
 export type RegionVerb = "set" | "add" | "remove";
 
-/** A box from its first point to its last, or a lasso through all of them; `verb` is what letting go will do. */
+/**
+ * A box from its first point to its last, or a lasso through all of them; `verb` is what letting go
+ * will do.
+ */
 export interface Region {
   readonly shape: Shape;
   readonly points: readonly Point[];
@@ -19,7 +22,9 @@ export interface RegionItems {
   readonly scopes: readonly string[];
 }
 
-/** The region with the pointer further on; a lasso remembers the way in steps of at least `step`. */
+/**
+ * The region with the pointer further on; a lasso remembers the way in steps of at least `step`.
+ */
 export function extendRegion(region: Region, to: Point, verb: RegionVerb, step: number): Region {
   const last = region.points.at(-1) ?? to;
   const near = Math.hypot(to.x - last.x, to.y - last.y) < step;
@@ -42,12 +47,17 @@ export function boundsOf({ points }: Region): Box {
 }
 
 /**
- * A box contains items that are completely inside, a lasso items whose center is inside. An open scope counts only if it
- * is completely inside, then instead of its content. `near` are the items that touch the region, parents first.
+ * A box contains items that are completely inside, a lasso items whose center is inside. An open
+ * scope counts only if it is completely inside, then instead of its content. `near` are the items
+ * that touch the region, parents first.
  */
 export function itemsInRegion(region: Region, scene: Scene, near: readonly number[]): RegionItems {
   const inside = insideOf(region);
-  const taken: { items: number[]; ops: string[]; scopes: string[] } = { items: [], ops: [], scopes: [] };
+  const taken: { items: number[]; ops: string[]; scopes: string[] } = {
+    items: [],
+    ops: [],
+    scopes: [],
+  };
   const covered = new Set<number>();
   for (const item of near) {
     if (item === 0) continue;
@@ -79,12 +89,16 @@ function middleOf({ x, y, width, height }: Box): Point {
   return { x: x + width / 2, y: y + height / 2 };
 }
 
-/** Whether a point is inside the closed line through `points`: a ray to the right crosses it an odd number of times. */
+/**
+ * Whether a point is inside the closed line through `points`: a ray to the right crosses it an odd
+ * number of times.
+ */
 export function contains(points: readonly Point[], { x, y }: Point): boolean {
   let inside = false;
   let a = points.at(-1);
   for (const b of points) {
-    if (a && a.y > y !== b.y > y && x < a.x + ((y - a.y) / (b.y - a.y)) * (b.x - a.x)) inside = !inside;
+    if (a && a.y > y !== b.y > y && x < a.x + ((y - a.y) / (b.y - a.y)) * (b.x - a.x))
+      inside = !inside;
     a = b;
   }
   return inside;
@@ -101,7 +115,10 @@ function encloses(points: readonly Point[], box: Box): boolean {
   return true;
 }
 
-/** Whether the straight line from `a` to `b` touches the box, by clipping it between each pair of sides. */
+/**
+ * Whether the straight line from `a` to `b` touches the box, by clipping it between each pair of
+ * sides.
+ */
 function meets(a: Point, b: Point, { x, y, width, height }: Box): boolean {
   let from = 0;
   let to = 1;

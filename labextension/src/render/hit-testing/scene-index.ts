@@ -1,4 +1,5 @@
-// Spatial indexes over the boxes and edges of a scene, for hit testing and for drawing only what is in view.
+// Spatial indexes over the boxes and edges of a scene, for hit testing and for drawing only what is
+// in view.
 import Flatbush from "flatbush";
 import { at, type Box, boxOf, type Scene } from "../../protocol/scene";
 
@@ -22,7 +23,10 @@ export class SceneIndex {
     this.#edges = edgeIndex(scene, this.#extent);
   }
 
-  /** The innermost item at a world point; the root (0) when there is nothing else, -1 outside of all. */
+  /**
+   * The innermost item at a world point; the root (0) when there is nothing else, -1 outside of
+   * all.
+   */
   at(x: number, y: number): number {
     // Parents come before their children, so the innermost item has the highest number.
     return searchBoxes(this.#items, { x, y, width: 0, height: 0 }).reduce(
@@ -33,12 +37,16 @@ export class SceneIndex {
 
   /** Items that touch the area and are at least `least` wide, parents before children. */
   itemsIn(area: Box, least = 0): number[] {
-    return searchBoxes(this.#items, area, (item) => at(this.#wide, item) >= least).sort((a, b) => a - b);
+    return searchBoxes(this.#items, area, (item) => at(this.#wide, item) >= least).sort(
+      (a, b) => a - b,
+    );
   }
 
   /** Edges in the area that span at least `least`. */
   edgesIn(area: Box, least = 0): number[] {
-    return searchBoxes(this.#edges, area, (edge) => at(this.#extent, edge) >= least).sort((a, b) => a - b);
+    return searchBoxes(this.#edges, area, (edge) => at(this.#extent, edge) >= least).sort(
+      (a, b) => a - b,
+    );
   }
 
   /** Those of some edges that span at least `least`. */
@@ -47,7 +55,9 @@ export class SceneIndex {
   }
 }
 
-/** The edge nearest to a world point, at most `reach` away, among `candidates`; -1 if there is none. */
+/**
+ * The edge nearest to a world point, at most `reach` away, among `candidates`; -1 if there is none.
+ */
 export function nearestEdge(
   scene: Scene,
   candidates: readonly number[],
@@ -69,8 +79,14 @@ export function nearestEdge(
   return best;
 }
 
-/** Whether one of some edges runs through an area; slanted parts are taken for the box around them. */
-export function runsThrough(scene: Scene, edges: readonly number[], { x, y, width, height }: Box): boolean {
+/**
+ * Whether one of some edges runs through an area; slanted parts are taken for the box around them.
+ */
+export function runsThrough(
+  scene: Scene,
+  edges: readonly number[],
+  { x, y, width, height }: Box,
+): boolean {
   const isIn = (a: number, b: number, start: number, length: number) =>
     Math.min(a, b) < start + length && Math.max(a, b) > start;
   return edges.some((edge) => {

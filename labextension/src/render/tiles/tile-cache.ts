@@ -1,5 +1,6 @@
-// Caches the drawing as bitmap tiles, which a gesture only has to move. Tiles are painted between gestures, a few
-// milliseconds at a time; meanwhile tiles of another zoom or of the previous picture are shown.
+// Caches the drawing as bitmap tiles, which a gesture only has to move. Tiles are painted between
+// gestures, a few milliseconds at a time; meanwhile tiles of another zoom or of the previous
+// picture are shown.
 import type { Box } from "../../protocol/scene";
 import {
   keyOf,
@@ -50,7 +51,10 @@ export class TileCache {
     this.#software = software;
   }
 
-  /** The picture has changed: existing tiles are placeholders, or useless if the drawing itself has changed. */
+  /**
+   * The picture has changed: existing tiles are placeholders, or useless if the drawing itself has
+   * changed.
+   */
   renew(painter: Painter, standIn: boolean): void {
     this.#painter = painter;
     this.#version += 1;
@@ -120,8 +124,15 @@ export class TileCache {
     }
   }
 
-  /** Fill a place with the best level that covers it, or else with all there is, the best on top. */
-  #standIn(ctx: CanvasRenderingContext2D, screen: Screen, place: Box, levels: readonly number[]): void {
+  /**
+   * Fill a place with the best level that covers it, or else with all there is, the best on top.
+   */
+  #standIn(
+    ctx: CanvasRenderingContext2D,
+    screen: Screen,
+    place: Box,
+    levels: readonly number[],
+  ): void {
     const part = partOf(screen, place);
     const found: Tile[][] = [];
     for (const level of levels) {
@@ -130,7 +141,8 @@ export class TileCache {
       if (tiles.length > 0) found.push(tiles);
       if (tiles.length === spots.length) break;
     }
-    for (const tile of found.reverse().flat()) drawPart(ctx, tile, placeOf(tile.spot, screen), place);
+    for (const tile of found.reverse().flat())
+      drawPart(ctx, tile, placeOf(tile.spot, screen), place);
   }
 
   #current(spot: Spot): boolean {

@@ -1,5 +1,5 @@
-// The grid of tiles, squares with the same number of device pixels at each zoom: which are needed, and where they lie
-// on the canvas. Pure arithmetic; tile-cache.ts has the pixels.
+// The grid of tiles, squares with the same number of device pixels at each zoom: which are needed,
+// and where they lie on the canvas. Pure arithmetic; tile-cache.ts has the pixels.
 import type { Box } from "../../protocol/scene";
 import type { Camera, Viewport } from "../camera/camera";
 
@@ -29,13 +29,20 @@ export function alignToPixels({ x, y, zoom }: Camera, ratio: number): Camera {
   return { x: Math.round(x * pixels) / pixels, y: Math.round(y * pixels) / pixels, zoom };
 }
 
-/** The zoom at which to have tiles: the present one, but a power of two while it changes with every frame. */
+/**
+ * The zoom at which to have tiles: the present one, but a power of two while it changes with every
+ * frame.
+ */
 export function levelOf(zoom: number, changing: boolean): number {
   return changing ? 2 ** Math.round(Math.log2(zoom)) : zoom;
 }
 
 /** The tiles of a level that a screen shows, the middle ones first; `margin` in device pixels. */
-export function spotsIn({ camera, width, height, ratio }: Screen, zoom: number, margin = 0): Spot[] {
+export function spotsIn(
+  { camera, width, height, ratio }: Screen,
+  zoom: number,
+  margin = 0,
+): Spot[] {
   const scale = ratio * zoom;
   const first = (start: number) => Math.floor((start * scale - margin) / TILE + 1e-6);
   const last = (start: number, length: number) =>
