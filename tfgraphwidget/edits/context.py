@@ -178,17 +178,19 @@ class PlanContext(Protocol):
         """
 
     def trace_gradient(
-        self, function: Function, specs: Specs, options: Options = ()
+        self, function: Function, specs: Specs, by: Sequence[int] = (0,), options: Options = ()
     ) -> TracedFunction | None:
-        """Take the gradient of a Python function of one tensor, in a graph of its own.
+        """Take the gradient of a Python function that returns one tensor, in a graph of its own.
 
         Args:
             function: The function, or an op type.
-            specs: The (dtype, static shape) of the tensor, and those of the gradient that arrives.
+            specs: The (dtype, static shape) of each tensor, and last of the gradient that arrives.
+            by: The numbers of the tensors that the gradient is taken by.
             options: Keyword arguments as (name, value) pairs.
 
         Returns:
-            The gradient of the tensor, from the tensor and what arrives; None where there is none.
+            The gradients of these tensors, from all tensors and what arrives; None where there are
+            none.
         """
 
     def enter(self, op: str, label: str, shapes: Sequence[Shape] = ()) -> FunctionContext:
@@ -302,6 +304,7 @@ class IndexContext:
         self,
         function: Function,  # noqa: ARG002
         specs: Specs,  # noqa: ARG002
+        by: Sequence[int] = (0,),  # noqa: ARG002
         options: Options = (),  # noqa: ARG002
     ) -> TracedFunction | None:
         """Return None: TensorFlow takes gradients."""

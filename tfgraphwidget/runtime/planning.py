@@ -234,17 +234,16 @@ class SourceContext:
         return traced
 
     def trace_gradient(
-        self, function: object, specs: Sequence[tuple[str, Shape]], options: Options = ()
+        self,
+        function: object,
+        specs: Sequence[tuple[str, Shape]],
+        by: Sequence[int] = (0,),
+        options: Options = (),
     ) -> TracedFunction | None:
-        """Take the gradient of a Python function of one tensor; see `PlanContext.trace_gradient`.
-
-        Args:
-            function: The function, or an op type.
-            specs: The dtype and static shape of the tensor, and of the gradient that arrives.
-        """
+        """Take the gradient of a Python function; see `PlanContext.trace_gradient`."""
         if self.function or not tf_protos.is_tensorflow_installed():
             return None
-        return traced_ops.trace_gradient(function, specs, dict(options))
+        return traced_ops.trace_gradient(function, specs, by, dict(options))
 
     def enter(self, op: str, label: str, shapes: Sequence[Shape] = ()) -> CalleeContext:
         """The body of the function `label` that an op calls; see `PlanContext.enter`.

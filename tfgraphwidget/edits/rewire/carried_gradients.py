@@ -1,27 +1,42 @@
-"""The gradient of a function that is inserted into a path of which gradients were taken.
+"""The gradient of a function that is put into a path of which gradients were taken.
 
-Behind the tensor t the path reads f(t) now. What arrived as the gradient of t is that of f(t), for
-the consumers of t read f(t) alone; multiplied by the derivative of f it is that of t, and goes on
-to the gradient ops of the op that gives t, or to the optimizer of the variable that is read there.
-Where the arriving gradient is not plain to see, as where only some consumers read f(t), nothing is
-carried, and a sentence says so (`rewire.stale_gradients`).
+Inserted after the tensor t: the path reads f(t) now. What arrived as the gradient of t is that of
+f(t), for the consumers of t read f(t) alone; multiplied by the derivative of f it is that of t, and
+goes on to the gradient ops of the op that gives t, or to the optimizer of the variable that is read
+there.
+
+In the place of a part that gives t: what arrived as the gradient of t is that of f(x, y), and the
+part's gradient ops made the gradients of x and y of it. These are computed of f now, and what read
+the old ones reads the new ones.
+
+Where it is not plain to see which gradient is which, as where only some consumers read f(t),
+nothing is carried, and a sentence says so (`rewire.stale_gradients`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from tfgraphwidget.edits.context import TracedFunction
 from tfgraphwidget.edits.rewire.execution_frames import may_run_in_frames
-from tfgraphwidget.edits.rewire.gradients import is_second_order
-from tfgraphwidget.edits.rewire.stale_gradients import BackwardOps, inputs_of, is_differentiable
-from tfgraphwidget.graph import HANDLES, GraphIndex
+from tfgraphwidget.edits.rewire.stale_gradients import (
+    BackwardOps,
+    inputs_of,
+    is_differentiable,
+    origin,
+)
+from tfgraphwidget.graph import GRADIENT_SUMS, HANDLES, GraphIndex, Shape
 
 Tensor = tuple[int, int]
 """Op and port."""
 
 CARRIED = "The gradients go through it, too."
+_TUPLE = re.compile(r"/tuple/control_dependency(?:_(\d+))?$")
+"""Ends of the names of the gradients by the inputs of an op that has several, in their order
+(test_tensorflow_facts.py::test_gradients_by_several_inputs_are_numbered).
+"""
 
 
 @dataclass(frozen=True)
@@ -51,26 +66,42 @@ class GradientPath:
     value_readers: frozenset[int]
 
 
+@dataclass(frozen=True)
+class PartGradients:
+    """The gradients of a part that gives one tensor, of one time that gradients were taken.
+
+    Attributes:
+        arriving: The gradient of what the part gives.
+        leaving: The gradients of what it reads, each with the number of the tensor among these.
+        ops: The gradient ops of the part, which make the leaving gradients of the arriving one.
+    """
+
+    arriving: Tensor
+    leaving: tuple[tuple[Tensor, int], ...]
+    ops: frozenset[int]
+
+
 def gradient_path(
-    index: GraphIndex, tensor: Tensor, renamed: Mapping[str, str]
+    backward: BackwardOps, tensor: Tensor, part: Collection[int] = ()
 ) -> GradientPath | None:
-    """Find where the gradient of a tensor arrives; None where that is not plain to see."""
-    backward = BackwardOps(index, renamed)
-    op = tensor[0]
-    if (
-        len(index.dtypes(op)) != 1
-        or may_run_in_frames(index, [op])
-        or any(map(is_second_order, _names(backward)))
-    ):
+    """Find where the gradient of a tensor arrives; None where that is not plain to see.
+
+    Args:
+        backward: The gradient ops of the graph.
+        part: The ops that give the tensor, where all of them are replaced.
+    """
+    index, op = backward.index, tensor[0]
+    if len(index.dtypes(op)) != 1 or may_run_in_frames(index, [op]) or backward.has_second_order:
         return None
     own = set(backward.by_owner.get(op, ()))
+    own_of_part = own.union(*(backward.by_owner.get(each, ()) for each in part))
     consumers = {reader for reader in index.consumer_lists[op] if reader not in backward.ops}
-    value_readers = {reader for reader in index.consumer_lists[op] if reader in backward.ops} - own
+    value_readers = set(index.consumer_lists[op]) & backward.ops - own_of_part
     if not value_readers <= {
         gradient for each in consumers for gradient in backward.by_owner.get(each, ())
     }:
         return None
-    if any(own & set(gradients) for other, gradients in backward.by_owner.items() if other != op):
+    if any(backward.owners[gradient] != {op} for gradient in own):
         return None  # what arrives is the gradient of what all of them give
     arriving = _at_ops(backward, own) if own else _at_optimizers(backward, op)
     alike = [each for each in arriving if index.shape(*each.tensor) == index.shape(*tensor)]
@@ -83,6 +114,179 @@ def gradient_path(
     return GradientPath(tuple(arriving), frozenset(value_readers))
 
 
+def part_gradients(
+    backward: BackwardOps, part: Collection[int], output: Tensor, sources: Sequence[Tensor]
+) -> tuple[PartGradients, ...] | None:
+    """Find the gradients of a part, one for each time that gradients were taken.
+
+    Args:
+        backward: The gradient ops of the graph.
+        part: The ops of the part.
+        output: The tensor that the part gives.
+        sources: The tensors that it reads.
+
+    Returns:
+        The gradients; None where it is not plain to see which is which.
+    """
+    index, part = backward.index, frozenset(part)
+    path = gradient_path(backward, output, part)
+    own = {gradient for op in part for gradient in backward.by_owner.get(op, ())}
+    if path is None or not own or may_run_in_frames(index, part):
+        return None
+    if any(not backward.owners[gradient] <= part for gradient in own):
+        return None
+    trains_itself = any(
+        index.types[op] in HANDLES for each in part for op in (each, *index.input_lists[each])
+    )
+    if trains_itself:
+        return None  # its own variables have gradients, too
+    by_scope: dict[str, set[int]] = {}
+    for gradient in own:
+        by_scope.setdefault(backward.scope(gradient), set()).add(gradient)
+    arriving = {backward.scope(each.readers[0]): each.tensor for each in path.arriving}
+    if arriving.keys() != by_scope.keys():
+        return None
+    found = []
+    for scope, ops in by_scope.items():
+        region = _with_sums(backward, ops)
+        if _entering(backward, region) != {arriving[scope]}:
+            return None
+        if any(op in backward.results and not index.consumer_lists[op] for op in region):
+            return None  # it is fetched, and a fetch goes on naming the old one
+        leaving = _leaving(backward, region, part, sources)
+        if leaving is None:
+            return None
+        found.append(PartGradients(arriving[scope], leaving, frozenset(region)))
+    return tuple(found)
+
+
+def _with_sums(backward: BackwardOps, own: set[int]) -> set[int]:
+    """Gradient ops of a part, and the sums of what they alone give."""
+    index, region = backward.index, set(own)
+    queue = list(own)
+    while queue:
+        for reader in index.consumer_lists[queue.pop()]:
+            is_sum = reader in backward.ops and reader not in backward.owners
+            if (
+                is_sum
+                and reader not in region
+                and index.types[reader] in GRADIENT_SUMS
+                and region.issuperset(index.input_lists[reader])
+            ):
+                region.add(reader)
+                queue.append(reader)
+    return region
+
+
+def _entering(backward: BackwardOps, region: set[int]) -> set[Tensor]:
+    """The gradients that gradient ops of a part read of others."""
+    index = backward.index
+    return {
+        tensor
+        for op in region
+        for tensor in inputs_of(index, op)
+        if tensor[0] in backward.ops
+        and tensor[0] not in region
+        and index.input_lists[tensor[0]]
+        and is_differentiable(index, tensor)
+    }
+
+
+def _leaving(
+    backward: BackwardOps, region: set[int], part: frozenset[int], sources: Sequence[Tensor]
+) -> tuple[tuple[Tensor, int], ...] | None:
+    """The gradients that gradient ops of a part give to others, each with the number of the tensor
+    that it is the gradient by; None where that is not plain to see.
+    """
+    index = backward.index
+    readers: dict[Tensor, list[int]] = {}
+    for op in sorted(region):
+        for reader in index.consumer_lists[op]:
+            if reader in region:
+                continue
+            for tensor in inputs_of(index, reader):
+                if tensor[0] == op and is_differentiable(index, tensor):
+                    readers.setdefault(tensor, []).append(reader)
+    pairs = []
+    for tensor, reading in readers.items():
+        candidates = [
+            k
+            for k, source in enumerate(sources)
+            if is_differentiable(index, source)
+            and _can_be_equal(index.shape(*source), index.shape(*tensor))
+        ]
+        candidates = _by_number(backward, region, part, sources, tensor, candidates)
+        candidates = _by_readers(backward, sources, reading, candidates)
+        if len(candidates) != 1:
+            return None
+        pairs.append((tensor, candidates[0]))
+    numbers = [k for _, k in pairs]
+    return tuple(pairs) if len(set(numbers)) == len(numbers) else None
+
+
+def _by_number(
+    backward: BackwardOps,
+    region: set[int],
+    part: frozenset[int],
+    sources: Sequence[Tensor],
+    gradient: Tensor,
+    candidates: list[int],
+) -> list[int]:
+    """Those of the candidates that a gradient is taken by, as the number in its name says."""
+    index = backward.index
+    numbered = _TUPLE.search(index.names[gradient[0]])
+    if numbered is None or len(part) != 1:
+        return candidates
+    slots = [t for t in inputs_of(index, next(iter(part))) if is_differentiable(index, t)]
+    if sum(_TUPLE.search(index.names[op]) is not None for op in region) != len(slots):
+        return candidates  # some inputs have no gradient
+    slot = slots[int(numbered[1] or 0)]
+    return [k for k in candidates if sources[k] == slot]
+
+
+def _by_readers(
+    backward: BackwardOps, sources: Sequence[Tensor], reading: Sequence[int], candidates: list[int]
+) -> list[int]:
+    """Those of the candidates that gradients go on to where a gradient is read; all where that
+    does not tell.
+    """
+    index, queue = backward.index, list(reading)
+    goes_to: set[int] = set()
+    seen = set(queue)
+    while queue:
+        op = queue.pop()
+        if op in backward.owners:
+            goes_to |= backward.owners[op]
+        elif "Apply" in index.types[op]:
+            goes_to.add(index.input_lists[op][0])
+        elif op in backward.ops and index.types[op] in GRADIENT_SUMS:
+            further = [reader for reader in index.consumer_lists[op] if reader not in seen]
+            seen.update(further)
+            queue += further
+    if not goes_to:
+        return candidates
+    return [k for k in candidates if not goes_to.isdisjoint(_givers(index, sources[k]))]
+
+
+def _givers(index: GraphIndex, tensor: Tensor) -> set[int]:
+    """The op that gives a tensor, those before it that hand it on, and a variable that it reads."""
+    ops = {tensor[0], origin(index, tensor)[0]}
+    return ops | {each for op in ops for each in index.input_lists[op] if _is_handle(index, each)}
+
+
+def _is_handle(index: GraphIndex, op: int) -> bool:
+    return index.types[op] in HANDLES
+
+
+def _can_be_equal(one: Shape, other: Shape) -> bool:
+    """Whether two static shapes can be those of one tensor."""
+    if one is None or other is None:
+        return True
+    return len(one) == len(other) and all(
+        a == b or a is None or b is None for a, b in zip(one, other, strict=True)
+    )
+
+
 def can_be_carried(traced: TracedFunction) -> bool:
     """Whether the derivative of a function can stand in a graph of its own: it holds no state, and
     draws no numbers.
@@ -93,11 +297,6 @@ def can_be_carried(traced: TracedFunction) -> bool:
         definition is not None and not definition.is_stateful for definition in definitions
     )
     return is_plain and not traced.has_state and not traced.captured and traced.graph is None
-
-
-def _names(backward: BackwardOps) -> Iterable[str]:
-    """The names of the gradient ops."""
-    return (backward.index.names[op] for op in backward.ops)
 
 
 def _at_ops(backward: BackwardOps, own: set[int]) -> list[ArrivingGradient]:

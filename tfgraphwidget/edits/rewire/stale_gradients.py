@@ -12,14 +12,19 @@ tests/edits/test_stale_gradients.py.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cached_property
 
 import numpy as np
 
 from tfgraphwidget.edits.command import subject_text
 from tfgraphwidget.edits.patch import NodeChange, Patch, apply_patch
-from tfgraphwidget.edits.rewire.gradients import gradient_mask, gradient_owners, gradient_scope
+from tfgraphwidget.edits.rewire.gradients import (
+    gradient_mask,
+    gradient_owners,
+    gradient_scope,
+    is_second_order,
+)
 from tfgraphwidget.graph import (
     GRADIENT_SUMS,
     HANDLES,
@@ -45,7 +50,12 @@ _NO_VALUE = frozenset(
 
 
 def stale_gradient_notes(
-    index: GraphIndex, patch: Patch, renamed: Mapping[str, str], what: str = ""
+    index: GraphIndex,
+    patch: Patch,
+    renamed: Mapping[str, str],
+    what: str = "",
+    *,
+    carried: Collection[Tensor] = (),
 ) -> tuple[str, ...]:
     """A sentence about gradient ops that are wrong after a patch; none if there are none.
 
@@ -53,6 +63,7 @@ def stale_gradient_notes(
         renamed: The names of the ops that edits have renamed, by those before: gradient ops are
             named after these.
         what: What the gradients are of, in words; "" for the ops themselves.
+        carried: Tensors that others take the place of, with their gradients.
     """
     if (
         not patch.changed
@@ -61,7 +72,7 @@ def stale_gradient_notes(
     ):
         return ()
     backward = BackwardOps(index, renamed)
-    ops = list(dict.fromkeys(_ChangedEdges(backward, patch).stale())) if backward.ops else []
+    ops = list(dict.fromkeys(_ChangedEdges(backward, patch).stale(carried))) if backward.ops else []
     if not ops:
         return ()
     gradients = sorted({gradient for op in ops for gradient in backward.by_owner.get(op, ())})
@@ -97,9 +108,28 @@ class BackwardOps:
         return {gradient: op for op, gradients in self.by_owner.items() for gradient in gradients}
 
     @cached_property
+    def owners(self) -> dict[int, set[int]]:
+        """Gradient op -> the forward ops that it belongs to; several, where a tape names it."""
+        owners: dict[int, set[int]] = {}
+        for op, gradients in self.by_owner.items():
+            for gradient in gradients:
+                owners.setdefault(gradient, set()).add(op)
+        return owners
+
+    @cached_property
+    def has_second_order(self) -> bool:
+        """Whether there are gradients of gradients."""
+        return any(is_second_order(self.index.names[op]) for op in self.ops)
+
+    @cached_property
+    def results(self) -> frozenset[int]:
+        """The gradient ops that others than gradient ops read, or that are fetched."""
+        return frozenset(self._results())
+
+    @cached_property
     def sources(self) -> frozenset[Tensor]:
         """The tensors that gradients are taken by, as far as the results tell."""
-        return frozenset(tensor for op in self._results() for tensor in self._taken_by(op))
+        return frozenset(tensor for op in self.results for tensor in self._taken_by(op))
 
     def is_differentiated(self, op: int, tensors: Iterable[Tensor]) -> bool:
         """Whether gradients are taken of what an op gives, or of what is computed of that.
@@ -214,7 +244,7 @@ class _ChangedEdges:
         self._trainable = frozenset(self._new_names.get(name, name) for name in variables)
         self._sources = {(self._name(op), port) for op, port in backward.sources}
 
-    def stale(self) -> list[int]:
+    def stale(self, carried: Collection[Tensor]) -> list[int]:
         """The ops whose gradients are wrong now: those that give what another op does not read any
         more, as a rule.
         """
@@ -223,7 +253,7 @@ class _ChangedEdges:
             op = self._index.ids.get(change.name)
             if op is None or op in self._backward.ops:
                 continue
-            edges = self._edges(op, change)
+            edges = [edge for edge in self._edges(op, change) if edge[0] not in carried]
             if edges and self._backward.is_differentiated(op, [old for old, _ in edges]):
                 ops += [
                     self._owner(op, old, new) for old, new in edges if self._is_stale(op, old, new)
@@ -262,7 +292,7 @@ class _ChangedEdges:
 
     def _is_another(self, old: Tensor, new: Tensor) -> bool:
         """Whether a tensor of the graph before has another value than one of the graph after."""
-        (op, port), (now, now_port) = _origin(self._index, old), _origin(self._after, new)
+        (op, port), (now, now_port) = origin(self._index, old), origin(self._after, new)
         return (self._name(op), port) != (self._after.names[now], now_port)
 
     def _depends_on_source(self, index: GraphIndex, tensor: Tensor) -> bool:
@@ -317,13 +347,13 @@ def is_differentiable(index: GraphIndex, tensor: Tensor) -> bool:
 
 def _reads_variable(index: GraphIndex, tensor: Tensor) -> bool:
     """Whether a tensor is the value of a variable."""
-    op, _ = _origin(index, tensor)
+    op, _ = origin(index, tensor)
     return index.types[op] in HANDLES or any(
         index.types[source] in HANDLES for source in index.input_lists[op]
     )
 
 
-def _origin(index: GraphIndex, tensor: Tensor) -> Tensor:
+def origin(index: GraphIndex, tensor: Tensor) -> Tensor:
     """The tensor that ops hand on until it is this one."""
     while (
         index.types[tensor[0]] in SAME_GRADIENT

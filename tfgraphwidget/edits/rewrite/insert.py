@@ -6,7 +6,7 @@ shape, and the function makes of it what the graph reads, as a decoder of images
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass, replace
 
 from tfgraphwidget.edits import operand_kinds as kinds
@@ -15,9 +15,9 @@ from tfgraphwidget.edits.context import PlanContext, TracedFunction
 from tfgraphwidget.edits.patch import Patch, Report
 from tfgraphwidget.edits.registry import register
 from tfgraphwidget.edits.rewire.carried_gradients import CARRIED, can_be_carried, gradient_path
-from tfgraphwidget.edits.rewire.gradients import gradient_scope, is_gradient_name
+from tfgraphwidget.edits.rewire.gradients import is_gradient_name
 from tfgraphwidget.edits.rewire.operands import Ops
-from tfgraphwidget.edits.rewire.stale_gradients import stale_gradient_notes
+from tfgraphwidget.edits.rewire.stale_gradients import BackwardOps, stale_gradient_notes
 from tfgraphwidget.edits.rewrite.consumers import (
     ConsumerRewriter,
     Tensor,
@@ -27,10 +27,11 @@ from tfgraphwidget.edits.rewrite.consumers import (
     tensor,
     tensor_name,
 )
+from tfgraphwidget.edits.rewrite.gradient_grafts import GradientGrafts
 from tfgraphwidget.edits.rewrite.graft import graft_function
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import GraphIndex, Shape, is_placeholder
-from tfgraphwidget.naming import count_text, free_name, split_input, split_tensor
+from tfgraphwidget.naming import count_text
 from tfgraphwidget.sentences import drawn_shape, in_cell
 from tfgraphwidget.tf_types import NodeDef, OpsLike, TensorsLike, TensorSpec
 
@@ -229,49 +230,31 @@ class Insert(Command):
         cannot be carried.
         """
         index = context.index
-        path = gradient_path(index, at, context.new_names)
-        if (
-            self.only
-            or self.never
-            or self.spec is not None
-            or path is None
-            or not can_be_carried(traced)
-        ):
+        if self.only or self.never or self.spec is not None or not can_be_carried(traced):
             return None
-        spec = index.dtypes(at[0])[at[1]].removesuffix("_ref"), index.shape(*at)
-        gradient = context.trace_gradient(self.function, [spec, spec], self.options)
-        if gradient is None or gradient.index.functions or not can_be_carried(gradient):
+        path = gradient_path(BackwardOps(index, context.new_names), at)
+        if path is None:
+            return None
+        new_names = {node.name.lower() for node in patch.add.nodes}
+        grafts = GradientGrafts(context, index, new_names)
+        gradient = grafts.trace(self.function, [at], at, [0], self.options)
+        if gradient is None:
             return None
         rewriter = ConsumerRewriter(index)
         for reader in readers(index, at):
             if reader in path.value_readers or not is_gradient_name(index.names[reader]):
                 rewriter.redirect(reader, at, new)
-        names_in_use = index.used_names() | {node.name.lower() for node in patch.add.nodes}
-        nodes, scopes, traces = (
-            list(patch.add.nodes),
-            list(patch.scopes),
-            [(patch.scopes[0], patch.traced)],
-        )
         for arriving in path.arriving:
-            scope = free_name(
-                f"{gradient_scope(index.names[arriving.tensor[0]])}{patch.scopes[0]}_grad",
-                names_in_use,
-            )
-            names_in_use.add(scope.lower())
-            sources = [tensor_name(index, at), tensor_name(index, arriving.tensor)]
-            graft = graft_function(gradient, index, sources, scope)
-            nodes += _ancestors(graft.change.nodes, graft.outputs[0])
-            scopes.append(scope)
-            traces.append((scope, graft.traced))
+            (leaving,) = grafts.add(gradient, [at], arriving.tensor, patch.scopes[0])
             for reader in arriving.readers:
-                rewriter.redirect(reader, arriving.tensor, graft.outputs[0])
+                rewriter.redirect(reader, arriving.tensor, leaving)
         return replace(
             patch,
-            add=replace(patch.add, nodes=tuple(nodes)),
-            scopes=tuple(scopes),
+            add=replace(patch.add, nodes=(*patch.add.nodes, *grafts.nodes)),
+            scopes=(*patch.scopes, *grafts.scopes),
             changed=rewriter.changes(),
             report=patch.with_notes(CARRIED).report,
-            traces=tuple(traces),
+            traces=((patch.scopes[0], patch.traced), *grafts.traces),
             carries_gradients=True,
         )
 
@@ -283,15 +266,3 @@ class Insert(Command):
             (index.shape(op, port), index.dtypes(op)[port]) if self.spec is None else self.spec
         )
         return context.trace(self.function, [(dtype, shape)], self.options)
-
-
-def _ancestors(nodes: Sequence[NodeDef], output: str) -> list[NodeDef]:
-    """The new ops that a tensor is computed of."""
-    by_name = {node.name: node for node in nodes}
-    needed, stack = set(), [split_tensor(output)[0]]
-    while stack:
-        name = stack.pop()
-        if name in by_name and name not in needed:
-            needed.add(name)
-            stack += [split_input(text)[0] for text in by_name[name].input]
-    return [node for node in nodes if node.name in needed]

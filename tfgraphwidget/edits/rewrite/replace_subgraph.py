@@ -14,13 +14,21 @@ from tfgraphwidget.edits.command import Command, subject_text
 from tfgraphwidget.edits.context import PlanContext, TracedFunction
 from tfgraphwidget.edits.patch import NodeChange, Patch, Report, apply_patch, combine
 from tfgraphwidget.edits.registry import register
+from tfgraphwidget.edits.rewire.carried_gradients import (
+    CARRIED,
+    PartGradients,
+    can_be_carried,
+    part_gradients,
+)
 from tfgraphwidget.edits.rewire.edge_moves import EdgeMoves
 from tfgraphwidget.edits.rewire.gradients import possible_gradient_notes
 from tfgraphwidget.edits.rewire.operands import connected_parts
+from tfgraphwidget.edits.rewire.stale_gradients import BackwardOps, stale_gradient_notes
 from tfgraphwidget.edits.rewire.validation import check
 from tfgraphwidget.edits.rewrite.consumers import (
     ConsumerRewriter,
     OpsArgument,
+    Tensor,
     check_dtype,
     check_one_frame,
     readers,
@@ -28,6 +36,7 @@ from tfgraphwidget.edits.rewrite.consumers import (
     tensor,
     tensor_name,
 )
+from tfgraphwidget.edits.rewrite.gradient_grafts import GradientGrafts, unused_gradient_ops
 from tfgraphwidget.edits.rewrite.graft import graft_function
 from tfgraphwidget.edits.rewrite.remove import Remove
 from tfgraphwidget.errors import GraphEditError
@@ -36,11 +45,16 @@ from tfgraphwidget.naming import free_name, names_text, split_tensor
 from tfgraphwidget.sentences import in_cell
 from tfgraphwidget.tf_types import OpsLike, TensorKey, TensorLike
 
+_NO_GRADIENTS: tuple[PartGradients, ...] = ()
+
 
 @register
 @dataclass(frozen=True)
 class Replace(Command):
     """Connect the consumers of an op, a name scope or a selection to other ops.
+
+    In a graph that trains, the gradients go through a function that takes the place of ops with one
+    output, where that can be; else the result says which gradients stay as they were.
 
     Args:
         what: The op, name scope or selection to replace.
@@ -136,7 +150,10 @@ class Replace(Command):
             raise GraphEditError(
                 "Other ops of the graph have their attributes already; leave out attributes."
             )
-        patch = self._by_part(context.index) if is_part else self._by_function(context)
+        if is_part:
+            patch, gradients = self._by_part(context.index), _NO_GRADIENTS
+        else:
+            patch, gradients = self._by_function(context)
         index = context.index
         notes = possible_gradient_notes(
             index,
@@ -151,7 +168,8 @@ class Replace(Command):
             name for name in context.external_tensors if name not in dict(patch.output_renames)
         )
         part = self.part(index)
-        rest = Remove((*part.ops, *_captured_for(index, part))).patch(
+        unused = [index.names[op] for op in sorted(unused_gradient_ops(index, gradients))]
+        rest = Remove((*part.ops, *_captured_for(index, part), *unused)).patch(
             apply_patch(index, patch), external
         )
         return combine(index, patch, rest)
@@ -191,15 +209,16 @@ class Replace(Command):
             part.ops[:1],
         )
 
-    def _by_function(self, context: PlanContext) -> Patch:
+    def _by_function(self, context: PlanContext) -> tuple[Patch, tuple[PartGradients, ...]]:
+        """The patch, and the gradients of what is replaced that others take the place of."""
         index, part = context.index, self.part(context.index)
         parts = [each for each in connected_parts(index, part) if self._fed_by(index, each)]
         if len(parts) < 2:
             parts = [part]
         elif isinstance(self.by, str):
             return self._each_by_type(context, parts)
-        patch, outputs = self._graft(context, part, self.name or self.into)
-        replaced = {split_tensor(name)[0] for name in outputs}
+        graft = self._graft(context, part, self.name or self.into)
+        replaced = {split_tensor(name)[0] for name in graft.outputs}
         missing = next((each.ops[-1] for each in parts if replaced.isdisjoint(each.ops)), None)
         if missing is not None:
             raise GraphEditError(
@@ -208,28 +227,81 @@ class Replace(Command):
                 "function give a tensor for it, too.",
                 [missing],
             )
-        return patch
+        return self._with_gradients(context, graft.patch, [graft])
 
-    def _each_by_type(self, context: PlanContext, parts: Sequence[Selection]) -> Patch:
+    def _each_by_type(
+        self, context: PlanContext, parts: Sequence[Selection]
+    ) -> tuple[Patch, tuple[PartGradients, ...]]:
         """The patch that puts an op of the type in the place of each of several parts, which no
         edge joins.
         """
         index = context.index
         names_in_use = {name.lower() for name in (*index.used_names(), *index.reserved)}
-        patches: list[Patch] = []
+        grafts: list[_ReplacedPart] = []
         for part in parts:
             name = (
                 free_name(self.name or self.into, names_in_use)
-                if patches
+                if grafts
                 else self.name or self.into
             )
             names_in_use.add(name.lower())
-            patch, _ = self._graft(context, part, name)
-            patches.append(patch)
-        joined = patches[0]
-        for patch in patches[1:]:
-            joined = _beside(index, joined, patch)
-        return joined
+            grafts.append(self._graft(context, part, name))
+        joined = grafts[0].patch
+        for graft in grafts[1:]:
+            joined = _beside(index, joined, graft.patch)
+        return self._with_gradients(context, joined, grafts)
+
+    def _with_gradients(
+        self, context: PlanContext, patch: Patch, parts: Sequence[_ReplacedPart]
+    ) -> tuple[Patch, tuple[PartGradients, ...]]:
+        """The patch with the gradients of the path going through the new ops where that can be, and
+        the gradients that these take the place of.
+        """
+        index = context.index
+        if not stale_gradient_notes(index, patch, context.new_names):
+            return patch, _NO_GRADIENTS
+        backward = BackwardOps(index, context.new_names)
+        grafts = GradientGrafts(context, index, {node.name.lower() for node in patch.add.nodes})
+        carried: list[Tensor] = []
+        replaced: list[PartGradients] = []
+        new: dict[Tensor, str] = {}
+        for each in parts:
+            gradients = each.gradients(backward)
+            if gradients is None:
+                continue
+            added = grafts.replace(
+                self.by, each.sources(index), gradients, each.patch.scopes[0], self.attributes
+            )
+            if added is not None:
+                new |= added
+                carried.append(tensor(index, each.outputs[0]))
+                replaced += gradients
+        if not carried:
+            return patch, _NO_GRADIENTS
+        for old, name in patch.output_renames:
+            new[tensor(index, old)] = name
+        rewriter = ConsumerRewriter(index)
+        inside = {op for each in parts for op in each.part.ids}
+        for old_tensor, name in new.items():
+            for reader in readers(index, old_tensor):
+                if reader not in inside:
+                    rewriter.redirect(reader, old_tensor, name)
+        grafts.follow(new)
+        notes = stale_gradient_notes(index, patch, context.new_names, carried=carried)
+        patch = patch.with_notes(CARRIED, *notes)
+        traces = patch.traces or ((patch.scopes[0], patch.traced),)
+        return (
+            replace(
+                patch,
+                add=replace(patch.add, nodes=(*patch.add.nodes, *grafts.nodes)),
+                scopes=(*patch.scopes, *grafts.scopes),
+                changed=rewriter.changes(),
+                traced=None,
+                traces=(*traces, *grafts.traces),
+                carries_gradients=True,
+            ),
+            tuple(replaced),
+        )
 
     def _fed_by(self, index: GraphIndex, part: Part) -> tuple[str, ...]:
         """The tensors that a part reads, without the variables: the function makes its own, or
@@ -259,10 +331,8 @@ class Replace(Command):
                     raise
         raise AssertionError(self.by)
 
-    def _graft(self, context: PlanContext, part: Part, name: str) -> tuple[Patch, tuple[str, ...]]:
-        """The patch that puts what the function makes in the place of a part, and the outputs that
-        it replaces.
-        """
+    def _graft(self, context: PlanContext, part: Selection, name: str) -> _ReplacedPart:
+        """Put what the function makes in the place of a part."""
         traced, sources = self._call(context, part)
         index = context.index  # tracing may have imported the graph
         outputs = self._outputs(context, part, len(traced.outputs))
@@ -285,7 +355,7 @@ class Replace(Command):
             output_renames=tuple(zip(outputs, graft.outputs, strict=True)),
             traced=graft.traced,
         )
-        return patch, outputs
+        return _ReplacedPart(part, traced, sources, outputs, patch)
 
     def _by_part(self, index: GraphIndex) -> Patch:
         part = self.part(index)
@@ -312,6 +382,37 @@ class Replace(Command):
         check(moves)
         patch = moves.patch() if moves.changed_inputs() else Patch()
         return replace(patch, output_renames=tuple(renames))
+
+
+@dataclass(frozen=True)
+class _ReplacedPart:
+    """A part and what takes its place.
+
+    Attributes:
+        part: The part.
+        traced: The function that takes its place.
+        reads: The names of the tensors that the function is called on.
+        outputs: The names of the tensors that it takes the place of.
+        patch: The patch that does it.
+    """
+
+    part: Selection
+    traced: TracedFunction
+    reads: tuple[str, ...]
+    outputs: tuple[str, ...]
+    patch: Patch
+
+    def sources(self, index: GraphIndex) -> list[Tensor]:
+        """The tensors that the function is called on."""
+        return [tensor(index, name) for name in self.reads]
+
+    def gradients(self, backward: BackwardOps) -> tuple[PartGradients, ...] | None:
+        """The gradients of the part; None where those of the function cannot take their place."""
+        if len(self.outputs) != 1 or not can_be_carried(self.traced):
+            return None
+        index = backward.index
+        output = tensor(index, self.outputs[0])
+        return part_gradients(backward, self.part.ids, output, self.sources(index))
 
 
 def _beside(index: GraphIndex, first: Patch, other: Patch) -> Patch:

@@ -222,17 +222,21 @@ def trace_function(
 
 
 def trace_gradient(
-    function: object, specs: Sequence[tuple[str, Shape]], options: Options | None = None
+    function: object,
+    specs: Sequence[tuple[str, Shape]],
+    by: Sequence[int] = (0,),
+    options: Options | None = None,
 ) -> TracedFunction | None:
-    """Take the gradient of a Python function of one tensor.
+    """Take the gradient of a Python function that returns one tensor.
 
     Args:
         function: The function, or an op type.
-        specs: The dtype and static shape of the tensor, and of the gradient that arrives.
+        specs: The dtype and static shape of each tensor, and last of the gradient that arrives.
+        by: The numbers of the tensors that the gradient is taken by.
 
     Returns:
-        The gradient by the tensor, from the tensor and what arrives; None where TensorFlow knows
-        none.
+        The gradients by these tensors, from all tensors and what arrives; None where TensorFlow
+        knows none.
 
     Raises:
         GraphEditError: The function raised, or its arguments are wrong.
@@ -244,15 +248,19 @@ def trace_gradient(
             tf.compat.v1.placeholder(_dtype(dtype), shape, f"input_{k}")
             for k, (dtype, shape) in enumerate(specs)
         ]
-        (output,) = _call(body, name, inputs[:1], options or {})
+        *tensors, arriving = inputs
+        (output,) = _call(body, name, tensors, options or {})
         try:
-            (gradient,) = tf.gradients(output, inputs[0], inputs[1], name="gradient")
+            gradients = tf.gradients(output, [tensors[k] for k in by], arriving, name="gradient")
         except (LookupError, TypeError, ValueError):  # an op that has no gradient
             return None
-    if not isinstance(gradient, tf.Tensor):
+    if not all(isinstance(gradient, tf.Tensor) for gradient in gradients):
         return None
     return TracedFunction(
-        _index(GraphBody(graph)), tuple(t.op.name for t in inputs), (gradient.name,), alive=graph
+        _index(GraphBody(graph)),
+        tuple(t.op.name for t in inputs),
+        tuple(gradient.name for gradient in gradients),
+        alive=graph,
     )
 
 
