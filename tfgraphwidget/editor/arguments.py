@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from tfgraphwidget import edits, export, runtime
 from tfgraphwidget.editor.edit_planner import target_of
 from tfgraphwidget.editor.graph_view import Boundary, Names, each, is_single
-from tfgraphwidget.errors import GraphEditError, NothingTo, UnknownName
+from tfgraphwidget.errors import GraphEditError, UnknownName
 from tfgraphwidget.graph import (
     Selection,
     Signature,
@@ -565,12 +565,12 @@ class ArgumentResolver:
             outputs: Tensors or ops that leave the part; None for what is marked or selected.
 
         Raises:
-            NothingTo: What was selected is no more in the graph.
+            GraphEditError: What was selected is not in the graph any more.
             UnknownName: A name is not in the graph.
         """
         selection, view = None, self._view
         if inputs is None and outputs is None and view.selection is None and view.selection_notice:
-            raise NothingTo(view.selection_notice)
+            raise GraphEditError(view.selection_notice)
         if isinstance(inputs, Selection) and outputs is None:
             selection, inputs = inputs, ()
         elif inputs is None and outputs is None and not any(view.boundary):

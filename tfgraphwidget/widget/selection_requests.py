@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tfgraphwidget.errors import GraphEditError, NoPath, NothingTo
+from tfgraphwidget.errors import GraphEditError, NoPath
 from tfgraphwidget.graph import find_scopes, pairs, patterns, query, traversal
 from tfgraphwidget.naming import last_part, split_tensor
 from tfgraphwidget.widget import protocol as p
@@ -70,7 +70,7 @@ class SelectionRequests:
         scopes = tuple(name for name in names if name.endswith("/"))
         part = self._combine("set", ops, scopes) if names else self._editor.selection
         if part is None:
-            raise NothingTo("Nothing is selected; draw a box, or Ctrl-click an op first.")
+            raise GraphEditError("Nothing is selected; draw a box, or Ctrl-click an op first.")
         return p.Likeness(str(patterns.pattern(part)))
 
     def crossings(self, side: p.Side, name: str) -> p.BoundaryTensors:
@@ -165,7 +165,7 @@ class SelectionRequests:
         if old is None:
             old = editor.ops()
             if verb != "invert":
-                raise NothingTo("Nothing is selected; draw a box, or Ctrl-click an op first.")
+                raise GraphEditError("Nothing is selected; draw a box, or Ctrl-click an op first.")
         match verb:
             case "boundary":
                 inputs, outputs = old.ends
@@ -188,7 +188,7 @@ class SelectionRequests:
     def _select_path(self, ends: Selection, *, every: bool) -> Selection:
         """The ops on paths from one selected op to the other, whichever comes first."""
         if len(ends) != 2:
-            raise NothingTo(
+            raise GraphEditError(
                 f"A path needs two selected ops, and {len(ends):,} are; Ctrl-click its two ends."
             )
         a, b = ends.ops

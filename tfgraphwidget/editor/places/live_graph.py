@@ -17,7 +17,7 @@ import numpy as np
 from tfgraphwidget import edits, sources
 from tfgraphwidget.cancellation import let_in
 from tfgraphwidget.editor.transaction import Snapshot, Transaction, one_thread
-from tfgraphwidget.errors import GraphEditError, NameTaken, NothingTo, SessionRefused
+from tfgraphwidget.errors import GraphEditError, NameTaken, SessionRefused
 from tfgraphwidget.graph import (
     GraphIndex,
     Shape,
@@ -572,7 +572,7 @@ class LiveGraph:
             patch also removes later ops that depend on those of the edit.
 
         Raises:
-            NothingTo: Another editor has undone the edit already.
+            GraphEditError: Another editor has undone the edit already.
         """
         if not self._is_in_import(patch):
             return self._revert_live(patch, steps, renew=renew)
@@ -605,7 +605,7 @@ class LiveGraph:
         return not is_gone and edits.replace_fixed_ops(self.index, inverse) is inverse
 
     def _check_only_file_ops(self, patch: Patch) -> None:
-        """Raise NothingTo when other code has added ops since the import: a file cannot have
+        """Raise GraphEditError when other code has added ops since the import: a file cannot have
         them.
         """
         assert self.file is not None
@@ -619,7 +619,7 @@ class LiveGraph:
         changed = None if foreign is not None or self._has_undone else self._changed_op()
         for op, how in ((foreign, "added"), (changed, "changed")):
             if op is not None:
-                raise NothingTo(
+                raise GraphEditError(
                     f"This edit was made before TensorFlow imported the file, and op {op!r} was "
                     f"{how} since by other "
                     "code, which the file does not have; open the file again for a graph without "
@@ -720,7 +720,7 @@ class LiveGraph:
             return None, (refusal.why,)
 
     def _check_revertible(self, patch: Patch) -> None:
-        """Raise NothingTo when another editor has taken away what an edit added, or put back what
+        """Raise GraphEditError when another editor has taken away what an edit added, or put back what
         it removed.
         """
         ids, added = self.index.ids, {node.name for node in patch.add.nodes}
@@ -728,12 +728,12 @@ class LiveGraph:
         if missing_op is not None:
             now = self.new_names.get(missing_op, "")
             if now in ids:
-                raise NothingTo(
+                raise GraphEditError(
                     f"Another editor has renamed op {missing_op!r} to {now!r} since; undo that "
                     "there first.",
                     [now],
                 )
-            raise NothingTo(
+            raise GraphEditError(
                 f"Another editor has undone this already, or has removed op {missing_op!r}; redo "
                 "it there, or undo the "
                 "removal there, first."
@@ -747,7 +747,7 @@ class LiveGraph:
             None,
         )
         if present_op is not None:
-            raise NothingTo(
+            raise GraphEditError(
                 f"Another editor has put op {present_op!r} back, or has made one of that name; "
                 "undo that there first.",
                 [present_op],

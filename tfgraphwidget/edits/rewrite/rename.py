@@ -18,7 +18,7 @@ from tfgraphwidget.edits.clone.node_copier import NodeCopier
 from tfgraphwidget.edits.clone.scopes import LONGEST
 from tfgraphwidget.edits.command import Command, subject_text
 from tfgraphwidget.edits.context import PlanContext
-from tfgraphwidget.edits.patch import Change, NodeChange, Patch, Report, removal_of
+from tfgraphwidget.edits.patch import Change, NodeChange, Patch, Report, nothing_to_do, removal_of
 from tfgraphwidget.edits.registry import register
 from tfgraphwidget.edits.rewrite.consumers import ConsumerRewriter
 from tfgraphwidget.edits.signature_edits import KeyRenaming
@@ -127,6 +127,8 @@ class Rename(Command):
             )
         index = context.index
         names = self._names(index)
+        if all(old == new for old, new in names.items()):
+            return nothing_to_do(f"{self.old!r} has that name already.")
         self._check_free(index, names)
         patch = rename_patch(index, names, _scopes(index, self.old, self.new, names))
         return replace(patch, report=Report(lost_state_notes(patch, context)))
@@ -189,11 +191,6 @@ class Rename(Command):
         else:
             end = did_you_mean(self.old, [*index.names, *scopes.names], otherwise=FIND_OPS)
             raise UnknownName(f"This graph has no op or name scope {self.old!r}" + end)
-        if old == new:
-            raise NameTaken(
-                f"{old!r} has that name already; give another one.",
-                [old] if old in index.ids else [],
-            )
         return {index.names[i]: new + index.names[i][len(old) :] for i in sorted(along)}
 
     def _names_without_scope(self, index: GraphIndex, scope: str) -> dict[str, str]:
