@@ -88,17 +88,20 @@ HISTORY: dict[str, Callable[[tgw.GraphEditor], object]] = {
 # What they do is not done to ops that may be missing, or they give an object that needs some; or
 # they take one op, of which none is too few.
 OTHERS = {
-    "clone": "gives a copy", "extract": "gives a graph", "split": "gives graphs", "add": "gives a copy",
+    "clone": "gives a copy", "extract": "gives a graph", "split": "gives graphs",
+    "add": "gives a copy",
     "call": "gives ops", "insert": "gives an op", "freeze": "needs outputs",
     "to_module": "gives a module", "to_function": "gives a function", "to_keras": "gives a layer",
     "to_networkx": "gives a graph", "save": "writes a file", "connect": "takes one input",
     "set_constant": "takes one tensor", "set_trainable": "needs a variable",
     "preview": "of an edit", "batch": "of edits", "inspect": "of one op", "ops": "a query",
     "between": "a query", "upstream": "a query", "downstream": "a query", "path": "a query",
-    "draw": "a picture", "summary": "a text", "table": "a table", "measure": "runs", "probe": "runs",
+    "draw": "a picture", "summary": "a text", "table": "a table", "measure": "runs",
+    "probe": "runs",
     "compare": "runs",
     "passes.grappler": "needs outputs", "passes.remove_attr": "takes a name",
-    "passes.remove_collection": "takes a name", "history.to_script": "a text", "history.reserve": "for names",
+    "passes.remove_collection": "takes a name", "history.to_script": "a text",
+    "history.reserve": "for names",
     "signatures.add": "takes a name", "signatures.remove": "takes a name",
     "signatures.rename": "takes a name", "signatures.reorder": "takes a name",
     "signatures.open": "takes a name", "source.reload": "the file", "view.enter": "takes one op",

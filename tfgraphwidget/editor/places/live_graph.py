@@ -706,9 +706,7 @@ class LiveGraph:
             return None, (refusal.why,)
 
     def _check_revertible(self, patch: Patch) -> None:
-        """Raise GraphEditError when another editor has taken away what an edit added, or put back what
-        it removed.
-        """
+        """Raise GraphEditError when another editor has removed or put back ops of an edit."""
         ids, added = self.index.ids, {node.name for node in patch.add.nodes}
         missing_op = next((node.name for node in patch.add.nodes if node.name not in ids), None)
         if missing_op is not None:
