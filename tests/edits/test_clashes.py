@@ -22,9 +22,8 @@ def test_a_key_that_the_other_graph_has_taken_is_not_taken_twice() -> None:
         editor = tgw.edit(old, session=session)
         editor.clone("x:0", "net/logits:0", "copy")
         with other.as_default():
-            tf.import_graph_def(
-                old.as_graph_def(), name="imported"
-            )  # its keys are still "copy/net/one/w" …
+            # Its keys are still "copy/net/one/w" ….
+            tf.import_graph_def(old.as_graph_def(), name="imported")
         elsewhere.run([op for op in other.get_operations() if op.type == "AssignVariableOp"])
         before = elsewhere.run("imported/copy/net/logits:0", {"imported/x:0": ONES})
         for variable in old.get_collection("variables"):

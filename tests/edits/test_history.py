@@ -403,9 +403,8 @@ def test_a_redo_does_not_mind_the_order_in_which_tensorflow_lists_control_inputs
         with tf.control_dependencies([gate, tf.constant(1.0, name="z")]):
             tf.add(tf.exp(x, name="exp"), x, name="sum")
     editor = tgw.edit(graph)
-    editor.clone(
-        [], ["sum:0"], into="copy"
-    )  # control inputs ^y and ^copy/z, which TensorFlow lists by their names
+    # Control inputs ^y and ^copy/z, which TensorFlow lists by their names.
+    editor.clone([], ["sum:0"], into="copy")
     editor.reroute("copy/exp:0", "x:0")
     after = [node.SerializeToString(deterministic=True) for node in graph.as_graph_def().node]
     for _ in range(2):

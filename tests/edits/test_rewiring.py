@@ -73,9 +73,8 @@ def test_an_op_is_bypassed_by_the_only_input_of_its_dtype_and_shape() -> None:
     editor.bypass("layer/BiasAdd")
     assert reads(editor)["layer/Reshape"][0] == "x"
     editor = built(lambda x: tf.multiply(x, tf.zeros([1, 4]), name="scaled"))
-    editor.bypass(
-        "layer/scaled"
-    )  # zeros of (1, 4) could stand for (None, 4) too, but is a constant of the layer
+    # Zeros of (1, 4) could stand for (None, 4) too, but is a constant of the layer.
+    editor.bypass("layer/scaled")
     assert reads(editor)["y"] == ["x"]
 
 

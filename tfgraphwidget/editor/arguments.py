@@ -214,9 +214,8 @@ class ArgumentResolver:
         """The ops that replace others: a selection, or a list of one op's name."""
         part = self.part(argument, ops=True)
         if isinstance(part, str) and edits.rewire.is_scope(self._index, part):
-            part = selectors.scope(
-                self._index, part.rstrip("/")
-            )  # in the line of code, a list names ops alone
+            # In the line of code, a list names ops alone.
+            part = selectors.scope(self._index, part.rstrip("/"))
         return part if isinstance(part, Selection) else (part,)
 
     def ops_of(self, argument: OpsLike) -> tuple[str, ...]:

@@ -163,9 +163,8 @@ class EditExecutor(EditedGraph):
             planned = command.plan_edit(EditPlanner(self, steps))
             if planned.is_nothing:
                 return (), planned.report
-            command = edits.rebind_selections(
-                command, self.index
-            )  # planning may have imported the graph
+            # Planning may have imported the graph.
+            command = edits.rebind_selections(command, self.index)
             with steps.without_interrupts():
                 outcome = planned.apply(steps)
                 self._record(steps, command, planned, outcome)

@@ -24,9 +24,8 @@ class Navigator:
     def __init__(self, first: GraphView) -> None:
         self.stack: tuple[GraphView, ...] = (first,)
         self._views: dict[tuple[str, ...], GraphView] = {}
-        self.signature_paths: frozenset[tuple[str, ...]] = (
-            frozenset()
-        )  # those that `signatures.open` led to
+        # Those that `signatures.open` led to.
+        self.signature_paths: frozenset[tuple[str, ...]] = frozenset()
 
     @property
     def here(self) -> GraphView:

@@ -37,9 +37,8 @@ from tfgraphwidget.tf_types import AttrValue, NodeDef, OpDef, TensorProto
 
 T = TypeVar("T")
 
-_ADAPTED_NAMES = {
-    "Transpose": "transpose"
-}  # the names of ops that TensorFlow's functions of one tensor make
+# The names of ops that TensorFlow's functions of one tensor make.
+_ADAPTED_NAMES = {"Transpose": "transpose"}
 
 
 class _OnlyTensorFlow(Exception):

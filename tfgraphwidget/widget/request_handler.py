@@ -353,9 +353,8 @@ class RequestHandler:
     def _clone(self, request: p.Clone) -> tuple[str, str]:
         copies = self._core.executor.clone(self._clones.command(request))
         first = copies[0] if isinstance(copies, list) else copies
-        assert hasattr(
-            first, "report"
-        )  # the page clones into no other function: what that gives has none
+        # The page clones into no other function: what that gives has none.
+        assert hasattr(first, "report")
         text = summary(first.report, request.init)
         if isinstance(first, Copy):
             return text, self._editor.view.reveal(first.scope)

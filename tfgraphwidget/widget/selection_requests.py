@@ -43,9 +43,8 @@ class SelectionRequests:
     ) -> Selection | None:
         """The selection with these ops and scopes set, added, removed or toggled."""
         editor, old = self._editor, self._editor.selection
-        members = [
-            editor._core.view.members_of(scope) for scope in scopes
-        ]  # of a group: what it stands for
+        # Of a group: what it stands for.
+        members = [editor._core.view.members_of(scope) for scope in scopes]
         ops = (*ops, *(op for some, _ in members for op in some))
         scopes = tuple(scope for _, some in members for scope in some)
         parts = ([editor.ops(*ops)] if ops else []) + ([editor.ops(scope=scopes)] if scopes else [])

@@ -158,9 +158,8 @@ class LiveGraph:
             # Of what a Saver does not restore, TensorFlow needs further ops to assign values.
             live.hide_all_but(source.live(), file.index.names)
             self._reserved, self._objectless = file.index.reserved, _variables(file.index)
-            self._reading = _Reading(
-                file.index, 0, self._present_stamp()
-            )  # whose collections have these variables
+            # Whose collections have these variables.
+            self._reading = _Reading(file.index, 0, self._present_stamp())
         self.reread()
         self._imported = self._reading.index  # before all edits in TensorFlow
         self._form = (
@@ -182,9 +181,8 @@ class LiveGraph:
         if self.is_behind():
             with one_thread():
                 stamp = self._present_stamp()
-                grew = (
-                    stamp[1:] == self._reading.stamp[1:]
-                )  # else another editor has hidden, shown or changed ops
+                # Else another editor has hidden, shown or changed ops.
+                grew = stamp[1:] == self._reading.stamp[1:]
                 self._take(stamp, grown=grew)
         return self._reading.index
 

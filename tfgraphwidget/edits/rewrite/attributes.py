@@ -188,9 +188,10 @@ def _write(value: AttrValue, kind: str, argument: object, index: GraphIndex) -> 
 
 
 def _is_number(argument: object, kinds: tuple[type, ...]) -> bool:
+    # What a NodeDef can hold.
     fits = isinstance(argument, float) or (
         isinstance(argument, int) and -(2**63) <= argument < 2**63
-    )  # what a NodeDef can hold
+    )
     return fits and isinstance(argument, kinds) and not isinstance(argument, bool)
 
 

@@ -169,9 +169,8 @@ class Rename(Command):
     def _names(self, index: GraphIndex) -> dict[str, str]:
         """Old name -> new name of each op, in graph order."""
         whole = _name_here(index, self.old)
-        old = (
-            whole if whole in index.ids else whole.rstrip("/")
-        )  # other tools end a name with a slash
+        # Other tools end a name with a slash.
+        old = whole if whole in index.ids else whole.rstrip("/")
         new, scopes = self.new.rstrip("/"), index.scopes
         if not new and old in scopes.ids and old and (whole not in index.ids):
             return self._names_without_scope(index, old)
@@ -304,9 +303,8 @@ def _check_context(index: GraphIndex, context: ContextDef, names: Mapping[str, s
         held_ops = {split_tensor(name)[0] for name in context.values_def.values} - {
             split_tensor(name)[0] for name in context.values_def.external_values
         }
-        unnamed = sorted(
-            ((hangs | held_ops) & index.ids.keys()) - names.keys()
-        )  # hidden ops have contexts too
+        # Hidden ops have contexts too.
+        unnamed = sorted(((hangs | held_ops) & index.ids.keys()) - names.keys())
         if unnamed:
             scope = context.context_name.rpartition("/")[0]
             # The gradient of a loop has ops in it, under names of its own.
