@@ -36,9 +36,8 @@ def flatten(cls: type) -> None:
         if base.__module__.startswith("tfgraphwidget"):
             for name, member in vars(base).items():
                 if not name.startswith("_") and name not in vars(cls):
-                    setattr(
-                        cls, name, getattr(member, "function", member)
-                    )  # of a command's method, the function
+                    # Of a command's method, the function.
+                    setattr(cls, name, getattr(member, "function", member))
 
 
 def main() -> None:
@@ -47,9 +46,8 @@ def main() -> None:
         module = import_module(name)
         for public in shown or ():
             found = getattr(module, public)
-            setattr(
-                module, public, found
-            )  # what is loaded when it is asked for is there from now on
+            # What is loaded when it is asked for is there from now on.
+            setattr(module, public, found)
             if isinstance(found, type):
                 flatten(found)
         if shown:

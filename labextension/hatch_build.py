@@ -20,11 +20,12 @@ NEEDED_TO_BUILD = (
     *("src", "schema", "build.mjs", "federated.mjs", "container.js", "licenses.mjs", "page.mjs"),
     *("package.json", "package-lock.json"),
 )
+# The last is written last of its folder.
 BUILT = (
     "static/widget.js",
     "static/page.js",
     "labextension/package.json",
-)  # the last is written last of its folder
+)
 
 
 class BundleHook(BuildHookInterface[Any]):

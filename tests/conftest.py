@@ -213,9 +213,10 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 @pytest.fixture(scope="session")
 def warm() -> Iterator[WarmKernels]:
     """A process that has imported TensorFlow, and forks."""
+    # Not there where the loop over the interpreters has its tests.
     from tests.browser.warm import (
         WarmKernels,
-    )  # not there where the loop over the interpreters has its tests
+    )
 
     kernels = WarmKernels()
     kernels.await_warm()

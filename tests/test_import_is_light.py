@@ -117,10 +117,11 @@ def test_an_edit_loads_the_module_of_its_command_and_few_others():
     )
     commands = loaded & {kind.__module__ for kind in registry.commands().values()}
     assert "tfgraphwidget.edits.rewrite.rename" in commands
+    # Their helpers are shared.
     assert {module.split(".")[2] for module in commands} <= {
         "rewrite",
         "clone",
-    }  # their helpers are shared
+    }
 
 
 def test_each_package_of_what_is_loaded_later_is_one():

@@ -41,10 +41,11 @@ def run(*options: str) -> list[str]:
         "no_tensorflow",
         *options,
     ]
+    # Which may have options that change what is printed.
     variables = {
         **os.environ,
         "PYTEST_ADDOPTS": "",
-    }  # which may have options that change what is printed
+    }
     done = subprocess.run(
         command, cwd=ROOT, capture_output=True, text=True, check=True, env=variables
     )
@@ -95,6 +96,5 @@ def test_the_environment_of_make_test_pure_is_asked_for_no_tensorflow():
     assert extra
     packages = re.findall(r'^  "([\w-]+)', extra[1], re.MULTILINE)
     assert "pytest" in packages
-    assert not {"tensorflow", "tfgraphwidget", "tf2onnx", "tensorboard"} & set(
-        packages
-    )  # nor for another extra
+    # Nor for another extra.
+    assert not {"tensorflow", "tfgraphwidget", "tf2onnx", "tensorboard"} & set(packages)

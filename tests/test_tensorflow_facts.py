@@ -231,9 +231,8 @@ def test_the_private_parts_of_control_flow_contexts_that_copies_rely_on_are_ther
         forward, backward = (
             op._control_flow_context for op in graph.get_operations() if op.type == "LoopCond"
         )
-    assert graph.get_collection("while_context") == [
-        forward
-    ]  # the gradient's loop is in no collection
+    # The gradient's loop is in no collection.
+    assert graph.get_collection("while_context") == [forward]
     assert forward.grad_state is None
     assert backward.grad_state.forward_context is forward
     assert forward.GetControlPivot().op.type == "Identity"  # which tells a loop
@@ -591,9 +590,8 @@ def test_raw_ops_carry_the_documentation() -> None:
 
     assert op_def_registry.get("MatMul").summary == ""
     assert tf.raw_ops.MatMul.__doc__.startswith('Multiply the matrix "a" by the matrix "b".')
-    assert "\nArgs:\n  a: A `Tensor`." in inspect.cleandoc(
-        tf.raw_ops.MatMul.__doc__
-    )  # Python 3.13 has done that
+    # Python 3.13 has done that.
+    assert "\nArgs:\n  a: A `Tensor`." in inspect.cleandoc(tf.raw_ops.MatMul.__doc__)
 
 
 def test_one_op_that_cannot_be_placed_ends_every_run() -> None:
@@ -885,9 +883,8 @@ def test_the_gradient_of_a_call_goes_by_what_python_knows_of_it(kind: str) -> No
         with v1.Session() as session:
             value, slope = session.run([y, gradient], {x: [1.0, 2.0]})
     assert slope.tolist() == [3, 3]  # of the function that was exchanged; the sum's is 1
-    assert value.tolist() == (
-        [3, 6] if kind in ("call", "while") else [4, 5]
-    )  # some call it again, too
+    # Some call it again, too.
+    assert value.tolist() == ([3, 6] if kind in ("call", "while") else [4, 5])
 
 
 def test_gradients_let_a_call_call_another_function_that_gives_more() -> None:
@@ -944,9 +941,8 @@ def test_a_lookup_refuses_dtypes_by_which_an_export_of_a_table_would_end_the_pro
     for table in (static, mutable):
         with pytest.raises(tf.errors.InvalidArgumentError, match="Signature mismatch"):
             look_up(table.resource_handle)
-    handle = tf.raw_ops.HashTableV2(
-        key_dtype=tf.string, value_dtype=tf.int64
-    )  # without what is in it
+    # Without what is in it.
+    handle = tf.raw_ops.HashTableV2(key_dtype=tf.string, value_dtype=tf.int64)
     with pytest.raises(tf.errors.InvalidArgumentError, match="Signature mismatch"):
         look_up(handle)
     with tf.Graph().as_default(), pytest.raises(ValueError, match="wrong dtype"):

@@ -225,7 +225,7 @@ import tensorflow as tf
 import tfgraphwidget as tgw
 from tests.conftest import build_mlp, build_while_loop, initialised
 from tfgraphwidget import tensorflow_modules
-from tfgraphwidget.errors import NothingTo, TensorFlowUnsupported
+from tfgraphwidget.errors import TensorFlowUnsupported
 from tfgraphwidget.runtime.live import record_of
 from tfgraphwidget.tf_releases import private_names
 
@@ -293,8 +293,6 @@ def run(steps):
             before = state()
         except TensorFlowUnsupported as error:
             ends[title] = error.why if state() == before else "changed, and " + error.why
-        except NothingTo:  # the edit before was refused
-            pass
         except KeyError as error:  # nothing was opened
             ends[title] = (
                 "" if error.args[0] in ("file", "function", "graph", "loop") else repr(error)

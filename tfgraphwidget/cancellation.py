@@ -155,9 +155,8 @@ class _BetweenCalls:
         if _may_break_off(frame, self._base, now - self.put_off_since):
             self.let_in(number)
         else:
-            _thread.start_new_thread(
-                self._retry, ()
-            )  # threading's own locks may be what was interrupted
+            # threading's own locks may be what was interrupted.
+            _thread.start_new_thread(self._retry, ())
 
     def let_in(self, number: int) -> None:
         """Give an interrupt to the handler before this one, which raises KeyboardInterrupt."""
@@ -181,9 +180,8 @@ class _BetweenCalls:
 
 def _interrupt_main_thread() -> None:
     if hasattr(signal, "pthread_kill"):
-        signal.pthread_kill(
-            threading.main_thread().ident or 0, signal.SIGINT
-        )  # it may be waiting for a lock
+        # It may be waiting for a lock.
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
     else:
         _thread.interrupt_main()
 

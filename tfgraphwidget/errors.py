@@ -198,10 +198,6 @@ class GraphFinalized(GraphEditError):
     """The graph was finalized, so TensorFlow takes no new ops."""
 
 
-class NothingTo(GraphEditError):
-    """There is nothing to undo, to redo or to export."""
-
-
 class PackageMissing(GraphEditError, ImportError):
     """A package is not installed, and the call needs it; the sentence says what to install."""
 

@@ -17,9 +17,8 @@ _SCOPE = re.compile(r"[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*\Z")
 _MOST_DIGITS = 9  # of a port; Python refuses to read numbers of thousands
 _LONGEST = 10_000  # characters of a name that can be a mistyped one
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_.\\/>-]+")
-_NUMBERED = re.compile(
-    r"(.+)_([0-9]{1,4})"
-)  # a name that `free_name` may have given; 10,000 of one name are unlikely
+# A name that `free_name` may have given; 10,000 of one name are unlikely.
+_NUMBERED = re.compile(r"(.+)_([0-9]{1,4})")
 _IDENTIFIER = re.compile(r"\W+")
 _SIZE_UNITS = ("bytes", "kB", "MB", "GB", "TB")
 

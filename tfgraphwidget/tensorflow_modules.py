@@ -323,10 +323,11 @@ def installed_version() -> str | None:
     """
     if installed_folder() is None:
         return None
+    # Takes as long as to read a small graph.
     from importlib.metadata import (
         PackageNotFoundError,
         version,
-    )  # takes as long as to read a small graph
+    )
 
     for name in _DISTRIBUTIONS:
         with suppress(PackageNotFoundError):

@@ -256,9 +256,8 @@ def _move(
         _flush(new / name)
         _keep_mode(folder / name, new / name)
     for inside in _folders(new):
-        (new / inside).chmod(
-            stat.S_IMODE(new.stat().st_mode)
-        )  # TensorFlow makes them 0755 whatever the umask is
+        # TensorFlow makes them 0755 whatever the umask is.
+        (new / inside).chmod(stat.S_IMODE(new.stat().st_mode))
     for inside in ("", *_folders(new)):
         _flush_folder(new / inside)
     with held_back():
@@ -337,9 +336,8 @@ def _move_together(stage: Path, names: list[str]) -> None:
     ):  # a file system, or Windows for most people, without links
         _move_one_by_one(stage, names)
         return
-    stage.chmod(
-        stat.S_IMODE(new.stat().st_mode)
-    )  # who can read the files can do so through the links
+    # Who can read the files can do so through the links.
+    stage.chmod(stat.S_IMODE(new.stat().st_mode))
     for inside in _folders(new):
         (folder / inside).mkdir(exist_ok=True)
     for name in names:

@@ -231,9 +231,8 @@ def draw(rows: Sequence[Row], path: Path) -> None:
     times = [
         row for row in rows if row.unit in {"s", "ms", "µs"} and not row.what.startswith(_BESIDE)
     ]
-    jobs = {
-        re.sub(r"[\d,]+", "", row.what): row for row in times if row.fastest
-    }  # later rows are of larger sizes
+    # Later rows are of larger sizes.
+    jobs = {re.sub(r"[\d,]+", "", row.what): row for row in times if row.fastest}
     if not jobs:
         return
     compared = sorted(

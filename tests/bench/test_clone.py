@@ -115,9 +115,8 @@ def layers_pair(meta: v1.MetaGraphDef, ours_first: bool) -> tuple[float, float, 
     nodes.CopyFrom(meta.graph_def)
     for node in nodes.node:
         if "_class" in node.attr and "loc:@" in str(node.attr["_class"]):
-            assert (
-                node.attr["_class"].list.s[0][5:].decode() in editor._core.index.ids
-            )  # among the nodes, as it wants them
+            # Among the nodes, as it wants them.
+            assert node.attr["_class"].list.s[0][5:].decode() in editor._core.index.ids
     made = []
 
     def bare() -> None:

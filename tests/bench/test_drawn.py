@@ -72,9 +72,8 @@ def test_first_drawing_of_inception(page: Page, jupyter_server: JupyterServer) -
 
     def drawn(cell: int, look: Callable[[], None]) -> tuple[float, int, int]:
         notebook.cell(cell).locator(".cm-content").click()
-        page.wait_for_function(
-            KERNEL_IS_IDLE
-        )  # what the cell before has sent is there, and is not counted here
+        # What the cell before has sent is there, and is not counted here.
+        page.wait_for_function(KERNEL_IS_IDLE)
         wire.sizes.clear()
         start = time.perf_counter()
         page.keyboard.press("Shift+Enter")

@@ -38,9 +38,8 @@ def test_everything_open_is_laid_out_in_time(graph: str, ops: int, most: float) 
     made = many_inceptions(ops // 3379) if graph == "inceptions" else stages(ops // 33)
     took, visible = [], []
     for _ in range(RUNS):
-        index = build(
-            made.node
-        )  # as of a file just opened: nothing is remembered of a layout before
+        # As of a file just opened: nothing is remembered of a layout before.
+        index = build(made.node)
         everything = ViewSpec(frozenset(outline_of(index)[0].names))
         build_visible_graph(index, ViewSpec())  # what is known of the graph, whatever is open
         start = time.process_time()

@@ -32,9 +32,8 @@ def printed_url(home: Path, *words: str, folder: Path | None = None) -> Iterator
     """The URL that the command prints; it runs in `folder`, with homes of its own in `home`, until
     the block ends.
     """
-    program = str(
-        Path(sysconfig.get_path("scripts"), "tfgraphwidget")
-    )  # `python -m` would import from `folder`
+    # `python -m` would import from `folder`.
+    program = str(Path(sysconfig.get_path("scripts"), "tfgraphwidget"))
     command = [sys.executable, program, *words, f"--port={free_port()}"]
     environment = {
         **os.environ,

@@ -47,9 +47,8 @@ class JupyterServer:
     home: Path
     root: Path
     port: int
-    environment: dict[str, str] = field(
-        default_factory=dict
-    )  # what it and its kernels get beside the tests' own
+    # What it and its kernels get beside the tests' own.
+    environment: dict[str, str] = field(default_factory=dict)
     base_url: str = "/"  # as JupyterHub has one for each user
     page_port: int = 0  # where pages find it, if something lies between
     token: str = field(default_factory=lambda: secrets.token_hex(16))

@@ -85,9 +85,8 @@ def test_what_the_index_asks_for_makes_the_copy_that_its_answer_takes(reader: Re
     mark(hand, "x", "net/logits")
     lines = cloned(hand)
     reader.run()
-    assert (
-        reader.notebook.kernel_eval("list(editor.history.lines)") == lines
-    )  # the answer has made no other copy
+    # The answer has made no other copy.
+    assert reader.notebook.kernel_eval("list(editor.history.lines)") == lines
 
 
 @pytest.mark.parametrize("reader", ["05_target_network"], indirect=True)

@@ -109,9 +109,8 @@ def test_what_no_viewer_likes_is_drawn_and_runs_nothing(
 
     page.on("dialog", refuse)
     cells = ["import tfgraphwidget as tgw"]
-    graphs = {
-        name: make for name, make in GRAPHS.items() if name != "nothing"
-    }  # a file without a graph is refused
+    # A file without a graph is refused.
+    graphs = {name: make for name, make in GRAPHS.items() if name != "nothing"}
     for number, make in enumerate(graphs.values()):
         path = tmp_path / f"odd_{number}.pb"
         path.write_bytes(make().SerializeToString())

@@ -188,9 +188,8 @@ def test_a_panel_that_nobody_touches_sees_that_another_program_restarted_its_ker
     jupyter_server.api(f"kernels/{jupyter_server.kernel_of(notebook.path)}/restart", "POST")
     gone = panel.message.get_by_role("heading", name="graph is not in the kernel")
     for _ in range(20):
-        notebook.kernel_eval(
-            "0"
-        )  # that program, at work; what it says before the server listens again is lost
+        # That program, at work; what it says before the server listens again is lost.
+        notebook.kernel_eval("0")
         with suppress(AssertionError):
             expect(gone).to_be_visible(timeout=3000)
             break

@@ -67,9 +67,8 @@ def test_a_preview_is_read_and_one_variable_is_shared(
     expect(preview).to_contain_text("into copy.")
     expect(preview).to_contain_text("3 own variables")
     expect(preview).to_contain_text("1 tensor from outside")
-    expect(preview).not_to_contain_text(
-        "ops with side effects"
-    )  # what initialises the variables is none
+    # What initialises the variables is none.
+    expect(preview).not_to_contain_text("ops with side effects")
     ops = widget.notebook.kernel_eval("len(editor.preview(editor.clone, into='copy').ops)")
     expect(preview).to_contain_text(f"Copies {ops} ops into copy")
 

@@ -23,9 +23,8 @@ def write_strange_file(path: Path, target: Path) -> None:
         x = tf.constant([1.0, 2.0], name="x")
         with tf.name_scope("log"):
             text = tf.strings.lower("HELLO", name="text")
-            name = tf.identity(
-                str(target), name="name"
-            )  # as a constant it would be drawn on the box
+            # As a constant it would be drawn on the box.
+            name = tf.identity(str(target), name="name")
             written = tf.io.write_file(name, text, name="write")
         with tf.control_dependencies([written]):
             tf.multiply(x, 3.0, name="y")

@@ -86,9 +86,8 @@ def test_closing_one_tab_leaves_the_other_its_kernel(
     remove(tabs.one, "net/logits")
     has_ops(tabs.two, 43)
     tabs.first.page.locator(".lm-TabBar-tab.jp-mod-dirty .lm-TabBar-tabCloseIcon").click()
-    expect(tabs.first.page.locator(".tfgraphwidget")).to_have_count(
-        0
-    )  # nothing is lost, so nothing is asked
+    # Nothing is lost, so nothing is asked.
+    expect(tabs.first.page.locator(".tfgraphwidget")).to_have_count(0)
     tabs.second.page.bring_to_front()
     expect(tabs.second.dirty).to_have_count(1)
     remove(tabs.two, "net/two/out")

@@ -191,9 +191,8 @@ def test_cells_views_and_clicks_stay_in_step(page: Page, jupyter_server: Jupyter
     second = Widget(notebook, notebook.run_cell(3).locator(".tfgraphwidget"))
     assert second.number("ops") == widget.number("ops")
     second.root.scroll_into_view_if_needed()
-    selected = notebook.kernel_eval(
-        "len(editor.selection)"
-    )  # the boundary of the clone in the cell
+    # The boundary of the clone in the cell.
+    selected = notebook.kernel_eval("len(editor.selection)")
     expect(second.root).to_have_attribute("data-selected-ops", str(selected))
     second.click("x", "Shift")
     expect(root).to_have_attribute("data-selected-ops", "0")

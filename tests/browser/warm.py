@@ -145,9 +145,8 @@ class Forking:
             return False
         signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-        signal.signal(
-            signal.SIGINT, signal.default_int_handler
-        )  # which a shell's background job does not have
+        # Which a shell's background job does not have.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         for held in (self.listener, self.ended, self.wake, *self.kernels):
             held.close()
         return True
@@ -223,9 +222,8 @@ def run(first: str, *others: str) -> None:
 def fork(address: str) -> None:
     """Import, and fork until pytest is gone; returns in each kernel, too, when it ends."""
     sys.path.pop(0)  # this folder
-    os.environ["JPY_PARENT_PID"] = str(
-        os.getpid()
-    )  # ipykernel reads it while it is imported; with us, kernels end
+    # Ipykernel reads it while it is imported; with us, kernels end.
+    os.environ["JPY_PARENT_PID"] = str(os.getpid())
     for module in LOADED:
         importlib.import_module(module)
     gc.freeze()  # no collection in a kernel goes through TensorFlow again

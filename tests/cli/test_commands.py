@@ -548,9 +548,8 @@ def test_ctrl_c_is_130_and_leaves_no_half_file(tmp_path: Path) -> None:
 def test_a_reader_that_leaves_early_is_no_error(tmp_path: Path) -> None:
     model = tmp_path / "large.pb"
     nodes = [v1.NodeDef(name=f"placeholder_{k}", op="Placeholder") for k in range(20_000)]
-    model.write_bytes(
-        v1.GraphDef(node=nodes).SerializeToString()
-    )  # its JSON: 1.7 MB, more than a pipe holds
+    # Its JSON: 1.7 MB, more than a pipe holds.
+    model.write_bytes(v1.GraphDef(node=nodes).SerializeToString())
     command = [sys.executable, "-m", "tfgraphwidget", "info", "--json", str(model)]
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True

@@ -60,12 +60,13 @@ def take(picture: NotebookPicture) -> None:
     for number, cell in enumerate(notebook.cells):
         if cell.cell_type == "code":
             file = f"{picture.name}, cell {number}"
+            # For autograph.
             linecache.cache[file] = (
                 len(cell.source),
                 None,
                 cell.source.splitlines(keepends=True),
                 file,
-            )  # for autograph
+            )
             with contextlib.redirect_stdout(io.StringIO()):
                 exec(compile(cell.source, file, "exec"), names)
             if any(line.startswith(picture.after) for line in cell.source.splitlines()):

@@ -188,11 +188,12 @@ def test_the_site_is_built_without_a_warning_and_loads_nothing_from_elsewhere(
     tmp_path: Path, warm_python: list[str]
 ) -> None:
     config = DOCS.parent / ".ci" / "mkdocs.yml"
+    # It imports TensorFlow for the gallery.
     mkdocs = [
         *warm_python,
         "-c",
         "from mkdocs.__main__ import cli; cli()",
-    ]  # it imports TensorFlow for the gallery
+    ]
     build = [
         *mkdocs,
         "build",

@@ -124,9 +124,8 @@ class Written:
             r"\b(typing|collections\.abc)\.", "", inspect.formatannotation(self.annotation)
         )
         text = re.sub(r"^Optional\[(.*)\]$", r"\1 | None", text)
-        return text.replace(
-            "Literal['', ", "Literal["
-        )  # the empty word is what a form of the page says
+        # The empty word is what a form of the page says.
+        return text.replace("Literal['', ", "Literal[")
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ import tfgraphwidget as tgw
 from tests.commands import clone_command
 from tests.widget.test_request_handler import drawn
 from tfgraphwidget import edits
-from tfgraphwidget.errors import GraphEditError, NothingTo, UnknownName, WrongType
+from tfgraphwidget.errors import GraphEditError, InvalidArgument, UnknownName, WrongType
 from tfgraphwidget.widget import protocol as p
 from tfgraphwidget.widget.request_handler import RequestHandler
 
@@ -81,7 +81,7 @@ def test_steps_before_and_after_a_batch_are_steps_of_their_own(editor: tgw.Graph
     assert not editor.find("name:unused")
     editor.history.goto(4)
     assert "truth" in editor
-    with pytest.raises(NothingTo, match="from 0 to 4"):
+    with pytest.raises(InvalidArgument, match="from 0 to 4"):
         editor.history.goto(5)
 
 
@@ -351,9 +351,9 @@ def test_the_drawing_marks_what_all_edits_of_a_batch_have_changed(editor: tgw.Gr
 def test_inside_a_batch_what_was_done_before_it_stays(editor: tgw.GraphEditor) -> None:
     editor.rename("loss", "mean_loss")
     with editor.batch("Two edits"):
-        with pytest.raises(NothingTo, match="is open"):
+        with pytest.raises(GraphEditError, match="is open"):
             editor.undo()
-        with pytest.raises(NothingTo, match="is open"):
+        with pytest.raises(GraphEditError, match="is open"):
             editor.history.goto(0)
         editor.set_device("x", "/cpu:0")
         editor.undo()

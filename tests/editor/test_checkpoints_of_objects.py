@@ -60,9 +60,8 @@ def checkpoints(model: keras.Model, tmp_path_factory: pytest.TempPathFactory) ->
 def test_ops_that_give_a_session_its_values_are_not_in_the_graph(
     model: keras.Model, tmp_path: Path
 ) -> None:
-    tf.saved_model.save(
-        model, str(tmp_path / "model")
-    )  # its Saver leaves out what its functions capture
+    # Its Saver leaves out what its functions capture.
+    tf.saved_model.save(model, str(tmp_path / "model"))
     editor = tgw.edit(tmp_path / "model")
     editor.view.leave(0)
     names = editor._core.index.names

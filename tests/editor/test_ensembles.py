@@ -239,9 +239,8 @@ def test_modules_can_share_some_variables(model: keras.Model) -> None:
 
 def test_a_module_takes_the_options_of_copies_in_graphs(model: keras.Model) -> None:
     editor = tgw.edit(model)
-    copy = editor.clone(
-        into="copy", placeholders=True, src_scope="sequential"
-    )  # its inputs are arguments anyway
+    # Its inputs are arguments anyway.
+    copy = editor.clone(into="copy", placeholders=True, src_scope="sequential")
     assert all(
         variable.name.startswith("copy/") and "sequential" not in variable.name
         for variable in copy.variables

@@ -120,9 +120,8 @@ def nodes(path: Path) -> dict[str, bytes]:
     return {name: each.SerializeToString(deterministic=True) for name, each in every.items()}
 
 
-BY_TENSORFLOW = {
-    "insert"
-}  # the gradient of what is inserted, which a note says is lacking without it
+# The gradient of what is inserted, which a note says is lacking without it.
+BY_TENSORFLOW = {"insert"}
 
 
 @pytest.mark.parametrize("kind", ["`.meta`, checkpoint", "frozen `.pb`", "SavedModel"])

@@ -20,9 +20,8 @@ from tfgraphwidget.errors import NotClonable
 GIVEN = np.array([[1.0, 0.5, -0.3], [0.2, 0.1, 0.4]], np.float32)
 REFUSED = "has while loops or conditionals of TensorFlow 1, which cannot be differentiated"
 
-pytestmark = pytest.mark.filterwarnings(
-    "ignore:__array__ implementation:DeprecationWarning"
-)  # of Keras
+# Of Keras.
+pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
 
 Network = Callable[[Any, Any], Any]
 

@@ -10,7 +10,7 @@ import tensorflow as tf
 import tfgraphwidget as tgw
 from tests.conftest import INCEPTION_OUTPUT, fill, initialised, v1
 from tfgraphwidget.editor import GraphEditor
-from tfgraphwidget.errors import NoPath, NotAGraph, NothingTo, SessionRefused, UnknownName
+from tfgraphwidget.errors import InvalidArgument, NoPath, NotAGraph, SessionRefused, UnknownName
 
 
 def test_the_default_graph_and_session_are_taken_when_nothing_is_given(mlp: tf.Graph) -> None:
@@ -138,7 +138,7 @@ def test_a_widget_that_was_closed_is_replaced_by_a_new_one(editor: GraphEditor) 
 def test_a_jump_goes_to_a_number_of_edits_only(editor: GraphEditor, to: object) -> None:
     editor.rename("net/logits", "scores")
     editor.undo()
-    with pytest.raises(NothingTo, match=r"give a number from 0 to 1\.$"):
+    with pytest.raises(InvalidArgument, match=r"give a number from 0 to 1\.$"):
         editor.history.goto(to)
     assert not editor.history.done
 

@@ -10,7 +10,13 @@ import tensorflow as tf
 
 import tfgraphwidget as tgw
 from tests.conftest import INCEPTION, INCEPTION_OUTPUT, MODELS, v1
-from tfgraphwidget.errors import NameTaken, NothingTo, NotRunnable, UnknownName
+from tfgraphwidget.errors import (
+    GraphEditError,
+    InvalidArgument,
+    NameTaken,
+    NotRunnable,
+    UnknownName,
+)
 from tfgraphwidget.widget import protocol as p
 from tfgraphwidget.widget.request_handler import RequestHandler
 
@@ -84,8 +90,10 @@ def test_rooms_to_any_depth_and_back(doubler: Doubler) -> None:
     assert "If" in types(editor) or "StatelessIf" in types(editor)
     editor.view.leave(0)
     assert len(editor.view.breadcrumb) == 1
-    with pytest.raises(NothingTo):
-        editor.view.leave()
+    editor.view.leave()
+    assert len(editor.view.breadcrumb) == 1
+    with pytest.raises(InvalidArgument, match="depth must be 0 to 0"):
+        editor.view.leave(1)
     function = editor.view.called_functions(loop)[0].function
     editor.view.enter(function)
     assert editor.view.breadcrumb[-1] == function, "a function of the library, by its own name"
@@ -274,7 +282,7 @@ def test_the_page_selects(mlp: tf.Graph) -> None:
     state(p.Select("set", (), ("net/one",)))
     marked = state(p.Select("toggle", ("net/one/out",), ()))
     assert marked.expression == "(editor.ops(scope='net/one') - editor.ops('net/one/out'))"
-    with pytest.raises(NothingTo, match="two selected ops"):
+    with pytest.raises(GraphEditError, match="two selected ops"):
         answers.handle(p.Derive("path"))
 
 
@@ -314,7 +322,7 @@ def test_an_edit_that_cuts_the_boundary_empties_the_selection_and_says_why(verb:
     assert editor.selection is None
     (why,) = editor.source.notices
     assert "Nothing is selected" in why
-    with pytest.raises(NothingTo, match="Nothing is selected"):
+    with pytest.raises(GraphEditError, match="Nothing is selected"):
         editor.clone()
     reply, _ = answers.handle(p.Refresh())
     assert isinstance(reply, p.SceneReply)

@@ -33,6 +33,11 @@ def clean() -> tf.Graph:
     return graph
 
 
+def no_ops(editor: tgw.GraphEditor) -> tgw.Selection:
+    """A query without a hit, whose result goes into an edit."""
+    return editor.ops(type="Elu")
+
+
 EDITS: dict[str, Callable[[tgw.GraphEditor], object]] = {
     **{
         f"passes.{name}": lambda editor, name=name: getattr(editor.passes, name)()
@@ -46,6 +51,64 @@ EDITS: dict[str, Callable[[tgw.GraphEditor], object]] = {
     "passes.rename_type": lambda editor: editor.passes.rename_type("Elu", "Selu"),
     "passes.strip_training": lambda editor: editor.passes.strip_training(),
     "replace_all": lambda editor: editor.replace_all("Elu(x)", "x"),
+    # Of what a query has found, which is nothing.
+    "remove": lambda editor: editor.remove(no_ops(editor)),
+    "bypass": lambda editor: editor.bypass(no_ops(editor)),
+    "detach": lambda editor: editor.detach(no_ops(editor)),
+    "replace": lambda editor: editor.replace(no_ops(editor), "Relu"),
+    "set_device": lambda editor: editor.set_device(no_ops(editor), "/device:CPU:0"),
+    "swap": lambda editor: editor.swap(no_ops(editor), no_ops(editor)),
+    "reroute": lambda editor: editor.reroute([], []),
+}  # fmt: skip
+# What is so already, of the op that a tiny and a clean graph have.
+AGAIN: dict[str, Callable[[tgw.GraphEditor], object]] = {
+    "rename": lambda editor: editor.rename("Placeholder_1", "Placeholder_1"),
+    "set_device": lambda editor: editor.set_device("Placeholder_1", ""),
+    "set_attr": lambda editor: editor.set_attr("Placeholder_1", "dtype", tf.float32),
+    "passes.set_input": lambda editor: editor.passes.set_input("Placeholder_1:0", dtype="float32"),
+    "passes.change_batch_size": lambda editor: editor.passes.change_batch_size(None),
+    "add_control_inputs": lambda editor: editor.add_control_inputs("Placeholder_1", []),
+    "remove_control_inputs": lambda editor: editor.remove_control_inputs("Placeholder_1", []),
+    "reroute": lambda editor: editor.reroute("Placeholder_1:0", "Placeholder_1:0"),
+    "apply": lambda editor: editor.apply(tgw.passes.Sequential(tgw.passes.remove_identities())),
+}
+HISTORY: dict[str, Callable[[tgw.GraphEditor], object]] = {
+    "undo": lambda editor: editor.undo(),
+    "redo": lambda editor: editor.redo(),
+    "history.goto": lambda editor: editor.history.goto(0),
+    "history.replay": lambda editor: editor.history.replay([]),
+    "history.records": lambda editor: editor.history.records(),
+    "diff": lambda editor: editor.diff(),
+    "view.leave": lambda editor: editor.view.leave(),
+    "view.show": lambda editor: editor.view.show(),
+    "view.unpin": lambda editor: editor.view.unpin(),
+    "view.collapse": lambda editor: editor.view.collapse(),
+    "mark": lambda editor: editor.mark([], []),
+}
+# What they do is not done to ops that may be missing, or they give an object that needs some; or
+# they take one op, of which none is too few.
+OTHERS = {
+    "clone": "gives a copy", "extract": "gives a graph", "split": "gives graphs",
+    "add": "gives a copy",
+    "call": "gives ops", "insert": "gives an op", "freeze": "needs outputs",
+    "to_module": "gives a module", "to_function": "gives a function", "to_keras": "gives a layer",
+    "to_networkx": "gives a graph", "save": "writes a file", "connect": "takes one input",
+    "set_constant": "takes one tensor", "set_trainable": "needs a variable",
+    "preview": "of an edit", "batch": "of edits", "inspect": "of one op", "ops": "a query",
+    "between": "a query", "upstream": "a query", "downstream": "a query", "path": "a query",
+    "draw": "a picture", "summary": "a text", "table": "a table", "measure": "runs",
+    "probe": "runs",
+    "compare": "runs",
+    "passes.grappler": "needs outputs", "passes.remove_attr": "takes a name",
+    "passes.remove_collection": "takes a name", "history.to_script": "a text",
+    "history.reserve": "for names",
+    "signatures.add": "takes a name", "signatures.remove": "takes a name",
+    "signatures.rename": "takes a name", "signatures.reorder": "takes a name",
+    "signatures.open": "takes a name", "source.reload": "the file", "view.enter": "takes one op",
+    "view.reveal": "takes a name", "view.pin": "takes a name", "view.expand": "of scopes",
+    "view.hide": "of a view", "view.show_only": "of a view", "view.color_by": "of a view",
+    "view.on_change": "of a view", "view.to_svg": "a picture", "view.scene": "a picture",
+    "view.called_functions": "a query",
 }  # fmt: skip
 QUERIES: dict[str, Callable[[tgw.GraphEditor], object]] = {
     "find": lambda editor: editor.find("type:Elu nothing"),
@@ -105,6 +168,27 @@ def test_an_edit_that_finds_nothing_reports_so_and_is_no_step(
     assert (editor._core.index, editor.selection, editor.history, called) == (*before, [])
 
 
+@pytest.mark.parametrize("edit", AGAIN)
+@pytest.mark.parametrize("graph", ["tiny", "clean"])
+def test_what_is_so_already_is_no_step(
+    edit: str, graph: str, opened: Callable[[str], tgw.GraphEditor]
+) -> None:
+    editor = opened(graph)
+    before = editor._core.index, editor.history
+    says_nothing(AGAIN[edit](editor))
+    assert (editor._core.index, editor.history) == before
+
+
+@pytest.mark.parametrize("verb", HISTORY)
+@pytest.mark.parametrize("graph", GRAPHS)
+def test_a_call_without_anything_to_do_is_false_and_changes_nothing(verb: str, graph: str) -> None:
+    editor = tgw.edit(GRAPHS[graph]())
+    before = editor._core.index, editor.selection, editor.history, editor.view.breadcrumb
+    assert not HISTORY[verb](editor)
+    now = editor._core.index, editor.selection, editor.history, editor.view.breadcrumb
+    assert now == before
+
+
 @pytest.mark.parametrize("query", QUERIES)
 @pytest.mark.parametrize("graph", GRAPHS)
 def test_a_query_without_a_hit_is_false(
@@ -125,12 +209,11 @@ def test_a_name_that_does_not_exist_is_an_error(
     assert len(editor.history) == done
 
 
-def test_every_pass_is_tried() -> None:
+def test_every_verb_is_tried() -> None:
     passes = {name for name in public_methods() if name.startswith("passes.")}
     assert passes == {f"passes.{name}" for name in vars(Passes) if not name.startswith("_")}
-    # Two set what they are asked for, and one shows what TensorFlow does.
-    others = {"passes.change_batch_size", "passes.set_input", "passes.grappler"}
-    assert passes - others <= {*EDITS, *(f"passes.{name}" for name in NAMES)}
+    tried = {*EDITS, *AGAIN, *HISTORY, "find", "match", "lint"}
+    assert public_methods() - tried == OTHERS.keys()
 
 
 def test_a_step_before_and_after_nothing_is_undone_and_redone(

@@ -129,9 +129,8 @@ def test_every_edit_is_the_same_when_it_was_written_down(verb: str) -> None:
 
 
 def test_every_command_there_is_can_be_written_or_is_tested_elsewhere() -> None:
-    passes = {
-        verb for verb, kind in commands().items() if ".edits.passes." in kind.__module__
-    }  # tests/edits/passes
+    # tests/edits/passes.
+    passes = {verb for verb, kind in commands().items() if ".edits.passes." in kind.__module__}
     assert commands().keys() - EDITS.keys() - passes == {"add", "call", "rename_key"}
 
 

@@ -33,10 +33,11 @@ OUTSIDE = [
     for path in sorted((ROOT / folder).rglob("*.py"))
     if path.parent != ROOT / "tfgraphwidget" / "editor"
 ]
+# A name of IPython's, and the parts of an editor, for widgets and tools.
 TOOLS = {
     "_repr_mimebundle_",
     "_core",
-}  # a name of IPython's, and the parts of an editor, for widgets and tools
+}
 
 
 def test_the_bases_are_flat_and_without_state() -> None:

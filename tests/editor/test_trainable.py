@@ -176,9 +176,8 @@ def test_a_keras_export_is_saved_with_it_and_is_otherwise_what_it_was(classifier
         tgw.edit(tmp_path / "entered").find("is:trainable").ops == editor.find("is:trainable").ops
     )
     editor.view.leave(0)
-    assert (
-        editor.session is not None
-    )  # the graph is imported: the saved objects' variables are still known
+    # The graph is imported: the saved objects' variables are still known.
+    assert editor.session is not None
     assert len(editor.find("is:trainable")) == 1
     assert trained(saved(editor, tmp_path / "left")) == ["kernel"]
     editor.undo()
@@ -236,16 +235,14 @@ def test_of_a_scope_only_what_was_made_to_be_trained_is_trainable(resource: bool
                 mean = v1.get_variable("moving_mean", [2], use_resource=resource, trainable=False)
                 x = tf.matmul(x, v1.get_variable("w", [2, 2], use_resource=resource)) - mean
                 step = v1.get_variable("step", [], tf.int64, use_resource=resource, trainable=False)
-        v1.get_variable(
-            "one/step/w", [], use_resource=resource
-        )  # below the name of another variable
+        # Below the name of another variable.
+        v1.get_variable("one/step/w", [], use_resource=resource)
         with tf.name_scope("two/"):  # where Adam's powers of beta then are
             v1.train.AdamOptimizer().minimize(tf.reduce_sum(x), global_step=step)
     editor = tgw.edit(graph)
     assert trainable_after(editor, "one") == ("one/w", "one/step/w")
-    assert trainable_after(editor, "two") == (
-        "two/w",
-    )  # which the edit before has taken from the collection
+    # Which the edit before has taken from the collection.
+    assert trainable_after(editor, "two") == ("two/w",)
     assert trainable_after(editor, editor.find("is:variable")) == ("one/w", "two/w", "one/step/w")
     assert trainable_after(editor, "one/moving_mean", "two/w") == ("one/moving_mean", "two/w")
     assert trainable_after(editor, editor.ops("two/step")) == ("two/step",)  # nothing else is meant

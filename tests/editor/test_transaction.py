@@ -137,9 +137,8 @@ def test_an_edit_that_fails_leaves_everything_as_it_was(
     with failing(*verb.step, error), pytest.raises((type(error), tgw.GraphEditError)):
         verb.call(editor)
     check_follows(editor)
-    keys = [
-        key for key in before if key not in ("free scopes", "history")
-    ]  # objects of it are others each time
+    # Objects of it are others each time.
+    keys = [key for key in before if key not in ("free scopes", "history")]
     assert differing(before, state_of(editor), keys) == ""
     assert list(editor._core.listeners) == listeners
     assert heard == [len(editor.history.done)] * verb.when_failed

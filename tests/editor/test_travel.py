@@ -315,9 +315,8 @@ def test_constants_that_the_edits_do_not_give_there_are_copied_and_a_notice_says
     editor.freeze("net/logits:0", "x:0")
     expected = editor.session.run("net/logits:0", feeds)
     start = kernel.initializer.inputs[1]
-    editor.session.run(
-        kernel.initializer, {start: np.full(start.shape, 9.0)}
-    )  # it is hidden, and still there
+    # It is hidden, and still there.
+    editor.session.run(kernel.initializer, {start: np.full(start.shape, 9.0)})
     other = tgw.edit(bytes(editor))
     assert np.array_equal(other.session.run("net/logits:0", feeds), expected)
     assert not other.history.done
@@ -524,9 +523,8 @@ def test_edits_that_give_another_graph_here_are_left_out_and_a_notice_says_so(
 ) -> None:
     editor = edited(sources.kinds()["graph and session"]())
     data = bytes(editor)
-    monkeypatch.setattr(
-        "tfgraphwidget.editor.replay.replay", lambda *_: 0
-    )  # as another release might
+    # As another release might.
+    monkeypatch.setattr("tfgraphwidget.editor.replay.replay", lambda *_: 0)
     other = tgw.edit(data)
     assert set(other._core.index.names) == set(editor._core.index.names)
     assert "cannot be undone here: they give another graph here." in " ".join(other.source.notices)

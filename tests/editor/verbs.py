@@ -417,9 +417,8 @@ IDLE = (
 def generic(sentence: str) -> str:
     """A refusal without the names of this process."""
     sentence = re.sub(r"(/[\w.-]+)+/(?=[\w.-]+)", "…/", sentence)
-    return re.sub(
-        r"(_N)+\b", "", re.sub(r"\d+", "N", sentence)
-    )  # Keras and TensorFlow number what they name
+    # Keras and TensorFlow number what they name.
+    return re.sub(r"(_N)+\b", "", re.sub(r"\d+", "N", sentence))
 
 
 def outcomes(kinds: Iterable[str] = ()) -> dict[str, dict[str, Outcome]]:

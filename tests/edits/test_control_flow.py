@@ -262,9 +262,8 @@ def outcome(graph: tf.Graph, y: str) -> str:
     except (TypeError, ValueError, AttributeError) as error:
         return type(error).__name__
     finally:
-        graph._set_control_flow_context(
-            None
-        )  # a gradient that fails leaves the graph in the middle of it
+        # A gradient that fails leaves the graph in the middle of it.
+        graph._set_control_flow_context(None)
 
 
 @pytest.mark.parametrize(

@@ -110,9 +110,8 @@ def test_an_input_that_was_of_a_sharper_shape_takes_others_again() -> None:
         editor.apply(Put(inputs=(("y", (name,)),)))
         assert run(graph, "y:0", {}).shape == (rows, 2)
     assert set(shown(editor)) == {"x", "three", "five", "y"}
-    assert shown(tgw.edit(graph)) == shown(
-        editor
-    )  # another editor is not shown what lies between, either
+    # Another editor is not shown what lies between, either.
+    assert shown(tgw.edit(graph)) == shown(editor)
     for _ in range(4):
         editor.undo()
     assert shown(editor)["y"] == ("x",)

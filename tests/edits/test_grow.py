@@ -119,9 +119,8 @@ def test_an_op_of_which_tensorflow_has_no_python_side_is_no_op_of_the_graph(
         with pytest.raises((error, GraphEditError)):
             editor.call("net/one/out:0", head, into="head")
     assert len(made) == number
-    editor.insert(
-        "net/one/out:0", "Identity", into="same"
-    )  # makes the Python sides of all that is new
+    # Makes the Python sides of all that is new.
+    editor.insert("net/one/out:0", "Identity", into="same")
     editor.undo()
     assert editor._core.index.names == names
     editor.call("net/one/out:0", head, into="head")
@@ -188,9 +187,8 @@ def test_of_what_a_function_raised_a_refusal_quotes_the_first_sentence(
     editor: GraphEditor, is_grown: bool
 ) -> None:
     def branches(x: tf.Tensor) -> tf.Tensor:
-        return (
-            x + 1 if tf.reduce_sum(x) > 0 else x
-        )  # TensorFlow says in many lines what to do instead
+        # TensorFlow says in many lines what to do instead.
+        return x + 1 if tf.reduce_sum(x) > 0 else x
 
     with pytest.raises(
         GraphEditError, match=r"OperatorNotAllowedInGraphError.* is not allowed; [^.]*\.$"

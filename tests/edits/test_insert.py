@@ -552,9 +552,8 @@ def test_an_edit_that_is_made_again_after_it_failed_gives_first_values_to_what_i
 
     editor = tgw.edit(mlp, session=session)
     batch = {"x:0": np.ones((2, 3))}
-    monkeypatch.setattr(
-        traced_ops, "check_initializers", lambda *_: None
-    )  # it initialises what is in another graph
+    # It initialises what is in another graph.
+    monkeypatch.setattr(traced_ops, "check_initializers", lambda *_: None)
     with monkeypatch.context() as patched:
         patched.setattr(owner, step, fail)
         with pytest.raises(MemoryError):

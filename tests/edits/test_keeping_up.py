@@ -13,7 +13,7 @@ import tensorflow as tf
 import tfgraphwidget as tgw
 from tests.conftest import fill, initialised, read, v1
 from tfgraphwidget.editor import GraphEditor
-from tfgraphwidget.errors import GraphEditError, NotAGraph, NothingTo, SessionRefused, UnknownName
+from tfgraphwidget.errors import GraphEditError, NotAGraph, SessionRefused, UnknownName
 
 ONES = np.ones((2, 3), np.float32)
 
@@ -101,9 +101,13 @@ def test_a_saver_of_the_copy_writes_what_the_original_s_restores(
 
 def test_without_variables_there_is_nothing_to_sync(editor: GraphEditor) -> None:
     copy = editor.clone("x:0", "net/logits:0", "copy", variables="shared")
-    for act in (copy.sync, copy.drift, copy.saver):
-        with pytest.raises(NothingTo, match="no variables of its own"):
-            act()
+    copy.sync()
+    copy.sync(0.5)
+    assert copy.drift() == {}
+    with v1.Session(graph=editor.graph) as session:
+        session.run(copy.sync_op)
+        with editor.graph.as_default():
+            assert copy.saver().save(session, "nowhere") is None
 
 
 def test_the_first_layers_are_brought_into_another_model(

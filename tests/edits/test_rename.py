@@ -12,6 +12,7 @@ import tensorflow as tf
 import tfgraphwidget as tgw
 from tests.conftest import fill, initialised, read, v1
 from tests.edits.drafts import ran, saved, written
+from tests.nothing import says_nothing
 from tfgraphwidget import edits
 from tfgraphwidget.errors import GraphEditError, NameTaken, UnknownName
 from tfgraphwidget.runtime.live import patch_application
@@ -284,8 +285,7 @@ def test_names_that_are_taken_or_unknown_are_refused(line: tf.Graph) -> None:
         editor.rename("b", "no name")
     with pytest.raises(UnknownName, match="no op or name scope 'q/'"):
         editor.rename("q/", "c")
-    with pytest.raises(NameTaken, match="has that name already"):
-        editor.rename("b", "b")
+    says_nothing(editor.rename("b", "b"), "'b' has that name already")
     with pytest.raises(GraphEditError, match="at most 1,000 characters, and this one 100,000"):
         editor.rename("b", "b" * 100_000)
     editor.rename("x", "input")

@@ -10,6 +10,7 @@ import tensorflow as tf
 
 import tfgraphwidget as tgw
 from tests.conftest import v1
+from tests.nothing import says_nothing
 from tfgraphwidget.errors import GraphEditError, NameTaken, UnknownName
 
 X = np.float32([[1, 2]])
@@ -93,8 +94,10 @@ def test_only_and_never_name_ops_scopes_and_selections(shared_weights: tf.Graph)
         editor.undo()
     editor.reroute("a/x:0", to="other:0", only=a)
     assert "only=editor.ops(scope='a')" in editor.history.to_script().text
-    with pytest.raises(GraphEditError, match="Nobody among the ops that only= and never= leave"):
-        editor.reroute("b/x:0", to="other:0", only=editor.ops())
+    says_nothing(
+        editor.reroute("b/x:0", to="other:0", only=editor.ops()),
+        "No op among the ops that only= and never= leave reads 'b/x:0'",
+    )
 
 
 def test_several_pairs_are_rerouted_at_once_or_not_at_all(diamond: tf.Graph) -> None:
@@ -150,9 +153,9 @@ def test_tensors_and_control_edges_make_no_pairs(editor: tgw.GraphEditor) -> Non
         editor.reroute("a:0", to="^x")
 
 
-def test_what_changes_nothing_is_refused(editor: tgw.GraphEditor) -> None:
-    assert "Nobody reads 'c:0'" in refused(lambda: editor.reroute("c:0", to="x:0")).why
-    assert "changes no edge" in refused(lambda: editor.reroute("a:0", to="a:0")).why
+def test_a_move_of_no_edge_is_no_step(editor: tgw.GraphEditor) -> None:
+    says_nothing(editor.reroute("c:0", to="x:0"), "No op reads 'c:0'")
+    says_nothing(editor.reroute("a:0", to="a:0"), "already")
     with pytest.raises(UnknownName, match="has no op 'nothing'"):
         editor.reroute("nothing:0", to="x:0")
     with pytest.raises(UnknownName, match="no tensor 'a:1': op 'a' has 1 output"):
@@ -433,11 +436,11 @@ def test_swaps_that_cannot_be_are_refused(towers: tgw.GraphEditor) -> None:
             ("one", "two", "in"),
             "what='in' is not what swap takes; give 'inputs', 'outputs' or 'both'",
         ),
-        (("after_one", "after_two"), "Nobody reads 'after_one' and 'after_two'"),
     ):
         with pytest.raises(GraphEditError) as error:
             towers.swap(*ends)
         assert why in error.value.why
+    says_nothing(towers.swap("after_one", "after_two"), "No op reads 'after_one' and 'after_two'")
     assert refused(lambda: towers.swap("one/mul:0", "after_one:0")).fixes == ()
 
 
@@ -488,10 +491,7 @@ def test_what_a_part_gives_goes_to_the_inputs_of_another(towers: tgw.GraphEditor
 def test_control_inputs_are_added_and_removed(towers: tgw.GraphEditor) -> None:
     assert towers.add_control_inputs("after_two", ["one/out", "p"]).changed == ("after_two",)
     assert reads(towers)["after_two"] == ["two/out", "^one/out", "^p"]
-    with pytest.raises(
-        GraphEditError, match="'after_two' waits for 'p' already; it waits for 'one/out' and 'p'"
-    ):
-        towers.add_control_inputs("after_two", "p")
+    says_nothing(towers.add_control_inputs("after_two", "p"), "'after_two' waits for 'p' already")
     towers.remove_control_inputs("after_two", "p")
     with pytest.raises(GraphEditError, match="'after_two' does not wait for 'p'"):
         towers.remove_control_inputs("after_two", ["one/out", "p"])

@@ -59,7 +59,7 @@ class Random:
         return told[int(port)] if int(port) < len(told) else ""
 
     def edit(self) -> bool:
-        """One edit; whether it was done."""
+        """One edit; whether it was done, neither refused nor nothing to do."""
         editor, old = self.editor, self.tensor()
         new = self.tensor(self.dtype(old))
         kinds: list[Callable[[], Any]] = [
@@ -80,12 +80,13 @@ class Random:
         ]
         before = seen(editor)
         try:
-            self.random.choice(kinds)()
+            report = self.random.choice(kinds)()
         except GraphEditError as error:
             self.refused.append(str(error))
             assert seen(editor) == before
             return False
-        return True
+        assert report or seen(editor) == before
+        return bool(report)
 
     def control_edge(self) -> tuple[str, str]:
         index = self.editor._core.index

@@ -105,9 +105,8 @@ def test_the_signatures_of_a_file_are_renamed_and_removed_in_its_saved_model(
     editor.signatures.rename("twice", "serving_default")
     editor.signatures.remove("hidden")
     editor.save(tmp_path / "model")
-    assert not any(
-        "was not written" in notice for notice in editor.source.notices
-    )  # both were asked for
+    # Both were asked for.
+    assert not any("was not written" in notice for notice in editor.source.notices)
     loaded = tf.saved_model.load(str(tmp_path / "model"))
     assert list(loaded.signatures) == ["serving_default"]
     assert set(called(tmp_path / "model", "serving_default")) == {"x", "y"}

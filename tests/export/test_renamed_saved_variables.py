@@ -199,9 +199,8 @@ def test_renamed_variables_of_keras_keep_their_objects(
     else:
         editor.passes.obfuscate_names()
     editor.save(f"{tmp_path}/new/")
-    loaders = (
-        (called, in_session) if way == "export" else (called,)
-    )  # TensorFlow 1 cannot run the other one
+    # TensorFlow 1 cannot run the other one.
+    loaders = (called, in_session) if way == "export" else (called,)
     for run in loaders:
         np.testing.assert_allclose(run(tmp_path / "new"), run(path), rtol=1e-6)
     old, new = (

@@ -750,9 +750,8 @@ def test_strip_for_one_signature_says_that_the_others_are_not_kept(
         call(tmp_path / "new", "embed", words=WORDS)["embedding"],
         call(hub, "embed", words=WORDS)["embedding"],
     )
-    assert loaded.tokenize(tf.constant(["b"]))["ids"].numpy().tolist() == [
-        1
-    ]  # an object's function, as it was
+    # An object's function, as it was.
+    assert loaded.tokenize(tf.constant(["b"]))["ids"].numpy().tolist() == [1]
     editor.undo()
     assert len(tuple(editor.signatures.values())) == 3
 

@@ -108,9 +108,8 @@ def test_two_processes_export_to_one_path(tmp_path: Path, kind: str) -> None:
             names = {"m.meta": ["m.data-00000-of-00001", "m.index", "m.meta"]}.get(
                 kind, [kind.strip("/")]
             )
-            assert (
-                sorted(entry.name for entry in out.iterdir()) == names
-            )  # and nothing of the way there
+            # And nothing of the way there.
+            assert sorted(entry.name for entry in out.iterdir()) == names
             if kind != "m.html":
                 assert tgw.edit(out / kind)._core.index.names
         assert not any("Traceback" in exporter.errors() for exporter in exporters)

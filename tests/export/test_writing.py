@@ -342,9 +342,8 @@ def test_what_a_save_would_destroy_is_named_and_stays(tmp_path: Path) -> None:
         write_file(tmp_path / "round", lambda new: new.write_text("new"))
     assert sorted(path.name for path in tmp_path.iterdir()) == before
     assert {name: (tmp_path / name).read_text() for name in OLD} == OLD
-    write_files(
-        tmp_path, lambda new: plant(new, NEW | {"twin": "new"}), lambda _: list(OLD)
-    )  # the very same file is in nobody's way
+    # The very same file is in nobody's way.
+    write_files(tmp_path, lambda new: plant(new, NEW | {"twin": "new"}), lambda _: list(OLD))
     assert (tmp_path / "m.index").read_text() == "new"
 
 

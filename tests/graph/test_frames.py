@@ -485,9 +485,8 @@ def test_halves_of_loops_and_conditionals_are_told_as_far_as_they_go() -> None:
     assert isinstance(conditional, Conditional)
     assert [index.names[i] for i in sorted(conditional.true)] == ["b"]
     assert conditional.merges == ()
-    assert (
-        "frame_name" not in index.nodes[1].attr
-    )  # reading an attribute that is not there must not make it
+    # Reading an attribute that is not there must not make it.
+    assert "frame_name" not in index.nodes[1].attr
 
 
 @pytest.mark.parametrize("seed", range(30))

@@ -146,9 +146,8 @@ def graphs(draw: st.DrawFn) -> tf.Graph:
         )
         node.input.extend(f"^{name}" for name in waits)
         fill(node, kind, count)
-        outputs = {"NoOp": 0, "IdentityN": 2, "Merge": 1}.get(
-            kind, 1
-        )  # a Merge's second output is no float
+        # A Merge's second output is no float.
+        outputs = {"NoOp": 0, "IdentityN": 2, "Merge": 1}.get(kind, 1)
         tensors += [f"{node.name}:{port}" for port in range(outputs)]
     add_loops(draw, made, tensors)
     graph = tf.Graph()

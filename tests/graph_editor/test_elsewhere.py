@@ -379,8 +379,7 @@ def test_a_loop_and_its_gradient_are_copied_in_turn_and_the_copy_has_its_own_gra
         own = tf.gradients(copies[0], [to_graph.get_tensor_by_name(fed), new_w])
         session.run(v1.global_variables_initializer())
         got = session.run(copies, {fed: given})
-        got += session.run(
-            list(map(tf.convert_to_tensor, own)), {fed: given}
-        )  # an array's gradient runs once a run
+        # An array's gradient runs once a run.
+        got += session.run(list(map(tf.convert_to_tensor, own)), {fed: given})
     for value, wanted in zip(got, [*expected, *expected[1:]], strict=True):
         np.testing.assert_allclose(value, wanted, rtol=1e-4)

@@ -65,9 +65,8 @@ def test_it_works_on(version: str, archives: dict[str, Path], tmp_path: Path) ->
         environment.beside / "tests",
         ignore=shutil.ignore_patterns("browser", "bench"),
     )
-    shutil.copytree(
-        ROOT / "notebooks", environment.beside / "notebooks"
-    )  # with the models that tests open
+    # With the models that tests open.
+    shutil.copytree(ROOT / "notebooks", environment.beside / "notebooks")
     shutil.copy(ROOT / "pyproject.toml", environment.beside)
     chosen = [f"tests/{name}" for name in TESTED]
     environment.run("python", "-m", "pytest", "-q", "-p", "no:cacheprovider", *chosen)

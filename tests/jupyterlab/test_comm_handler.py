@@ -159,9 +159,10 @@ def test_long_work_tells_how_far_it_is_and_is_cancelled(
 ) -> None:
     write_large_graph(tmp_path / "large.pb")
     page = Page(client)
+    # A fast machine is done within 0.1 s.
     page.run(
         "from tfgraphwidget.widget import request_loop\nrequest_loop._SECONDS_OF_SILENCE = 0.0"
-    )  # a fast machine is done within 0.1 s
+    )
     opened = page.say(
         {"id": 1, "type": "file", "path": "large.pb", "root": str(tmp_path), "tells": True}
     )

@@ -275,9 +275,8 @@ def test_a_file_that_is_renamed_goes_on_under_its_new_name(frozen: Path) -> None
         document.move({"path": "nowhere.pb", "root": str(frozen.parent)})
     assert document.title == "graph.pb"
     document.move({"path": "below/other.pb", "root": str(frozen.parent)})
-    document.move(
-        {"path": "below/other.pb", "root": str(frozen.parent)}
-    )  # another page says so too
+    # Another page says so too.
+    document.move({"path": "below/other.pb", "root": str(frozen.parent)})
     told = document.status()
     assert (told["title"], told["count"], told["stamp"]) == ("other.pb", 1, stamp)
     assert document.exporter.folder == moved.parent

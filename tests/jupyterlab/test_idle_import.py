@@ -46,9 +46,8 @@ def loaded(client: BlockingKernelClient, before: str = "") -> set[str]:
 
 def test_a_kernel_imports_the_widget_between_the_cells(client: BlockingKernelClient) -> None:
     wanted = set(idle_import._MODULES)
-    assert loaded(client, "import tfgraphwidget as tgw").isdisjoint(
-        wanted
-    )  # the cell itself does not wait
+    # The cell itself does not wait.
+    assert loaded(client, "import tfgraphwidget as tgw").isdisjoint(wanted)
     end = time.monotonic() + SECONDS
     while not wanted <= loaded(client) and time.monotonic() < end:
         time.sleep(0.1)

@@ -176,8 +176,7 @@ def test_nothing_was_started_by_refusals_and_no_traceback_is_in_the_log(server: 
 
 def test_what_a_page_sends_starts_a_kernel_in_no_folder_of_documents(server: Server) -> None:
     body = text(name="python3", path="folder/π %s.pb", file="π %s.pb")
-    status, kernel = server.ask(
-        "POST", body, Content_Type="text/plain;charset=UTF-8"
-    )  # as a browser says it
+    # As a browser says it.
+    status, kernel = server.ask("POST", body, Content_Type="text/plain;charset=UTF-8")
     assert (status, kernel["name"]) == (201, "python3")
     assert server.ask("DELETE", None, f"api/kernels/{kernel['id']}")[0] == 204

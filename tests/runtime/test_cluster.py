@@ -290,9 +290,8 @@ def test_the_example_of_the_page_runs_and_a_server_that_dies_leaves_all_as_it_wa
         init = v1.global_variables_initializer()
     names = {"tf": tf, "tgw": tgw, "graph": graph, "init": init, "feed": {"x:0": [1.0, 1.0]}}
     code = block.replace("grpc://10.0.0.1:2222", cluster.target).replace("60_000", "5_000")
-    assert (
-        "operation_timeout_in_ms" in code
-    )  # else the end of the session would hang, in whatever test comes then
+    # Else the end of the session would hang, in whatever test comes then.
+    assert "operation_timeout_in_ms" in code
     with pytest.warns(UserWarning, match="leaves out on which machine"):
         exec(code, names)
     editor, session, copy = (names[name] for name in ("editor", "session", "copy"))

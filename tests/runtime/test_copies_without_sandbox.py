@@ -161,9 +161,8 @@ def test_what_tensorflow_refuses_without_a_sandbox_changes_nothing(tried: list[i
         assert (state(graph), graph.version) == (before, version)
         assert graph.new_operations() == []
         assert (editor._core.index.names, editor.history.done, tried) == (seen, (), [])
-        copy = editor.clone(
-            [], "z:0", into="copy"
-        )  # the name scope is free, and the session goes on
+        # The name scope is free, and the session goes on.
+        copy = editor.clone([], "z:0", into="copy")
         assert session.run([copy["z:0"], "z:0"]) == [6.0, 6.0]
         editor.undo()
         assert editor.redo()

@@ -697,9 +697,8 @@ def test_a_custom_gradient_stays_when_its_ops_are_renamed(saved: bool, tmp_path:
 
 
 def test_a_custom_gradient_in_a_called_function_stays_when_its_op_is_renamed() -> None:
-    rule = tf.custom_gradient(
-        lambda x: (x * x, lambda upstream: 7.0 * upstream * x)
-    )  # not that of x * x
+    # Not that of x * x.
+    rule = tf.custom_gradient(lambda x: (x * x, lambda upstream: 7.0 * upstream * x))
     inner = tf.function(lambda x: rule(tf.identity(x)), autograph=False)
     outer = tf.function(
         lambda x: inner(x) + 1.0, input_signature=[tf.TensorSpec([2])], autograph=False

@@ -17,9 +17,8 @@ import tfgraphwidget as tgw
 X = np.random.default_rng(0).normal(size=(16, 4)).astype(np.float32)
 Y = np.random.default_rng(1).normal(size=(16, 1)).astype(np.float32)
 
-pytestmark = pytest.mark.filterwarnings(
-    "ignore:__array__ implementation:DeprecationWarning"
-)  # of Keras
+# Of Keras.
+pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
 
 
 def backbone() -> Any:

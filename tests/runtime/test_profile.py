@@ -88,9 +88,8 @@ def test_a_call_costs_what_it_calls_wherever_that_is_seen_from():
     calls = {name: row["flops"] for name, row in found.items() if "PartitionedCall" in row["type"]}
     twice = 2 * layer + 4 * 5 + 4 * 7
     assert sorted(calls.values()) == [layer, twice]
-    assert (
-        kinds["StatelessWhile"] == 2 * 4 * 7 * 7 + 1 + 1 + 1
-    )  # with the condition and both counters
+    # With the condition and both counters.
+    assert kinds["StatelessWhile"] == 2 * 4 * 7 * 7 + 1 + 1 + 1
     assert kinds["StatelessIf"] == 2 * 4 * 7 * 9
     editor.view.color_by("FLOPs", batch=4)
     legend = editor.view.legend
@@ -266,9 +265,8 @@ def test_what_is_fed_in_the_middle_or_runs_by_itself_is_not_taken_for_a_part():
         op: told for op, told in JOINED.items() if told == "mm"
     }
     assert joined_as(editor.measure("end", {"add:0": np.ones((6, 5))})) == {}
-    found = editor.measure(
-        ["bias", "end"], feed
-    )  # what is fetched in between runs by itself, or as the end
+    # What is fetched in between runs by itself, or as the end.
+    found = editor.measure(["bias", "end"], feed)
     assert found["conv"].time > 0
     assert "out" in found
 

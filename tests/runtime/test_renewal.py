@@ -969,9 +969,8 @@ def test_whatever_fails_in_a_renewal_nothing_is_seen_of_it_and_nothing_lost_unto
     for failing in faults(monkeypatch, *FAILING[what], late=late):
         with tf.Graph().as_default() as graph, v1.Session(graph=graph) as session:
             fills, looks = everything(graph)
-            one = v1.FIFOQueue(
-                9, [tf.int32], name="singly"
-            )  # of no known shape, so not moved all at once
+            # Of no known shape, so not moved all at once.
+            one = v1.FIFOQueue(9, [tf.int32], name="singly")
             size = one.size()
             fills += [one.enqueue([[7, 8]]), one.enqueue([9])]
             session.run(fills)
@@ -1076,16 +1075,14 @@ def test_a_preview_says_which_partial_run_the_edit_will_cut_and_cuts_none(graph:
         editor.renew = False
         assert editor.preview(editor.bypass, "y").notes == left
         editor.renew = True
-        assert (
-            editor.preview({"command": "remove", "arguments": {"what": "z"}}).notes == ()
-        )  # needs no renewal
+        # Needs no renewal.
+        assert editor.preview({"command": "remove", "arguments": {"what": "z"}}).notes == ()
         preview, _ = RequestHandler(editor).handle(p.PreviewEdit("bypass", ("y",)))
         assert isinstance(preview, p.PreviewedEdit)
         assert will in preview.notes
         editor.view.enter(editor.ops(type="PartitionedCall").ops[0])
-        assert (
-            will in editor.preview({"command": "bypass", "arguments": {"what": "inner"}}).notes
-        )  # changes the call, too
+        # Changes the call, too.
+        assert will in editor.preview({"command": "bypass", "arguments": {"what": "inner"}}).notes
         editor.view.leave(0)
         assert session.partial_run(run, "z:0", {other: 1.0}) == 5.0  # it was not cut
         assert editor.preview(bypass).notes == left

@@ -244,10 +244,11 @@ def test_a_value_is_on_another_piece_without_room_on_the_longest_and_a_count_bes
     scene = drawing()
     scene = replace(scene, members=np.zeros_like(scene.members), route=np.zeros_like(scene.route))
     x, y, width, height = scene.box[scene.names.index("head")].tolist()
+    # The label would lie on the box.
     through = [
         [x - 50, y + height / 2],
         [x + width + 50, y + height / 2],
-    ]  # the label would lie on the box
+    ]
     free = [[x + width + 60, y], [x + width + 60, y + 50]]
     assert _LabelPlaces(scene).take(0, np.array([through, free]), 20.0, -1) == (
         x + width + 60,

@@ -90,9 +90,8 @@ def test_categories_stay_apart_whatever_colours_one_sees(vision, dark):
         lab(fill, vision)
         for fill in (*(pair[dark] for pair in palette.TINTS), palette.FAMILIES["other"][dark])
     ]
-    assert (
-        min(float(np.linalg.norm(a - b)) for a, b in combinations(seen, 2)) >= 8
-    )  # 2.3 can just be told apart
+    # 2.3 can just be told apart.
+    assert min(float(np.linalg.norm(a - b)) for a, b in combinations(seen, 2)) >= 8
 
 
 @pytest.mark.parametrize(

@@ -613,9 +613,10 @@ def main(names: Sequence[str]) -> int:
     failures = 0
     for name in names or ARCHITECTURES:
         command = [sys.executable, "-m", "tests.stress.architectures", "--one", name]
+        # A row that fails, not the end of the table.
         done = subprocess.run(
             ["timeout", str(_PATIENCE), *command], capture_output=True, text=True, check=False
-        )  # a row that fails, not the end of the table
+        )
         if done.returncode:
             why = (done.stderr.strip().splitlines() or ["no message"])[-1]
             sys.stdout.write(f"{done.stderr[-2000:]}\n{name}: FAILED: {why}\n")

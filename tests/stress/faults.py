@@ -127,9 +127,8 @@ class Watch:
 
 def _fail(kind: Kind, where: str) -> None:
     if kind == "interrupt":
-        signal.raise_signal(
-            signal.SIGINT
-        )  # as Ctrl-C: Python deals with it when the function has returned
+        # As Ctrl-C: Python deals with it when the function has returned.
+        signal.raise_signal(signal.SIGINT)
     elif kind == "memory":
         raise MemoryError(f"injected: {where}")
     elif kind == "full disk":

@@ -137,10 +137,11 @@ class Interrupts(Faults):
         super().__init__(case, folder)
         self.chance = random.Random(seed)
         self.after = self._after()
+        # The longest time from an interrupt to control, in seconds.
         self.number_in_the_call, self.longest = (
             0,
             0.0,
-        )  # the longest time from an interrupt to control, in seconds
+        )
 
     def open(self) -> None:
         super().open()
@@ -184,9 +185,8 @@ class Interrupts(Faults):
     def _interrupted(self) -> bool:
         is_in_call, seconds = interrupted(self.make, self.chance.random() * self.seconds)
         self.number_in_the_call += is_in_call
-        self.seconds *= (
-            1.02 if is_in_call else 0.95
-        )  # the first call was slower, or a loaded machine is
+        # The first call was slower, or a loaded machine is.
+        self.seconds *= 1.02 if is_in_call else 0.95
         count("interrupts")
         count("interrupts in a call", is_in_call)
         self.longest = max(self.longest, seconds)

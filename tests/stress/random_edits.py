@@ -146,9 +146,8 @@ class Call:
                     return tgw.renew(editor.session)
                 case "sync":
                     copy = editor._core.executor.copies.get(args[0])
-                    return (
-                        copy.sync() if hasattr(copy, "sync") else None
-                    )  # what was grown has no original
+                    # What was grown has no original.
+                    return copy.sync() if hasattr(copy, "sync") else None
                 case "preview":
                     return editor.preview(editor.clone, *args, **options)
                 case "split":

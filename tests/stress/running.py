@@ -198,9 +198,8 @@ def check_copy(
         and graph.is_fetchable(copy[name])  # not in a loop or a branch, where it has no one value
         and copy[name].dtype
         not in (tf.string, tf.resource, tf.variant)  # a summary's tag, a handle are the copy's own
-        and not (
-            copy[name].op.type.startswith("FusedBatchNorm") and not name.endswith(":0")
-        )  # may be what memory held
+        # May be what memory held.
+        and not (copy[name].op.type.startswith("FusedBatchNorm") and not name.endswith(":0"))
         and _is_pure_between(editor, inputs, name)
     ]
     feeds = feeds_of(editor)

@@ -8,9 +8,8 @@ from typing import Any
 
 from tfgraphwidget.errors import GraphEditError
 
-_CARET = re.compile(
-    r"\n {4}.*\n {4} *\^$"
-)  # below the sentence: a pattern, and where it cannot be read
+# Below the sentence: a pattern, and where it cannot be read.
+_CARET = re.compile(r"\n {4}.*\n {4} *\^$")
 _LONGEST = 20_000  # characters; a sentence may list the names that it is about
 
 

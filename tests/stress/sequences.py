@@ -87,6 +87,7 @@ _OF_A_PLACE = (
     "selection",
 )
 _WITHOUT_NAMES = ("history", "files", "direction", "live")
+# What a clone may compute otherwise with.
 _OTHERS = {
     "replace",
     "graph",
@@ -94,13 +95,14 @@ _OTHERS = {
     "device",
     "devices",
     "src_scope",
-}  # what a clone may compute otherwise with
+}
 _TOLERANCES = dict.fromkeys(PRESERVING, 1e-4) | {"fold_batch_norm": 1e-2}
 _ROUNDING = 1e-3
 _WITH_VALUES = ("freeze", "fold_batch_norm")
 _COUNTED = {"undo": "undone", "redo": "done again", "jump": "jumps", "save": "saves"}
 _OPS = re.compile(r"(?<=editor\.ops\()[^()]*(?=\))")
 QUICK_SCRIPT, QUICK_DATA = 1, 2
+# TensorFlow must hold the graph.
 _IMPORTS = (
     "call",
     "renew",
@@ -110,7 +112,7 @@ _IMPORTS = (
     "sync",
     "insert",
     "replace",
-)  # TensorFlow must hold the graph
+)
 _OF_FILES = {verb: weight for verb, weight in WEIGHTS.items() if verb not in _IMPORTS}
 _MOST_REPEATS = 80  # runs of parts of a sequence, to find the shortest one
 
@@ -618,15 +620,13 @@ def main(first: int, number: int, length: int, names: Sequence[str]) -> None:
         for model in GROUPS.get(name, (everything.get(name),))
         if model
     ]
-    tf.config.threading.set_inter_op_parallelism_threads(
-        1
-    )  # threads cost more than they save on small graphs
+    # Threads cost more than they save on small graphs.
+    tf.config.threading.set_inter_op_parallelism_threads(1)
     tf.config.threading.set_intra_op_parallelism_threads(1)
     gc.freeze()  # so that what looks through all objects does not look through TensorFlow's
     for ending in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(
-            ending, signal.default_int_handler
-        )  # in the background a shell has SIGINT ignored
+        # In the background a shell has SIGINT ignored.
+        signal.signal(ending, signal.default_int_handler)
     sums = {model.name: Sums() for model in models}
     begin = time.monotonic()
     with suppress(KeyboardInterrupt):  # the table of what was run until then

@@ -192,9 +192,8 @@ class Faults:
         keys = [key for key in wanted if key not in ("files", "history", "free scopes", "fresh")]
         if not wanted["live"]:
             keys = [key for key in keys if key not in ("live", "values", "collections")]
-        lost = " ".join(
-            self.run.editor.history.lost
-        )  # elements of a queue, which can only be had by taking them out
+        # Elements of a queue, which can only be had by taking them out.
+        lost = " ".join(self.run.editor.history.lost)
         held = {
             name: value
             for name, value in now["values"].items()

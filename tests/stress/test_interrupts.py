@@ -70,6 +70,5 @@ def test_an_interrupt_at_any_moment_leaves_the_old_state_or_the_new_one(
     failures = [interrupts.failure() for _ in range(_NUMBER * ROUNDS)]
     record_property("longest interrupt", (str(case), interrupts.longest))
     assert not any(failures), "\n".join(filter(None, failures))
-    assert (
-        interrupts.number_in_the_call or ROUNDS == 1
-    )  # the few of one round may all fall beside a short call
+    # The few of one round may all fall beside a short call.
+    assert interrupts.number_in_the_call or ROUNDS == 1

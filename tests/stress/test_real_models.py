@@ -116,9 +116,8 @@ class Journey:
             tensors = run(*reference.by_name(graph, arguments))
         else:
             tensors = run(*(tf.convert_to_tensor(leaf) for leaf in reference.flat(arguments)))
-        count = len(
-            reference.flat(self.expected)
-        )  # behind these are what a gradient needs, if one was taken before
+        # Behind these are what a gradient needs, if one was taken before.
+        count = len(reference.flat(self.expected))
         return tf.nest.pack_sequence_as(self.expected, tensors[:count])
 
     def check_untouched(self) -> None:

@@ -53,9 +53,8 @@ class Canary:
         self.port: int = self._listener.getsockname()[1]
         threading.Thread(target=self._accept, daemon=True).start()
         with tf.Graph().as_default():
-            self._called = tf.numpy_function(
-                self._call, [], tf.float32
-            )  # TensorFlow keeps the function as long as the op
+            # TensorFlow keeps the function as long as the op.
+            self._called = tf.numpy_function(self._call, [], tf.float32)
         self.token: bytes = self._called.op.get_attr("token")
         self.reset()
 

@@ -32,12 +32,13 @@ _FIELDS = {
 }
 _FIELDS["func"] = "func"
 _MESSAGES = frozenset({"shape", "tensor", "func"})
+# Words in the names of arguments that name a server.
 _NAMES_SERVER = (
     "address",
     "master",
     "target",
     "protocol",
-)  # words in the names of arguments that name a server
+)
 
 
 @cache

@@ -86,9 +86,8 @@ def test_a_second_click_unmarks_and_one_further_up_extends(
         requests.handle(p.Mark("inputs", name))
     assert editor._core.view.boundary[0] == ()
     requests.handle(p.Mark("inputs", "two/product"))
-    requests.handle(
-        p.Mark("inputs", "one/act")
-    )  # of which the mark is a tensor, drawn at two/product
+    # Of which the mark is a tensor, drawn at two/product.
+    requests.handle(p.Mark("inputs", "one/act"))
     assert editor.inputs == ("one/product:0",)
     editor.mark("one/act:0")
     requests.handle(p.Mark("inputs", "one/act"))  # here it is drawn at one/act

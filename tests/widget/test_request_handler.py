@@ -272,8 +272,6 @@ def test_a_cell_draws_the_same_whichever_pane_asked_last(editor: GraphEditor) ->
         (p.Inspect("nowhere"), "no name scope"),
         (p.Boundary(("net/logits",), ("x",)), "other way round"),
         (p.Clone(("x",), ("net/logits",), "net"), "is taken"),
-        (p.Undo(), "nothing to undo"),
-        (p.Redo(), "nothing to redo"),
     ],
 )
 def test_refusals(
@@ -283,6 +281,28 @@ def test_refusals(
     with pytest.raises(GraphEditError, match=sentence):
         answers.handle(request_)
     assert editor.graph.version == before
+
+
+@pytest.mark.parametrize(
+    ("request_", "sentence"),
+    [
+        (p.Undo(), "There is nothing to undo."),
+        (p.Redo(), "There is nothing to redo."),
+        (p.Change("rename", ("x",), ("new",), ('"x"',)), "'x' has that name already."),
+        (p.Change("set_device", ("x",), ("device",), ("None",)), "without a device already."),
+        (p.Change("bypass", ("net/other",), (), ()), "so there is nothing to bypass."),
+    ],
+)
+def test_nothing_to_do_is_a_result_that_the_page_shows_in_gray(
+    answers: RequestHandler, editor: GraphEditor, request_: p.Request, sentence: str
+) -> None:
+    before = editor._core.index, editor.history
+    reply, _ = answers.handle(request_)
+    assert isinstance(reply, p.SceneReply)
+    assert reply.edited is not None
+    assert reply.edited.is_nothing
+    assert sentence in reply.edited.text
+    assert (editor._core.index, editor.history) == before
 
 
 def test_a_boundary_selects_all_variables_of_inception(

@@ -86,9 +86,8 @@ def test_folders_that_are_links_lead_to_the_same_file(root: Path) -> None:
     model.symlink_to(root / "models" / "m.pb")
     assert path_from(link / "own.pb", root / "notebooks") == "own.pb"
     assert path_from(root / "notebooks" / "own.pb", link) == "own.pb"
-    assert (
-        path_from(model, root / "notebooks") == "data/m.pb"
-    )  # by its own name, as the user sees it
+    # By its own name, as the user sees it.
+    assert path_from(model, root / "notebooks") == "data/m.pb"
     # "link/.." is the folder of the link when a path is shortened, and root for the disk.
     typed = path_from(root / "models" / "m.pb", link)
     assert Path(os.path.normpath(link / typed)).samefile(root / "models" / "m.pb")

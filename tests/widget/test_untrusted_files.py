@@ -269,7 +269,8 @@ def test_a_saved_picture_has_the_warning_sign(strange: Path) -> None:
     editor = tgw.edit(strange)
     with_sign = editor.view.to_svg().count(">!<")
     editor.source.trusted = True
+    # The op or its scope, and the two calls.
     assert (with_sign, editor.view.to_svg().count(">!<")) == (
         3,
         0,
-    )  # the op or its scope, and the two calls
+    )

@@ -34,13 +34,11 @@ def main(arguments: list[str] | None = None) -> int:
         The exit code.
     """
     options = create_parser().parse_args(arguments)
-    os.environ.setdefault(
-        "TF_CPP_MIN_LOG_LEVEL", "3"
-    )  # TensorFlow's messages on graphics cards are not an answer
+    # TensorFlow's messages on graphics cards are not an answer.
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(
-            errors="backslashreplace"
-        )  # a name with letters that the terminal lacks is printed all the same
+        # A name with letters that the terminal lacks is printed all the same.
+        sys.stdout.reconfigure(errors="backslashreplace")
     try:
         return _run(options)
     except GraphEditError as error:
@@ -67,9 +65,8 @@ def main(arguments: list[str] | None = None) -> int:
 def _print_refusal(options: argparse.Namespace, why: str) -> int:
     from tfgraphwidget.naming import escape
 
-    lines = "\n".join(
-        map(escape, in_option_words(why, vars(options)).split("\n"))
-    )  # the last of a pattern is a caret
+    # The last of a pattern is a caret.
+    lines = "\n".join(map(escape, in_option_words(why, vars(options)).split("\n")))
     print_note(f"tfgraphwidget: {lines}")
     return MISUSED if options.command in _WITH_RESULT else REFUSED
 

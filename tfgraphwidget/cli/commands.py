@@ -82,9 +82,8 @@ def export(options: argparse.Namespace) -> int:
         if options.edits is not None:
             editor.history.replay(options.edits)
         else:
-            editor.view.leave(
-                0
-            )  # of a SavedModel the whole, not the function where a signature's work is done
+            # Of a SavedModel the whole, not the function where a signature's work is done.
+            editor.view.leave(0)
         tell("Writing")
         ends: dict[str, Any] = {
             "inputs": _names(options.inputs),
@@ -233,9 +232,8 @@ def _other_signatures(editor: GraphEditor, options: argparse.Namespace) -> list[
         _open_editor(argparse.Namespace(**{**vars(options), "signature": name})) for name in names
     ]
     by_function = {other._core.navigator.function: other for other in reversed(others)}
-    by_function.pop(
-        editor._core.navigator.function, None
-    )  # in a graph of TensorFlow 1 all of them lie in one graph
+    # In a graph of TensorFlow 1 all of them lie in one graph.
+    by_function.pop(editor._core.navigator.function, None)
     return [other for other in others if other in by_function.values()]
 
 

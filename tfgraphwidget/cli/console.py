@@ -45,9 +45,8 @@ def write_text(out: TextIO | None, text: str) -> None:
         out.write(text)
         out.flush()
     except OSError:
-        os.dup2(
-            os.open(os.devnull, os.O_WRONLY), out.fileno()
-        )  # else Python would try again at exit, and print a traceback
+        # Else Python would try again at exit, and print a traceback.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), out.fileno())
         raise
 
 

@@ -37,9 +37,8 @@ def write_page(options: argparse.Namespace) -> int:
         source = open_path(options.file, OpenOptions(options.signature, options.checkpoint, tags))
         tell("Writing")
         with warnings.catch_warnings():
-            warnings.simplefilter(
-                "ignore"
-            )  # what a page of an editor cannot show is said in the page
+            # What a page of an editor cannot show is said in the page.
+            warnings.simplefilter("ignore")
             save_page_of(source, page)
     print_output(escape(str(page)))
     return 0

@@ -83,9 +83,8 @@ class _Contents:
     removed: dict[str, str] = field(default_factory=dict)
     tables: dict[str, tuple[str, str]] = field(default_factory=dict)
     iterators: dict[str, str] = field(default_factory=dict)
-    owners: dict[str, str] = field(
-        default_factory=dict
-    )  # names of values -> the variables that have them
+    # Names of values -> the variables that have them.
+    owners: dict[str, str] = field(default_factory=dict)
 
     def add(self, name: str, read: Reader) -> str:
         """Add a tensor, or replace the one of the same name."""

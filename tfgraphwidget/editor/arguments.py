@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from tfgraphwidget import edits, export, runtime
 from tfgraphwidget.editor.edit_planner import target_of
 from tfgraphwidget.editor.graph_view import Boundary, Names, each, is_single
-from tfgraphwidget.errors import GraphEditError, NothingTo, UnknownName
+from tfgraphwidget.errors import GraphEditError, UnknownName
 from tfgraphwidget.graph import (
     Selection,
     Signature,
@@ -214,9 +214,8 @@ class ArgumentResolver:
         """The ops that replace others: a selection, or a list of one op's name."""
         part = self.part(argument, ops=True)
         if isinstance(part, str) and edits.rewire.is_scope(self._index, part):
-            part = selectors.scope(
-                self._index, part.rstrip("/")
-            )  # in the line of code, a list names ops alone
+            # In the line of code, a list names ops alone.
+            part = selectors.scope(self._index, part.rstrip("/"))
         return part if isinstance(part, Selection) else (part,)
 
     def ops_of(self, argument: OpsLike) -> tuple[str, ...]:
@@ -554,12 +553,12 @@ class ArgumentResolver:
             outputs: Tensors or ops that leave the part; None for what is marked or selected.
 
         Raises:
-            NothingTo: What was selected is no more in the graph.
+            GraphEditError: What was selected is not in the graph any more.
             UnknownName: A name is not in the graph.
         """
         selection, view = None, self._view
         if inputs is None and outputs is None and view.selection is None and view.selection_notice:
-            raise NothingTo(view.selection_notice)
+            raise GraphEditError(view.selection_notice)
         if isinstance(inputs, Selection) and outputs is None:
             selection, inputs = inputs, ()
         elif inputs is None and outputs is None and not any(view.boundary):

@@ -164,10 +164,10 @@ class EditAPI(ArgumentChecks, inside=one_thread):
         the next one begins with its values, and `history.lost` says so.
 
         Returns:
-            The line of code of the edit; the lines of a batch.
+            The line of code of the edit; the lines of a batch; "" if there is no edit to undo.
 
         Raises:
-            NothingTo: There is no edit to undo, or other code has changed the imported graph since.
+            GraphEditError: Other code has changed what the edit made.
 
         Example:
             >>> import tfgraphwidget as tgw
@@ -184,10 +184,10 @@ class EditAPI(ArgumentChecks, inside=one_thread):
         """Redo the edit that was undone last, with the same ops and variables and their values.
 
         Returns:
-            The line of code of the edit; the lines of a batch.
+            The line of code of the edit; the lines of a batch; "" if there is no edit to redo.
 
         Raises:
-            NothingTo: There is no edit to redo.
+            GraphEditError: Other code has changed what the edit needs.
 
         Example:
             >>> import tfgraphwidget as tgw

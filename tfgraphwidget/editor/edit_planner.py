@@ -133,9 +133,8 @@ class EditPlanner:
         names_in_use = target.place.hidden_names()
         functions = [function.signature.name for function in patch.add.functions]
         new = [node.name for node in patch.add.nodes]
-        new += [
-            name for name in functions if not name.startswith("__")
-        ]  # those TensorFlow numbers by itself
+        # Those TensorFlow numbers by itself.
+        new += [name for name in functions if not name.startswith("__")]
         reserved = {tried for name in new for tried in tried_before(name) if tried in names_in_use}
         if not reserved:
             return ()

@@ -222,9 +222,8 @@ class EditedGraph:
         signature = next(
             (s for s in self.signatures if default is not None and s.name == default.name), None
         )
-        source = dataclasses.replace(
-            self.source, signature=signature
-        )  # with the keys that edits have renamed
+        # With the keys that edits have renamed.
+        source = dataclasses.replace(self.source, signature=signature)
         self._check_traceable()
         return function_bodies.edited_module(source, self.state(), self.view, self.ends, name)
 

@@ -15,7 +15,7 @@ from tfgraphwidget.editor.edited_graph import EditedGraph
 from tfgraphwidget.editor.places import OpenedGraph, change_of
 from tfgraphwidget.editor.transaction import Snapshot, Transaction, one_thread, undone
 from tfgraphwidget.editor.transaction import transaction as transaction_of_steps
-from tfgraphwidget.errors import GraphEditError, NothingTo
+from tfgraphwidget.errors import GraphEditError, InvalidArgument
 from tfgraphwidget.runtime import live
 from tfgraphwidget.sentences import in_cell
 
@@ -163,9 +163,8 @@ class EditExecutor(EditedGraph):
             planned = command.plan_edit(EditPlanner(self, steps))
             if planned.is_nothing:
                 return (), planned.report
-            command = edits.rebind_selections(
-                command, self.index
-            )  # planning may have imported the graph
+            # Planning may have imported the graph.
+            command = edits.rebind_selections(command, self.index)
             with steps.without_interrupts():
                 outcome = planned.apply(steps)
                 self._record(steps, command, planned, outcome)
@@ -225,17 +224,22 @@ class EditExecutor(EditedGraph):
     # The history
 
     def undo(self) -> str:
-        """Undo the last step, of a batch all its edits; its lines of code. Raises NothingTo."""
-        self.history.last()  # there is one
+        """Undo the last step, of a batch all its edits; its lines of code, "" if there is none."""
+        if not self.history.done:
+            return ""
         return self.jump(len(edits.group_batches(self.history.done)) - 1)
 
     def redo(self) -> str:
-        """Apply again the step that was undone last; its lines of code. Raises NothingTo."""
-        self.history.next()
+        """Apply again the step that was undone last; its lines of code, "" if there is none."""
+        if not self.history.undone:
+            return ""
         return self.jump(len(edits.group_batches(self.history.done)) + 1)
 
     def jump(self, to: object) -> str:
-        """Undo or redo until `to` steps are done; the lines of the last step, or ""."""
+        """Undo or redo until `to` steps are done; the lines of the last step, or "".
+
+        Raises InvalidArgument if there are not so many.
+        """
         done, undone = (
             edits.group_batches(self.history.done),
             edits.group_batches(reversed(self.history.undone)),
@@ -243,22 +247,22 @@ class EditExecutor(EditedGraph):
         whole = (*done, *undone)
         if type(to) is not int or not 0 <= to <= len(whole):
             count = len(whole)
-            raise NothingTo(
-                f"There are {count} edits to jump among; give a number from 0 to {count}."
+            raise InvalidArgument(
+                "to", f"There are {count} edits to jump among; give a number from 0 to {count}."
             )
         number = sum(
             len(step.steps) if isinstance(step, edits.BatchStep) else 1 for step in whole[:to]
         )
         if self.batch is not None and number < self.batch_start:
-            raise NothingTo(
+            raise GraphEditError(
                 f"The batch {self.batch.name!r} is open, and what was done before it stays until "
                 "it ends; undo it then."
             )
+        if to == len(done):
+            return ""
         with self.transaction() as steps:
             steps.on_failure(self._step_to, len(self.history.done))
             self._step_to(number)
-        if to == len(done):
-            return ""
         return whole[to].line if to < len(done) else whole[to - 1].line
 
     def _step_to(self, number: int) -> None:
@@ -301,7 +305,7 @@ class EditExecutor(EditedGraph):
                     node.name in present_ops and node.name not in removed
                     for node in step.patch.add.nodes
                 ):
-                    raise NothingTo(
+                    raise GraphEditError(
                         f"Another editor has done this again already: {step.line}; undo it there "
                         "first."
                     )

@@ -249,9 +249,8 @@ def _copy_body(
     return runtime.functions.module_clone.as_module(
         *(index, state, arguments_left if structure is None else (), (), into),
         variables="shared" if is_live else "own",
-        also=frozenset(
-            index.op(name) for name in returns.values()
-        ),  # takes arguments that nothing here reads, too
+        # Takes arguments that nothing here reads, too.
+        also=frozenset(index.op(name) for name in returns.values()),
         arguments=arguments,
         returns=returns,
         structure=structure,

@@ -125,7 +125,7 @@ class EditHistory(Sequence[AnyStep], ArgumentChecks, inside=one_thread):
             The line of code of the last edit that was undone or redone, or "".
 
         Raises:
-            NothingTo: There are not so many edits.
+            InvalidArgument: There are not so many edits.
 
         Example:
             >>> import tfgraphwidget as tgw

@@ -84,9 +84,8 @@ def _other_graphs(core: EditorCore) -> Iterator[lint.Body]:
     called, called_before = (
         set(reachable_functions(i.functions, i.extras, i.nodes)) for i in (outermost, first)
     )
-    replaced = (
-        called_before - called
-    )  # TensorFlow imports a file with functions that nothing calls, as they are
+    # TensorFlow imports a file with functions that nothing calls, as they are.
+    replaced = called_before - called
     if core.index is not outermost:
         yield lint.Body(outermost, " of the outermost graph", "editor.view.leave(0)")
     for name in sorted(outermost.functions - replaced - {current}):

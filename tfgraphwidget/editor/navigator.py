@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 from tfgraphwidget import edits
 from tfgraphwidget.editor.graph_view import GraphView
 from tfgraphwidget.editor.places import CalledFunction, OpenedGraph
-from tfgraphwidget.errors import NoPath, NothingTo, UnknownName
+from tfgraphwidget.errors import InvalidArgument, NoPath, UnknownName
 from tfgraphwidget.graph import FunctionRef, GraphIndex, Signature, called_functions
 from tfgraphwidget.layout import Layout
-from tfgraphwidget.sentences import in_cell
 from tfgraphwidget.sources import entry_path, shared_functions
 from tfgraphwidget.tf_types import FunctionDef
 
@@ -25,9 +24,8 @@ class Navigator:
     def __init__(self, first: GraphView) -> None:
         self.stack: tuple[GraphView, ...] = (first,)
         self._views: dict[tuple[str, ...], GraphView] = {}
-        self.signature_paths: frozenset[tuple[str, ...]] = (
-            frozenset()
-        )  # those that `signatures.open` led to
+        # Those that `signatures.open` led to.
+        self.signature_paths: frozenset[tuple[str, ...]] = frozenset()
 
     @property
     def here(self) -> GraphView:
@@ -126,21 +124,17 @@ class Navigator:
         self.stack = (self.outermost, *(views if len(views) == len(path) - 1 else ()))
 
     def leave(self, depth: int | None = None) -> None:
-        """Return to the calling graph, or to that level of the path. Raises NothingTo.
+        """Return to the calling graph, or to that level; the graph itself stays current.
 
         Args:
             depth: The level to return to: 0 is the graph itself; None for the caller.
         """
-        to = len(self.stack) - 2 if depth is None else depth
+        to = max(len(self.stack) - 2, 0) if depth is None else depth
         if not 0 <= to < len(self.stack):
-            if depth is None:
-                raise NothingTo(
-                    f"leave: the current graph is the top level ({self.path[0]}); "
-                    + in_cell("enter a function first: editor.view.enter(op).")
-                )
-            raise NothingTo(
+            raise InvalidArgument(
+                "depth",
                 f"leave({depth}): depth must be 0 to {len(self.stack) - 1} for "
-                f"{' / '.join(self.path)}."
+                f"{' / '.join(self.path)}.",
             )
         self.stack = self.stack[: to + 1]
 

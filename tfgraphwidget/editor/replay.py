@@ -13,9 +13,8 @@ from tfgraphwidget.errors import GraphEditError, kind_and_reason
 from tfgraphwidget.progress import tell
 from tfgraphwidget.readable import read_file
 
-_MOST_BYTES = (
-    1 << 28
-)  # of a file of edits, whose arrays are numbers in text; their objects take ten times that
+# Of a file of edits, whose arrays are numbers in text; their objects take ten times that.
+_MOST_BYTES = 1 << 28
 
 
 def replay(

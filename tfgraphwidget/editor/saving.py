@@ -167,9 +167,8 @@ def save(
     if core.file_watch is not None:
         core.file_watch.accept(saved)
     for notice in notices:
-        warnings.warn(
-            notice, stacklevel=4
-        )  # behind `GraphEditor.save` and the check of its arguments
+        # Behind `GraphEditor.save` and the check of its arguments.
+        warnings.warn(notice, stacklevel=4)
     return saved
 
 

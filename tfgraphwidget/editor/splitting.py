@@ -301,9 +301,8 @@ class _CutPlan:
         self.inputs = list(dict.fromkeys([*inputs, *((op, 0) for op in placeholders)]))
         effects = side_effects(index, np.flatnonzero(self.whole).tolist())
         starts = [*readers_of(index, self.inputs).tolist(), *effects]
-        self._depends = self.whole & forward(
-            index, starts
-        )  # what a later part must not compute again
+        # What a later part must not compute again.
+        self._depends = self.whole & forward(index, starts)
 
     def names(self, tensors: Iterable[Tensor]) -> list[str]:
         """The names of tensors."""

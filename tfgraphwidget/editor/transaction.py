@@ -103,9 +103,8 @@ class Transaction(ExitStack):
     def roll_back(self) -> None:
         """Undo all steps because of the current error; raise another if it becomes one."""
         with held_back(wholly=True):
-            set_right(
-                sys.exc_info()[1]
-            )  # undoing waits for locks that an interrupt in TensorFlow leaves taken
+            # Undoing waits for locks that an interrupt in TensorFlow leaves taken.
+            set_right(sys.exc_info()[1])
             self.__exit__(*sys.exc_info())
 
     @contextmanager

@@ -138,13 +138,13 @@ class View(ArgumentChecks):
         core.listeners.notify()
 
     def leave(self, depth: int | None = None) -> None:
-        """Return to the calling graph.
+        """Return to the calling graph; at the top level nothing changes.
 
         Args:
             depth: The level of `breadcrumb` to return to instead; 0 is the top level.
 
         Raises:
-            NothingTo: There is no such level.
+            InvalidArgument: There is no such level.
 
         Example:
             >>> import tfgraphwidget as tgw

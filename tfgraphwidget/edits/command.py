@@ -568,9 +568,8 @@ def literal(value: object, name: str = "", writer: ValueWriter | None = None) ->
         return writer.selection(value)
     if hasattr(value, "tolist"):
         array: Any = value
-        small = (
-            0 < array.size <= _MOST_NUMBERS and array.dtype.char not in "gG"
-        )  # no literal is a long double
+        # No literal is a long double.
+        small = 0 < array.size <= _MOST_NUMBERS and array.dtype.char not in "gG"
         return literal(array.tolist()) if small else writer.array(array, name)
     if isinstance(value, tuple | list):
         return f"[{', '.join(literal(item, name, writer) for item in value)}]"

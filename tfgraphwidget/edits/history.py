@@ -8,8 +8,6 @@ from dataclasses import dataclass, replace
 from textwrap import indent
 from typing import TYPE_CHECKING, Any
 
-from tfgraphwidget.errors import NothingTo
-
 if TYPE_CHECKING:
     from tfgraphwidget.edits.command import Command  # noqa: TC004  # a string at run time
     from tfgraphwidget.edits.patch import Patch  # noqa: TC004  # a string at run time
@@ -139,15 +137,11 @@ class History:
         return History((*self.done, step))
 
     def last(self) -> Step:
-        """The step that undo takes back; NothingTo when there is none."""
-        if not self.done:
-            raise NothingTo("There is nothing to undo; make an edit first.")
+        """The step that undo takes back."""
         return self.done[-1]
 
     def next(self) -> Step:
-        """The step that redo does again; NothingTo when there is none."""
-        if not self.undone:
-            raise NothingTo("There is nothing to redo; undo an edit first.")
+        """The step that redo does again."""
         return self.undone[-1]
 
     def after_undo(self, taken_back: Patch) -> History:

@@ -23,6 +23,7 @@ _PLACEHOLDERS_ALIKE = 23  # version of graphs: since, PlaceholderV2 is Placehold
 _REDUCTIONS = frozenset({"All", "Any", "Max", "Mean", "Min", "Prod", "Sum"})
 _FLOAT32, _INT32, _COMPLEX64, _INT64 = 1, 3, 8, 9  # DataTypes
 
+# Of constants.
 _DTYPES = {
     1: "float32",
     2: "float64",
@@ -30,10 +31,9 @@ _DTYPES = {
     9: "int64",
     14: "bfloat16",
     19: "float16",
-}  # of constants
-_PRESENT = (
-    1 << 31
-)  # in place of the version of the installed release, which is newer than those of all that ended
+}
+# In place of the version of the installed release, which is newer than those of all that ended.
+_PRESENT = 1 << 31
 
 
 class Integer(int):

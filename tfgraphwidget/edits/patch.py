@@ -367,10 +367,11 @@ class Patch:
         remove = replace(
             dependents,
             members=members,
+            # Its own have ends and tensors from outside, too.
             contexts=(
                 *own.contexts,
                 *dependents.contexts,
-            ),  # its own have ends and tensors from outside, too
+            ),
             runners=started,
             functions=functions,
             gradients=own.gradients,

@@ -478,9 +478,8 @@ class _Comparison:
         self._digests = tuple(
             {asset.path.encode(): asset.digest for asset in each.values()} for each in assets
         )
-        self._entered: set[tuple[int, str]] = (
-            set()
-        )  # ops of `after` and the attributes that name compared functions
+        # Ops of `after` and the attributes that name compared functions.
+        self._entered: set[tuple[int, str]] = set()
         self.attributes = AttributeDigests(before), AttributeDigests(after)
         self.pair: list[int] = match_ops(before, after, self.attributes, renamed).tolist()
         pairs = (

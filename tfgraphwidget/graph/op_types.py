@@ -128,9 +128,8 @@ TAGGED_SUMMARIES = frozenset(
 ENTER = frozenset({"Enter", "RefEnter"})
 EXIT = frozenset({"Exit", "RefExit"})
 NEXT = frozenset({"NextIteration", "RefNextIteration"})
-SWITCH = frozenset(
-    {"Switch", "RefSwitch", "_SwitchN"}
-)  # _SwitchN has one output per branch: a lowered Case
+# _SwitchN has one output per branch: a lowered Case.
+SWITCH = frozenset({"Switch", "RefSwitch", "_SwitchN"})
 MERGE = frozenset({"Merge", "RefMerge"})
 LOOP_CONDITION = frozenset({"LoopCond"})
 V1_LOOPS = ENTER | EXIT | NEXT | LOOP_CONDITION

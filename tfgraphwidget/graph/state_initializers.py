@@ -50,9 +50,8 @@ _WAITS = re.compile(
 _WITHOUT_CONTENT = re.compile(
     r"(Un)?[Bb]atch(Grad|Function)?|(Experimental)?ThreadPoolHandle|NcclAllReduce|MutexV2"
 )
-_ENDS = re.compile(
-    r"(Destroy|Delete|Close|Flush|Disable)\w*"
-)  # they end a state rather than begin it
+# They end a state rather than begin it.
+_ENDS = re.compile(r"(Destroy|Delete|Close|Flush|Disable)\w*")
 
 
 class StateWriters:
@@ -147,9 +146,8 @@ def waiting_tensors(
         if port >= 0 and name in names:
             read[f"{name}:{port}"] = None
             names[name] = True
-    left = (
-        f"{name}:0" for name, is_read in names.items() if not is_read
-    )  # an op that others wait for
+    # An op that others wait for.
+    left = (f"{name}:0" for name, is_read in names.items() if not is_read)
     return tuple(sorted({*read, *left} - set(feeds)))
 
 

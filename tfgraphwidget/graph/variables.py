@@ -130,9 +130,8 @@ def comes_from_outside(index: GraphIndex, op: int) -> bool:
     kind = index.types[op]
     if is_placeholder(kind) or kind in HANDLES:
         return kind not in HANDLES
-    definition = index.typing.definition(
-        kind
-    )  # a file may have left out attributes at their default
+    # A file may have left out attributes at their default.
+    definition = index.typing.definition(kind)
     return has_state(index.nodes[op]) or (
         definition is not None and any(a.name == STATE_KEY for a in definition.attr)
     )

@@ -53,9 +53,8 @@ class Rewiring:
     """
 
     def __init__(self, graph: Graph | None) -> None:
-        self.graph = cast(
-            "Graph", graph
-        )  # None only for the plan of an empty view, which has no edges
+        # None only for the plan of an empty view, which has no edges.
+        self.graph = cast("Graph", graph)
         self._read: dict[Operation, list[End]] = {}
         self._new_consumers: dict[int, list[Operation]] = {}
         self._waits: dict[Operation, list[Operation]] = {}

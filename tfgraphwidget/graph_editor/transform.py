@@ -135,9 +135,8 @@ def _copy_view(
     reuse_dst_scope: bool,
 ) -> tuple[SubGraphView, TransformerInfo]:
     view = make_view(sgv)
-    graph = cast(
-        "Graph", view.graph if dst_graph is None else dst_graph
-    )  # the copier refuses an empty view
+    # The copier refuses an empty view.
+    graph = cast("Graph", view.graph if dst_graph is None else dst_graph)
     return copier(view, graph, dst_scope, src_scope, reuse_dst_scope)
 
 

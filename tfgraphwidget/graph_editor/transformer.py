@@ -186,9 +186,8 @@ class Transformer(ArgumentChecks, refusal=TypeError):
     ) -> None:
         op_pairs: Iterable[tuple[Operation, Operation]] = info.transformed_ops.items()
         if self.assign_collections_handler is assign_renamed_collections_handler:
-            op_pairs = [
-                (op, op_) for op, op_ in op_pairs if op.name in info.ops_in_collections
-            ]  # most are in no collection
+            # Most are in no collection.
+            op_pairs = [(op, op_) for op, op_ in op_pairs if op.name in info.ops_in_collections]
         for op, op_ in op_pairs:
             self.assign_collections_handler(info, op, op_)
             for t in op.outputs:

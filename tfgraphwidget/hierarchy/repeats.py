@@ -79,9 +79,8 @@ class _RepeatFinder:
         )
         handles = facts.constant_kind == HANDLE
         ops = ((facts.constant_kind == NONE) | handles) & ~inputs
-        whole = np.array(
-            [label != TRAINING for label in outline.labels]
-        )  # what groups hold but training
+        # What groups hold but training.
+        whole = np.array([label != TRAINING for label in outline.labels])
         may = np.concatenate([whole & (outline.count(inputs) == 0), ops])
         boxes = np.bincount(edges.around[depends_on_input], minlength=nodes)
         may[:nodes] &= ~outline.is_collapsed & ~(outline.blocks & (boxes[outline.parent] <= _FEW))
@@ -200,9 +199,8 @@ def _last_name(first: str, last: str) -> tuple[str, str]:
 
 def _rare(color: Hashes) -> npt.NDArray[np.intp]:
     """The things that are like fewer others than make a fold."""
-    order = np.argsort(
-        color
-    )  # np.unique with counts takes twice the memory, 100 MB for a million ops
+    # np.unique with counts takes twice the memory, 100 MB for a million ops.
+    order = np.argsort(color)
     ordered = color[order]
     cuts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1], True])
     counts = np.diff(cuts)

@@ -278,9 +278,8 @@ class Panel:
 
     def _edit_line(self, step: Step | BatchStep) -> str:
         """The line of an edit with the notebook's names of the variables."""
-        self.variable = _assign_variable(
-            self._variables, "editor", self.editor
-        )  # a cell may have given the name to another
+        # A cell may have given the name to another.
+        self.variable = _assign_variable(self._variables, "editor", self.editor)
         names = {"editor": self.variable}
         for edit in step.steps if isinstance(step, BatchStep) else (step,):
             name, results = edit.command.result_name(), edit.results

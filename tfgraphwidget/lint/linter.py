@@ -8,6 +8,7 @@ from importlib import import_module
 from tfgraphwidget.lint.finding import Finding, Report
 from tfgraphwidget.lint.rule import RULES, LintContext, check_codes
 
+# What goes first, so that shapes change in what stays.
 _MODULES = (
     "structure",
     "input_dtypes",
@@ -16,7 +17,7 @@ _MODULES = (
     "placement",
     "weights",
     "inputs_and_outputs",
-)  # what goes first, so that shapes change in what stays
+)
 
 
 def load_rules() -> None:

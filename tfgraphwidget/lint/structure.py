@@ -626,9 +626,8 @@ def _missing_functions(
         value = node.attr[name]
         called = [value.func] if value.WhichOneof("value") == "func" else list(value.list.func)
         for function in called:
-            is_op = (
-                index.typing.definition(function.name) is not None
-            )  # a primitive op can stand for a function
+            # A primitive op can stand for a function.
+            is_op = index.typing.definition(function.name) is not None
             if function.name and function.name not in index.functions and not is_op:
                 yield (
                     name,

@@ -15,9 +15,8 @@ from tfgraphwidget.lint.finding import Finding
 from tfgraphwidget.lint.rule import Array, LintContext, rule
 from tfgraphwidget.naming import format_size, names_text
 
-_LARGE = (
-    8 << 20
-)  # bytes of one constant beside variables: GraphDefs and .pb files are limited to 2 GB in all
+# Bytes of one constant beside variables: GraphDefs and .pb files are limited to 2 GB in all.
+_LARGE = 8 << 20
 _LARGE_WEIGHT = 64 << 20  # of one constant in a frozen graph, whose weights are constants
 _WEIGHT = 1024  # elements: what is smaller may well be equal by chance
 _FLOATING = "fc"

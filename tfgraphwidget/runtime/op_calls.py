@@ -37,9 +37,8 @@ from tfgraphwidget.tf_types import AttrValue, NodeDef, OpDef, TensorProto
 
 T = TypeVar("T")
 
-_ADAPTED_NAMES = {
-    "Transpose": "transpose"
-}  # the names of ops that TensorFlow's functions of one tensor make
+# The names of ops that TensorFlow's functions of one tensor make.
+_ADAPTED_NAMES = {"Transpose": "transpose"}
 
 
 class _OnlyTensorFlow(Exception):
@@ -242,22 +241,24 @@ class _Ops:
         values = list(value) if is_list else [value]
         tensors: list[_Tensor] = []
         for k, each in enumerate(values):
-            if not isinstance(each, _Tensor):
-                dtype = self._dtype_of(node, definition, arg, values, each)
-                name = f"{node.name}/{arg.name}{f'_{k}' if is_list else ''}"
-                tensors.append(self.constant(each, dtype, name))
+            if isinstance(each, _Tensor):
+                tensor = each
             else:
-                tensors.append(each)
+                dtype = self._dtype_of(node, definition, arg, values, each)
+                tensor = self.constant(
+                    each, dtype, f"{node.name}/{arg.name}{f'_{k}' if is_list else ''}"
+                )
+            tensors.append(tensor)
             if arg.type_attr:
                 present = node.attr[arg.type_attr].type if arg.type_attr in node.attr else 0
-                if present and present != _number(each.dtype):
+                if present and present != _number(tensor.dtype):
                     raise _OnlyTensorFlow(
-                        f"input {arg.name!r} cannot be {each.dtype} beside {dtype_name(present)}"
+                        f"input {arg.name!r} cannot be {tensor.dtype} beside {dtype_name(present)}"
                     )
-                node.attr[arg.type_attr].type = _number(each.dtype)
-            elif arg.type and arg.type != _number(each.dtype):
+                node.attr[arg.type_attr].type = _number(tensor.dtype)
+            elif arg.type and arg.type != _number(tensor.dtype):
                 raise _OnlyTensorFlow(
-                    f"input {arg.name!r} is of {dtype_name(arg.type)}, and cannot be {each.dtype}"
+                    f"input {arg.name!r} is of {dtype_name(arg.type)}, and cannot be {tensor.dtype}"
                 )
         if arg.number_attr:
             node.attr[arg.number_attr].i = len(tensors)

@@ -27,9 +27,8 @@ _WAY_OUT = in_cell(
 )
 _NEEDED = ("variable_name", "initializer_name", "snapshot_name")
 _LOC = b"loc:@"
-Now = Mapping[
-    str, str
-]  # names of the ops that are there: as their NodeDefs have them -> as the nodes are called
+# Names of the ops that are there: as their NodeDefs have them -> as the nodes are called.
+Now = Mapping[str, str]
 
 
 def is_networkx(thing: object) -> TypeGuard[NetworkxGraph]:

@@ -24,9 +24,8 @@ def copy_unknown_fields(source: Message, target: Message, *parts: str) -> None:
         parts: Fields whose messages get theirs too, at any depth, by the key in a map:
             "signature_def".
     """
-    fields: Any = UnknownFieldSet(
-        source
-    )  # types-protobuf does not know that it can be gone through
+    # types-protobuf does not know that it can be gone through.
+    fields: Any = UnknownFieldSet(source)
     encoded = b"".join(map(_encode, fields))
     if encoded and not len(UnknownFieldSet(target)):
         target.MergeFromString(encoded)

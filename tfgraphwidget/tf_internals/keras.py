@@ -99,9 +99,8 @@ def trackable_variables(trackable: object) -> dict[str, tf.Variable]:
     objects, paths = graph_view.ObjectGraphView(trackable).breadth_first_traversal()
     result = {}
     for node in objects:
-        variable = (
-            node if isinstance(node, tf.Variable) else getattr(node, "value", None)
-        )  # a variable of Keras has one
+        # A variable of Keras has one.
+        variable = node if isinstance(node, tf.Variable) else getattr(node, "value", None)
         if isinstance(variable, tf.Variable):
             result["/".join(step.name for step in paths[node])] = variable
     return result

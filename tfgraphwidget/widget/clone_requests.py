@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, Literal, cast
 
 from tfgraphwidget import edits
-from tfgraphwidget.errors import GraphEditError, NotClonable, NothingTo
+from tfgraphwidget.errors import GraphEditError, NotClonable
 from tfgraphwidget.graph import Op, control_flow, shape_text
 from tfgraphwidget.naming import count_text, enclosing_scopes, split_tensor
 from tfgraphwidget.sources import shape_from_proto
@@ -87,7 +87,7 @@ class CloneRequests:
                 edits.Clone, editor._core.arguments, form.inputs, form.outputs, form.into
             )
         elif editor.selection is None:
-            raise NothingTo(
+            raise GraphEditError(
                 "Nothing is selected; mark inputs and outputs, draw a box, or Ctrl-click an op "
                 "first."
             )

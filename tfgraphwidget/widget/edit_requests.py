@@ -24,7 +24,7 @@ from tfgraphwidget.edits import (
 )
 from tfgraphwidget.edits.rewire import refusals, why_not
 from tfgraphwidget.edits.rewrite import Remove
-from tfgraphwidget.errors import GraphEditError, NothingTo, NotTrusted, reason_of
+from tfgraphwidget.errors import GraphEditError, NotTrusted, reason_of
 from tfgraphwidget.graph import Signature, mask_of
 from tfgraphwidget.naming import HOW_TO_TRUST, count_text, split_tensor
 from tfgraphwidget.runtime.measure import images
@@ -138,13 +138,13 @@ class EditRequests:
 
     def _selection(self) -> Selection:
         if self._editor.selection is None:
-            raise NothingTo("Nothing is selected; draw a box, or Ctrl-click an op first.")
+            raise GraphEditError("Nothing is selected; draw a box, or Ctrl-click an op first.")
         return self._editor.selection
 
     def apply_fix(self, line: str) -> str:
         """Apply a fix that a refusal offered."""
         if line not in self._offers:
-            raise NothingTo(
+            raise GraphEditError(
                 "This was offered for a graph that has changed since; try the edit again."
             )
         before = self._editor.history.done

@@ -8,7 +8,7 @@ import dataclasses
 from typing import TYPE_CHECKING
 
 from tfgraphwidget.edits import Replace
-from tfgraphwidget.errors import NothingTo
+from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import INTERCHANGEABLE
 from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.sources import (
@@ -130,7 +130,7 @@ class OpRequests:
         if what:
             return what[0] if len(what) == 1 else what
         if self._editor.selection is None:
-            raise NothingTo("Nothing is selected; draw a box, or Ctrl-click an op first.")
+            raise GraphEditError("Nothing is selected; draw a box, or Ctrl-click an op first.")
         return self._editor.selection
 
     def _dtypes(self, verb: str, what: tuple[str, ...]) -> tuple[str, ...]:

@@ -30,9 +30,8 @@ from tfgraphwidget.widget.edit_buttons import BUTTONS
 
 _Reply = TypeVar("_Reply")
 
-_PLAIN = frozenset(
-    {str, int, float, bool, type(None)}
-)  # what holds no sentence; there may be 100,000 names in a reply
+# What holds no sentence; there may be 100,000 names in a reply.
+_PLAIN = frozenset({str, int, float, bool, type(None)})
 
 CONTROLS = {
     "add": "Add a model …",

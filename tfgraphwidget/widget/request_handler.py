@@ -7,7 +7,7 @@ import hashlib
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from tfgraphwidget.editor import EditorSnapshot
-from tfgraphwidget.errors import GraphEditError, NothingTo
+from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import count_trainable, count_variables
 from tfgraphwidget.runtime.live import Copy
 from tfgraphwidget.scene import scene as scenes
@@ -285,7 +285,7 @@ class RequestHandler:
             editor.view.show()
         else:
             if not names and editor.selection is None:
-                raise NothingTo("Nothing is selected; draw a box, or Ctrl-click an op first.")
+                raise GraphEditError("Nothing is selected; draw a box, or Ctrl-click an op first.")
             (editor.view.hide if verb == "hide" else editor.view.show_only)(
                 *(names or (editor.selection,))
             )
@@ -337,10 +337,12 @@ class RequestHandler:
                 return self._edits.apply_fix(line), ""
             case p.Undo():
                 step = editor.history.done[-1:]
-                editor.undo()
+                if not editor.undo():
+                    return "There is nothing to undo.", ""
                 text = f"Undone: {step[0].sentence}."
             case p.Redo():
-                editor.redo()
+                if not editor.redo():
+                    return "There is nothing to redo.", ""
                 text = f"Done again: {editor.history.done[-1].sentence}."
             case p.Jump(to):
                 editor.history.goto(to)
@@ -351,9 +353,8 @@ class RequestHandler:
     def _clone(self, request: p.Clone) -> tuple[str, str]:
         copies = self._core.executor.clone(self._clones.command(request))
         first = copies[0] if isinstance(copies, list) else copies
-        assert hasattr(
-            first, "report"
-        )  # the page clones into no other function: what that gives has none
+        # The page clones into no other function: what that gives has none.
+        assert hasattr(first, "report")
         text = summary(first.report, request.init)
         if isinstance(first, Copy):
             return text, self._editor.view.reveal(first.scope)

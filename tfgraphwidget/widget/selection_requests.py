@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tfgraphwidget.errors import GraphEditError, NoPath, NothingTo
+from tfgraphwidget.errors import GraphEditError, NoPath
 from tfgraphwidget.graph import find_scopes, pairs, patterns, query, traversal
 from tfgraphwidget.naming import last_part, split_tensor
 from tfgraphwidget.widget import protocol as p
@@ -43,9 +43,8 @@ class SelectionRequests:
     ) -> Selection | None:
         """The selection with these ops and scopes set, added, removed or toggled."""
         editor, old = self._editor, self._editor.selection
-        members = [
-            editor._core.view.members_of(scope) for scope in scopes
-        ]  # of a group: what it stands for
+        # Of a group: what it stands for.
+        members = [editor._core.view.members_of(scope) for scope in scopes]
         ops = (*ops, *(op for some, _ in members for op in some))
         scopes = tuple(scope for _, some in members for scope in some)
         parts = ([editor.ops(*ops)] if ops else []) + ([editor.ops(scope=scopes)] if scopes else [])
@@ -70,7 +69,7 @@ class SelectionRequests:
         scopes = tuple(name for name in names if name.endswith("/"))
         part = self._combine("set", ops, scopes) if names else self._editor.selection
         if part is None:
-            raise NothingTo("Nothing is selected; draw a box, or Ctrl-click an op first.")
+            raise GraphEditError("Nothing is selected; draw a box, or Ctrl-click an op first.")
         return p.Likeness(str(patterns.pattern(part)))
 
     def crossings(self, side: p.Side, name: str) -> p.BoundaryTensors:
@@ -165,7 +164,7 @@ class SelectionRequests:
         if old is None:
             old = editor.ops()
             if verb != "invert":
-                raise NothingTo("Nothing is selected; draw a box, or Ctrl-click an op first.")
+                raise GraphEditError("Nothing is selected; draw a box, or Ctrl-click an op first.")
         match verb:
             case "boundary":
                 inputs, outputs = old.ends
@@ -188,7 +187,7 @@ class SelectionRequests:
     def _select_path(self, ends: Selection, *, every: bool) -> Selection:
         """The ops on paths from one selected op to the other, whichever comes first."""
         if len(ends) != 2:
-            raise NothingTo(
+            raise GraphEditError(
                 f"A path needs two selected ops, and {len(ends):,} are; Ctrl-click its two ends."
             )
         a, b = ends.ops

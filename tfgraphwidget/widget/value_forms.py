@@ -52,9 +52,8 @@ class ValueForms:
         leading = (
             shape[0] for _, shape in map(self._spec, names) if shape and shape[0] is not None
         )
-        batch = next(
-            leading, 1
-        )  # what is fed beside a batch of a fixed size is most often of as many
+        # What is fed beside a batch of a fixed size is most often of as many.
+        batch = next(leading, 1)
         specs = ((variable, array_spec(value)) for variable, value in self._namespace.variables())
         arrays = [(variable, spec) for variable, spec in specs if spec is not None] if names else []
         is_known = all(name in self._last for name in names)

@@ -132,11 +132,11 @@ export class Edits {
   }
 
   undo(): Promise<unknown> {
-    return this.#queue.edit(() => (this.#store.value.state?.undo ? { type: "undo" } : null));
+    return this.#queue.edit(() => (this.#store.value.state ? { type: "undo" } : null));
   }
 
   redo(): Promise<unknown> {
-    return this.#queue.edit(() => (this.#store.value.state?.redo ? { type: "redo" } : null));
+    return this.#queue.edit(() => (this.#store.value.state ? { type: "redo" } : null));
   }
 
   /** Undo or redo until this many edits are in effect. */

@@ -141,10 +141,12 @@ describe("edits", () => {
     expect(store.value.status).toEqual({ kind: "notice", text: "Cloned 5 ops." });
   });
 
-  test("there is nothing to undo before the first edit", async () => {
-    const { actions, sent } = await opened();
+  test("that there is nothing to undo is said in gray", async () => {
+    const text = "There is nothing to undo.";
+    const { actions, sent, store } = await opened(drawn({}, "", { text, is_nothing: true }));
     await actions.edits.undo();
-    expect(sent).toEqual([]);
+    expect(sent).toEqual([{ type: "undo", inspected: "" }]);
+    expect(store.value.status).toEqual({ kind: "nothing", text });
   });
 
   test("a scope is toggled by its name, an op not at all", async () => {

@@ -177,10 +177,11 @@ def test_minimap_and_legend_are_in_corners_where_they_cover_no_box(
         places = [widget.place(name) for name in names]
         across = to - ((min if side == "left" else max)(x for x, _ in places) - canvas["x"])
         down = canvas["height"] / 2 - (sum(y for _, y in places) / len(places) - canvas["y"])
+        # There is no box.
         grip = (
             canvas["x"] + canvas["width"] - 90,
             canvas["y"] + canvas["height"] / 2,
-        )  # there is no box
+        )
         page.mouse.move(*grip)
         page.mouse.down()
         page.mouse.move(grip[0] + across, grip[1] + down, steps=4)

@@ -476,9 +476,8 @@ def test_the_event_of_the_menu_key_opens_the_menu_that_the_key_opens(hand: Hand)
         " addEventListener('keydown', window.ignoreKey, true); }"
     )
     hand.page.keyboard.press("Shift+F10")
-    hand.page.evaluate(
-        "removeEventListener('keydown', window.ignoreKey, true)"
-    )  # other tests use the page
+    # Other tests use the page.
+    hand.page.evaluate("removeEventListener('keydown', window.ignoreKey, true)")
     expect(hand.menu).to_be_visible()
     expect(hand.menu.locator(".tgw-label")).to_contain_text("act")
     assert "Replace …" in entries(hand)
@@ -502,9 +501,8 @@ def test_vs_code_has_its_own_menu_for_text_and_none_elsewhere(hand: Hand) -> Non
     expect(hand.menu).to_be_hidden()
     hand.right_click("y")
     assert page.evaluate("window.hosts") == 1
-    page.evaluate(
-        "document.body.removeAttribute('data-vscode-theme-kind')"
-    )  # other tests use the page
+    # Other tests use the page.
+    page.evaluate("document.body.removeAttribute('data-vscode-theme-kind')")
     page.evaluate("document.body.removeEventListener('contextmenu', window.count)")
 
 

@@ -141,9 +141,8 @@ def test_a_graph_is_checked_fixed_and_given_a_signature_whose_ends_are_ordered(h
     chosen = whole.get_by_role("combobox", name="Signature")
     expect(chosen).to_have_value("serving_default")
     expect(whole.get_by_role("textbox", name="New name")).to_be_focused()
-    expect(whole.get_by_role("textbox", name="New name")).to_have_value(
-        "serving_default"
-    )  # selected: it is replaced
+    # Selected: it is replaced.
+    expect(whole.get_by_role("textbox", name="New name")).to_have_value("serving_default")
     hand.type("scores")
     hand.press("Enter")
     assert hand.lines(5)[4] == 'editor.signatures.rename(name="serving_default", new="scores")'

@@ -40,9 +40,8 @@ editor.view.widget.height = 600
 
 
 def test_a_part_is_marked_and_cloned(page: Page, jupyter_server: JupyterServer) -> None:
-    page.set_viewport_size(
-        {"width": 1440, "height": 860}
-    )  # the drawing is as wide, and all of it in view
+    # The drawing is as wide, and all of it in view.
+    page.set_viewport_size({"width": 1440, "height": 860})
     notebook = open_notebook(
         page, jupyter_server, write_notebook(jupyter_server, "marks.ipynb", [GRAPH, "editor"])
     )

@@ -51,9 +51,8 @@ def test_an_op_is_replaced_and_ops_are_inserted(page: Page, jupyter_server: Jupy
     hand.choose("Replace …")
     field = hand.menu.get_by_role("combobox", name="Op type")
     options = hand.menu.get_by_role("option")
-    expect(options.first).to_contain_text(
-        "soft_sign"
-    )  # functions of the notebook first, then the usual activations
+    # Functions of the notebook first, then the usual activations.
+    expect(options.first).to_contain_text("soft_sign")
     expect(options.nth(1)).to_contain_text("Relu")
     hand.type("rectified")
     expect(options.filter(has_text="LeakyRelu").first).to_be_visible()  # found by its documentation

@@ -346,9 +346,8 @@ def test_an_edit_in_code_does_not_scroll_the_notebook_to_the_history(
     seen = root.bounding_box()
     assert seen
     page.mouse.move(400, 500)
-    page.mouse.wheel(
-        0, seen["y"] + 450
-    )  # the upper part of the widget, with its history, is out of view
+    # The upper part of the widget, with its history, is out of view.
+    page.mouse.wheel(0, seen["y"] + 450)
     page.wait_for_function(
         "root => root.getBoundingClientRect().top < -200", arg=root.element_handle()
     )

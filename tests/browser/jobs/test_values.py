@@ -205,9 +205,8 @@ def test_zeros_and_random_values_are_chosen_and_stay_over_a_reload(
     hand.right_click("act")
     hand.choose("Values")
     expect(hand.menu).to_be_hidden()
-    expect(hand.widget.status).to_contain_text(
-        "act:0: float32 2×3, "
-    )  # asked what to feed first, then run
+    # Asked what to feed first, then run.
+    expect(hand.widget.status).to_contain_text("act:0: float32 2×3, ")
     assert notebook.kernel_eval("editor._core.evaluator.probed['act'][0].shape") == [2, 3]
 
     # The cell is run again: another widget of the same editor.
@@ -217,9 +216,8 @@ def test_zeros_and_random_values_are_chosen_and_stay_over_a_reload(
     hand.right_click("y")
     hand.choose("Values")
     expect(hand.menu).to_be_hidden()
-    expect(hand.widget.status).to_contain_text(
-        "y:0: float32 2×3, "
-    )  # asked what to feed first, then run
+    # Asked what to feed first, then run.
+    expect(hand.widget.status).to_contain_text("y:0: float32 2×3, ")
     assert notebook.kernel_eval("editor._core.evaluator.probed['y'][0].shape") == [2, 3]
 
 

@@ -78,9 +78,8 @@ def test_what_is_folded_is_what_tensorflow_computes() -> None:
             for (dtype, values), group in zip(constants, functions, strict=True)
             for function in group
         ]
-        names = [
-            tf.raw_ops.Merge(inputs=[result]).output.op.inputs[0].name for result in results
-        ]  # no end is folded
+        # No end is folded.
+        names = [tf.raw_ops.Merge(inputs=[result]).output.op.inputs[0].name for result in results]
         with v1.Session() as session:
             expected = session.run(results)
     editor = tgw.edit(graph.as_graph_def())

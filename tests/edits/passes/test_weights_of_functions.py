@@ -20,9 +20,8 @@ SPEC = [tf.TensorSpec([None, 64], tf.float32, name="x")]
 X = np.linspace(-1, 1, 64, dtype=np.float32)[None]
 KERNEL = np.random.default_rng(0).normal(size=(64, 64)).astype(np.float32)
 STEP = np.ptp(KERNEL, axis=0).max() / 255.0  # of the channel with the largest range
-TOLERANCE = (
-    4 * STEP * float(np.abs(X).sum())
-)  # four products with the kernel at most, each value by half a step
+# Four products with the kernel at most, each value by half a step.
+TOLERANCE = 4 * STEP * float(np.abs(X).sum())
 
 
 def alone() -> Any:

@@ -77,9 +77,8 @@ def file() -> Any:
     add("sums", "Add", ("twin", "scale"), T=FLOAT)
     add("y", "Mul", ("scaled", "sums"), T=FLOAT)
     graph_def.node[-1].device = "/device:CPU:0"
-    relu = next(
-        node for node in graph_def.node if node.name == "relu"
-    )  # behind what reads it, for `sort`
+    # Behind what reads it, for `sort`.
+    relu = next(node for node in graph_def.node if node.name == "relu")
     moved = type(relu)()
     moved.CopyFrom(relu)
     graph_def.node.remove(relu)

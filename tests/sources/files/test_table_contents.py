@@ -15,9 +15,8 @@ import tensorflow as tf
 
 import tfgraphwidget as tgw
 
-pytestmark = pytest.mark.filterwarnings(
-    "ignore:.*(from which tables|keeps hash|Collection)"
-)  # notices of `save`
+# Notices of `save`.
+pytestmark = pytest.mark.filterwarnings("ignore:.*(from which tables|keeps hash|Collection)")
 v1 = tf.compat.v1
 WORDS = ["apple", "banana", "cherry"]
 Y = ["prices:0", "places:0", "counts:0"]
@@ -166,9 +165,8 @@ def test_a_file_that_is_not_beside_the_graph_is_opened_when_the_user_says_so(
     other.source.trusted = True
     with pytest.raises(tf.errors.FailedPreconditionError):
         run(other, [Y[1]])
-    eval(
-        notice[notice.index("editor.session.run(") :].rstrip("."), {"editor": other}
-    )  # what the notice says
+    # What the notice says.
+    eval(notice[notice.index("editor.session.run(") :].rstrip("."), {"editor": other})
     assert run(other, [Y[1]]) == FILLED[1:2]
 
 
@@ -280,9 +278,8 @@ def test_a_saved_model_of_tensorflow_1_fills_its_tables_from_its_assets(
         "was not run" in notice and "which fills a table from a file" in notice
         for notice in stranger.source.notices
     )
-    editor = tgw.edit(
-        tmp_path / "model", trusted=True
-    )  # the vocabulary lies outside of the model's folder
+    # The vocabulary lies outside of the model's folder.
+    editor = tgw.edit(tmp_path / "model", trusted=True)
     assert notices_of_tables(editor) == []
     assert run(editor, Y) == FILLED
     np.testing.assert_array_equal(run(editor, Y)[2], FILLED[2])

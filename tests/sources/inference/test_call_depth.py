@@ -118,10 +118,11 @@ def test_shapes_that_a_function_computes_from_a_file_are_not_computed(tmp_path: 
     graph = tf.Graph()
     with graph.as_default():
         tf.import_graph_def(graph_def, name="")
+    # TensorFlow has read the file to know this.
     assert graph.get_tensor_by_name("result:0").shape == [
         2,
         3,
-    ]  # TensorFlow has read the file to know this
+    ]
     body = open_source(graph_def).body
     index = index_of(body)
     assert index.shape(index.op("result"), 0) is None

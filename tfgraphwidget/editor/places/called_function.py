@@ -49,9 +49,8 @@ class CalledFunction:
         self.outer, self.entrance = outer, entrance
         self.root: OpenedGraph = outer if isinstance(outer, OpenedGraph) else outer.root
         self._is_named = entrance.op not in outer.index.ids
-        self._handles: tuple[str, ...] = (
-            entrance.op,
-        )  # the op, or the function's name; one more after each edit
+        # The op, or the function's name; one more after each edit.
+        self._handles: tuple[str, ...] = (entrance.op,)
         # of the caller, when it was asked what it calls: `_current_name`
         self._caller_index: GraphIndex | None = None
         self._current_name = ""
@@ -70,9 +69,8 @@ class CalledFunction:
             return self._handles[-1]
         index = self.outer.index
         if self._caller_index is not index:
-            at = index.ids.get(
-                self.call
-            )  # None after another editor has removed the op: the body stays then
+            # None after another editor has removed the op: the body stays then.
+            at = index.ids.get(self.call)
             references = () if at is None else called_functions(index.nodes[at], index.functions)
             functions = (
                 door.function for door in references if self.entrance.label in ("", door.label)
@@ -201,9 +199,8 @@ class CalledFunction:
         if self.entrance.everywhere:
             runtime.functions.edited_function.check_called_alike(graph, name)
         caller = self.root.index if self.entrance.everywhere or self._is_named else self.outer.index
-        is_live = (
-            self.caller is self.root and not self.root.source.refusal
-        )  # TensorFlow's graph has the variables
+        # TensorFlow's graph has the variables.
+        is_live = self.caller is self.root and not self.root.source.refusal
         lift = runtime.functions.new_variables.lift(patch, handles, caller, as_ops=is_live)
         if self.entrance.everywhere or self._is_named:
             call = runtime.functions.edited_function.call_everywhere(
@@ -245,9 +242,8 @@ class CalledFunction:
         if one is broken.
         """
         root = self.root
-        has_objects = bool(
-            root.source.signatures
-        )  # of a SavedModel, in which functions have names, too
+        # Of a SavedModel, in which functions have names, too.
+        has_objects = bool(root.source.signatures)
         if has_objects or not root.place.needs_import:
             return call
         alone = edits.without_uncalled_functions(graph, call)
@@ -334,9 +330,8 @@ class CalledFunction:
             A sentence for each thing that the edit loses.
         """
         assert patch.caller is not None  # `fit` has put it there
-        edits.check_unchanged(
-            self.index, patch
-        )  # which another editor may have edited since it was undone
+        # Which another editor may have edited since it was undone.
+        edits.check_unchanged(self.index, patch)
         after, old, handle = self.edition.after(patch), self.function, self.call
         losses = self.caller.apply(patch.caller, steps, renew=renew)
         if not _changes_ops(patch):
@@ -353,9 +348,8 @@ class CalledFunction:
                 handles=runtime.functions.edited_function.new_handles(definition, new_ops),
             ).signature.name
         elif self.outer is self.caller:
-            handle = dict(patch.caller.output_renames).get(
-                handle, handle
-            )  # a live graph's op may have become a new one
+            # A live graph's op may have become a new one.
+            handle = dict(patch.caller.output_renames).get(handle, handle)
         self._handles = (*self._handles, handle)
         if not patch.new_state:  # else it is read again, with the arguments that it has now
             self._editions[self.function] = after

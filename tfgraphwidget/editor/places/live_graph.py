@@ -17,7 +17,7 @@ import numpy as np
 from tfgraphwidget import edits, sources
 from tfgraphwidget.cancellation import let_in
 from tfgraphwidget.editor.transaction import Snapshot, Transaction, one_thread
-from tfgraphwidget.errors import GraphEditError, NameTaken, NothingTo, SessionRefused
+from tfgraphwidget.errors import GraphEditError, NameTaken, SessionRefused
 from tfgraphwidget.graph import (
     GraphIndex,
     Shape,
@@ -158,9 +158,8 @@ class LiveGraph:
             # Of what a Saver does not restore, TensorFlow needs further ops to assign values.
             live.hide_all_but(source.live(), file.index.names)
             self._reserved, self._objectless = file.index.reserved, _variables(file.index)
-            self._reading = _Reading(
-                file.index, 0, self._present_stamp()
-            )  # whose collections have these variables
+            # Whose collections have these variables.
+            self._reading = _Reading(file.index, 0, self._present_stamp())
         self.reread()
         self._imported = self._reading.index  # before all edits in TensorFlow
         self._form = (
@@ -182,9 +181,8 @@ class LiveGraph:
         if self.is_behind():
             with one_thread():
                 stamp = self._present_stamp()
-                grew = (
-                    stamp[1:] == self._reading.stamp[1:]
-                )  # else another editor has hidden, shown or changed ops
+                # Else another editor has hidden, shown or changed ops.
+                grew = stamp[1:] == self._reading.stamp[1:]
                 self._take(stamp, grown=grew)
         return self._reading.index
 
@@ -559,7 +557,7 @@ class LiveGraph:
             patch also removes later ops that depend on those of the edit.
 
         Raises:
-            NothingTo: Another editor has undone the edit already.
+            GraphEditError: Another editor has undone the edit already.
         """
         if not self._is_in_import(patch):
             return self._revert_live(patch, steps, renew=renew)
@@ -592,7 +590,7 @@ class LiveGraph:
         return not is_gone and edits.replace_fixed_ops(self.index, inverse) is inverse
 
     def _check_only_file_ops(self, patch: Patch) -> None:
-        """Raise NothingTo when other code has added ops since the import: a file cannot have
+        """Raise GraphEditError when other code has added ops since the import: a file cannot have
         them.
         """
         assert self.file is not None
@@ -606,7 +604,7 @@ class LiveGraph:
         changed = None if foreign is not None or self._has_undone else self._changed_op()
         for op, how in ((foreign, "added"), (changed, "changed")):
             if op is not None:
-                raise NothingTo(
+                raise GraphEditError(
                     f"This edit was made before TensorFlow imported the file, and op {op!r} was "
                     f"{how} since by other "
                     "code, which the file does not have; open the file again for a graph without "
@@ -706,20 +704,18 @@ class LiveGraph:
             return None, (refusal.why,)
 
     def _check_revertible(self, patch: Patch) -> None:
-        """Raise NothingTo when another editor has taken away what an edit added, or put back what
-        it removed.
-        """
+        """Raise GraphEditError when another editor has removed or put back ops of an edit."""
         ids, added = self.index.ids, {node.name for node in patch.add.nodes}
         missing_op = next((node.name for node in patch.add.nodes if node.name not in ids), None)
         if missing_op is not None:
             now = self.new_names.get(missing_op, "")
             if now in ids:
-                raise NothingTo(
+                raise GraphEditError(
                     f"Another editor has renamed op {missing_op!r} to {now!r} since; undo that "
                     "there first.",
                     [now],
                 )
-            raise NothingTo(
+            raise GraphEditError(
                 f"Another editor has undone this already, or has removed op {missing_op!r}; redo "
                 "it there, or undo the "
                 "removal there, first."
@@ -733,7 +729,7 @@ class LiveGraph:
             None,
         )
         if present_op is not None:
-            raise NothingTo(
+            raise GraphEditError(
                 f"Another editor has put op {present_op!r} back, or has made one of that name; "
                 "undo that there first.",
                 [present_op],

@@ -69,9 +69,8 @@ class BoundaryInputs:
             node = type(original)()
             node.CopyFrom(original)
             node.name = f"{prefix}{original.name}"
-            node.input[:] = [
-                f"{prefix}{text}" for text in original.input
-            ]  # the default of another one of these
+            # The default of another one of these.
+            node.input[:] = [f"{prefix}{text}" for text in original.input]
             nodes.append(node)
         return nodes
 

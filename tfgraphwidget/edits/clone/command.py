@@ -106,9 +106,8 @@ def shared_handles(index: GraphIndex, variables: Modes, members: set[int]) -> fr
     Raises:
         GraphEditError: `variables` names no state of the part.
     """
-    persistent = persistent_state(
-        index
-    )  # a stack of a loop lives for one step, and is each loop's own
+    # A stack of a loop lives for one step, and is each loop's own.
+    persistent = persistent_state(index)
     handles = [op for op, _ in resources(index, frozenset(members)) if persistent[op]]
     if isinstance(variables, str):
         return frozenset(handles if variables == "shared" else ())

@@ -112,9 +112,8 @@ class _FunctionUsage:
     def _of_function(self, name: str, references: References) -> _Usage:
         key = (name, *((k, value.variable) for k, value in sorted(references.items())))
         if key not in self._usage:
-            self._usage[key] = (
-                _Usage()
-            )  # a function that calls itself does there what is found here
+            # A function that calls itself does there what is found here.
+            self._usage[key] = _Usage()
             definition = self._index.extras.function(name)
             arguments = definition.signature.input_arg
             values = {

@@ -207,9 +207,8 @@ class _Casting:
             if arg.type_attr
         }
         if node.op == "Cast":
-            used = (
-                set() if node.attr["SrcT"].type in (14, 19) else {"DstT"}
-            )  # from a half, as a cast before left it
+            # From a half, as a cast before left it.
+            used = set() if node.attr["SrcT"].type in (14, 19) else {"DstT"}
         if node.op in REQUIRED_PLACEHOLDERS:
             used = {"dtype"}
         names = (

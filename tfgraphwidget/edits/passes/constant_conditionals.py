@@ -70,9 +70,8 @@ def _call_branch(rewrite: GraphRewrite, op: int, values: Values) -> bool:
     if "branches" in before.attr:
         functions = list(before.attr["branches"].list.func)
         number = int(predicate.reshape(-1)[0]) if predicate.size == 1 else -1
-        branch = functions[
-            number if 0 <= number < len(functions) else -1
-        ]  # TensorFlow takes the last for all others
+        # TensorFlow takes the last for all others.
+        branch = functions[number if 0 <= number < len(functions) else -1]
     else:
         branch = before.attr["then_branch" if _is_true(predicate) else "else_branch"].func
     is_stateless = before.op.startswith("Stateless")

@@ -51,9 +51,8 @@ from tfgraphwidget.tf_types import NodeDef
 # Their results depend on the device, or hold for a session only.
 _NEVER = re.compile(r"Stateless\w+|\w*Random\w*|GuaranteeConst|FakeParam|_\w+")
 _LIMIT = 102_400
-MAX_HELD = (
-    1 << 29
-)  # bytes of values that are held at once, 512 MB: others read them, however small they are stored
+# Bytes of values that are held at once, 512 MB: others read them, however small they are stored.
+MAX_HELD = 1 << 29
 MAX_SECONDS = 30.0  # that computing may take; what is left stays as it is
 _FEW = 3
 
@@ -136,17 +135,15 @@ class _ConstantFolding:
     shapes: bool
     keep: frozenset[int]
     values: dict[int, list[Array]] = field(default_factory=dict)
-    sizes: dict[int, int] = field(
-        default_factory=dict
-    )  # bytes of the constants that a value is computed from
+    # Bytes of the constants that a value is computed from.
+    sizes: dict[int, int] = field(default_factory=dict)
     failed: dict[int, str] = field(default_factory=dict)
     large: list[int] = field(default_factory=list)
     memory: int = 0  # bytes of the values
     late: list[int] = field(default_factory=list)  # ops that there was no more time for
     end: float = field(default_factory=lambda: time.monotonic() + MAX_SECONDS)
-    away: list[int] = field(
-        default_factory=list
-    )  # ops that only TensorFlow, which is missing, could compute
+    # Ops that only TensorFlow, which is missing, could compute.
+    away: list[int] = field(default_factory=list)
 
     @property
     def index(self) -> GraphIndex:

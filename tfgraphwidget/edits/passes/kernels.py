@@ -275,9 +275,8 @@ KERNELS: Mapping[str, Kernel] = {
 
 
 def _size_dtype(attributes: Attributes) -> type[np.int64 | np.int32]:
-    return (
-        np.int64 if "out_type" in attributes and attributes["out_type"].type == 9 else np.int32
-    )  # DT_INT64
+    # DT_INT64.
+    return np.int64 if "out_type" in attributes and attributes["out_type"].type == 9 else np.int32
 
 
 def compute(

@@ -126,12 +126,9 @@ class Bypass(Rewire):
         )
         _add_external(context, whole)
         if not whole.leaving and not whole.waiting:
-            raise GraphEditError(
-                part_text(self.what)
-                + " has no consumers, so there is nothing to bypass; choose ops that are read.",
-                part.ops[:3],
-                code="nothing-to-bypass",
-            )
+            what = " has no consumers" if part.ids else " holds no ops"
+            moves.nothing = part_text(self.what) + what + ", so there is nothing to bypass."
+            return moves
         if self.gradients:
             moves.carries_gradients = True
             _leave_out(whole, self._bypass_gradients(moves, part, context.new_names))
@@ -415,12 +412,8 @@ class Detach(Rewire):
                     if control_input not in part.ids
                 )
         if not moves.inputs and not moves.control_inputs:
-            raise GraphEditError(
-                "Nothing of "
-                + part_text(self.what)
-                + " is there to cut; choose ops that have edges, or cut edges of another kind.",
-                part.ops[:3],
-            )
+            what = " has no such edges" if part.ids else " holds no ops"
+            moves.nothing = part_text(self.what) + what + ", so there is nothing to cut."
         return moves
 
     def _stand_in(self, moves: EdgeMoves, tensor: Tensor, slots: list[Slot]) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from tfgraphwidget.edits.patch import Change, NodeChange, Patch, Report
+from tfgraphwidget.edits.patch import Change, NodeChange, Patch, Report, nothing_to_do
 from tfgraphwidget.errors import GraphEditError, NameTaken
 from tfgraphwidget.graph import CONTROL, Csr, GraphIndex, Mask
 from tfgraphwidget.naming import as_input, count_text, free_name, is_scope_name, names_text
@@ -70,6 +70,7 @@ class EdgeMoves:
         default_names: The names that it would have returned if no hidden op had a name.
         carries_gradients: Whether the edges of the gradient ops are moved with those that they are
             of.
+        nothing: Why there is no edge to move, in a sentence; "" if there may be one.
     """
 
     def __init__(self, index: GraphIndex, names: tuple[str, ...] = ()) -> None:
@@ -83,6 +84,7 @@ class EdgeMoves:
         self.new_names: list[str] = []
         self.default_names: list[str] = []
         self.carries_gradients = False
+        self.nothing = ""
         self._requested_names = list(names)
         self._used_names: set[str] | None = None
 
@@ -259,17 +261,14 @@ class EdgeMoves:
             )
 
     def patch(self) -> Patch:
-        """The patch; GraphEditError when it would change nothing."""
+        """The patch; one that does nothing if no edge changes."""
         slots: dict[int, dict[int, str]] = {}
         for (op, k), _, _ in self.changed_inputs():
             end = self.new_source((op, k))
             slots.setdefault(op, {})[k] = as_input(self.name(end[0]), end[1])
         waits = self.changed_control_inputs()
         if not slots and not waits and not self.output_renames:
-            raise GraphEditError(
-                "This changes no edge of the graph: all reads and waits are so already; leave it "
-                "out."
-            )
+            return nothing_to_do(self.nothing or "The edges are as they are to be already.")
         changed = tuple(
             self._node_change(op, slots.get(op, {}), waits.get(op))
             for op in sorted({*slots, *waits})

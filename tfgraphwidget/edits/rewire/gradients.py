@@ -157,9 +157,8 @@ def _owners(index: GraphIndex, name: str, renamed: Mapping[str, str]) -> list[in
             op = index.ids.get(of, index.ids.get(renamed.get(of, "")))
             if op is not None:
                 return [op]
-            scope_id = index.scopes.ids.get(
-                of
-            )  # of a function that was inserted, see `carried_gradients`
+            # Of a function that was inserted, see `carried_gradients`.
+            scope_id = index.scopes.ids.get(of)
             if scope_id is not None and _CARRIED in name:
                 return [int(each) for each in index.scopes.ops(scope_id)]
     taped = _TAPE.fullmatch(name)

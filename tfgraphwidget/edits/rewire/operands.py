@@ -141,16 +141,14 @@ def part_text(part: str | Iterable[str] | Selection) -> Sentence:
 
 
 def as_part(index: GraphIndex, what: str | Selection) -> Selection:
-    """An op, a name scope, or a selection without the tensors chosen beside it; GraphEditError when
-    it holds no op.
+    """An op, a name scope, or a selection without the tensors chosen with it; empty when it holds
+    no op.
 
     Args:
         what: A name scope or a selection.
     """
     selection = what.on(index) if isinstance(what, Selection) else None
     ops = members(index, (what,)) if isinstance(what, str) else members(index, what)
-    if not ops:
-        raise GraphEditError(part_text(what) + " holds no ops; select some.")
     return Selection.of(index, sorted(ops), "" if selection is None else selection.expression)
 
 

@@ -94,6 +94,8 @@ class Rewire(Command):
 
     def _plan_moves(self, context: PlanContext) -> EdgeMoves:
         moves = self.edge_moves(context)
+        if moves.nothing:
+            return moves
         if self.adapter:
             adapters.insert_adapters(moves, self.adapter)
         moves.check_names()
@@ -128,7 +130,8 @@ class _ConsumerCommand(Rewire):
         """
         return False
 
-    def _nobody(self, ends: Iterable[str], ops: Iterable[str]) -> GraphEditError:
+    def _no_consumer(self, ends: Iterable[str]) -> str:
+        """Why there is no edge to move."""
         among = (
             ""
             if self.only == self.never == ()
@@ -136,14 +139,8 @@ class _ConsumerCommand(Rewire):
                 " among the ops that only= and never= leave", " among the ops that may be changed"
             )
         )
-        return GraphEditError(
-            "Nobody"
-            + among
-            + f" reads {names_text(list(ends))}, so there is no edge to move; name a tensor that "
-            "is read, "
-            "or '^op' for those that wait for an op.",
-            dict.fromkeys(ops),
-        )
+        tensors = names_text(list(ends)) or "these ops"
+        return "No op" + among + f" reads {tensors}, so there is no edge to move."
 
     def suggested_fixes(self, context: PlanContext) -> tuple[Command, ...]:
         """Also the same, less the readers that the new tensors depend on."""
@@ -242,10 +239,7 @@ class Reroute(_ConsumerCommand):
         moves, pairs = EdgeMoves(index, self.names), pair_tensors(index, self.old, self.to)
         _move_consumers(moves, pairs, self._may(index))
         if not moves.inputs and not moves.control_inputs:
-            raise self._nobody(
-                (moves.tensor_name(old) for old, _ in pairs),
-                (moves.name(op) for (op, _), _ in pairs),
-            )
+            moves.nothing = self._no_consumer(moves.tensor_name(old) for old, _ in pairs)
         return moves
 
 
@@ -302,8 +296,7 @@ class Swap(_ConsumerCommand):
         else:
             self._exchange(moves, may)
         if not moves.inputs and not moves.control_inputs:
-            ops = (end for end in (self.a, self.b) if isinstance(end, str) and end in index.ids)
-            raise self._nobody((str(self.a), str(self.b)), ops)
+            moves.nothing = moves.nothing or self._no_consumer((str(self.a), str(self.b)))
         return moves
 
     def _what_they_read(self) -> bool:
@@ -336,6 +329,10 @@ class Swap(_ConsumerCommand):
         """An exchange of two parts."""
         index = moves.index
         parts = as_part(index, self.a).ids, as_part(index, self.b).ids
+        if not all(parts):
+            empty = self.b if parts[0] else self.a
+            moves.nothing = part_text(empty) + " holds no ops, so there is nothing to swap."
+            return
         if parts[0] & parts[1]:
             name = index.names[min(parts[0] & parts[1])]
             raise GraphEditError(
@@ -558,24 +555,25 @@ class _ControlInputCommand(Rewire):
     ops: kinds.OpNames
 
     def _numbers(self, index: GraphIndex, *, there: bool) -> tuple[EdgeMoves, int, list[int]]:
-        """The op and those that it waits for, or not; GraphEditError when that is so of none, or
-        not of all.
+        """The op, and which of the others are to be added, or removed; GraphEditError when it does
+        not wait for one of those.
         """
         moves, op = EdgeMoves(index), index.op(self.op)
         ops = list(dict.fromkeys(index.op(name) for name in self.ops))
         current = moves.current_control_inputs(op)
-        wrong = [index.names[other] for other in ops if (other in current) != there]
-        if wrong or not ops:
-            problem = (
-                f"does not wait for {names_text(wrong)}"
-                if there
-                else f"waits for {names_text(wrong)} already"
+        if not there:
+            ops = [other for other in ops if other not in current]
+        if not ops:
+            names = names_text(self.ops) or "no op"
+            moves.nothing = (
+                f"{self.op!r} waits for {names} already." if self.ops else "No op is named."
             )
+        wrong = [index.names[other] for other in ops if there and other not in current]
+        if wrong:
             current_text = names_text([index.names[other] for other in current]) or "nothing"
             raise GraphEditError(
-                f"{self.op!r} {problem if wrong else 'is to wait for no op'}; it waits for "
-                f"{current_text}, so name "
-                "others.",
+                f"{self.op!r} does not wait for {names_text(wrong)}; it waits for {current_text}, "
+                "so name others.",
                 [index.names[op], *wrong],
             )
         return moves, op, ops

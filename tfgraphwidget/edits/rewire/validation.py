@@ -41,9 +41,8 @@ from tfgraphwidget.tf_types import NodeDef, OpDef
 
 _SHOWN = 8
 """How many ops of a cycle a sentence names."""
-_OF_HANDLES = HANDLE_DTYPES | {
-    "string_ref"
-}  # the latter of queues, tables and readers of old files
+# The latter of queues, tables and readers of old files.
+_OF_HANDLES = HANDLE_DTYPES | {"string_ref"}
 _INDEPENDENT = "choose what does not depend on it"
 
 

@@ -11,7 +11,7 @@ from tfgraphwidget.argument_checks import value_text
 from tfgraphwidget.edits import operand_kinds as kinds
 from tfgraphwidget.edits.command import Command, brief_value, subject_text
 from tfgraphwidget.edits.context import PlanContext
-from tfgraphwidget.edits.patch import Change, Patch, Report, removal_of
+from tfgraphwidget.edits.patch import Change, Patch, Report, nothing_to_do, removal_of
 from tfgraphwidget.edits.registry import register
 from tfgraphwidget.edits.rewire.edge_moves import EdgeMoves
 from tfgraphwidget.edits.rewrite.consumers import (
@@ -109,7 +109,9 @@ class SetAttr(Command):
         if self.name == _COLOCATION:
             _check_places(index, node)
         check_new_node(context, op, node)
-        changed = rewriter.require_changes(f"has {self.name}={self.value!r}", self.op)
+        changed = rewriter.changes()
+        if not changed:
+            return nothing_to_do(f"{self.op!r} has {self.name}={brief_value(self.value)} already.")
         notes = () if index.typing.definition(node.op) else (_UNKNOWN.format(node.op),)
         return Patch(changed=changed, report=Report(notes))
 
@@ -186,9 +188,10 @@ def _write(value: AttrValue, kind: str, argument: object, index: GraphIndex) -> 
 
 
 def _is_number(argument: object, kinds: tuple[type, ...]) -> bool:
+    # What a NodeDef can hold.
     fits = isinstance(argument, float) or (
         isinstance(argument, int) and -(2**63) <= argument < 2**63
-    )  # what a NodeDef can hold
+    )
     return fits and isinstance(argument, kinds) and not isinstance(argument, bool)
 
 
@@ -395,14 +398,12 @@ class SetDevice(Command):
             f"{names_text(colocated)} must stand beside them and "
             f"{'moves' if len(colocated) == 1 else 'move'} along."
         )
-        names = [index.names[op] for op in sorted(targets)]
-        if not names:
-            raise GraphEditError(
-                "The selection holds no ops, so there is nothing to place; select some."
-            )
-        changed = rewriter.require_changes(
-            f"is on {self.device!r}" if self.device else "is on no device", names[0]
-        )
+        if not targets:
+            return nothing_to_do("The selection holds no ops, so there is nothing to place.")
+        changed = rewriter.changes()
+        if not changed:
+            place = f"on {self.device!r}" if self.device else "without a device"
+            return nothing_to_do(f"{subject_text(self.what)} is {place} already.")
         notes = [note] if colocated else []
         if of_caller:
             names_there = names_text([index.names[op] for op in sorted(of_caller)])
@@ -476,7 +477,8 @@ class SetConstant(Command):
         name, kind, rewriter = index.names[op], index.types[op], ConsumerRewriter(index)
         if kind in CONSTANTS:
             rewriter.node(op).attr["value"].tensor.CopyFrom(value)
-            return Patch(changed=rewriter.require_changes("holds that value", name))
+            changed = rewriter.changes()
+            return Patch(changed=changed) if changed else nothing_to_do(f"{name!r} has it already.")
         if not is_placeholder(kind):
             raise GraphEditError(
                 f"Op {name!r} is a {kind}, which computes its value; name a constant or a "

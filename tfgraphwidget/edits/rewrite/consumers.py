@@ -59,15 +59,6 @@ class ConsumerRewriter:
             if split_input(text) == (name, old[1]):
                 node.input[k] = as_input(op, CONTROL if old[1] == CONTROL else port or 0)
 
-    def require_changes(self, what: str, op: str) -> tuple[NodeChange, ...]:
-        """`changes`, of which there is some: GraphEditError when an op has been `what` before."""
-        changes = self.changes()
-        if not changes:
-            raise GraphEditError(
-                f"This changes nothing: {op!r} {what} already; leave it out.", [op]
-            )
-        return changes
-
     def changes(self) -> tuple[NodeChange, ...]:
         """The changed ops, in graph order."""
         pairs = ((self.index.nodes[op], self._changed[op]) for op in sorted(self._changed))

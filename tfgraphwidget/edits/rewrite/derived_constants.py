@@ -43,9 +43,8 @@ _PRODUCTS = {
     "BatchMatMulV3": "adj_",
     "MatMul": "transpose_",
 }
-_SIZE_OPS = (
-    SIZE_FORWARDING | SIZE_VECTORS | {"ExpandDims", "Reshape"}
-)  # what sizes pass on their way to an op
+# What sizes pass on their way to an op.
+_SIZE_OPS = SIZE_FORWARDING | SIZE_VECTORS | {"ExpandDims", "Reshape"}
 _NUMBERS = {"float16": "<f2", "float32": "<f4", "float64": "<f8", "int32": "<i4", "int64": "<i8"}
 
 

@@ -140,7 +140,7 @@ class GradientGrafts:
 
 
 def unused_gradient_ops(index: GraphIndex, gradients: Iterable[PartGradients]) -> set[int]:
-    """The gradient ops of replaced parts that nothing needs, now that others make what left them."""
+    """The gradient ops of replaced parts that nothing needs any more."""
     gradients = tuple(gradients)
     unused = {op for each in gradients for op in each.ops}
     leaving = {tensor for each in gradients for tensor, _ in each.leaving}

@@ -12,7 +12,7 @@ from typing import Annotated, ClassVar, Literal
 from tfgraphwidget.edits import operand_kinds as kinds
 from tfgraphwidget.edits.command import Command, brief_value
 from tfgraphwidget.edits.context import PlanContext
-from tfgraphwidget.edits.patch import Change, Patch
+from tfgraphwidget.edits.patch import Change, Patch, nothing_to_do
 from tfgraphwidget.edits.registry import register
 from tfgraphwidget.edits.rewrite.consumers import ConsumerRewriter, readers, tensor
 from tfgraphwidget.edits.rewrite.insert import Spec, set_placeholder_spec
@@ -108,12 +108,10 @@ class SetInput(Command):
         rewriter = ConsumerRewriter(index)
         set_placeholder_spec(index, rewriter.node(op), spec)
         cast = self._cast(index, op, (old[1], spec[1]), rewriter)
-        patch = Patch(
-            Change(nodes=cast),
-            changed=rewriter.require_changes(
-                f"is {spec[1]} {shape_text(spec[0])}", index.names[op]
-            ),
-        )
+        changed = rewriter.changes()
+        if not changed:
+            return nothing_to_do(f"{index.names[op]!r} is {spec[1]} {shape_text(spec[0])} already.")
+        patch = Patch(Change(nodes=cast), changed=changed)
         if old[0] is None:
             return patch
         fixes = () if self.fix else (replace(self, fix=True),)

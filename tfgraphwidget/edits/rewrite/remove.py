@@ -16,7 +16,14 @@ from tfgraphwidget.edits import operand_kinds as kinds
 from tfgraphwidget.edits import queue_runners
 from tfgraphwidget.edits.command import Command, subject_text
 from tfgraphwidget.edits.context import PlanContext
-from tfgraphwidget.edits.patch import Change, Patch, Report, removal_of, without_uncalled_functions
+from tfgraphwidget.edits.patch import (
+    Change,
+    Patch,
+    Report,
+    nothing_to_do,
+    removal_of,
+    without_uncalled_functions,
+)
 from tfgraphwidget.edits.registry import register
 from tfgraphwidget.edits.rewrite.consumers import ConsumerRewriter, resolve_ops
 from tfgraphwidget.errors import GraphEditError
@@ -80,6 +87,8 @@ class Remove(Command):
     def plan(self, context: PlanContext) -> Patch:
         """The patch; GraphEditError when an op that stays would lose what it reads."""
         patch = self.patch(context.index, context.external_tensors)
+        if patch.report.is_nothing:
+            return patch
         if context.ends is not None:
             return _without_results(patch, *context.ends)
         # Functions of a SavedModel have names in its objects, too.
@@ -98,9 +107,7 @@ class Remove(Command):
         """
         removed = set(resolve_ops(index, self.what))
         if not removed:
-            raise GraphEditError(
-                "The selection holds no ops, so there is nothing to remove; select some."
-            )
+            return nothing_to_do("The selection holds no ops, so there is nothing to remove.")
         if self.consumers:
             removed = set(
                 np.flatnonzero(traversal.forward(index, removed, controls=False)).tolist()

@@ -18,7 +18,7 @@ from tfgraphwidget.edits.clone.node_copier import NodeCopier
 from tfgraphwidget.edits.clone.scopes import LONGEST
 from tfgraphwidget.edits.command import Command, subject_text
 from tfgraphwidget.edits.context import PlanContext
-from tfgraphwidget.edits.patch import Change, NodeChange, Patch, Report, removal_of
+from tfgraphwidget.edits.patch import Change, NodeChange, Patch, Report, nothing_to_do, removal_of
 from tfgraphwidget.edits.registry import register
 from tfgraphwidget.edits.rewrite.consumers import ConsumerRewriter
 from tfgraphwidget.edits.signature_edits import KeyRenaming
@@ -127,6 +127,8 @@ class Rename(Command):
             )
         index = context.index
         names = self._names(index)
+        if all(old == new for old, new in names.items()):
+            return nothing_to_do(f"{self.old!r} has that name already.")
         self._check_free(index, names)
         patch = rename_patch(index, names, _scopes(index, self.old, self.new, names))
         return replace(patch, report=Report(lost_state_notes(patch, context)))
@@ -167,9 +169,8 @@ class Rename(Command):
     def _names(self, index: GraphIndex) -> dict[str, str]:
         """Old name -> new name of each op, in graph order."""
         whole = _name_here(index, self.old)
-        old = (
-            whole if whole in index.ids else whole.rstrip("/")
-        )  # other tools end a name with a slash
+        # Other tools end a name with a slash.
+        old = whole if whole in index.ids else whole.rstrip("/")
         new, scopes = self.new.rstrip("/"), index.scopes
         if not new and old in scopes.ids and old and (whole not in index.ids):
             return self._names_without_scope(index, old)
@@ -189,11 +190,6 @@ class Rename(Command):
         else:
             end = did_you_mean(self.old, [*index.names, *scopes.names], otherwise=FIND_OPS)
             raise UnknownName(f"This graph has no op or name scope {self.old!r}" + end)
-        if old == new:
-            raise NameTaken(
-                f"{old!r} has that name already; give another one.",
-                [old] if old in index.ids else [],
-            )
         return {index.names[i]: new + index.names[i][len(old) :] for i in sorted(along)}
 
     def _names_without_scope(self, index: GraphIndex, scope: str) -> dict[str, str]:
@@ -307,9 +303,8 @@ def _check_context(index: GraphIndex, context: ContextDef, names: Mapping[str, s
         held_ops = {split_tensor(name)[0] for name in context.values_def.values} - {
             split_tensor(name)[0] for name in context.values_def.external_values
         }
-        unnamed = sorted(
-            ((hangs | held_ops) & index.ids.keys()) - names.keys()
-        )  # hidden ops have contexts too
+        # Hidden ops have contexts too.
+        unnamed = sorted(((hangs | held_ops) & index.ids.keys()) - names.keys())
         if unnamed:
             scope = context.context_name.rpartition("/")[0]
             # The gradient of a loop has ops in it, under names of its own.

@@ -219,9 +219,8 @@ class ReplaceAll(Command):
             patch = rewrite(context)
         if patch is None:
             return self._nothing(context, report)
-        shapes = (
-            () if self.functions else patch.shapes
-        )  # the calls of other functions may give other shapes
+        # The calls of other functions may give other shapes.
+        shapes = () if self.functions else patch.shapes
         matches = replace(
             patch.report, replaced=tuple(report.replaced), skipped=tuple(report.skipped)
         )

@@ -12,7 +12,7 @@ from dataclasses import KW_ONLY, dataclass, replace
 from tfgraphwidget.edits import operand_kinds as kinds
 from tfgraphwidget.edits.command import Command, subject_text
 from tfgraphwidget.edits.context import PlanContext, TracedFunction
-from tfgraphwidget.edits.patch import NodeChange, Patch, Report, apply_patch, combine
+from tfgraphwidget.edits.patch import NodeChange, Patch, Report, apply_patch, combine, nothing_to_do
 from tfgraphwidget.edits.registry import register
 from tfgraphwidget.edits.rewire.carried_gradients import (
     CARRIED,
@@ -150,6 +150,8 @@ class Replace(Command):
             raise GraphEditError(
                 "Other ops of the graph have their attributes already; leave out attributes."
             )
+        if not resolve_ops(context.index, self.what):
+            return nothing_to_do("The selection holds no ops, so there is nothing to replace.")
         if is_part:
             patch, gradients = self._by_part(context.index), _NO_GRADIENTS
         else:
@@ -178,9 +180,7 @@ class Replace(Command):
         """The ops to be replaced, with their inputs and outputs."""
         ops = resolve_ops(index, self.what)
         if not ops:
-            raise GraphEditError(
-                "The selection holds no ops, so there is nothing to replace; select some."
-            )
+            raise GraphEditError("The selection holds no ops; select some.")
         return Selection.of(index, ops, "")
 
     def tensors(self, index: GraphIndex) -> tuple[str, ...]:

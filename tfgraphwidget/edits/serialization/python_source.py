@@ -342,9 +342,8 @@ def _inline_defaults(node: _Function, function: FunctionType) -> bool:
 def _visible_names(function: FunctionType) -> Mapping[str, object]:
     """The values of the names that a function uses and does not define."""
     cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
-    closure = {
-        name: cell.cell_contents for name, cell in cells.items() if cell != CellType()
-    }  # one may be empty still
+    # One may be empty still.
+    closure = {name: cell.cell_contents for name, cell in cells.items() if cell != CellType()}
     return {**function.__globals__, **closure}
 
 

@@ -411,9 +411,8 @@ def _set_signature_defs(
             f"Signature {name!r} was not written, because its inputs or outputs were removed."
         )
     for name in meta.signature_def.keys() - before_by_name.keys() - now.keys() - {_INIT}:
-        del meta.signature_def[
-            name
-        ]  # one that named tensors which the graph did not have, as opening it has said
+        # One that named tensors which the graph did not have, as opening it has said.
+        del meta.signature_def[name]
     for name, signature in now.items():
         proto = meta.signature_def[name]
         was = before_by_name.get(name)

@@ -134,16 +134,18 @@ def _restores(index: GraphIndex, op: str, variables: Sequence[VariableDef]) -> b
     return assigned == {v.handle for v in variables} and keys == set(map(key_of, variables))
 
 
+# What a SavedModel of TF 1 begins with.
 _INITIALIZATION = {
     "asset_filepaths",
     "saved_model_main_op",
     "legacy_init_op",
-}  # what a SavedModel of TF 1 begins with
+}
 _GLOBAL = tf_protos.GLOBAL_VARIABLES
+# Their messages name ops, and edits follow them.
 _FOLLOWED = {
     *COLLECTIONS.values(),
     "queue_runners",
-}  # their messages name ops, and edits follow them
+}
 
 
 def add_collections(
@@ -237,10 +239,11 @@ _BARE = (
 )
 _SAVEABLE = tf_protos.SAVEABLE_OBJECTS
 _TOLD = "The MetaGraphDef with its checkpoint"
+# What a newer TensorFlow says in these of the file is written again.
 _KEPT = (
     "meta_info_def",
     "signature_def",
-)  # what a newer TensorFlow says in these of the file is written again
+)
 
 
 def siblings(path: Path) -> list[Path]:

@@ -61,9 +61,8 @@ def remove_overlaps(points: Points, sizes: Points) -> Points:
 def _separate_equal_points(points: Points) -> Points:
     """The points within a square of one, those at one place a little beside each other."""
     points = points / (float(np.abs(points).max()) or 1.0)
-    points = points - points.min(
-        axis=0
-    )  # far from the origin, what separates them would be rounded away
+    # Far from the origin, what separates them would be rounded away.
+    points = points - points.min(axis=0)
     points = points / (float(points.max()) or 1.0)
     _, place, count = np.unique(
         np.round(points, 6), axis=0, return_inverse=True, return_counts=True

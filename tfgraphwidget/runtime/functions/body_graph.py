@@ -200,9 +200,8 @@ class _State:
             return self._variable(op, name, live)
         if live is not None and live.dtype.name not in HANDLE_DTYPES:
             with eager_mode():
-                value = tf.get_static_value(
-                    live
-                )  # of a SavedModel a constant is captured in a graph of its own
+                # Of a SavedModel a constant is captured in a graph of its own.
+                value = tf.get_static_value(live)
             if value is not None:
                 return tf.constant(value, live.dtype, name=name)
         with eager_mode():

@@ -604,9 +604,8 @@ def rewrite_definition(
         op = split_tensor(tensor)[0]
         if op not in index.ids and op not in there:
             continue  # a broken file has never had it, as lint says
-        new.ret[key] = body_writer.tensor(
-            *split_tensor(tensor)
-        )  # raises for an op of a type that is unknown
+        # Raises for an op of a type that is unknown.
+        new.ret[key] = body_writer.tensor(*split_tensor(tensor))
         _check_dtype(index, definition, key, tensor, body_writer.dtype(*split_tensor(tensor)))
     for key, op in definition.control_ret.items():
         now = renamed.get(op, op)

@@ -191,10 +191,11 @@ class _Body:
             outputs = ends[1] or tuple(self.results().values())
             return excerpt(index, names, ends[0], outputs, also, self.arguments), None
         results = tuple(self.returns.values())
+        # Takes arguments that nothing here reads, too.
         ops = {
             *also,
             *(index.op(name) for name in results),
-        }  # takes arguments that nothing here reads, too
+        }
         part = excerpt(index, names, arguments, results, ops, self.arguments)
         return part, self.structure.with_results(tuple(self.returns))
 
@@ -229,9 +230,8 @@ def _make(
             "without it.",
             [index.names[op] for op in acting],
         )
-    copied_names(
-        index, part.reused, state[3], into
-    )  # refuses a scope that does not hold all variables
+    # Refuses a scope that does not hold all variables.
+    copied_names(index, part.reused, state[3], into)
     definitions = called_definitions(index, (index.nodes[i] for i in part.ops))
     states = make_states(part, body_state, definitions.values(), into, *state)
     own = OwnNodes(into if reseed else None, state[2])

@@ -59,9 +59,8 @@ class ModuleCopy(tf.Module):
         self.report = report
         self._names = (*states.variables, *states.shared)
         live = {name: body_state.live(name) for name in states.variables}
-        self._original: Callable[[str], Variable | None] = (
-            live.get
-        )  # not as an attribute: they would be this module's variables
+        # Not as an attribute: they would be this module's variables.
+        self._original: Callable[[str], Variable | None] = live.get
         self._body = functions  # alive as long as the calls that name them
         self.inlined: InlinedModule
         self.is_differentiable = True

@@ -10,13 +10,12 @@ from typing import Any, NamedTuple, cast
 
 from tfgraphwidget.argument_checks import ArgumentChecks, value_text
 from tfgraphwidget.edits import Preview
-from tfgraphwidget.errors import NothingTo, UnknownName
+from tfgraphwidget.errors import GraphEditError, UnknownName
 from tfgraphwidget.graph import VariableDef
 from tfgraphwidget.naming import count_text, split_tensor
 from tfgraphwidget.runtime.live.edit_record import record_of
 from tfgraphwidget.runtime.live.graph_import import check_open
 from tfgraphwidget.runtime.sync.sync import Model, Sync
-from tfgraphwidget.sentences import clone_with
 from tfgraphwidget.sources import unwrap_session
 from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import is_slice
@@ -62,23 +61,15 @@ def saver(
         graph: The live graph.
         keyed: Pairs of a name in the checkpoint and a variable.
         **options: The other arguments of `tf.compat.v1.train.Saver`.
-
-    Raises:
-        NothingTo: There are no variables.
     """
     by_key: dict[str, list[tf.Variable]] = {}
     for key, variable in keyed:
         by_key.setdefault(key, []).append(variable)
-    if not by_key:
-        raise NothingTo(
-            "The copy has no variables of its own, so there is nothing to save or restore; "
-            + clone_with("variables", "own")
-            + "."
-        )
     sliced = {
         key: variables if is_slice(variables[0]) else variables[0]
         for key, variables in by_key.items()
     }
+    options = {"allow_empty": True, **options}  # a copy may have no variables of its own
     return cast("tf.compat.v1.train.Saver", _graph_saver()(graph, sliced, **options))
 
 
@@ -339,8 +330,8 @@ class Copy(ArgumentChecks):
 
     def _sync(self, session: Session | None) -> Sync:
         if any(v.op.name in record_of(self.graph).hidden for v in self.variables):
-            raise NothingTo(
-                f"The copy {self.scope!r} was undone, so there is nothing to sync; redo it first."
+            raise GraphEditError(
+                f"The copy {self.scope!r} was undone, so it has no values to sync; redo it first."
             )
         source, target = self._models
         session = unwrap_session(session)
@@ -350,11 +341,6 @@ class Copy(ArgumentChecks):
         if earlier is not None:
             return earlier
         pairs = self._pairs()
-        if not pairs:
-            raise NothingTo(
-                f"The copy {self.scope!r} has no variables of its own, so there is nothing to "
-                "sync; " + clone_with("variables", "own") + "."
-            )
         sync = Sync(pairs, source, target, self.scope, keys=self._keys)
         self._syncs.append((session, sync))
         return sync
@@ -368,9 +354,6 @@ class Copy(ArgumentChecks):
 
         Args:
             **options: Options of the Saver; its `filename` is left to save and restore.
-
-        Raises:
-            NothingTo: The copy has no variables of its own.
 
         >>> import tfgraphwidget as tgw
         >>> editor = tgw.example()

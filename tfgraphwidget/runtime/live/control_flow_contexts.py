@@ -34,10 +34,11 @@ from tfgraphwidget.tf_internals import (
 )
 from tfgraphwidget.tf_types import CondContextDef, ContextDef, ControlFlowContext
 
+# tf.compat.v1.GraphKeys.
 COLLECTIONS = {
     "WhileContextDef": "while_context",
     "CondContextDef": "cond_context",
-}  # tf.compat.v1.GraphKeys
+}
 """The collection that each kind of outermost contexts is kept in."""
 
 
@@ -104,9 +105,8 @@ class _ContextBuilder:
             original: new_name for original, new_name in change.copies if new_name in self.new
         }
         self.contexts: list[ControlFlowContext] = []
-        self.fetchable: set[str] = (
-            set()
-        )  # new ops beside others that can be fetched, as in a graph that was imported
+        # New ops beside others that can be fetched, as in a graph that was imported.
+        self.fetchable: set[str] = set()
 
     def add(self, proto: ContextDef, outer: ControlFlowContext | None) -> None:
         """Make or join a context, and all contexts nested in it."""

@@ -60,9 +60,8 @@ class Record:
     generation: int = 0
     rewire_count: int = 0
     failed: dict[str, NodeDef] = field(default_factory=dict)
-    ungrown: set[str] = field(
-        default_factory=set
-    )  # those of a function that failed: another call finds other names
+    # Those of a function that failed: another call finds other names.
+    ungrown: set[str] = field(default_factory=set)
     functions: set[str] = field(default_factory=set)
     failed_functions: set[str] = field(default_factory=set)
     renamed: dict[str, str] = field(default_factory=dict)
@@ -121,9 +120,8 @@ def operation_count(graph: tf.Graph) -> int:
     """The number of ops of a graph, `len(graph.get_operations())`, without a list of them where
     TensorFlow has a count.
     """
-    count = getattr(
-        graph, "num_operations", None
-    )  # not documented, so it can be missing in another release
+    # Not documented, so it can be missing in another release.
+    count = getattr(graph, "num_operations", None)
     return int(count()) if callable(count) else len(graph.get_operations())
 
 

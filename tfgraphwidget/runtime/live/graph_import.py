@@ -92,9 +92,8 @@ def import_validated(graph: tf.Graph, validated: ValidatedNodes, *, by_veil: boo
                 run_import(graph, validated, ends)
                 _wrap(graph, validated.names)
             except BaseException:
-                _wrap(
-                    graph, validated.names
-                )  # an interrupt may come in between; no op may go without its Python side
+                # An interrupt may come in between; no op may go without its Python side.
+                _wrap(graph, validated.names)
                 raise
     except BaseException:
         if not _has_any(graph, validated.names):

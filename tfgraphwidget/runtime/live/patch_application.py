@@ -280,10 +280,11 @@ def _roll_back(
         before.collections,
         lambda key, item: op_of_entry(item) in names or (key, Member.of(item)) in members,
     )
+    # Those of tables may have come meanwhile.
     record.hidden = {
         *before.hidden,
         *record.transfer_ops.values(),
-    }  # those of tables may have come meanwhile
+    }
     hide_failed(graph, new)
     remaining = (_functions(patch.add) & graph_functions(graph).keys()) - before.library
     record.functions = {*before.functions, *remaining}
@@ -423,6 +424,5 @@ def _add_members(graph: tf.Graph, members: Iterable[tuple[str, Member]]) -> None
     variables = dict(zip(names, variables_of(graph, names), strict=True))
     for key, (kind, name) in members:
         item = variables[name] if kind == "variable" else graph.as_graph_element(name)
-        graph.get_collection_ref(key).append(
-            item
-        )  # add_to_collection refuses redo on a finalized graph
+        # add_to_collection refuses redo on a finalized graph.
+        graph.get_collection_ref(key).append(item)

@@ -107,14 +107,12 @@ def call_in_graph(
     scoped = tf.compat.v1.VariableScope(reuse=False, name=scope, name_scope=f"{scope}/")
     with graph.as_default(), tf.compat.v1.name_scope(None):  # whatever scope the caller is in
         if scope.lower() not in used_names(graph):
-            graph.unique_name(
-                scope
-            )  # a later tf.name_scope of that name becomes name_1, as it should
+            # A later tf.name_scope of that name becomes name_1, as it should.
+            graph.unique_name(scope)
         with (
             tf.control_dependencies(None),
-            tf.compat.v1.name_scope(
-                f"{scope}/"
-            ),  # this very scope, though a function that failed may have left ops in it
+            # This very scope, though a function that failed may have left ops in it.
+            tf.compat.v1.name_scope(f"{scope}/"),
             tf.compat.v1.variable_scope(scoped, auxiliary_name_scope=False),
         ):
             return function(*tensors)
@@ -577,9 +575,8 @@ def plain_value(value: object) -> object:
     if isinstance(value, TensorShape):
         return dimensions(value)
     if isinstance(value, np.ndarray | np.generic) and value.dtype.type in _LONG:
-        value = value.astype(
-            _LONG[value.dtype.type]
-        )  # more digits than any tensor or Python number has
+        # More digits than any tensor or Python number has.
+        value = value.astype(_LONG[value.dtype.type])
     if isinstance(value, np.generic) or (isinstance(value, np.ndarray) and not value.shape):
         return plain_value(value.item())
     if is_loaded() and tf.is_tensor(value) and hasattr(value, "numpy"):

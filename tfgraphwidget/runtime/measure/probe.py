@@ -127,9 +127,8 @@ class Stats:
     def _finite(self) -> Array:
         numbers = self._numbers
         finite = np.isfinite(numbers) if numbers.dtype.kind == "f" else np.ones(1, bool)
-        return (
-            numbers if finite.all() else numbers[finite]
-        )  # not copied for nothing: it may be large
+        # Not copied for nothing: it may be large.
+        return numbers if finite.all() else numbers[finite]
 
     def __repr__(self) -> str:
         return f"<{self.name}: {'  '.join(filter(None, self.row()))}>"

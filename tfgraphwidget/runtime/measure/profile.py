@@ -82,9 +82,8 @@ class Cost(NamedTuple):
     memory: float
 
 
-CostsAndFused = tuple[
-    dict[str, Cost], dict[str, str]
-]  # the costs of ops, and what ran as one (see Measured)
+# The costs of ops, and what ran as one (see Measured).
+CostsAndFused = tuple[dict[str, Cost], dict[str, str]]
 
 
 @dataclass(frozen=True, repr=False)

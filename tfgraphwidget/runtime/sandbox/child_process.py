@@ -30,9 +30,8 @@ _ROOT = str(Path(__file__).parents[3])
 _START = "from tfgraphwidget.runtime.sandbox.child_process import serve; serve()"
 IDLE_LIMIT = 300.0  # seconds without a job until the process ends itself
 PARENT_INTERVAL = 1.0  # seconds between two looks for the process that gives the jobs
-MEMORY_FLOOR = (
-    2 << 30
-)  # bytes that a job may take on any machine: a model of some hundred megabytes, several times
+# Bytes that a job may take on any machine: a model of some hundred megabytes, several times.
+MEMORY_FLOOR = 2 << 30
 MEMORY_SHARE = 0.6  # of the memory that is available when a job begins
 LAST_WORDS = 400  # characters of what a process wrote before it crashed
 _DISK_FULL = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)

@@ -144,9 +144,8 @@ class ShapeInferenceSandbox:
         outputs = self._new_op(node, self._inputs(op, depth))
         is_computed = node.op in CONSTANTS or self._view.computes(op)
         if is_computed and outputs and all(is_small(_shape(tensor)) for tensor in outputs):
-            clear_attribute(
-                outputs[0].op, "_kernel"
-            )  # few numbers, computed in no time: shape functions ask for them
+            # Few numbers, computed in no time: shape functions ask for them.
+            clear_attribute(outputs[0].op, "_kernel")
         return outputs
 
     def _tensor(self, tensor: Tensor, depth: int) -> tf.Tensor:
@@ -773,10 +772,11 @@ def _values(graph: PatchedGraph, tensor: Tensor, depth: int = 0) -> Shape:
     if node.op == "Cast" or node.op in IDENTITY:
         return _values(graph, read[0], depth + 1)
     if node.op in SIZE_VECTORS:
+        # Less the axis.
         first, last = (
             int(node.op == "Concat"),
             len(read) - int(node.op == "ConcatV2"),
-        )  # less the axis
+        )
         parts = [_values(graph, part, depth + 1) for part in read[first:last]]
         return None if None in parts else tuple(size for part in parts for size in part or ())
     if node.op == "GatherV2":

@@ -65,9 +65,8 @@ def check_call_ranks(function: ConcreteFunction, values: Mapping[str, object]) -
         ValueError: One has too few dimensions; the message names the op that takes it.
     """
     specs = tf.nest.flatten(function.structured_input_signature, expand_composites=True)
-    tensor_specs = (
-        spec for spec in specs if isinstance(spec, tf.TensorSpec)
-    )  # a Python value is no input
+    # A Python value is no input.
+    tensor_specs = (spec for spec in specs if isinstance(spec, tf.TensorSpec))
     arguments = {
         spec.name: tensor for spec, tensor in zip(tensor_specs, function.inputs, strict=False)
     }

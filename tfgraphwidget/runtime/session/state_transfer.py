@@ -178,9 +178,8 @@ class VariableTransfer(_ReadableState[np.ndarray]):
         except GraphFinalized:
             return fetches
         self._transfer_ops.make()
-        flags_read, _ = run_each(
-            old, flags
-        )  # of a flag that cannot be read, the value's own error tells
+        # Of a flag that cannot be read, the value's own error tells.
+        flags_read, _ = run_each(old, flags)
         return {name: fetch for name, fetch in fetches.items() if flags_read.get(name, True)}
 
     def _writers(self) -> dict[str, tuple[str, str]]:

@@ -76,9 +76,8 @@ def find_stateful_ops(
     random: list[str] = []
     iterators_by_string: list[str] = []
     hidden = record_of(graph).hidden
-    failed = (
-        record_of(graph).failed.keys() & hidden
-    )  # an edit under way shows its ops first, and then fills them
+    # An edit under way shows its ops first, and then fills them.
+    failed = record_of(graph).failed.keys() & hidden
     chosen = (
         graph.get_operations()
         if among is None

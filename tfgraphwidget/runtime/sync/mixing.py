@@ -64,9 +64,8 @@ def new_value(original: tf.Tensor, copy: tf.Tensor, tau: tf.Tensor | None) -> tf
     rank: int | None = shape.rank  # always an int according to types-tensorflow
     with tf.device(copy.device):
         if rank is not None:
-            value = tf.ensure_shape(
-                value, shape
-            )  # an assign with validate_shape=False may have changed it
+            # An assign with validate_shape=False may have changed it.
+            value = tf.ensure_shape(value, shape)
         if tau is None or not is_mixed(dtype):
             return value
         old, new = (tf.cast(x, _mixing_dtype(dtype)) for x in (_read_now(copy), value))

@@ -32,9 +32,8 @@ _ROOT = 0
 # Keras's export lists the variables of a model in its order, and has no other objects
 _LISTED = "variables/"
 _SHOWN = 3  # names in a sentence
-_FORMER_NAMES = {
-    "kernel": ("depthwise_kernel",)
-}  # attributes of layers as Keras 2 had them: of DepthwiseConv2D
+# Attributes of layers as Keras 2 had them: of DepthwiseConv2D.
+_FORMER_NAMES = {"kernel": ("depthwise_kernel",)}
 # of a layer that draws numbers: no weight, and Keras 2 had none
 _SEED_STATE = "seed_generator_state"
 
@@ -155,9 +154,8 @@ def _keys(
     line, visited = deque([(number, root)]), {id(root)}
     while line:
         number, live = line.popleft()
-        variable = (
-            live if isinstance(live, tf.Variable) else getattr(live, "value", None)
-        )  # Keras's have one
+        # Keras's have one.
+        variable = live if isinstance(live, tf.Variable) else getattr(live, "value", None)
         if isinstance(variable, tf.Variable):
             key = next((each.checkpoint_key for each in objects[number].attributes), "")
             if key and id(variable.handle) in names:

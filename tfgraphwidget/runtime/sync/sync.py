@@ -125,6 +125,8 @@ class Sync:
                 respond.
         """
         check_tau(tau)
+        if not self.pairs:
+            return
         session = self._session(self.target)
         existing = self._existing_op(tau)
         if self.source != self.target or (self.target.graph.finalized and existing is None):
@@ -315,6 +317,8 @@ class Sync:
 
     def _read(self, model: Model, variables: Sequence[VariableDef]) -> dict[str, np.ndarray]:
         """Return current values by handle name, read in one run."""
+        if not variables:
+            return {}
         session = self._session(model)
         unread = [v.name for v in variables if v.resource and not v.snapshot]
         if unread:
@@ -355,6 +359,8 @@ class Sync:
         """Assign values by handle to variables of the target, when all of them can be. Raises
         SessionRefused.
         """
+        if not variables:
+            return
         session = self._session(self.target)
         for c in variables:
             ends = (

@@ -425,9 +425,8 @@ class OpenedFileStore:
     title: str
     variables: Sequence[StoredVariable]
     model: Model
-    twins: Mapping[str, Sequence[VariableDef]] = field(
-        default_factory=dict
-    )  # by the handle that functions read
+    # By the handle that functions read.
+    twins: Mapping[str, Sequence[VariableDef]] = field(default_factory=dict)
     scope: str = ""
 
     def read(self, variables: Sequence[StoredVariable]) -> dict[str, Array]:

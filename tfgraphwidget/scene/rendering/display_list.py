@@ -412,9 +412,8 @@ class _Painter:
             and scene.parent[target] == source
             and points[0, 1] - scene.box[source, 1] <= HEADER + 2
         ):
-            points[0, 1] = min(
-                scene.box[source, 1], points[0, 1]
-            )  # from the border on, it is one with the outside
+            # From the border on, it is one with the outside.
+            points[0, 1] = min(scene.box[source, 1], points[0, 1])
         inside = all(
             paint.coverage[end] or (self._selecting and paint.mark[end]) for end in (source, target)
         )

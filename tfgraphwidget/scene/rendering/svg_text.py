@@ -101,9 +101,8 @@ def _triangle(points: Points, fill: str, more: str = "") -> str:
 
 def _round(points: Points, radius: float) -> str:
     """The path data of a line with round corners."""
-    corners = [
-        (float(x), float(y)) for x, y in points
-    ]  # NumPy takes ten times as long for so few numbers
+    # NumPy takes ten times as long for so few numbers.
+    corners = [(float(x), float(y)) for x, y in points]
     steps = [f"M{corners[0][0]:.1f} {corners[0][1]:.1f}"]
     for (ax, ay), (x, y), (bx, by) in zip(corners, corners[1:], corners[2:], strict=False):
         long_a, long_b = hypot(ax - x, ay - y), hypot(bx - x, by - y)

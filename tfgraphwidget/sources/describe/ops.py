@@ -18,12 +18,13 @@ from tfgraphwidget.tf_types import AttrValue, NodeDef, TensorProto, TensorShapeP
 _LONGEST = 200
 _MOST_SHOWN = 16
 _UNREADABLE = "unreadable"
+# Kinds of AttrValue; a tensor is set by `set_constant`.
 _NOT_SETTABLE = (
     None,
     "func",
     "placeholder",
     "tensor",
-)  # kinds of AttrValue; a tensor is set by `set_constant`
+)
 
 
 @dataclass(frozen=True)

@@ -130,9 +130,8 @@ class Checkpoint:
         """The paths of the checkpoint's files that do not exist."""
         path = Path(self.prefix)
         if not _is(Path.is_file, Path(f"{path}.index")):
-            return (
-                [] if _is(Path.is_file, path) else [f"{path}.index"]
-            )  # TensorFlow 0.x wrote one file
+            # TensorFlow 0.x wrote one file.
+            return [] if _is(Path.is_file, path) else [f"{path}.index"]
         files = (name for name in _entries(path.parent) if _is(Path.is_file, path.parent / name))
         shards = [shard for name in files if (shard := self._shard(name))]
         if not shards:

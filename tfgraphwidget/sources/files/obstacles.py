@@ -370,9 +370,8 @@ def _unlike(file: FileGraph, checkpoint: Checkpoint) -> str:
             or any(dim.size < 0 for dim in shape.dim)
         ):
             continue
-        dtype = tf_protos.dtype_names().get(
-            node.attr["dtype"].type % 100, ""
-        )  # references are 100 more
+        # References are 100 more.
+        dtype = tf_protos.dtype_names().get(node.attr["dtype"].type % 100, "")
         declared, actual = f"{dtype} {[dim.size for dim in shape.dim]}", value_type(checkpoint, key)
         if declared != actual:
             return (

@@ -75,11 +75,12 @@ _DTYPES = (  # by number; tests/cli/test_info.py holds them beside TensorFlow's
     ),
     *("float8_e5m2fnuz", "int4", "uint4", "int2", "uint2", "float4_e2m1fn"),
 )
+# The others' names in capitals.
 _CALLED = {
     "float32": "FLOAT",
     "float64": "DOUBLE",
     "float16": "HALF",
-}  # the others' names in capitals
+}
 
 
 def dtype_of(number: int) -> str:

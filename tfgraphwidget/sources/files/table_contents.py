@@ -180,9 +180,8 @@ def _why_no_file(index: GraphIndex, op: int, folder: Path | None, trust: Trust) 
     path = tensor.string_val[0].decode(errors="surrogateescape")
     try:
         is_there, parent = Path(path).is_file(), Path(path).resolve().parent
-        path = (
-            path if "://" in path else str(Path(path).absolute())
-        )  # TensorFlow looks from the present directory
+        # TensorFlow looks from the present directory.
+        path = path if "://" in path else str(Path(path).absolute())
     except (OSError, RuntimeError, ValueError):  # no path, as one with a zero in it
         is_there, parent = False, None
     file = f"the file {path[:200]!r}"

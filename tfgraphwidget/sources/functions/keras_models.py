@@ -28,11 +28,12 @@ from tfgraphwidget.tf_internals import (
 )
 from tfgraphwidget.tf_types import KerasModel, TensorSpec
 
+# For the editor, which imports no TensorFlow.
 __all__ = [
     "functional_ends",
     "functional_model",
     "functional_nodes",
-]  # for the editor, which imports no TensorFlow
+]
 
 
 def is_keras_model(thing: object) -> TypeGuard[KerasModel]:

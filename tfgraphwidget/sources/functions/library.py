@@ -79,9 +79,8 @@ def open_function(
             alias[name]: caller.names[state_feeds[k]]
             for k, name in _argument_names(definition, state_feeds)
         }
-        defined = {
-            variable.handle: variable for variable in caller.variable_defs
-        }  # as they were before edits
+        # As they were before edits.
+        defined = {variable.handle: variable for variable in caller.variable_defs}
         variables = {shown_name: defined.get(holder) for shown_name, holder in holders.items()}
         values = _value_feeds(definition.signature, types, caller, op)
         fixed = {

@@ -46,15 +46,13 @@ class SavedNames:
         variable, stored_data = self.live(handle), self.source.stored
         if stored_data is not None:
             origin = self.origins.get(handle, handle)
-            keys = reversed(
-                stored_data.keys(origin)
-            )  # those of the objects first, by which TensorFlow 2 restores
+            # Those of the objects first, by which TensorFlow 2 restores.
+            keys = reversed(stored_data.keys(origin))
             return SavedName(stored_data.variable_name(origin), tuple(keys))
         if self.source.model is not None:
             path = self._paths.get(id(getattr(variable, "handle", None)))
-            return SavedName(
-                handle, () if path is None else (f"{path}{_VALUE}",)
-            )  # Keras's own name
+            # Keras's own name.
+            return SavedName(handle, () if path is None else (f"{path}{_VALUE}",))
         name = getattr(variable, "name", None)
         return SavedName(name.removesuffix(":0") if isinstance(name, str) else handle)
 

@@ -271,9 +271,8 @@ class SessionState:
         if graph is None or session is None:
             return None
         readers = graph.get_tensor_by_name(f"{origin}:0").consumers()
-        export = next(
-            (op for op in readers if op.type in TABLE_EXPORTS), None
-        )  # a mutable table has one
+        # A mutable table has one.
+        export = next((op for op in readers if op.type in TABLE_EXPORTS), None)
         if export is not None:
             keys, values = session.run(list(export.outputs))
             return _readable_table(Table(keys, values, is_mutable=True))

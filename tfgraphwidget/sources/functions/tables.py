@@ -35,9 +35,8 @@ def make_table(content: Table) -> LookupTable:
     """A lookup table."""
     keys, values = tf.convert_to_tensor(content.keys), tf.convert_to_tensor(content.values)
     default = tf.zeros(values.shape[1:], values.dtype)
-    is_empty = (
-        keys.shape[0] == 0
-    )  # a mutable table: TensorFlow initializes no static one with nothing
+    # A mutable table: TensorFlow initializes no static one with nothing.
+    is_empty = keys.shape[0] == 0
     if values.shape.rank == 1 and not content.is_mutable and not is_empty:
         static: LookupTable = tf.lookup.StaticHashTable(
             tf.lookup.KeyValueTensorInitializer(keys, values), default

@@ -87,9 +87,8 @@ def _returns(graph: FuncGraph) -> dict[str, str]:
     structured = graph.structured_outputs
     pairs = flatten_with_paths(structured)
     tensors = [(path, item) for path, item in pairs if isinstance(item, tf.Tensor)]
-    specs = [
-        path for path, item in pairs if isinstance(item, tf.TensorSpec)
-    ]  # of a function that was loaded
+    # Of a function that was loaded.
+    specs = [path for path, item in pairs if isinstance(item, tf.TensorSpec)]
     outputs = own_outputs(graph)
     if len(specs) == len(outputs):
         tensors = list(zip(specs, outputs, strict=True))
