@@ -75,6 +75,11 @@ def same_gradients(graph: tf.Graph, loss: str = "loss:0") -> bool:
     return True
 
 
+def inputs(editor: tgw.GraphEditor) -> dict[str, list[str]]:
+    """What each op of a graph reads; TensorFlow changes other fields where it takes gradients."""
+    return {node.name: list(node.input) for node in editor._core.index.nodes}
+
+
 def halve(t: tf.Tensor) -> tf.Tensor:
     return t * 0.5 + tf.sin(t)
 
@@ -117,6 +122,8 @@ VERBS: dict[str, Callable[[tgw.GraphEditor], Any]] = {
     "replace the scores": lambda e: e.replace("scores", "LogSoftmax"),
     "replace the scaling": lambda e: e.replace("scaled", lambda x, _: x + 1.0),
     "replace all": lambda e: e.replace_all("LeakyRelu(x)", "Tanh(x)"),
+    "replace all of the gradients, too": lambda e: e.replace_all("Mul(a, b)", "Sub(a, b)"),
+    "replace all with a part of it": lambda e: e.replace_all("BiasAdd(a, b)", "a"),
     "set an attribute": lambda e: e.set_attr("act", "alpha", 0.7),
     "rename a type": lambda e: e.passes.rename_type("Softmax", "LogSoftmax"),
     "rename a type on the path": lambda e: e.passes.rename_type("Square", "Exp"),
@@ -204,14 +211,12 @@ def test_gradients_go_through_what_is_inserted(function: str, at: str, resource:
         at = graph.get_operation_by_name("two/MatMul").inputs[1].op.name
     session = v1.Session(graph=graph)
     editor = tgw.edit(graph, session=session)
-    before = {node.name: list(node.input) for node in editor._core.index.nodes}
+    before = inputs(editor)
     told = str(editor.insert(f"{at}:0", FUNCTIONS[function], into="new"))
     assert CARRIES in told
     assert same_gradients(graph)
     editor.undo()
-    assert {
-        node.name: list(node.input) for node in editor._core.index.nodes if node.name in before
-    } == before
+    assert {name: read for name, read in inputs(editor).items() if name in before} == before
     assert same_gradients(graph)
 
 
@@ -225,9 +230,19 @@ def test_two_insertions_carry_the_gradients_one_after_the_other() -> None:
     assert (SAYS in str(editor.insert("act:0", tf.tanh, into="third"))) != same_gradients(graph)
 
 
-def test_gradients_go_through_what_is_inserted_in_a_file() -> None:
+@pytest.mark.parametrize(
+    "edit",
+    [
+        lambda e: e.insert("act:0", "Tanh", into="fresh"),
+        lambda e: e.replace("act", "Tanh", into="fresh"),
+        lambda e: e.replace("y", lambda a, b: a * b, into="fresh", remove=True),
+        lambda e: e.replace_all("LeakyRelu(x)", "Tanh(x)", into="fresh"),
+    ],
+    ids=["insert", "replace", "replace and remove", "replace all"],
+)
+def test_gradients_go_through_what_is_new_in_a_file(edit: Any) -> None:
     editor = tgw.edit(trained().as_graph_def())
-    assert CARRIES in str(editor.insert("act:0", "Tanh", into="fresh"))
+    assert CARRIES in str(edit(editor))
     assert "gradients/fresh_grad" in editor._core.index.scopes.names
     with tf.Graph().as_default() as graph:
         tf.import_graph_def(editor.graph.as_graph_def(), name="")
@@ -265,5 +280,151 @@ def test_where_gradients_cannot_go_through_it_is_said(function: Any, only: Any) 
     told = str(
         tgw.edit(graph, session=v1.Session(graph=graph)).insert("act:0", function, only=only)
     )
+    assert SAYS in told
+    assert CARRIES not in told
+
+
+# What takes the place of ops carries the gradients
+
+
+REPLACEMENTS: dict[str, tuple[Any, Any]] = {
+    "an activation": ("act", "Tanh"),
+    "an activation by a function": ("act", tf.nn.elu),
+    "an activation by several ops": ("act", halve),
+    "a difference": ("y", lambda a, b: a * b),
+    "a difference turned round": ("y", lambda a, b: tf.sin(b) - a),
+    "a difference by one of both": ("y", lambda a, b: tf.tanh(b) + 0.0 * a),
+    "a bias": ("one/BiasAdd", lambda a, b: a * b + b),
+    "a layer": ("two/MatMul", lambda a, w: tf.matmul(a, tf.tanh(w)) * 2 + 1),
+    "a square": ("square", tf.exp),
+    "two ops in a row": (["same", "two/MatMul"], lambda a, w: tf.matmul(tf.exp(a), w)),
+}
+
+
+@pytest.mark.parametrize(
+    ("resource", "remove"),
+    [(True, False), (True, True), (False, True)],
+    ids=["resource", "resource and remove", "ref and remove"],
+)
+@pytest.mark.parametrize("what", REPLACEMENTS)
+def test_gradients_go_through_what_takes_the_place_of_ops(
+    what: str, resource: bool, remove: bool
+) -> None:
+    graph = trained(resource=resource)
+    editor = tgw.edit(graph, session=v1.Session(graph=graph))
+    before = inputs(editor)
+    part, by = REPLACEMENTS[what]
+    told = str(editor.replace(part, by, into="new", remove=remove))
+    assert CARRIES in told
+    assert SAYS not in told
+    assert same_gradients(graph)
+    editor.undo()
+    assert {name: read for name, read in inputs(editor).items() if name in before} == before
+    assert same_gradients(graph)
+    editor.redo()
+    assert same_gradients(graph)
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 4])
+def test_what_takes_the_place_of_a_replacement_carries_the_gradients_again(count: int) -> None:
+    graph = trained()
+    editor = tgw.edit(graph, session=v1.Session(graph=graph))
+    part: Any = "act"
+    for by, into in ((tf.nn.elu, "first"), (halve, "second"), ("Tanh", "third"))[:count]:
+        assert CARRIES in str(editor.replace(part, by, into=into, remove=True)), into
+        part = editor.ops(scope=into)
+    if count == 4:
+        assert CARRIES in str(editor.insert("y:0", halve, into="inserted"))
+    assert same_gradients(graph)
+
+
+def test_nothing_of_the_old_gradient_is_left_behind_a_removed_op() -> None:
+    graph = trained()
+    editor = tgw.edit(graph, session=v1.Session(graph=graph))
+    editor.replace("act", "Tanh", remove=True)
+    assert not [name for name in editor._core.index.names if "LeakyRelu" in name]
+    assert "gradients/act_grad" not in editor._core.index.scopes.names
+
+
+def towers(resource: bool) -> tf.Graph:
+    """Four layers in a row, the third one gated, and a step of training."""
+    rng = np.random.default_rng(1)
+    with tf.Graph().as_default() as graph:
+        h = v1.placeholder(tf.float32, [None, 4], name="x")
+        for k in range(4):
+            w, b = (
+                v1.get_variable(
+                    f"{name}{k}",
+                    initializer=rng.normal(size=shape).astype(np.float32),
+                    use_resource=resource,
+                )
+                for name, shape in (("w", (4, 4)), ("b", (4,)))
+            )
+            h = tf.nn.relu(tf.matmul(h, w) + b, name=f"act{k}")
+            h = tf.multiply(h, h + 1.0, name="gate") if k == 2 else h
+        loss = tf.reduce_sum(tf.square(h), name="loss")
+        v1.train.GradientDescentOptimizer(0.1).minimize(loss)
+    return graph
+
+
+PATTERNS: dict[str, tuple[str, Any, int]] = {
+    "an op type": ("Relu(x)", "Tanh(x)", 4),
+    "an op type with attributes": ("Relu(x)", "LeakyRelu(x, alpha=0.3)", 4),
+    "a function": ("Relu(x)", lambda x: tf.nn.elu(x) + x, 4),
+    "what it reads": ("Relu(x)", "x", 4),
+    "layers": ("MatMul(a, b)", lambda a, b: tf.tanh(tf.matmul(a, b)), 4),
+    "biases": ("AddV2(a, b)", lambda a, b: a * b, 5),
+    "a gate": ("Mul(a, b)", "Sub(a, b)", 1),
+}
+
+
+@pytest.mark.parametrize("resource", [True, False], ids=["resource", "ref"])
+@pytest.mark.parametrize("kind", PATTERNS)
+def test_gradients_go_through_all_replacements(kind: str, resource: bool) -> None:
+    pattern, by, count = PATTERNS[kind]
+    graph = towers(resource)
+    editor = tgw.edit(graph, session=v1.Session(graph=graph))
+    before = inputs(editor)
+    until: Any = "fixed" if kind == "what it reads" else "once"
+    report = editor.replace_all(pattern, by, until=until)
+    assert len(report.replaced) == count
+    assert CARRIES in str(report)
+    assert SAYS not in str(report)
+    assert same_gradients(graph)
+    editor.undo()
+    assert {name: read for name, read in inputs(editor).items() if name in before} == before
+
+
+def test_ops_of_gradients_are_replaced_only_where_they_are_named() -> None:
+    graph = towers(True)
+    editor = tgw.edit(graph, session=v1.Session(graph=graph))
+    report = editor.replace_all("Mul(a, b)", "Sub(a, b)")
+    assert len(report.replaced) == 1
+    assert all(
+        "belongs to the gradients, which follow the ops that they are of; give within= to replace "
+        "it, too." in each.why
+        for each in report.skipped
+    )
+    assert len(report.skipped) == 4
+    editor.undo()
+    squares = editor.ops(scope="gradients/Square_grad")
+    assert len(editor.replace_all("Mul(a, b)", "Mul(b, a)", within=squares).replaced) == 2
+    assert same_gradients(graph)
+
+
+@pytest.mark.parametrize(
+    ("what", "by"),
+    [
+        ("act", tf.stop_gradient),
+        ("act", tf.round),
+        ("act", lambda t: t + tf.random.normal([4])),
+        ("act", lambda t: t * v1.get_variable("scale", initializer=2.0, use_resource=True)),
+        ("y", lambda a, _: a),
+    ],
+    ids=["a stop", "no gradient", "random", "state", "one of both"],
+)
+def test_where_gradients_cannot_go_through_a_replacement_is_said(what: str, by: Any) -> None:
+    graph = trained()
+    told = str(tgw.edit(graph, session=v1.Session(graph=graph)).replace(what, by))
     assert SAYS in told
     assert CARRIES not in told

@@ -101,8 +101,10 @@ def gradient_path(
         gradient for each in consumers for gradient in backward.by_owner.get(each, ())
     }:
         return None
-    if any(backward.owners[gradient] != {op} for gradient in own):
+    owners = set[int]().union(*(backward.owners[gradient] for gradient in own))
+    if not owners <= {op, *part}:
         return None  # what arrives is the gradient of what all of them give
+    own = own_of_part if len(owners) > 1 else own
     arriving = _at_ops(backward, own) if own else _at_optimizers(backward, op)
     alike = [each for each in arriving if index.shape(*each.tensor) == index.shape(*tensor)]
     if (

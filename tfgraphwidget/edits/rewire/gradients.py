@@ -218,15 +218,8 @@ def _is_of_no_op(index: GraphIndex, name: str, renamed: Mapping[str, str]) -> bo
     graph.
     """
     grad = _GRAD.search(name)
-    scopes = [*enclosing_scopes(name[: grad.start()])] if grad else []
-    names = (
-        [names for scope in scopes for names in _forward_names(name[: grad.start()], scope)]
-        if grad
-        else []
-    )
-    return bool(names) and not any(
-        of in index.ids or renamed.get(of, "") in index.ids for of in names
-    )
+    is_in_scope = grad is not None and any(True for _ in enclosing_scopes(name[: grad.start()]))
+    return is_in_scope and not _owners(index, name, renamed)
 
 
 def _forward_names(head: str, scope: str) -> Iterable[str]:

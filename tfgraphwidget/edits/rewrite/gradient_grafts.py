@@ -143,8 +143,11 @@ def unused_gradient_ops(index: GraphIndex, gradients: Iterable[PartGradients]) -
     """The gradient ops of replaced parts that nothing needs any more."""
     gradients = tuple(gradients)
     unused = {op for each in gradients for op in each.ops}
-    leaving = {tensor for each in gradients for tensor, _ in each.leaving}
-    queue = [op for op in unused if _is_needed(index, op, unused, leaving)]
+    leaving: dict[int, set[int]] = {}
+    for each in gradients:
+        for (op, port), _ in each.leaving:
+            leaving.setdefault(op, set()).add(port)
+    queue = [op for op in unused if _is_needed(index, op, unused, leaving.get(op, ()))]
     while queue:
         op = queue.pop()
         if op in unused:
@@ -154,16 +157,18 @@ def unused_gradient_ops(index: GraphIndex, gradients: Iterable[PartGradients]) -
 
 
 def _is_needed(
-    index: GraphIndex, op: int, unused: Collection[int], redirected: Collection[Tensor]
+    index: GraphIndex, op: int, unused: Collection[int], redirected: Collection[int]
 ) -> bool:
-    """Whether ops that are not among the unused ones wait for an op, or read a tensor of it."""
-    if any(waiting not in unused for waiting in index.waiting_lists[op]):
+    """Whether ops that are not among the unused ones wait for an op, or read it; who reads the
+    redirected ports reads others now, and who waits for such an op waits for another.
+    """
+    if not redirected and any(waiting not in unused for waiting in index.waiting_lists[op]):
         return True
     return any(
-        tensor[0] == op and tensor not in redirected
+        source == op and port not in redirected
         for reader in index.consumer_lists[op]
         if reader not in unused
-        for tensor in inputs_of(index, reader)
+        for source, port in inputs_of(index, reader)
     )
 
 

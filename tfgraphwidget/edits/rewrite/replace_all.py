@@ -34,8 +34,14 @@ from tfgraphwidget.edits.patch import (
     removal_of,
 )
 from tfgraphwidget.edits.registry import register
+from tfgraphwidget.edits.rewire.carried_gradients import (
+    CARRIED,
+    PartGradients,
+    can_be_carried,
+    part_gradients,
+)
 from tfgraphwidget.edits.rewire.gradients import possible_gradient_notes
-from tfgraphwidget.edits.rewire.stale_gradients import stale_gradient_notes
+from tfgraphwidget.edits.rewire.stale_gradients import BackwardOps, stale_gradient_notes
 from tfgraphwidget.edits.rewire.validation import check_acyclic
 from tfgraphwidget.edits.rewrite.consumers import (
     ConsumerRewriter,
@@ -45,8 +51,10 @@ from tfgraphwidget.edits.rewrite.consumers import (
     check_skeleton,
     readers,
     resolve_ops,
+    tensor,
     tensor_name,
 )
+from tfgraphwidget.edits.rewrite.gradient_grafts import GradientGrafts, unused_gradient_ops
 from tfgraphwidget.edits.rewrite.graft import graft_function
 from tfgraphwidget.edits.rewrite.remove import Remove, variable_parts
 from tfgraphwidget.errors import GraphEditError, InvalidArgument, reason_of
@@ -87,6 +95,9 @@ from tfgraphwidget.tf_types import ContextDef, NodeDef, QueueRunnerDef
 
 _MOST_ROUNDS = 100
 _MOST_REFUSALS = 100
+_OF_GRADIENTS = "belongs to the gradients, which follow the ops that they are of; " + either(
+    "give within= to replace it, too.", "select it to replace it, too."
+)
 
 
 _PATTERN = "str | patterns.Pattern | Callable[..., object]"
@@ -116,7 +127,8 @@ class ReplaceAll(Command):
 
     Of matches that overlap, the first in topological order is replaced. A match is left alone if an
     op outside reads or waits for one inside, other than its outputs. Control inputs go over to the
-    new ops.
+    new ops. In a graph that trains, the gradients go through the replacements, where that can be;
+    else the result says which gradients stay as they were.
 
     Args:
         pattern: The pattern; see `tfgraphwidget.pattern`.
@@ -126,7 +138,7 @@ class ReplaceAll(Command):
             that the pattern names.
         into: The name scope of the new ops, inside the scope of the op that they replace; a number
             is added where it is taken. None for one named after `by`.
-        within: The ops that matches may consist of; None for all.
+        within: The ops that matches may consist of; None for all but those of gradients.
         where: A function of a `Match` that says whether to replace it; None for all.
         until: "once"; or "fixed" to repeat until nothing matches, at most 100 times.
         effects: Replace ops with side effects too: random numbers, assignments, prints.
@@ -345,6 +357,7 @@ class _Planner:
         self.pattern = pattern_of(command.pattern)
         self.by = replacement_of(self.pattern, command.by)
         self.traces: dict[object, TracedFunction] = {}
+        self._called: dict[str, Replacement] = {}
         self.external = tuple(context.external_tensors)  # of the graph before the next round
         self.replaced: list[ReplacedMatch] = []
         self.skipped: list[SkippedMatch] = []
@@ -412,16 +425,19 @@ class _Planner:
             effects=self.command.effects,
         )
         accepted = self._matches_to_replace(matches)
-        refusals: dict[int, str] = {}  # matches, by their places: a shape that an op cannot take
+        backward = BackwardOps(index, self.context.new_names)
+        # Matches, by their places: one of gradients, or a shape that an op cannot take.
+        refusals = {} if self.command.within else _gradient_matches(backward, accepted)
+        most_refusals = len(refusals) + _MOST_REFUSALS
         while True:
-            step, patch, skipped = self._attempt(index, accepted, refusals)
+            step, patch, skipped = self._attempt(backward, accepted, refusals)
             try:
                 if patch is not None:
                     check_acyclic(index, patch, "write a pattern of one output")
                     patch = self.context.infer_shapes(index, patch)
             except GraphEditError as error:
                 place = step.responsible(error)
-                if place is None or len(refusals) >= _MOST_REFUSALS:
+                if place is None or len(refusals) >= most_refusals:
                     raise
                 refusals[place] = f"{accepted[place].outputs[0]!r}: " + error.why
                 continue
@@ -447,12 +463,12 @@ class _Planner:
             ) from error
 
     def _attempt(
-        self, index: GraphIndex, matches: Sequence[Match], refusals: Mapping[int, str]
+        self, backward: BackwardOps, matches: Sequence[Match], refusals: Mapping[int, str]
     ) -> tuple[_Round, Patch | None, list[SkippedMatch]]:
         """Replace all but the refused matches; of those that overlap the first. Returns the others
         with the reason.
         """
-        step, skipped, owners = _Round(self, index), list[SkippedMatch](), dict[int, str]()
+        step, skipped, owners = _Round(self, backward), list[SkippedMatch](), dict[int, str]()
         for place, match in enumerate(matches):
             if not place % 16:
                 tell("Replacing matches", place, len(matches))
@@ -474,6 +490,13 @@ class _Planner:
 
     # Traces
 
+    def called(self, match: Match) -> Any:
+        """What is called for a match: the replacement, with the attributes that the match names."""
+        if not isinstance(self.by, Replacement) or self.by.is_passing:
+            return self.by
+        by = self.by.with_attributes(match.attributes)
+        return self._called.setdefault(repr(by.attributes), by)
+
     def trace(self, match: Match) -> tuple[TracedFunction | None, tuple[str, ...]]:
         """What the replacement makes for a match, None where it only passes tensors on; and the
         tensors it takes.
@@ -486,11 +509,9 @@ class _Planner:
                 "alternative."
             )
         inputs = tuple(match[name] for name in self.names_of(match))
-        by = self.by
-        if isinstance(by, Replacement):
-            if by.is_passing:
-                return None, inputs
-            by = by.with_attributes(match.attributes)
+        by = self.called(match)
+        if isinstance(by, Replacement) and by.is_passing:
+            return None, inputs
         specs = tuple((name.dtype, name.shape) for name in inputs)
         key = specs, repr(by.attributes) if isinstance(by, Replacement) else None
         if key not in self.traces:
@@ -509,6 +530,17 @@ class _Planner:
         if isinstance(self.by, Replacement):
             return self.by.names
         return _arguments(self.by, match.names)
+
+
+def _gradient_matches(backward: BackwardOps, matches: Sequence[Match]) -> dict[int, str]:
+    """The places of matches that hold gradient ops, and why these stay: gradients follow the ops
+    that they are of.
+    """
+    return {
+        place: f"{str(match.outputs[0])!r}: " + _OF_GRADIENTS
+        for place, match in enumerate(matches)
+        if not backward.ops.isdisjoint(match.numbers)
+    }
 
 
 def replacement_of(pattern: Pattern, by: object) -> Any:
@@ -554,11 +586,39 @@ def _arguments(function: Callable[..., object], names: Sequence[str]) -> tuple[s
     return tuple(required) if is_named else tuple(names)
 
 
+@dataclass(frozen=True)
+class _MadeForMatch:
+    """What takes the place of a match.
+
+    Attributes:
+        match: The match.
+        traced: The function that takes its place; None where a tensor is handed on.
+        reads: The names of the tensors that the function is called on.
+        scope: The name scope of its ops.
+    """
+
+    match: Match
+    traced: TracedFunction | None
+    reads: tuple[str, ...]
+    scope: str
+
+    def gradients(self, backward: BackwardOps) -> tuple[PartGradients, ...] | None:
+        """The gradients of the match; None where others cannot take their place."""
+        match = self.match
+        is_plain = self.traced is None or can_be_carried(self.traced)
+        if len(match.results) != 1 or not is_plain:
+            return None
+        ops = (*match.numbers, *match.passed)
+        sources = [tensor(backward.index, name) for name in self.reads]
+        return part_gradients(backward, ops, match.results[0], sources)
+
+
 class _Round:
     """The changes of one round in one graph."""
 
-    def __init__(self, planner: _Planner, index: GraphIndex) -> None:
-        self.planner, self.index = planner, index
+    def __init__(self, planner: _Planner, backward: BackwardOps) -> None:
+        index = backward.index
+        self.planner, self.index, self._backward = planner, index, backward
         self.context, self.command = planner.context, planner.command
         self.rewriter = ConsumerRewriter(index)
         self.nodes: list[NodeDef] = []
@@ -570,6 +630,7 @@ class _Round:
         self.replaced: dict[int, ReplacedMatch] = {}  # by the place of the match
         self.scopes: list[str] = []
         self.traces: list[tuple[str, TracedFunction]] = []
+        self._made: list[_MadeForMatch] = []
         self._resized: dict[int, Match] = {}  # those whose replacement has another static shape
         self.changes: list[Change] = []
         self.notes: dict[str, None] = {}
@@ -614,6 +675,7 @@ class _Round:
             self.scopes.append(scope)
             assert traced is not None
             self.traces.append((scope, traced))
+        self._made.append(_MadeForMatch(match, traced, tuple(inputs), scope))
         self.nodes += change.nodes
         self.changes.append(change)
         self.notes |= dict.fromkeys(notes)
@@ -720,6 +782,8 @@ class _Round:
         if not self.new:
             return None
         index = self.index
+        replaced_ops = sorted(self.removed)
+        carried = self._carry_gradients()
         for of in self.new:
             new = self._final(of)
             for reader in readers(index, of):
@@ -742,16 +806,57 @@ class _Round:
             return patch
         names = self.context.new_names
         notes = (
+            *((CARRIED,) if carried else ()),
             # Asked here, too: the patch of a called function's body comes by no other way.
-            *stale_gradient_notes(index, patch, names, "what was replaced"),
+            *stale_gradient_notes(index, patch, names, "what was replaced", carried=carried),
             *possible_gradient_notes(
-                index, traversal.mask_of(index, sorted(self.removed)), "what was replaced", names
+                index, traversal.mask_of(index, replaced_ops), "what was replaced", names
             ),
         )
-        patch = patch.with_notes(*notes)
+        patch = replace(patch.with_notes(*notes), carries_gradients=bool(carried))
         external = tuple(dict(renames).get(name, name) for name in self.planner.external)
         ops = tuple(index.names[op] for op in sorted(self.removed))
         return combine(index, patch, Remove(ops).patch(apply_patch(index, patch), external))
+
+    def _carry_gradients(self) -> list[tuple[int, int]]:
+        """Let the gradients of the path go through what is new, where that can be; the old tensors
+        for which it is so.
+        """
+        index, backward = self.index, self._backward
+        if not backward.ops:
+            return []
+        grafts = GradientGrafts(self.context, index, {node.name.lower() for node in self.nodes})
+        carried: list[tuple[int, int]] = []
+        replaced: list[PartGradients] = []
+        for each in self._made:
+            gradients = each.gradients(backward)
+            new = None if gradients is None else self._new_gradients(each, gradients, grafts)
+            if gradients is not None and new is not None:
+                self.new |= new
+                carried.append(each.match.results[0])
+                replaced += gradients
+        self.nodes += grafts.nodes
+        self.scopes += grafts.scopes
+        self.traces += grafts.traces
+        self.removed |= unused_gradient_ops(index, replaced)
+        return carried
+
+    def _new_gradients(
+        self, made: _MadeForMatch, gradients: Sequence[PartGradients], grafts: GradientGrafts
+    ) -> dict[tuple[int, int], str] | None:
+        """The new gradients by those of a match; None where TensorFlow knows none."""
+        index = self.index
+        sources = [tensor(index, name) for name in made.reads]
+        if made.traced is not None:
+            called = self.planner.called(made.match)
+            return grafts.replace(called, sources, gradients, made.scope)
+        handed_on = tensor(index, self.new[made.match.results[0]])
+        if index.shape(*handed_on) != index.shape(*made.match.results[0]):
+            return None  # it was broadcast
+        leaving = [(each, old, sources[k]) for each in gradients for old, k in each.leaving]
+        if any(source != handed_on for _, _, source in leaving):
+            return None
+        return {old: tensor_name(index, each.arriving) for each, old, _ in leaving}
 
     def _additions(self) -> Change:
         functions = {

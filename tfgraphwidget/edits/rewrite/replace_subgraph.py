@@ -6,7 +6,7 @@ removed.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 
 from tfgraphwidget.edits import operand_kinds as kinds
@@ -40,7 +40,7 @@ from tfgraphwidget.edits.rewrite.gradient_grafts import GradientGrafts, unused_g
 from tfgraphwidget.edits.rewrite.graft import graft_function
 from tfgraphwidget.edits.rewrite.remove import Remove
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.graph import HANDLES, NEXT, GraphIndex, Part, Selection, traversal
+from tfgraphwidget.graph import CONTROL, HANDLES, NEXT, GraphIndex, Part, Selection, traversal
 from tfgraphwidget.naming import free_name, names_text, split_tensor
 from tfgraphwidget.sentences import in_cell
 from tfgraphwidget.tf_types import OpsLike, TensorKey, TensorLike
@@ -190,16 +190,21 @@ class Replace(Command):
         return self._slots(index, self.part(index))
 
     def _outputs(self, context: PlanContext, part: Part, count: int) -> tuple[str, ...]:
-        """The outputs that `count` new tensors take the place of: all, or those that have
-        consumers.
+        """The outputs that `count` new tensors take the place of: all, those that have consumers,
+        or those that have some beside the gradient ops of the part.
         """
         index, results = context.index, set(context.external_tensors)
-        read = tuple(
-            n
-            for n in part.outputs
-            if n in results or not part.ids.issuperset(readers(index, tensor(index, n)))
-        )
-        for names in (read, part.outputs):
+
+        def outputs_read_beside(ops: Collection[int]) -> tuple[str, ...]:
+            return tuple(
+                name
+                for name in part.outputs
+                if name in results or not set(readers(index, tensor(index, name))).issubset(ops)
+            )
+
+        read = outputs_read_beside(part.ids)
+        gradient_ops = BackwardOps(index, context.new_names).ops
+        for names in (read, outputs_read_beside({*part.ids, *gradient_ops}), part.outputs):
             if len(names) == count:
                 return names
         raise GraphEditError(
@@ -280,12 +285,8 @@ class Replace(Command):
             return patch, _NO_GRADIENTS
         for old, name in patch.output_renames:
             new[tensor(index, old)] = name
-        rewriter = ConsumerRewriter(index)
         inside = {op for each in parts for op in each.part.ids}
-        for old_tensor, name in new.items():
-            for reader in readers(index, old_tensor):
-                if reader not in inside:
-                    rewriter.redirect(reader, old_tensor, name)
+        changed = _consumers_reading(index, new, inside, replaced)
         grafts.follow(new)
         notes = stale_gradient_notes(index, patch, context.new_names, carried=carried)
         patch = patch.with_notes(CARRIED, *notes)
@@ -295,7 +296,7 @@ class Replace(Command):
                 patch,
                 add=replace(patch.add, nodes=(*patch.add.nodes, *grafts.nodes)),
                 scopes=(*patch.scopes, *grafts.scopes),
-                changed=rewriter.changes(),
+                changed=changed,
                 traced=None,
                 traces=(*traces, *grafts.traces),
                 carries_gradients=True,
@@ -413,6 +414,27 @@ class _ReplacedPart:
         index = backward.index
         output = tensor(index, self.outputs[0])
         return part_gradients(backward, self.part.ids, output, self.sources(index))
+
+
+def _consumers_reading(
+    index: GraphIndex,
+    new: Mapping[Tensor, str],
+    inside: Collection[int],
+    replaced: Iterable[PartGradients],
+) -> tuple[NodeChange, ...]:
+    """The consumers outside of replaced parts, reading the new tensors; what waits for gradients
+    that were replaced waits for the new ones.
+    """
+    rewriter = ConsumerRewriter(index)
+    for old, name in new.items():
+        for reader in readers(index, old):
+            if reader not in inside:
+                rewriter.redirect(reader, old, name)
+    for gradients in replaced:
+        for (op, port), _ in gradients.leaving:
+            for waiting in index.waiting_lists[op]:
+                rewriter.redirect(waiting, (op, CONTROL), new[op, port])
+    return rewriter.changes()
 
 
 def _beside(index: GraphIndex, first: Patch, other: Patch) -> Patch:

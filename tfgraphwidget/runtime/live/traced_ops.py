@@ -247,7 +247,8 @@ def trace_gradient(
             for k, (dtype, shape) in enumerate(specs)
         ]
         *tensors, arriving = inputs
-        (output,) = _call(body, name, tensors, options or {})
+        with tf.compat.v1.name_scope("gradient/forward/"):
+            (output,) = _call(body, name, tensors, options or {})
         try:
             gradients = tf.gradients(output, [tensors[k] for k in by], arriving, name="gradient")
         except (LookupError, TypeError, ValueError):  # an op that has no gradient
