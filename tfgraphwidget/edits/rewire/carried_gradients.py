@@ -148,7 +148,7 @@ def part_gradients(
     arriving = {backward.scope(each.readers[0]): each.tensor for each in path.arriving}
     if arriving.keys() != by_scope.keys():
         return None
-    found = []
+    gradients = []
     for scope, ops in by_scope.items():
         region = _with_sums(backward, ops)
         if _entering(backward, region) != {arriving[scope]}:
@@ -158,8 +158,8 @@ def part_gradients(
         leaving = _leaving(backward, region, part, sources)
         if leaving is None:
             return None
-        found.append(PartGradients(arriving[scope], leaving, frozenset(region)))
-    return tuple(found)
+        gradients.append(PartGradients(arriving[scope], leaving, frozenset(region)))
+    return tuple(gradients)
 
 
 def _with_sums(backward: BackwardOps, own: set[int]) -> set[int]:
@@ -254,7 +254,7 @@ def _by_readers(
     """
     index, queue = backward.index, list(reading)
     goes_to: set[int] = set()
-    seen = set(queue)
+    visited = set(queue)
     while queue:
         op = queue.pop()
         if op in backward.owners:
@@ -262,8 +262,8 @@ def _by_readers(
         elif "Apply" in index.types[op]:
             goes_to.add(index.input_lists[op][0])
         elif op in backward.ops and index.types[op] in GRADIENT_SUMS:
-            further = [reader for reader in index.consumer_lists[op] if reader not in seen]
-            seen.update(further)
+            further = [reader for reader in index.consumer_lists[op] if reader not in visited]
+            visited.update(further)
             queue += further
     if not goes_to:
         return candidates

@@ -357,7 +357,7 @@ class _Planner:
         self.pattern = pattern_of(command.pattern)
         self.by = replacement_of(self.pattern, command.by)
         self.traces: dict[object, TracedFunction] = {}
-        self._called: dict[str, Replacement] = {}
+        self._functions: dict[str, Replacement] = {}
         self.external = tuple(context.external_tensors)  # of the graph before the next round
         self.replaced: list[ReplacedMatch] = []
         self.skipped: list[SkippedMatch] = []
@@ -490,12 +490,12 @@ class _Planner:
 
     # Traces
 
-    def called(self, match: Match) -> Any:
+    def function_for(self, match: Match) -> Any:
         """What is called for a match: the replacement, with the attributes that the match names."""
         if not isinstance(self.by, Replacement) or self.by.is_passing:
             return self.by
         by = self.by.with_attributes(match.attributes)
-        return self._called.setdefault(repr(by.attributes), by)
+        return self._functions.setdefault(repr(by.attributes), by)
 
     def trace(self, match: Match) -> tuple[TracedFunction | None, tuple[str, ...]]:
         """What the replacement makes for a match, None where it only passes tensors on; and the
@@ -509,7 +509,7 @@ class _Planner:
                 "alternative."
             )
         inputs = tuple(match[name] for name in self.names_of(match))
-        by = self.called(match)
+        by = self.function_for(match)
         if isinstance(by, Replacement) and by.is_passing:
             return None, inputs
         specs = tuple((name.dtype, name.shape) for name in inputs)
@@ -587,7 +587,7 @@ def _arguments(function: Callable[..., object], names: Sequence[str]) -> tuple[s
 
 
 @dataclass(frozen=True)
-class _MadeForMatch:
+class _MatchReplacement:
     """What takes the place of a match.
 
     Attributes:
@@ -630,7 +630,7 @@ class _Round:
         self.replaced: dict[int, ReplacedMatch] = {}  # by the place of the match
         self.scopes: list[str] = []
         self.traces: list[tuple[str, TracedFunction]] = []
-        self._made: list[_MadeForMatch] = []
+        self._replacements: list[_MatchReplacement] = []
         self._resized: dict[int, Match] = {}  # those whose replacement has another static shape
         self.changes: list[Change] = []
         self.notes: dict[str, None] = {}
@@ -675,7 +675,7 @@ class _Round:
             self.scopes.append(scope)
             assert traced is not None
             self.traces.append((scope, traced))
-        self._made.append(_MadeForMatch(match, traced, tuple(inputs), scope))
+        self._replacements.append(_MatchReplacement(match, traced, tuple(inputs), scope))
         self.nodes += change.nodes
         self.changes.append(change)
         self.notes |= dict.fromkeys(notes)
@@ -828,7 +828,7 @@ class _Round:
         grafts = GradientGrafts(self.context, index, {node.name.lower() for node in self.nodes})
         carried: list[tuple[int, int]] = []
         replaced: list[PartGradients] = []
-        for each in self._made:
+        for each in self._replacements:
             gradients = each.gradients(backward)
             new = None if gradients is None else self._new_gradients(each, gradients, grafts)
             if gradients is not None and new is not None:
@@ -842,16 +842,19 @@ class _Round:
         return carried
 
     def _new_gradients(
-        self, made: _MadeForMatch, gradients: Sequence[PartGradients], grafts: GradientGrafts
+        self,
+        replacement: _MatchReplacement,
+        gradients: Sequence[PartGradients],
+        grafts: GradientGrafts,
     ) -> dict[tuple[int, int], str] | None:
         """The new gradients by those of a match; None where TensorFlow knows none."""
         index = self.index
-        sources = [tensor(index, name) for name in made.reads]
-        if made.traced is not None:
-            called = self.planner.called(made.match)
-            return grafts.replace(called, sources, gradients, made.scope)
-        handed_on = tensor(index, self.new[made.match.results[0]])
-        if index.shape(*handed_on) != index.shape(*made.match.results[0]):
+        sources = [tensor(index, name) for name in replacement.reads]
+        if replacement.traced is not None:
+            function = self.planner.function_for(replacement.match)
+            return grafts.replace(function, sources, gradients, replacement.scope)
+        handed_on = tensor(index, self.new[replacement.match.results[0]])
+        if index.shape(*handed_on) != index.shape(*replacement.match.results[0]):
             return None  # it was broadcast
         leaving = [(each, old, sources[k]) for each in gradients for old, k in each.leaving]
         if any(source != handed_on for _, _, source in leaving):
