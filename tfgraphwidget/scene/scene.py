@@ -22,6 +22,7 @@ from tfgraphwidget.hierarchy import FAMILIES, Ints
 from tfgraphwidget.layout import Layout, LayoutCache, place
 from tfgraphwidget.layout.free_form import keys, meant_key, pinned_items
 from tfgraphwidget.scene.coloring.legend import Legend
+from tfgraphwidget.scene.selected_lines import find_selected_lines
 from tfgraphwidget.visible import (
     BADGE,
     CLOSED,
@@ -93,7 +94,7 @@ EDGE_FIELDS = (
         0,
     ),  # UTF-8 of the shape and dtype of a line's only tensor; empty when unknown
 )
-# n items again; may come alone, when only the selection has changed.
+# n items again, but for `selected_line`; may come alone, when only the selection has changed.
 PAINT_FIELDS = (
     ("coverage", "u1", 0),  # 0 not selected, 1 partly, 2 wholly
     (
@@ -119,6 +120,7 @@ PAINT_FIELDS = (
     ("note_bytes", "u1", 0),  # UTF-8 of what is written below the label while coloring
     ("value_start", "u4", 0),  # n + 1 offsets into value_bytes
     ("value_bytes", "u1", 0),  # UTF-8 of what a run found of an op's only output
+    ("selected_line", "u1", 0),  # m: 1 for a line that leads from a selected op to a selected one
 )
 Arrays = Mapping[str, np.ndarray]
 Layouts = tuple[tuple[str, str, tuple[int, ...], int], ...]
@@ -131,7 +133,8 @@ class Scene:
     """One array per field of ITEM_FIELDS and EDGE_FIELDS, in little-endian; and what `paint` needs.
 
     `item_of_op`, `home_of_op` int32 (ops of the graph): the first item that stands for an op, and
-    the box that counts it; `badge_op`, `badge_item`: the badges, of which an op may have several.
+    the box that counts it; `badge_op`, `badge_item`: the badges, of which an op may have several;
+    `depth` (the root has 0), `edge_tensor_start` and `edge_tensor` as in VisibleGraph.
     `names`, `types`, `labels` and `edge_labels` are the texts again. `index` is the state of the
     graph that is drawn.
     """
@@ -171,6 +174,9 @@ class Scene:
     home_of_op: Ints
     badge_op: Ints
     badge_item: Ints
+    depth: Ints
+    edge_tensor_start: Ints
+    edge_tensor: npt.NDArray[np.int64]
     names: Sequence[str]
     types: Sequence[str]
     labels: Sequence[str]
@@ -201,6 +207,7 @@ class Paint:
     note_bytes: npt.NDArray[np.uint8]
     value_start: npt.NDArray[np.uint32]
     value_bytes: npt.NDArray[np.uint8]
+    selected_line: npt.NDArray[np.uint8]
     legend: Legend | None = None
 
     @property
@@ -255,7 +262,8 @@ def build(
         for part, array in _encode_texts(some).items()
     }
     same = ["parent", "kind", "family", "source", "target", "bytes"]
-    same += ["item_of_op", "home_of_op", "badge_op", "badge_item"]
+    same += ["item_of_op", "home_of_op", "badge_op", "badge_item", "depth"]
+    same += ["edge_tensor_start", "edge_tensor"]
     counts = ("count", "variables", "members", "omitted", "tensors")
     bits = ("aside", "door", "part", "loop", "isolated", "back")
     return Scene(
@@ -313,7 +321,8 @@ def paint(
     untrusted = _bits(
         scene, ((effects.get(effect, ()), 1 << k) for k, effect in enumerate(EFFECTS))
     )
-    return Paint(coverage, mark, new, none, none, idle, untrusted, none, *texts, *texts)
+    lines = find_selected_lines(scene, selected).astype(np.uint8)
+    return Paint(coverage, mark, new, none, none, idle, untrusted, none, *texts, *texts, lines)
 
 
 def _bits(scene: Scene, groups: Iterable[tuple[Iterable[int], int]]) -> npt.NDArray[np.uint8]:

@@ -415,9 +415,7 @@ class _Painter:
             points[0, 1] = min(
                 scene.box[source, 1], points[0, 1]
             )  # from the border on, it is one with the outside
-        inside = all(
-            paint.coverage[end] or (self._selecting and paint.mark[end]) for end in (source, target)
-        )
+        inside = bool(paint.selected_line[edge])
         unused = paint.unused[source] or paint.unused[target]
         back = bool(scene.back[edge])
         calm = 0.35 if unused else 0.45 if self._selecting and not inside else 0.85
