@@ -199,6 +199,7 @@ def test_every_kind_of_mark_is_in_a_compared_picture() -> None:
         "tint",
         "note",
         "value",
+        "selected_line",
     }
     assert {field for fields in PAINTS.values() for field in fields} == kinds
     texts = {

@@ -76,8 +76,10 @@ def reference(scene: Scene, chosen: np.ndarray) -> np.ndarray:
     for line in range(len(lines)):
         source, target = int(scene.source[line]), int(scene.target[line])
         leaves = scene.parent[source] == target
-        for k in range(scene.edge_tensor_start[line], scene.edge_tensor_start[line + 1]):
-            tensor = int(scene.edge_tensor[k])
+        for k in range(
+            scene.visible.edge_tensor_start[line], scene.visible.edge_tensor_start[line + 1]
+        ):
+            tensor = int(scene.visible.edge_tensor[k])
             for reader in readers[tensor]:
                 if reader in badges or scene.kind[scene.home_of_op[reader]] not in (OP, CLOSED):
                     continue

@@ -29,6 +29,7 @@ from tfgraphwidget.visible import (
     KINDS,
     OPEN,
     ViewSpec,
+    VisibleGraph,
     build_visible_graph,
     sum_inside,
 )
@@ -133,10 +134,9 @@ class Scene:
     """One array per field of ITEM_FIELDS and EDGE_FIELDS, in little-endian; and what `paint` needs.
 
     `item_of_op`, `home_of_op` int32 (ops of the graph): the first item that stands for an op, and
-    the box that counts it; `badge_op`, `badge_item`: the badges, of which an op may have several;
-    `depth` (the root has 0), `edge_tensor_start` and `edge_tensor` as in VisibleGraph.
+    the box that counts it; `badge_op`, `badge_item`: the badges, of which an op may have several.
     `names`, `types`, `labels` and `edge_labels` are the texts again. `index` is the state of the
-    graph that is drawn.
+    graph of which `visible` is drawn.
     """
 
     box: npt.NDArray[np.float32]
@@ -174,14 +174,12 @@ class Scene:
     home_of_op: Ints
     badge_op: Ints
     badge_item: Ints
-    depth: Ints
-    edge_tensor_start: Ints
-    edge_tensor: npt.NDArray[np.int64]
     names: Sequence[str]
     types: Sequence[str]
     labels: Sequence[str]
     edge_labels: Sequence[str]
     index: GraphIndex
+    visible: VisibleGraph
 
     def __len__(self) -> int:
         return len(self.names)
@@ -262,8 +260,7 @@ def build(
         for part, array in _encode_texts(some).items()
     }
     same = ["parent", "kind", "family", "source", "target", "bytes"]
-    same += ["item_of_op", "home_of_op", "badge_op", "badge_item", "depth"]
-    same += ["edge_tensor_start", "edge_tensor"]
+    same += ["item_of_op", "home_of_op", "badge_op", "badge_item"]
     counts = ("count", "variables", "members", "omitted", "tensors")
     bits = ("aside", "door", "part", "loop", "isolated", "back")
     return Scene(
@@ -284,6 +281,7 @@ def build(
         labels=visible_graph.labels,
         edge_labels=visible_graph.edge_labels,
         index=index,
+        visible=visible_graph,
     )
 
 
@@ -321,7 +319,7 @@ def paint(
     untrusted = _bits(
         scene, ((effects.get(effect, ()), 1 << k) for k, effect in enumerate(EFFECTS))
     )
-    lines = find_selected_lines(scene, selected).astype(np.uint8)
+    lines = find_selected_lines(scene.visible, scene.index, selected).astype(np.uint8)
     return Paint(coverage, mark, new, none, none, idle, untrusted, none, *texts, *texts, lines)
 
 

@@ -83,7 +83,7 @@ function selectedLines({ items, edges }: Drawing, graph: Graph, chosen: OpMask):
   });
 }
 
-/** Whether what an op gives may come along a line: from inside its source, or from outside in. */
+/** Whether a line may carry what an op gives: out of its source, or from outside inward. */
 function beginsAt(graph: Graph, items: readonly Item[], { source, target }: Edge, op: number) {
   return holds(graph, items[source], op) === (items[target]?.parent !== source);
 }

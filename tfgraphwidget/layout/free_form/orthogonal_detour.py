@@ -145,7 +145,7 @@ class TrackSeparator:
 
     def __init__(self, low: Floats, high: Floats) -> None:
         self._low, self._high = low - 2, high + 2
-        self._taken: dict[tuple[int, int], list[tuple[float, float, float, _Producer]]] = {}
+        self._pieces: dict[tuple[int, int], list[tuple[float, float, float, _Producer]]] = {}
 
     def add(self, source: int, way: list[Point]) -> list[Point]:
         """Return a route with its inner pieces on tracks that no other producer's line is on.
@@ -170,7 +170,7 @@ class TrackSeparator:
             axis = 0 if points[first][0] == points[first + 1][0] else 1
             low, high = sorted((points[first][1 - axis], points[first + 1][1 - axis]))
             piece = points[first][axis], low, high, producer
-            self._taken.setdefault((axis, int(piece[0] // self._BUCKET)), []).append(piece)
+            self._pieces.setdefault((axis, int(piece[0] // self._BUCKET)), []).append(piece)
         return [(x, y) for x, y in points]
 
     def _steps(self) -> list[float]:
@@ -183,7 +183,7 @@ class TrackSeparator:
         """Whether a piece may run on a track: beside other producers' lines, through no box."""
         low, high = sorted((points[first][1 - axis], points[first + 1][1 - axis]))
         bucket = int(track // self._BUCKET)
-        near = [piece for k in (-1, 0, 1) for piece in self._taken.get((axis, bucket + k), ())]
+        near = [piece for k in (-1, 0, 1) for piece in self._pieces.get((axis, bucket + k), ())]
         if any(
             other != producer and abs(at - track) < self._APART and low < end and begin < high
             for at, begin, end, other in near

@@ -75,7 +75,7 @@ export function routesOf(
 }
 
 /** An edge, and what comes to it ("arriving") or goes on from it, through all borders. */
-export function follow(scene: Scene, edge: number, way: keyof Ports): number[] {
+function follow(scene: Scene, edge: number, way: keyof Ports): number[] {
   const ports = cachedForScene(scene, "ports", portsOf);
   const found = new Set([edge]);
   for (const one of found) {
