@@ -214,7 +214,10 @@ function connect(root: HTMLElement, host: HTMLElement, parts: Parts): void {
         void actions.mark(item, "inputs");
       else if (event.altKey || mode === "output") void actions.mark(item, "outputs");
     },
-    doubleClick: (item, point) => void actions.activate(item, stage.anchorAt(item, point)),
+    doubleClick: (item, point) => {
+      // On the ground of an open scope it is one click too many, and does not close the scope.
+      if (!stage.isInside(item, point)) void actions.activate(item, stage.anchorAt(item, point));
+    },
     contextMenu: (item, point) => void contextMenu.openAt(item, point),
     wheelZooms: wheel.zooms,
     select: (region) => void actions.selectRegion(stage.itemsIn(region), region),

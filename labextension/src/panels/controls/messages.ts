@@ -67,10 +67,15 @@ export function createStatus(parts: Parts): HTMLElement {
     );
   });
   store.watch(["state", "camera"], ({ state, camera }) => {
-    const zoom = `${Math.round(camera.zoom * 100)} %`;
-    size.textContent = state ? `${sizeText(state.ops, state.variables)} · ${zoom}` : "";
+    size.textContent = state ? totalText(state, camera.zoom) : "";
   });
   return line;
+}
+
+/** "12 ops selected · 345 ops · 4 variables · 80 %". */
+export function totalText({ ops, variables, selected_ops: selected }: State, zoom: number): string {
+  const chosen = selected > 0 ? `${sizeText(selected, 0)} selected · ` : "";
+  return `${chosen}${sizeText(ops, variables)} · ${Math.round(zoom * 100)} %`;
 }
 
 /** A button for an edit, or a switch that it turns. */
