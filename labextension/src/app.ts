@@ -142,13 +142,13 @@ function assemble(root: HTMLElement, host: HTMLElement, parts: Parts): void {
     overlay.canvas,
     minimap.canvas,
     createEmptyMessage(parts),
-    createBreadcrumb(parts),
+    // Both lie over the upper edge of the drawing.
+    element("div", { class: "tgw-edge" }, createBreadcrumb(parts), createWarnings(parts)),
     createHiddenCount(parts),
     legend,
   );
   root.append(
     createToolbar(parts, id),
-    createWarnings(parts),
     // In the order of the Tab key: from the outline of the drawing into the panel, and to the
     // legend last.
     element("div", { class: "tgw-body" }, createOutline(parts), panel, host),

@@ -197,6 +197,27 @@ def test_a_drawing_has_the_shape_of_the_pane_that_shows_it_unless_it_is_the_user
     assert shape(p.Unpin(), 500, 1000) < wide / 2
 
 
+def test_what_a_save_could_not_do_is_told_once_with_its_result(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with tf.Graph().as_default() as graph:
+        tf.constant(1.0, name="one")
+        v1.add_to_collection("mine", object())
+    editor = tgw.edit(graph)
+    handler = RequestHandler(editor)
+    handler.handle(p.Open())
+    (saved, _) = handler.handle(p.Export("meta", "kept"))
+    assert isinstance(saved, p.ExportReply)
+    assert "Collection 'mine' holds Python objects" in saved.about
+    assert any("Collection 'mine'" in notice for notice in editor.source.notices)
+    # Neither the next action nor a page that is loaded again tells it once more.
+    for request in (p.Select("set", ("one",), ()), p.Open()):
+        reply, _ = handler.handle(request)
+        assert isinstance(reply, p.SceneReply | p.SelectionReply)
+        assert reply.state.warnings == ()
+
+
 @pytest.mark.parametrize("pane", [(780.0, 790.0), (500.0, 1000.0), (656.0, 522.0), (1500.0, 900.0)])
 def test_a_drawing_uses_the_width_that_it_has(pane: tuple[float, float], tmp_path: Path) -> None:
     file = tmp_path / "vgg.meta"
