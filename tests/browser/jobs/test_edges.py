@@ -138,6 +138,13 @@ def test_the_pointer_on_a_line_says_who_feeds_whom(
     assert said
     assert drawn
     assert said["y"] == drawn["y"]
+    assert said["height"] < 40
+    warning.get_by_role("button", name="Details").click()
+    expect(warning.get_by_role("button", name="Less")).to_be_visible()
+    box = warning.bounding_box()
+    assert box
+    assert box["height"] > said["height"]
+    assert lines.hand.root.locator(".tgw-stage").bounding_box() == drawn
 
     # Of two tensors that enter a scope the pointer follows one through all borders, from its
     # producer and back to it.

@@ -219,7 +219,16 @@ export function createWarnings(parts: Parts): HTMLElement {
     bar.toggleAttribute("data-open", isOpen);
     more.setAttribute("aria-expanded", String(isOpen));
     more.textContent = isOpen ? "Less" : "Details";
+    updateMore();
   };
+  // There is more to be read where more than one line is, or its end is cut.
+  const updateMore = () => {
+    const line = list.querySelector(".tgw-first");
+    const isCut = line !== null && line.scrollWidth > line.clientWidth;
+    const isMore = isCut || list.querySelector("li:not(.tgw-first), .tgw-rest") !== null;
+    more.hidden = !isMore && !bar.hasAttribute("data-open");
+  };
+  new ResizeObserver(updateMore).observe(bar);
   let shown: readonly string[] = [];
   store.watch(["state", "dismissed"], (screen) => {
     const warnings = unreadWarnings(screen);
@@ -233,9 +242,8 @@ export function createWarnings(parts: Parts): HTMLElement {
           : warningEntry(warning, !screen.state?.untrusted && warning === warnings[0]),
       ),
     );
-    open(false);
-    more.hidden = !list.querySelector("li:not(.tgw-first), .tgw-rest");
     bar.replaceChildren(...(warnings.length > 0 ? [icon(ICONS.warning), list, more, dismiss] : []));
+    open(false);
   });
   return bar;
 }
