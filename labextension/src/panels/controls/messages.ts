@@ -57,6 +57,12 @@ export function createStatus(parts: Parts): HTMLElement {
     element("div", { class: "tgw-message-place" }, message),
     size,
   );
+  // What stands at the lower edge of the drawing stands above the message.
+  new ResizeObserver(() => {
+    const over = line.getBoundingClientRect().top - message.getBoundingClientRect().top;
+    const height = message.hasAttribute("data-says") ? Math.max(over, 0) : 0;
+    line.parentElement?.style.setProperty("--tgw-message-over", `${height}px`);
+  }).observe(message);
   let offered: Status | null = null;
   store.watch(SHOWN, (screen) => {
     const { kernelGone, picking } = screen;
