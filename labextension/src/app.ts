@@ -142,13 +142,13 @@ function assemble(root: HTMLElement, host: HTMLElement, parts: Parts): void {
     overlay.canvas,
     minimap.canvas,
     createEmptyMessage(parts),
-    createBreadcrumb(parts),
+    // Both lie over the upper edge of the drawing.
+    element("div", { class: "tgw-edge" }, createBreadcrumb(parts), createWarnings(parts)),
     createHiddenCount(parts),
     legend,
   );
   root.append(
     createToolbar(parts, id),
-    createWarnings(parts),
     // In the order of the Tab key: from the outline of the drawing into the panel, and to the
     // legend last.
     element("div", { class: "tgw-body" }, createOutline(parts), panel, host),
@@ -214,7 +214,10 @@ function connect(root: HTMLElement, host: HTMLElement, parts: Parts): void {
         void actions.mark(item, "inputs");
       else if (event.altKey || mode === "output") void actions.mark(item, "outputs");
     },
-    doubleClick: (item, point) => void actions.activate(item, stage.anchorAt(item, point)),
+    doubleClick: (item, point) => {
+      // On the ground of an open scope it is one click too many, and does not close the scope.
+      if (!stage.isInside(item, point)) void actions.activate(item, stage.anchorAt(item, point));
+    },
     contextMenu: (item, point) => void contextMenu.openAt(item, point),
     wheelZooms: wheel.zooms,
     select: (region) => void actions.selectRegion(stage.itemsIn(region), region),

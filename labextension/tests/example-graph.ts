@@ -110,6 +110,7 @@ export function paintArrays(
     unused: Uint8Array.from(coverage.map(() => 0)),
     effects: Uint8Array.from(coverage.map(() => 0)),
     tint: Uint8Array.from(coverage.map(() => 0)),
+    selected_line: Uint8Array.from([0, 0]),
     ...texts(
       "note",
       coverage.map(() => ""),

@@ -140,8 +140,17 @@ def test_a_drag_from_a_port_rewires_and_refusals_offer_fixes(widget: Widget) -> 
     hold(widget, "wide", "spare")
     expect(root.locator(".tgw-tooltip")).to_contain_text("float64")
     page.mouse.up()
+    stage, counts = root.locator(".tgw-stage"), root.locator(".tgw-size")
+    size, zoom = stage.bounding_box(), widget.number("zoom")
     widget.settled("refused")
     shoot(page, "edit_5_refused")
+    # The message lies over the edge of the drawing, beside the counts.
+    assert (stage.bounding_box(), widget.number("zoom")) == (size, zoom)
+    expect(counts).to_contain_text("ops")
+    said, counted = root.locator(".tgw-message").bounding_box(), counts.bounding_box()
+    assert said
+    assert counted
+    assert said["x"] + said["width"] <= counted["x"]
     widget.root.get_by_role("button", name="Insert a Cast").click()
     line = changed_lines(widget, 2)[1]
     assert line == 'editor.connect(source="wide:0", target="spare", k=0, adapter="Cast")'
@@ -228,12 +237,14 @@ def test_an_edit_that_cuts_the_chosen_part_is_done_and_the_panel_says_why_nothin
     widget.click("z", "Alt")
     widget.settled()
     assert notebook.kernel_eval("len(editor.selection)") > 4
+    size = root.locator(".tgw-stage").bounding_box()
     notebook.kernel_eval("str(editor.detach('relu'))")
     changed_lines(widget, 1)
     assert notebook.kernel_eval("editor.selection is None")
     warnings = root.locator(".tgw-warnings")
     expect(warnings).to_contain_text("Nothing is selected: no path leads")
     shoot(widget.page, "edit_cut_selection")
+    assert root.locator(".tgw-stage").bounding_box() == size
     widget.click("y")  # the panel goes on
     expect(root.locator(".tgw-inspector")).to_contain_text("AddV2")
     root.get_by_role("button", name=re.compile("^Undo")).click()

@@ -209,9 +209,49 @@ def test_the_outline_is_typed_into_and_tells_all(page: Page, jupyter_server: Jup
     ):
         expect(entry).to_have_attribute(attribute, re.compile(r"\w+"))
     shoot(widget.root, "outline")
+    # As a screen reader gets them; and nothing lies over the first of them.
+    nodes = page.context.new_cdp_session(page).send("Accessibility.getFullAXTree")["nodes"]
+    names = [node["name"]["value"] for node in nodes if node["role"].get("value") == "treeitem"]
+    assert {"x Placeholder, 1 edge", "two 3 ops, 2 edges"} <= {*names}
+    assert not any(sign in name for name in names for sign in "▸▾")
+    assert tree.evaluate("""tree => {
+        const { left, top } = tree.getBoundingClientRect();
+        return tree.contains(document.elementFromPoint(left + 4, top + 4));
+    }""")
     page.keyboard.press("Space")
     widget.settled()
     assert widget.notebook.kernel_eval("len(editor.selection)") > 0
+
+
+def test_the_first_arrow_key_the_ground_of_a_scope_and_escape(
+    page: Page, jupyter_server: JupyterServer
+) -> None:
+    widget = shown(page, jupyter_server, "ground")
+    root = widget.root
+    camera = root.evaluate("root => root.tfgraphwidget.screenPosition('x')")
+    root.focus()
+    page.keyboard.press("ArrowDown")
+    expect(spoken(widget)).to_have_text("other, Placeholder, 1 edge")
+    assert root.evaluate("root => root.tfgraphwidget.screenPosition('x')") == camera
+
+    # Beside the line between two ops of an open scope, a double click closes nothing.
+    widget.click("two", double=True)
+    expect(root.locator("[role=treeitem][data-name='two/out']")).to_have_count(1)
+    widget.settled()
+    (x, above), (_, below) = widget.place("two/in"), widget.place("two/mid")
+    page.mouse.dblclick(x + 20, (above + below) / 2)
+    widget.settled()
+    assert widget.notebook.kernel_eval("sorted(editor.view.expanded)") == ["two"]
+
+    # What Upstream selects is counted, and Escape clears it.
+    widget.click("two/out", "Control")
+    page.keyboard.press("u")
+    expect(widget.status).to_contain_text("6 ops selected · ")
+    shoot(root, "upstream-counted")
+    page.keyboard.press("Escape")
+    expect(root).to_have_attribute("data-selected-ops", "0")
+    expect(widget.status).not_to_contain_text("selected")
+    assert widget.notebook.kernel_eval("editor.selection") is None
 
 
 @pytest.mark.slow

@@ -158,6 +158,26 @@ def test_one_moves_opens_searches_and_inspects(opened: Open, inception: GraphEdi
     shoot(page, "page-scope")
 
 
+def test_the_zoom_of_the_browser_enlarges_the_drawing(page: Page, opened: Open) -> None:
+    editor = tgw.edit(build_mlp(resource=True))
+    view = opened(editor)
+    zoom = view.number("zoom")
+    left = view.spot("x")["x"]
+    # As a browser does at 150 %: the page has fewer pixels, each of which is larger.
+    device = page.context.new_cdp_session(page)
+    size = {"width": 1400, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+    larger = size | {"width": 933, "height": 600, "deviceScaleFactor": 1.5}
+    device.send("Emulation.setDeviceMetricsOverride", larger)
+    expect(view.root).to_have_css("width", "933px")
+    page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    view.settled()
+    assert (view.number("zoom"), view.spot("x")["x"]) == (zoom, left)
+    assert page.evaluate("devicePixelRatio") == 1.5
+    device.send("Emulation.setDeviceMetricsOverride", size)
+    view.settled()
+    assert (view.number("zoom"), view.spot("x")["x"]) == (zoom, left)
+
+
 @pytest.mark.slow
 def test_it_is_drawn_as_in_the_editor(opened: Open, inception: GraphEditor) -> None:
     view, scene = opened(inception), inception.view.scene()

@@ -4,6 +4,7 @@ two have.
 
 from __future__ import annotations
 
+from itertools import combinations, pairwise
 from random import Random
 
 import numpy as np
@@ -28,9 +29,9 @@ def searched(monkeypatch):
     found = []
     search = OrthogonalRouter.route
 
-    def counted(self, source, target, before):
+    def counted(self, source, target, before, entry=None):
         found.append((source, target))
-        return search(self, source, target, before)
+        return search(self, source, target, before, entry)
 
     monkeypatch.setattr(OrthogonalRouter, "route", counted)
     return found
@@ -132,3 +133,33 @@ def test_a_scope_alone_of_its_name_is_pinned_by_it_with_a_slash_and_without():
         )
         left, top, width, height = positions.box[2].tolist()
         assert (left + width / 2, top + height / 2) == (300.0, 200.0)
+
+
+@pytest.mark.parametrize("place_of_sum", [(420.0, 150.0), (124.0, 300.0), (60.0, 40.0)])
+@pytest.mark.parametrize("direction", ["down", "right"])
+def test_lines_of_several_producers_come_to_a_pinned_box_apart(place_of_sum, direction):
+    ops = dict.fromkeys("abcd", "Placeholder")
+    ops |= {f"of_{name}": f"Relu {name}" for name in "abcd"}
+    ops |= {"sum": "AddN of_a of_b of_c of_d", "end": "Relu sum"}
+    shown = build_visible_graph(graph_of(ops), ViewSpec(fold=False, badges=False))
+    positions = place(shown, pinned={"sum": place_of_sum}, direction=direction)
+    into = [
+        positions.route[positions.route_start[edge] : positions.route_start[edge + 1]].tolist()
+        for edge in np.flatnonzero(shown.target == shown.names.index("sum")).tolist()
+    ]
+    assert len(into) == 4
+    for one, other in combinations(into, 2):
+        assert one[-1] != other[-1]
+        shared = [(a, b) for a in pairwise(one) for b in pairwise(other) if run_together(*a, *b)]
+        assert shared == []
+
+
+def run_together(a, b, c, d):
+    """Whether two straight pieces of lines lie on one another."""
+    for across in (0, 1):
+        if a[across] == b[across] == c[across] == d[across]:
+            along = 1 - across
+            low = max(min(a[along], b[along]), min(c[along], d[along]))
+            if low < min(max(a[along], b[along]), max(c[along], d[along])):
+                return True
+    return False

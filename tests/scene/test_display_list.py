@@ -44,6 +44,7 @@ PAINTS: dict[str, dict[str, dict[str, Any]]] = {
         "mark": {"net/MatMul": 1, "x": 4, "net/act": 2},
         "fresh": {"loss": 1},
         "unused": {"extra": 1},
+        "selected_line": {"net/MatMul": 1, "net/act": 1, "head/one": 1},
     },
     "comparison": {"differs": {"net/MatMul": 2, "loss": 1}, "probed": {"x": 1, "net/act": 2}},
     "coloring": {
@@ -114,9 +115,12 @@ def drawing() -> Scene:
 
 def painted(scene: Scene, fields: dict[str, dict[str, Any]]) -> Paint:
     """A paint with some of its fields set."""
-    plain = scenes.paint(scene, np.zeros(len(scene.index), dtype=bool))
+    selected = np.isin(np.array(scene.index.names), [*fields.get("selected_line", {})])
+    plain = scenes.paint(scene, selected)
     changed: dict[str, Any] = {}
     for field, by_name in fields.items():
+        if field == "selected_line":
+            continue  # the lines between these ops
         if field in ("note", "value"):
             encoded = scenes._encode_texts([by_name.get(name, "") for name in scene.names])
             changed |= {f"{field}_{part}": array for part, array in encoded.items()}
@@ -195,6 +199,7 @@ def test_every_kind_of_mark_is_in_a_compared_picture() -> None:
         "tint",
         "note",
         "value",
+        "selected_line",
     }
     assert {field for fields in PAINTS.values() for field in fields} == kinds
     texts = {

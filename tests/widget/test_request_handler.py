@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import gzip
 from pathlib import Path
 
 import numpy as np
@@ -17,11 +18,16 @@ from tests.test_golden import texts
 from tests.widget.replies import text_of
 from tfgraphwidget.editor import GraphEditor
 from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.layout import aspect_of, level_of
 from tfgraphwidget.scene import scene as scenes
+from tfgraphwidget.scene import zoom_in
+from tfgraphwidget.visible import ROOT_ASPECT
 from tfgraphwidget.widget import protocol as p
 from tfgraphwidget.widget.protocol import codec
 from tfgraphwidget.widget.protocol.typescript import to_typescript
 from tfgraphwidget.widget.request_handler import RequestHandler
+
+VGG = Path(__file__).parents[1] / "models" / "slim_vgg16_infer.meta.gz"
 
 
 @pytest.fixture
@@ -189,6 +195,52 @@ def test_a_drawing_has_the_shape_of_the_pane_that_shows_it_unless_it_is_the_user
     handler.handle(p.Toggle("branch_0"))
     assert shape(p.Open(alone=True), 500, 1000) < wide / 2
     assert shape(p.Unpin(), 500, 1000) < wide / 2
+
+
+def test_what_a_save_could_not_do_is_told_once_with_its_result(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with tf.Graph().as_default() as graph:
+        tf.constant(1.0, name="one")
+        v1.add_to_collection("mine", object())
+    editor = tgw.edit(graph)
+    handler = RequestHandler(editor)
+    handler.handle(p.Open())
+    (saved, _) = handler.handle(p.Export("meta", "kept"))
+    assert isinstance(saved, p.ExportReply)
+    assert "Collection 'mine' holds Python objects" in saved.about
+    assert any("Collection 'mine'" in notice for notice in editor.source.notices)
+    # Neither the next action nor a page that is loaded again tells it once more.
+    for request in (p.Select("set", ("one",), ()), p.Open()):
+        reply, _ = handler.handle(request)
+        assert isinstance(reply, p.SceneReply | p.SelectionReply)
+        assert reply.state.warnings == ()
+
+
+@pytest.mark.parametrize("pane", [(780.0, 790.0), (500.0, 1000.0), (656.0, 522.0), (1500.0, 900.0)])
+def test_a_drawing_uses_the_width_that_it_has(pane: tuple[float, float], tmp_path: Path) -> None:
+    file = tmp_path / "vgg.meta"
+    file.write_bytes(gzip.decompress(VGG.read_bytes()))
+    editor = tgw.edit(file)
+    handler = RequestHandler(editor)
+    drawn = arrays(handler.handle(p.Open(alone=True), pane))["box"]
+    # No other proportions, of those that would do for the pane, give a larger drawing.
+    view = editor._core.view
+    view.shape(*pane)
+    level = level_of(pane[0] / pane[1])
+    others = [view.aspect] if view.aspect == ROOT_ASPECT else map(aspect_of, (level, level + 1))
+    specs = [dataclasses.replace(view.view_spec, aspect=aspect) for aspect in others]
+    zooms = [zoom_in(scenes.build(view.index, spec), *pane) for spec in specs]
+    zoom = min((side - 48) / drawn[0, 2 + k] for k, side in enumerate(pane))
+    assert zoom == pytest.approx(max(zooms))
+    if pane == (780, 790):
+        assert drawn[0, 2] * zoom == pytest.approx(780 - 48)
+    # With something else open it keeps its proportions, and in another narrow pane has its own.
+    aspect = view.aspect
+    handler.handle(p.Toggle("net"), pane)
+    view.shape(*pane)
+    assert view.aspect == aspect
 
 
 def test_views_in_panes_of_different_shape_keep_drawings_of_their_own() -> None:

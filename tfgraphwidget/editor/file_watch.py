@@ -270,7 +270,7 @@ def _show_alike(old: GraphView, new: GraphView) -> None:
     new.opened = frozenset(filter(is_there, old.opened))
     new.hidden = frozenset(filter(is_there, old.hidden))
     new.pinned = {name: place for name, place in old.pinned.items() if is_there(name)}
-    new.direction, new.first_pane = old.direction, old.first_pane
+    new.direction, new.first_pane, new.aspects = old.direction, old.first_pane, old.aspects
     inputs, outputs = (
         tuple(name for name in side if name.partition(":")[0] in new.index.ids)
         for side in old.boundary

@@ -37,7 +37,7 @@ from tfgraphwidget.naming import (
     scope_around,
     split_tensor,
 )
-from tfgraphwidget.scene import Scene, candidates, first_drawing, prefetch
+from tfgraphwidget.scene import Scene, candidates, first_drawing, prefetch, zoom_in
 from tfgraphwidget.scene import scene as scenes
 from tfgraphwidget.tf_types import OpLike, OpsLike
 from tfgraphwidget.visible import ROOT_ASPECT, Direction, ViewSpec, find_shown_ops, visible_graph
@@ -125,6 +125,7 @@ class GraphView:
         self.hidden: frozenset[str] = frozenset()
         self.direction: Direction = "down"
         self.aspect = ROOT_ASPECT
+        self.aspects: dict[int, float] = {}  # chosen for narrow panes, by `level_of`
         self.first_pane: tuple[float, float] | None = None  # that the open scopes were chosen for
         self._first_open: frozenset[str] | None = None  # in the first drawing
         self.pinned: dict[str, tuple[float, float]] = {}
@@ -595,13 +596,36 @@ class GraphView:
     def shape(self, width: float, height: float) -> None:
         """Let the drawing wrap to the shape of a narrow pane, which has its own drawing."""
         # Rounded as layouts are, so that few drawings are kept.
+        level = level_of(width / height)
         self.aspect = (
-            aspect_of(level_of(width / height)) if width < _NARROW * height else ROOT_ASPECT
+            self.aspects.get(level, aspect_of(level)) if width < _NARROW * height else ROOT_ASPECT
         )
+        if self.first_pane is not None and self.opened is self._first_open:
+            self._fill(width, height)
 
     def unshape(self) -> None:
         """Let the drawing have the shape that it has in files and cells: a wide pane's."""
         self.aspect = ROOT_ASPECT
+
+    def _fill(self, width: float, height: float) -> Scene | None:
+        """Choose the proportions whose drawing is larger in a narrow pane, once for its shape.
+
+        They are those of the pane, or the next wider ones: columns are whole, so that a drawing is
+        often taller than it was to be.
+
+        Returns:
+            The drawing, if it is another one.
+        """
+        level = level_of(width / height)
+        if self.aspect == ROOT_ASPECT or level in self.aspects:
+            return None
+        own, wider = aspect_of(level), aspect_of(level + 1)
+        drawn: dict[float, Scene] = {}
+        for self.aspect in (own, wider):
+            drawn[self.aspect] = self.scene()
+        zooms = {aspect: zoom_in(scene, width, height) for aspect, scene in drawn.items()}
+        self.aspect = self.aspects[level] = wider if zooms[wider] > zooms[own] else own
+        return drawn[wider] if self.aspect == wider else None
 
     def first_drawing(self, width: float, height: float) -> Scene | None:
         """The first drawing, such that it can be read in a pane; None if there was one before.
@@ -619,7 +643,7 @@ class GraphView:
             return None
         self.opened, scene = first_drawing(self.index, self.view_spec, width, height, self.memo)
         self._first_open = self.opened
-        return scene
+        return self._fill(width, height) or scene
 
     def reopen(self, width: float, height: float) -> bool:
         """Forget the first drawing when another pane shows it, unless the user changed it.

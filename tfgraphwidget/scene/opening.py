@@ -58,5 +58,16 @@ def _drawing(
 
 
 def _is_readable(scene: scenes.Scene, width: float, height: float) -> bool:
-    drawn = scene.box[0, 2:]
-    return bool((_READABLE * drawn <= np.array([width, height]) - 2 * _MARGIN).all())
+    return zoom_in(scene, width, height) >= _READABLE
+
+
+def zoom_in(scene: scenes.Scene, width: float, height: float) -> float:
+    """The zoom at which a pane shows all of a drawing.
+
+    Args:
+        scene: The drawing.
+        width: The width of the pane, in pixels.
+        height: The height of the pane, in pixels.
+    """
+    room = np.array([width, height]) - 2 * _MARGIN
+    return float((room / np.maximum(scene.box[0, 2:], 1)).min())

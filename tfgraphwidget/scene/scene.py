@@ -22,12 +22,14 @@ from tfgraphwidget.hierarchy import FAMILIES, Ints
 from tfgraphwidget.layout import Layout, LayoutCache, place
 from tfgraphwidget.layout.free_form import keys, meant_key, pinned_items
 from tfgraphwidget.scene.coloring.legend import Legend
+from tfgraphwidget.scene.selected_lines import find_selected_lines
 from tfgraphwidget.visible import (
     BADGE,
     CLOSED,
     KINDS,
     OPEN,
     ViewSpec,
+    VisibleGraph,
     build_visible_graph,
     sum_inside,
 )
@@ -97,7 +99,7 @@ EDGE_FIELDS = (
         0,
     ),
 )
-# n items again; may come alone, when only the selection has changed.
+# n items again, but for `selected_line`; may come alone, when only the selection has changed.
 PAINT_FIELDS = (
     ("coverage", "u1", 0),  # 0 not selected, 1 partly, 2 wholly
     # Bit 0: an input is cut before it, bit 1: an output after it, bit 2: an input after it.
@@ -126,6 +128,7 @@ PAINT_FIELDS = (
     ("note_bytes", "u1", 0),  # UTF-8 of what is written below the label while coloring
     ("value_start", "u4", 0),  # n + 1 offsets into value_bytes
     ("value_bytes", "u1", 0),  # UTF-8 of what a run found of an op's only output
+    ("selected_line", "u1", 0),  # m: 1 for a line that leads from a selected op to a selected one
 )
 Arrays = Mapping[str, np.ndarray]
 Layouts = tuple[tuple[str, str, tuple[int, ...], int], ...]
@@ -140,7 +143,7 @@ class Scene:
     `item_of_op`, `home_of_op` int32 (ops of the graph): the first item that stands for an op, and
     the box that counts it; `badge_op`, `badge_item`: the badges, of which an op may have several.
     `names`, `types`, `labels` and `edge_labels` are the texts again. `index` is the state of the
-    graph that is drawn.
+    graph of which `visible` is drawn.
     """
 
     box: npt.NDArray[np.float32]
@@ -183,6 +186,7 @@ class Scene:
     labels: Sequence[str]
     edge_labels: Sequence[str]
     index: GraphIndex
+    visible: VisibleGraph
 
     def __len__(self) -> int:
         return len(self.names)
@@ -208,6 +212,7 @@ class Paint:
     note_bytes: npt.NDArray[np.uint8]
     value_start: npt.NDArray[np.uint32]
     value_bytes: npt.NDArray[np.uint8]
+    selected_line: npt.NDArray[np.uint8]
     legend: Legend | None = None
 
     @property
@@ -283,6 +288,7 @@ def build(
         labels=visible_graph.labels,
         edge_labels=visible_graph.edge_labels,
         index=index,
+        visible=visible_graph,
     )
 
 
@@ -320,7 +326,8 @@ def paint(
     untrusted = _bits(
         scene, ((effects.get(effect, ()), 1 << k) for k, effect in enumerate(EFFECTS))
     )
-    return Paint(coverage, mark, new, none, none, idle, untrusted, none, *texts, *texts)
+    lines = find_selected_lines(scene.visible, scene.index, selected).astype(np.uint8)
+    return Paint(coverage, mark, new, none, none, idle, untrusted, none, *texts, *texts, lines)
 
 
 def _bits(scene: Scene, groups: Iterable[tuple[Iterable[int], int]]) -> npt.NDArray[np.uint8]:

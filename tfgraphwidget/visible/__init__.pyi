@@ -1,4 +1,5 @@
 from . import visible_graph as visible_graph
+from .edge_bundles import split_edges as split_edges
 from .items import find_shown_ops as find_shown_ops
 from .items import sum_inside as sum_inside
 from .measure import LEAST_WIDTH as LEAST_WIDTH
@@ -22,6 +23,7 @@ from .visible_graph import CLOSED as CLOSED
 from .visible_graph import KINDS as KINDS
 from .visible_graph import OP as OP
 from .visible_graph import OPEN as OPEN
+from .visible_graph import OUTPUTS as OUTPUTS
 from .visible_graph import VisibleGraph as VisibleGraph
 from .visible_graph import build_visible_graph as build_visible_graph
 from .visible_graph import default_open as default_open

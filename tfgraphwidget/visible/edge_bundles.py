@@ -124,7 +124,7 @@ def split_segments(parent: Ints, depth: Ints, source: Ints, target: Ints) -> tup
     Returns:
         Sources and targets of the segments, each pair once.
     """
-    a, b, _ = _split(parent, depth, source, target)
+    a, b, _ = split_edges(parent, depth, source, target)
     once = _first_of_each(a.astype(np.int64) * len(parent) + b)
     return a[once], b[once]
 
@@ -139,7 +139,7 @@ def bundle_edges(
     that of all further tensors; control edges have one port after those.
     """
     n = len(parent)
-    a, b, row = _split(parent, depth, data.source, data.target)
+    a, b, row = split_edges(parent, depth, data.source, data.target)
     leaves, enters, ports = _assign_ports(_borders(parent, is_open, a, b), row, data, 2 * n)
     key = _line_keys(n, a, b, leaves, enters)
     order = np.lexsort((data.port[row], data.op[row], key))
@@ -151,7 +151,7 @@ def bundle_edges(
     forward = np.bincount(line, weights=~data.back[row[fresh]], minlength=len(lines)) > 0
     pair = control.source.astype(np.int64) * n + control.target
     alone = ~is_among(pair, data.source.astype(np.int64) * n + data.target)
-    a, b, _ = _split(parent, depth, control.source[alone], control.target[alone])
+    a, b, _ = split_edges(parent, depth, control.source[alone], control.target[alone])
     out, into = _borders(parent, is_open, a, b)
     leaves, enters = (np.where(end >= 0, ports[np.maximum(end, 0)], -1) for end in (out, into))
     others = distinct(_line_keys(n, a, b, leaves, enters))
@@ -260,8 +260,12 @@ def _scatter(numbers: Ints | Longs) -> npt.NDArray[np.uint64]:
     return z ^ (z >> np.uint64(31))
 
 
-def _split(parent: Ints, depth: Ints, source: Ints, target: Ints) -> tuple[Ints, Ints, Ints]:
-    """Segments (source, target, row of the pair) of all pairs, cut at every container border."""
+def split_edges(parent: Ints, depth: Ints, source: Ints, target: Ints) -> tuple[Ints, Ints, Ints]:
+    """Split edges at the borders of containers, each by itself.
+
+    Returns:
+        Sources and targets of the segments, and the edge that each is of.
+    """
     a, b, row = source, target, np.arange(len(source), dtype=np.int32)
     parts: list[tuple[Ints, Ints, Ints]] = []
     while len(row):

@@ -413,7 +413,10 @@ class RequestHandler:
         return p.State(
             revision=self.revision,
             path=editor.view.breadcrumb,
-            warnings=editor.source.notices,
+            # What a save could not do is told with its result, and not once more with what follows.
+            warnings=tuple(
+                notice for notice in editor.source.notices if notice not in self._core.save_notices
+            ),
             untrusted=untrusted_sentences(editor),
             # The clone of a function's body is a tf.Module; the body itself stays as it is.
             editable="" if executor.boundary is not None else executor.read_only(),

@@ -265,14 +265,17 @@ export class Actions {
     this.#store.set({ tool, region: null });
   }
 
-  /** Cancel one thing: a drag or pick, else the region, else the drag mode, else the message. */
+  /**
+   * Cancel one thing: a drag or pick, else the region, the drag mode, the message, the selection.
+   */
   cancel(): void {
-    const { region, tool, connecting, picking, itemMove } = this.#store.value;
+    const { region, tool, connecting, picking, itemMove, status, state } = this.#store.value;
     if (connecting || picking || itemMove)
       this.#store.set({ connecting: null, picking: null, itemMove: null });
     else if (region) this.#store.set({ region: null });
     else if (tool !== "pan") this.setTool("pan");
-    else this.dismiss();
+    else if (status) this.dismiss();
+    else if (hasSelection(state)) void this.derive("clear");
   }
 
   /** Set, extend or reduce the selection by the items in a region. */

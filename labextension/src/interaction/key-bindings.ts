@@ -1,7 +1,7 @@
 // The table of all keys and gestures. keyboard.ts executes it; panels/controls/help.ts displays it.
 
-import type { HideRequest } from "../protocol/messages";
-import { boxOf, keyOf } from "../protocol/scene";
+import type { HideRequest, State } from "../protocol/messages";
+import { boxOf, keyOf, type Scene } from "../protocol/scene";
 import { panBy, zoomedAt } from "../render/camera/camera";
 import type { Screen, Store } from "../state/store";
 import type { Actions } from "./actions";
@@ -10,6 +10,7 @@ import {
   cameraShowing,
   enclosingItem,
   firstChild,
+  firstOp,
   NavigationCursor,
   stepOf,
 } from "./keyboard-nav";
@@ -116,7 +117,11 @@ const OPEN_AND_SELECT = {
   },
   box: { keys: ["b"], what: "Draw boxes", act: ({ actions }) => actions.setTool("box") },
   lasso: { keys: ["l"], what: "Draw lassos", act: ({ actions }) => actions.setTool("lasso") },
-  cancel: { keys: ["Escape"], what: "Cancel", act: ({ actions }) => actions.cancel() },
+  cancel: {
+    keys: ["Escape"],
+    what: "Cancel, or clear the selection",
+    act: ({ actions }) => actions.cancel(),
+  },
 } satisfies Record<string, Binding>;
 
 const EDIT = {
@@ -355,12 +360,20 @@ function walkBinding(arrow: Arrow): Binding {
   }[arrow];
   const act = (context: KeyContext) => {
     const { scene, state } = context.store.value;
-    const item = pickedItem(context);
-    if (!scene || item < 0) return pan(context, arrow);
+    if (!scene) return;
     const direction = state?.direction ?? "down";
+    const item = pickedItem(context);
+    if (item < 0) return goToFirst(context, scene, direction);
     goToItem(context, context.cursor.go(scene, item, stepOf(arrow, direction), direction));
   };
   return { keys: [arrow], what, drawing: true, act };
+}
+
+/** Go to the first op that is in view, or if none is, to the first of all. */
+function goToFirst(context: KeyContext, scene: Scene, direction: State["direction"]): void {
+  const seen = context.stage.boxesIn({ x: 0, y: 0, ...context.stage.viewport });
+  const first = firstOp(scene, seen, direction);
+  goToItem(context, first > 0 ? first : firstOp(scene, scene.parent.keys(), direction));
 }
 
 function panBinding(arrow: Arrow): Binding {

@@ -91,6 +91,32 @@ export function firstChild(scene: Scene, item: number): number {
   return best;
 }
 
+/**
+ * The first of some ops and closed scopes in the direction of flow, if possible one with edges; -1
+ * if there is none.
+ */
+export function firstOp(
+  scene: Scene,
+  items: Iterable<number>,
+  direction: State["direction"],
+): number {
+  let best = -1;
+  const rank = (item: number) => {
+    const { x, y } = boxOf(scene.box, item);
+    return [at(scene.isolated, item), ...(direction === "down" ? [y, x] : [x, y])];
+  };
+  const isFirst = (item: number) => {
+    const [own, other] = [rank(item), rank(best)];
+    const k = own.findIndex((value, i) => value !== other[i]);
+    return k >= 0 && at(own, k) < at(other, k);
+  };
+  for (const item of items) {
+    const kind = at(scene.kind, item);
+    if (item > 0 && kind !== OPEN && kind !== BADGE && (best < 0 || isFirst(item))) best = item;
+  }
+  return best;
+}
+
 /** The scope around an item, or the op of a badge; -1 at the outermost. */
 export function enclosingItem(scene: Scene, item: number): number {
   const parent = item > 0 ? at(scene.parent, item) : 0;

@@ -1,7 +1,7 @@
 // How the items of a page are painted. Python twin: `paint` in tfgraphwidget/scene/scene.py.
 import { at, BADGE, OPEN, OUTPUT_MARK, SOURCE_MARK } from "../protocol/scene";
 import type { Graph } from "./graph";
-import type { Drawing, Fields } from "./scene-builder";
+import type { Drawing, Edge, Fields, Item } from "./scene-builder";
 import { countByNode, type OpMask } from "./selection";
 
 export interface PaintInput {
@@ -12,7 +12,8 @@ export interface PaintInput {
   readonly way: number;
 }
 
-export function addPaint(to: Fields, { items }: Drawing, graph: Graph, painted: PaintInput): void {
+export function addPaint(to: Fields, drawing: Drawing, graph: Graph, painted: PaintInput): void {
+  const { items } = drawing;
   const { data } = graph;
   const none = new Uint8Array(items.length);
   const counts = countByNode(graph, painted.chosen);
@@ -51,6 +52,50 @@ export function addPaint(to: Fields, { items }: Drawing, graph: Graph, painted: 
     "note",
     read("note").map((code) => data.head.texts[code] ?? ""),
   );
+  to.add("selected_line", "u1", selectedLines(drawing, graph, painted.chosen));
+}
+
+/** As in VisibleGraph: the number of a tensor is its op's times this, and its output's. */
+const OUTPUTS = 1024;
+
+/** Which lines lead from a selected op to a selected one. Python twin: scene/selected_lines.py. */
+function selectedLines({ items, edges }: Drawing, graph: Graph, chosen: OpMask): number[] {
+  const readers = [...chosen.keys()].filter((op) => chosen[op] === 1);
+  const controls = readers.flatMap((reader) =>
+    graph.controls(reader).flatMap((op) => (chosen[op] === 1 ? [[op, reader] as const] : [])),
+  );
+  const consumers = new Map<number, number[]>();
+  for (const reader of readers)
+    for (const { op, port } of graph.inputs(reader)) {
+      const tensor = op * OUTPUTS + port;
+      const known = consumers.get(tensor);
+      if (known) known.push(reader);
+      else if (chosen[op] === 1) consumers.set(tensor, [reader]);
+    }
+  return edges.map((edge) => {
+    const begins = (op: number) => beginsAt(graph, items, edge, op);
+    const ends = (op: number) => endsAt(graph, items, edge, op);
+    const isSelected =
+      edge.tensors.length === 0
+        ? controls.some(([producer, reader]) => begins(producer) && ends(reader))
+        : edge.tensors.some((tensor) => consumers.get(tensor)?.some(ends));
+    return isSelected ? 1 : 0;
+  });
+}
+
+/** Whether a line may carry what an op gives: out of its source, or from outside inward. */
+function beginsAt(graph: Graph, items: readonly Item[], { source, target }: Edge, op: number) {
+  return holds(graph, items[source], op) === (items[target]?.parent !== source);
+}
+
+function endsAt(graph: Graph, items: readonly Item[], { source, target }: Edge, op: number) {
+  return holds(graph, items[target], op) === (items[source]?.parent !== target);
+}
+
+function holds(graph: Graph, item: Item | undefined, op: number): boolean {
+  if (!item) return false;
+  if (item.op >= 0) return item.op === op;
+  return item.node === 0 || graph.containers(op).includes(item.node);
 }
 
 interface Bits {

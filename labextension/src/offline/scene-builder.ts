@@ -12,7 +12,7 @@ import {
 import type { Data } from "./page-data";
 
 /** One box, absolute, in the drawing's x and y; of a badge, on the screen. */
-interface Item {
+export interface Item {
   readonly kind: number;
   readonly parent: number;
   readonly node: number;
@@ -23,12 +23,13 @@ interface Item {
   readonly open: ComposedContainer | null;
 }
 
-interface Edge {
+export interface Edge {
   readonly row: number;
   readonly source: number;
   readonly target: number;
   readonly route: readonly Point[];
-  readonly tensors: number;
+  /** Of each its op and its output, as in VisibleGraph; none for control inputs. */
+  readonly tensors: readonly number[];
   /** As in Scene. */
   readonly sourcePort: number;
   readonly targetPort: number;
@@ -102,7 +103,7 @@ function addInside(
       source,
       target,
       route,
-      tensors: line.tensors.filter((tensor) => tensor !== NO_TENSOR).length,
+      tensors: line.tensors.filter((tensor) => tensor !== NO_TENSOR),
       sourcePort: (from?.of.get(first) ?? -1) + 1,
       targetPort: (to?.of.get(first) ?? -1) + 1,
     });
@@ -270,7 +271,7 @@ export function addScene(to: Fields, { items, edges }: Drawing, tables: LayoutTa
   to.add(
     "tensors",
     "u4",
-    edges.map(({ tensors }) => tensors),
+    edges.map(({ tensors }) => tensors.length),
   );
   to.add("back", "u1", lines("line_back"));
   to.add("bytes", "f4", lines("line_bytes"));

@@ -87,7 +87,7 @@ export interface Scene {
   readonly byKey: ReadonlyMap<string, number>;
 }
 
-/** What the selection changes; one entry per item. */
+/** What the selection changes; one entry per item, of `selectedLine` per edge. */
 export interface Paint {
   readonly coverage: Uint8Array;
   readonly mark: Uint8Array;
@@ -106,6 +106,8 @@ export interface Paint {
   readonly notes: readonly string[];
   /** What a run found of an op's only output, or "". */
   readonly values: readonly string[];
+  /** 1: the edge leads from a selected op to a selected one. */
+  readonly selectedLine: Uint8Array;
   /** Whether anything is colored. */
   readonly isColored: boolean;
   readonly selecting: boolean;
@@ -240,6 +242,7 @@ export function decodePaint(fields: readonly Field[], buffer: DataView, length: 
     tint,
     notes: reader.texts("note"),
     values: reader.texts("value"),
+    selectedLine: field("selected_line"),
     isColored: tint.some(Boolean),
     selecting,
     comparing: differs.some(Boolean),

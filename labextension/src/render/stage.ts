@@ -356,7 +356,7 @@ export class Stage {
   #frame(now: number): void {
     cancelAnimationFrame(this.#scheduled);
     this.#scheduled = 0;
-    if (this.#ratio !== devicePixelRatio) this.#measure();
+    if (this.#ratio !== devicePixelRatio) this.#adapt();
     const { scene, paint } = this.#store.value;
     if (!scene || !paint || this.#viewport.width === 0) return;
     const step = this.#advance(scene, now);
@@ -426,12 +426,20 @@ export class Stage {
   }
 
   #resize(): void {
-    const before = this.#viewport;
+    this.#adapt();
+    this.#frame(performance.now());
+  }
+
+  /** Adapt the camera to a new size or resolution. */
+  #adapt(): void {
+    const [before, ratio] = [this.#viewport, this.#ratio];
     this.#measure();
     // Notebook 7 puts a widget on the page after it was made: it had no style until now.
     if (this.#palette.font === "" && this.#host.isConnected) this.#onThemeChange();
     const { scene, camera } = this.#store.value;
     if (!this.#placed) this.#place();
+    else if (this.#ratio !== ratio)
+      this.#untouched = false; // the browser's zoom enlarges it, too
     else if (scene) {
       const seenBy = (old: Camera) =>
         this.#untouched
@@ -440,7 +448,6 @@ export class Stage {
       if (this.#motion.goal) this.#motion.redirect(seenBy);
       else this.#store.set({ camera: seenBy(camera) });
     }
-    this.#frame(performance.now());
   }
 
   /** Size and resolution, which changes when the window goes to another screen. */

@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import type { Actions } from "../../src/interaction/actions";
 import { BINDINGS, GROUPS, keyCaps } from "../../src/interaction/key-bindings";
 import { actionFor, type KeyPress } from "../../src/interaction/keyboard";
@@ -8,21 +8,24 @@ import { EDIT_BUTTONS } from "../../src/protocol/messages";
 import { decodeScene } from "../../src/protocol/scene";
 import type { Stage } from "../../src/render/stage";
 import { type Screen, Store } from "../../src/state/store";
-import { packed, sceneArrays, state } from "../example-graph";
+import { packed, painted, sceneArrays, state } from "../example-graph";
 import { opened } from "../kernel";
 
 const INPUT = 1;
 const NET = 2;
+const DENSE = 3;
+const OP = 4;
 const NO_KEYS = { ctrlKey: false, metaKey: false, altKey: false, shiftKey: false };
 
 /** Hands that write down what is asked of them. */
-function watched(change: Partial<Screen> = {}, readOnly = false) {
+function watched(change: Partial<Screen> = {}, readOnly = false, seen: number[] = []) {
   const asked: unknown[][] = [];
   const recorder: object = new Proxy(
     {},
     {
       get: (_, name) => {
         if (name === "edits") return recorder;
+        if (name === "boxesIn") return () => seen;
         if (name === "viewport") return { width: 800, height: 600 };
         return name === "middle"
           ? { x: 0, y: 0 }
@@ -169,10 +172,16 @@ describe("keys", () => {
       expect(press(key, {}, false)).toEqual([]);
   });
 
-  test("arrows walk once something is picked, and pan before; with Shift they always pan", () => {
+  test("arrows walk from the current item, else begin at the first op; with Shift they pan", () => {
     expect(watched().press("ArrowDown")[0]).toEqual(["inspectItem", NET]);
+    for (const key of ["ArrowUp", "ArrowDown", "ArrowLeft", "ArrowRight"]) {
+      expect(watched({ picked: "" }).press(key)[0]).toEqual(["inspectItem", INPUT]);
+      expect(watched({ picked: "" }, false, [NET, DENSE, OP]).press(key)[0]).toEqual([
+        "inspectItem",
+        DENSE,
+      ]);
+    }
     const panned = [["setCamera", { x: 0, y: 60, zoom: 1 }]];
-    expect(watched({ picked: "" }).press("ArrowDown")).toEqual(panned);
     expect(watched().press("ArrowDown", { shiftKey: true })).toEqual(panned);
   });
 
@@ -203,6 +212,20 @@ describe("Escape takes back one thing at a time", () => {
     expect(store.value).toMatchObject({ tool: "pan", status: { text: "x" } });
     actions.cancel();
     expect(store.value.status).toBeNull();
+  });
+
+  test("what Upstream has selected, after the message", async () => {
+    const upstream = { ...painted({ selected_ops: 3 }, [0, 2, 1, 2, 2]), text: "A message." };
+    const { actions, sent, store } = await opened(upstream, painted({}, [0, 0, 0, 0, 0]));
+    await actions.toggleSelected(INPUT);
+    actions.cancel();
+    expect(store.value).toMatchObject({ status: null, state: { selected_ops: 3 } });
+    actions.cancel();
+    await vi.waitFor(() => expect(store.value.state?.selected_ops).toBe(0));
+    expect(sent.at(-1)).toEqual({ type: "derive", verb: "clear" });
+    actions.cancel();
+    expect(store.value.status).toBeNull();
+    expect(sent).toHaveLength(2);
   });
 
   test("another tool gives up the box that is drawn", async () => {

@@ -4,6 +4,7 @@ import {
   cameraShowing,
   enclosingItem,
   firstChild,
+  firstOp,
   NavigationCursor,
   nextItem,
   type Step,
@@ -80,6 +81,18 @@ function scene(): Scene {
 }
 
 const to = (item: number, step: Step) => nextItem(scene(), item, step, "down");
+
+test("the first op is first in the direction of flow, and has edges if one there has", () => {
+  const drawn = scene();
+  const all = [...drawn.parent.keys()];
+  expect(firstOp(drawn, all, "down")).toBe(A);
+  expect(firstOp(drawn, [OUT, B, NET, W, SIDE], "down")).toBe(B);
+  expect(firstOp(drawn, [SIDE, OUT], "right")).toBe(OUT);
+  expect(firstOp(drawn, [0, NET, W, C], "down")).toBe(-1);
+  const isolated = Uint8Array.from(NAMES, (_, item) => (item === A ? 1 : 0));
+  expect(firstOp({ ...drawn, isolated }, all, "down")).toBe(B);
+  expect(firstOp({ ...drawn, isolated }, [A], "down")).toBe(A);
+});
 
 describe("a walk along the lines", () => {
   test("goes through a scope's border to the op inside, and out again to what lies beyond", () => {

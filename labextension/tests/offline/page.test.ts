@@ -410,6 +410,16 @@ describe("what a page finds and tells", () => {
     expect(paint.coverage[scene.byKey.get("net/two/MatMul") ?? -1]).toBe(2);
     expect(paint.coverage[scene.byKey.get("x") ?? -1]).toBe(0);
     expect(paint.coverage[scene.byKey.get("net/") ?? -1]).toBe(1);
+    const ends = Array.from(paint.selectedLine, (selected, edge) => {
+      const [from, to] = [scene.source, scene.target].map((end) => scene.names[at(end, edge)]);
+      return selected === 1 ? `${from} > ${to}` : "";
+    });
+    expect(ends).toContain("net/one > net/two");
+    expect(ends).toContain("net/one/MatMul > net/one/add");
+    // what comes in from outside is no line between selected ops, nor are its pieces inside
+    expect(scene.names).toContain("net/one");
+    expect(ends).not.toContain("net > net/one");
+    expect(ends).not.toContain("net/one > net/one/MatMul");
     expect(boxOf(scene.box, 0).width).toBeGreaterThan(0);
   });
 });

@@ -5,6 +5,7 @@ import {
   effectText,
   omittedText,
   paintText,
+  spokenText,
   treeOf,
 } from "../../src/panels/controls/descriptions";
 import { BADGE, decodePaint, decodeScene, OPEN, type Scene } from "../../src/protocol/scene";
@@ -77,6 +78,19 @@ describe("what is told of an item", () => {
     expect(omittedText(many)).toContain("1,500 edges");
   });
 
+  test("spoken, the edges count whether they have a line or not", () => {
+    expect(spokenText(scene(), INPUT)).toBe("Placeholder, 1 edge");
+    const some = scene({ omitted: Uint32Array.from([0, 2, 0, 0, 1]) });
+    expect(spokenText(some, INPUT)).toBe("Placeholder, 3 edges");
+    expect(announcementText(some, null, INPUT)).toBe("input, Placeholder, 3 edges");
+    // what runs inside an open scope is of the ops there
+    const inside = scene({
+      source: Int32Array.from([INPUT, NET]),
+      target: Int32Array.from([NET, DENSE]),
+    });
+    expect(spokenText(inside, NET)).toContain(", 1 edge");
+  });
+
   test("marks and colors, of which none is a sign of its own", () => {
     const arrays = { ...paintArrays([0, 1, 0, 2, 0]), mark: Uint8Array.from([0, 1, 0, 2, 3]) };
     const { fields, buffer } = packed({ ...arrays, differs: Uint8Array.from([0, 0, 0, 2, 1]) });
@@ -85,7 +99,7 @@ describe("what is told of an item", () => {
     expect(paintText(paint, NET)).toBe("");
     expect(paintText(paint, OP)).toBe("input, output, added");
     expect(announcementText(scene(), paint, DENSE)).toBe(
-      "dense, 4 ops · 2 variables, selected, output, changed, in net",
+      "dense, 4 ops · 2 variables, 1 edge, selected, output, changed, in net",
     );
   });
 
@@ -102,6 +116,8 @@ describe("what is told of an item", () => {
       "writes files, calls Python",
       "does what is not known",
     ]);
-    expect(announcementText(scene(), paint, INPUT)).toBe("input, Placeholder, writes files");
+    expect(announcementText(scene(), paint, INPUT)).toBe(
+      "input, Placeholder, 1 edge, writes files",
+    );
   });
 });

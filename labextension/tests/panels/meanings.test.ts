@@ -71,6 +71,7 @@ const DRAWN: Record<string, [Partial<Scene>, Partial<Paint>, Partial<Scene>?]> =
   "back edge": [{ back: each(scene.back, 1) }, {}],
   shapes: [{ edgeLabels: scene.edgeLabels.map(() => "3×4") }, {}],
   selected: [{}, { coverage: each(paint.coverage, 2), selecting: true }],
+  "selected line": [{}, { selectedLine: new Uint8Array(scene.edges).fill(1) }],
   "partly selected": [asClosed, { coverage: each(paint.coverage, 1), selecting: true }, asClosed],
   input: [{}, { mark: each(paint.mark, 1) }],
   output: [{}, { mark: each(paint.mark, 2) }],

@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { ProposedValue, VALUES, VARIABLES } from "../../src/panels/clone/clone-form";
 import { TOOLS } from "../../src/panels/controls/drag-tools";
+import { firstSentence, totalText } from "../../src/panels/controls/messages";
 import { summaryText } from "../../src/panels/history/changes";
 import { changedText } from "../../src/panels/history/history";
 import { countText } from "../../src/panels/selection/selection";
@@ -13,6 +14,31 @@ test("the size of a selection: of tensors no ops; of half a boundary, what is mi
   expect(countText(state({ expression: "editor.ops('a:0')" }))).toBe("0 ops");
   expect(countText(state({ inputs: ["a"] }))).toBe("Now mark an output.");
   expect(countText(state({ outputs: ["a"] }))).toBe("Now mark an input.");
+});
+
+test("the line below the drawing counts what is selected, and all", () => {
+  expect(totalText(state({ ops: 3379, variables: 1 }), 0.757)).toBe(
+    "3,379 ops · 1 variable · 76 %",
+  );
+  expect(totalText(state({ ops: 3379, variables: 1, selected_ops: 1204 }), 1)).toBe(
+    "1,204 ops selected · 3,379 ops · 1 variable · 100 %",
+  );
+});
+
+test("of a message the first sentence is shown, and the rest on request", () => {
+  expect(firstSentence("Saved as model.pb (3.1 MB). It differs by 1e-3 from TFLite.")).toEqual([
+    "Saved as model.pb (3.1 MB).",
+    "It differs by 1e-3 from TFLite.",
+  ]);
+  expect(firstSentence("'a.b c' is not an op; did you mean 'a.b_c'?")).toEqual([
+    "'a.b c' is not an op; did you mean 'a.b_c'?",
+    "",
+  ]);
+  expect(firstSentence("Reading the graph …")).toEqual(["Reading the graph …", ""]);
+  expect(firstSentence("Really? 'x' is one. So is y.")).toEqual([
+    "Really?",
+    "'x' is one. So is y.",
+  ]);
 });
 
 test("the changes say what the graph is compared with, where that is known", () => {

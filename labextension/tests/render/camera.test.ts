@@ -66,6 +66,16 @@ describe("camera", () => {
     expect(fitBox(box, viewport).zoom).toBeGreaterThan(FARTHEST);
   });
 
+  test("the first look cuts nothing off where a little farther away all is in view", () => {
+    const box = { x: 0, y: 0, width: 1500, height: 400 };
+    const whole = fitBox(box, viewport);
+    expect(whole.zoom).toBeLessThan(FIRST_FARTHEST);
+    expect(openingCamera(box, viewport, FIRST_FARTHEST)).toEqual(whole);
+    expect(openingCamera({ ...box, width: 2000 }, viewport, FIRST_FARTHEST).zoom).toBe(
+      FIRST_FARTHEST,
+    );
+  });
+
   test("the first look at a huge drawing is its upper left corner with a margin, from near", () => {
     const first = openingCamera(
       { x: 300, y: 70, width: 50_000, height: 50_000 },

@@ -4,8 +4,10 @@ import { readFileSync } from "node:fs";
 import { vi } from "vitest";
 import type { Field } from "../../src/protocol/messages";
 import { decodePaint, decodeScene, type Paint, type Scene } from "../../src/protocol/scene";
+import { drawHoverLayer } from "../../src/render/canvas/hover-layer";
 import { paintAtOnce } from "../../src/render/canvas/layers";
-import { readPalette } from "../../src/render/canvas/palette";
+import { NO_MATCHES } from "../../src/render/canvas/match-frames";
+import { type Palette, readPalette } from "../../src/render/canvas/palette";
 import type { Pen } from "../../src/render/canvas/pen";
 import { Typesetter } from "../../src/render/canvas/typesetter";
 import { SceneIndex } from "../../src/render/hit-testing/scene-index";
@@ -131,6 +133,13 @@ export function drawnByCanvas(picture: Picture): Shape[] {
   return drawnOf(scene, paint, picture.theme);
 }
 
+/** The colors of a theme. */
+export function paletteOf(theme: string): Palette {
+  const [backgroundColor, color] = (golden.themes[theme] ?? []).map(computed);
+  vi.stubGlobal("getComputedStyle", () => ({ backgroundColor, color, fontFamily: "sans" }));
+  return readPalette({} as Element);
+}
+
 /** What the canvas draws of a scene. */
 export function drawnOf(
   scene: Scene,
@@ -138,8 +147,32 @@ export function drawnOf(
   theme = "light",
   warned: ReadonlySet<number> = new Set(),
 ): Shape[] {
-  const [backgroundColor, color] = (golden.themes[theme] ?? []).map(computed);
-  vi.stubGlobal("getComputedStyle", () => ({ backgroundColor, color, fontFamily: "sans" }));
+  return record(scene, paint, theme, { warned }, paintAtOnce);
+}
+
+/** What the canvas draws above it for the inspected op, and the op and the edge at the pointer. */
+export function drawnAbove(
+  scene: Scene,
+  paint: Paint,
+  theme: string,
+  at: { picked?: number; hover?: number; hoverEdge?: number },
+): Shape[] {
+  return record(
+    scene,
+    paint,
+    theme,
+    { picked: -1, hover: -1, hoverEdge: -1, ...at },
+    drawHoverLayer,
+  );
+}
+
+function record(
+  scene: Scene,
+  paint: Paint,
+  theme: string,
+  state: object,
+  draw: (pen: Pen) => void,
+): Shape[] {
   const recorder = new Recorder();
   const none = new Set<number>();
   const frame = {
@@ -150,14 +183,19 @@ export function drawnOf(
     glides: null,
     camera: { x: 0, y: 0, zoom: 1 },
     controls: true,
-    warned,
+    warned: none,
     edited: none,
     barred: none,
+    hits: none,
+    hitCounts: new Map(),
+    matches: NO_MATCHES,
+    match: 0,
+    ...state,
   };
-  paintAtOnce({
+  draw({
     ctx: recorder as unknown as CanvasRenderingContext2D,
     frame,
-    palette: readPalette({} as Element),
+    palette: paletteOf(theme),
     viewport: { width: 4000, height: 4000 },
     ratio: 1e6,
     sceneIndex: new SceneIndex(scene),

@@ -3,7 +3,7 @@
 import { expect, test } from "vitest";
 import { edgeText } from "../../src/panels/controls/descriptions";
 import { OP, OPEN, type Scene } from "../../src/protocol/scene";
-import { tensorRoute } from "../../src/render/canvas/tensor-route";
+import { routesOf, tensorRoute } from "../../src/render/canvas/tensor-route";
 
 // x and y enter outer at ports of their own, and go on into inner; a leaves both again, and is read
 // by out and by last.
@@ -39,6 +39,7 @@ function scene(lines = LINES): Scene {
   const ports = (which: 2 | 3) => Uint8Array.from(lines, (line) => line[which]);
   return {
     names: NAMES,
+    length: NAMES.length,
     parent: Int32Array.from(PARENT),
     kind: Uint8Array.from(PARENT, (_, item) => (OPENED.includes(item) ? OPEN : OP)),
     edges: lines.length,
@@ -97,5 +98,32 @@ test("the tooltip of a line names both ends of its tensor, and twelve tensors of
   expect(edgeText(bundle, 1, ends)).toEqual([
     `${"x, ".repeat(12)}2 more → outer/inner/a, outer/inner/b`,
     "14 tensors",
+  ]);
+});
+
+test("lines that come to an open scope go on inside it, and those that leave it begin inside it", () => {
+  const of = scene();
+  const named = (edges: readonly number[]) =>
+    edges.map((edge) => `${NAMES[of.source[edge] ?? 0]} ${NAMES[of.target[edge] ?? 0]}`).sort();
+  const routes = (name: string) => {
+    const { arriving, leaving, producers, consumers } = routesOf(
+      of,
+      NAMES.indexOf(name),
+      () => true,
+    );
+    const boxes = (items: readonly number[]) => items.map((item) => NAMES[item]).sort();
+    return [named(arriving), named(leaving), boxes(producers), boxes(consumers)];
+  };
+  const entering = ["outer outer/inner", "outer outer/inner"];
+  const inside = ["outer/inner outer/inner/a", "outer/inner outer/inner/b"];
+  const arriving = [...entering, ...inside, "x outer", "y outer"];
+  const leaving = ["outer last", "outer out", "outer/inner outer", "outer/inner/a outer/inner"];
+  expect(routes("outer")).toEqual([arriving, leaving, ["x", "y"], ["last", "out"]]);
+  expect(routes("outer/inner")).toEqual([arriving, leaving, ["x", "y"], ["last", "out"]]);
+  expect(routes("outer/inner/b")).toEqual([
+    ["outer outer/inner", "outer/inner outer/inner/b", "y outer"],
+    [],
+    ["y"],
+    [],
   ]);
 });

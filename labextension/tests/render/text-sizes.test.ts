@@ -9,7 +9,7 @@ import {
   OPEN,
   type Scene,
 } from "../../src/protocol/scene";
-import { overlap } from "../../src/render/canvas/far-labels";
+import { chipsGiveWay, overlap } from "../../src/render/canvas/far-labels";
 import { drawLabels } from "../../src/render/canvas/labels";
 import { drawBoundaryMarks, drawSigns } from "../../src/render/canvas/marks";
 import type { Pen } from "../../src/render/canvas/pen";
@@ -18,6 +18,7 @@ import { packed, paintArrays, sceneArrays, texts } from "../example-graph";
 
 const ZOOMS = [0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.74, 0.75, 0.8, 0.9, 1, 1.5, 3];
 const WIDTH = 0.6;
+const CLOSED_SCOPE = 3;
 
 interface Text {
   readonly text: string;
@@ -40,7 +41,7 @@ function example(): Scene {
         50, 20, 80, 30,
         40, 100, 300, 300,
         60, 140, 120, 64,
-        64, 185, 60, 14,
+        64, 185, 60, 15,
       ]),
     },
     { box: [5, 4], route: [5, 2] },
@@ -140,6 +141,20 @@ test("from afar a name gives way to a shorter one, and then to none", () => {
 test.each(ZOOMS)("the value or shape in a chip is whole or left out, at zoom %d", (zoom) => {
   const chips = drawnAt(zoom).filter(({ text }) => text.startsWith("w"));
   expect(["", "w", "w 64×64"]).toContain(chips.map(({ text }) => text).join());
+});
+
+test.each(ZOOMS)("a chip has text, or gives way to name and size of its box, at %d", (zoom) => {
+  const scene = example();
+  const painted = packed(paintArrays());
+  const paint = decodePaint(painted.fields, painted.buffer, 5);
+  const frame = { scene, paint, camera: { x: 0, y: 0, zoom } };
+  const texts = drawnAt(zoom);
+  expect(texts.some(({ text }) => text.startsWith("w"))).toBe(!chipsGiveWay(frame, CLOSED_SCOPE));
+  const size = texts.find(({ text }) => text === "4 ops" || text === "4 ops · 2 vars");
+  expect(size !== undefined).toBe(zoom >= 0.4);
+  // A chip that is marked, while its box is not, stays.
+  const marked = { ...paint, mark: Uint8Array.from([0, 0, 0, 0, 1]) };
+  expect(chipsGiveWay({ ...frame, paint: marked }, CLOSED_SCOPE)).toBe(false);
 });
 
 test("each colored box has its number where it has room, from afar the large ones alone", () => {

@@ -130,14 +130,21 @@ def test_the_pointer_on_a_line_says_who_feeds_whom(
         assert text.startswith(f"tower_{gpu}/net/gradients")
         assert "→ (training)" in text
     shoot(lines.hand.root, "edges_towers_light")
-    # What is to be said of the four GPUs is one sentence, beside the drawing and not on it.
+    # What is to be said of the four GPUs is one sentence, at the upper edge of the drawing.
     warning = lines.hand.root.locator(".tgw-warnings")
     expect(warning.get_by_role("listitem")).to_have_count(1)
     expect(warning).to_contain_text("pinned to devices that are not available on this machine")
     said, drawn = warning.bounding_box(), lines.hand.root.locator(".tgw-stage").bounding_box()
     assert said
     assert drawn
-    assert said["y"] + said["height"] <= drawn["y"] or said["y"] >= drawn["y"] + drawn["height"]
+    assert said["y"] == drawn["y"]
+    assert said["height"] < 40
+    warning.get_by_role("button", name="Details").click()
+    expect(warning.get_by_role("button", name="Less")).to_be_visible()
+    box = warning.bounding_box()
+    assert box
+    assert box["height"] > said["height"]
+    assert lines.hand.root.locator(".tgw-stage").bounding_box() == drawn
 
     # Of two tensors that enter a scope the pointer follows one through all borders, from its
     # producer and back to it.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from heapq import heappop, heappush
 
 import numpy as np
@@ -13,11 +14,14 @@ from tfgraphwidget.layout.layered.components import BORDER
 Floats = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 _CLEAR, _TURN = 7.0, 30.0
+_CORNER = 8.0  # between the corner of a box and a line that comes in
+_TRACKS = 5.0  # between lines of several producers that come to one box, where there is room
 _OUT = 4.0  # so far beyond the inside there is still room on all sides
 _IN = 0.5  # so far inside, it is a box that a line runs through and no border that it touches
 _THROUGH = 1e5  # pixels that a line rather runs than through one box: more than a sheet is wide
 _ROUNDS = 40
 _State = tuple[int, int, bool]
+_Producer = tuple[int, float]  # a box or the border, and the x where its line begins
 Costs = list[list[float]]
 
 
@@ -29,25 +33,72 @@ class OrthogonalRouter:
         self.before, self.after = np.maximum(corner - _CLEAR, -_OUT), self.high + _CLEAR
         self.after = np.minimum(self.after, np.array([width, height]) + _OUT)
 
-    def route(self, source: int, target: int, before: list[Point]) -> list[Point]:
+    def route(
+        self, source: int, target: int, before: list[Point], entry: Point | None = None
+    ) -> list[Point]:
         """Route an edge from the lower side of a box to the upper side of another.
 
         Args:
             source: The source box, or BORDER.
             target: The target box, or BORDER.
             before: The route before; its end at a border stays.
+            entry: Where the edge turns down to its target, see `entries`; None for the middle.
 
         Returns:
             The points of the route.
         """
-        start = before[0] if source == BORDER else self._middle(source, self.high)
-        end = before[-1] if target == BORDER else self._middle(target, self.low)
+        start = (
+            before[0] if source == BORDER else (self.middle_of(source), float(self.high[source, 1]))
+        )
         leave = start if source == BORDER else (start[0], float(self.after[source, 1]))
-        come = end if target == BORDER else (end[0], float(self.before[target, 1]))
+        if target == BORDER:
+            return remove_collinear([start, *self._find_path(leave, before[-1])])
+        come = entry or (self.middle_of(target), float(self.before[target, 1]))
+        end = come[0], float(self.low[target, 1])
         return remove_collinear([start, *self._find_path(leave, come), end])
 
-    def _middle(self, node: int, side: Floats) -> Point:
-        return float(self.low[node, 0] + self.high[node, 0]) / 2, float(side[node, 1])
+    def entries(self, target: int, producers: Iterable[float]) -> dict[float, Point]:
+        """Where edges turn down to a box, so that those of several producers do not become one.
+
+        Each comes in at a place of its own, and on a track of its own. An edge further to the
+        right comes in further to the right; of those from one side of the box the one that goes
+        furthest runs above the others, so that none crosses another.
+
+        Args:
+            target: The box.
+            producers: The x where the edges begin.
+
+        Returns:
+            The place above the box by the x where edges begin.
+        """
+        starts = sorted(set(producers))
+        (left, top), right = self.low[target].tolist(), float(self.high[target, 0])
+        middle, count = (left + right) / 2, len(starts)
+        inner = max(right - left - 2 * _CORNER, 0.0)
+        places = [left + _CORNER + inner * k / max(count - 1, 1) for k in range(count)]
+        room = max(self._room_above(target) - _CLEAR, _CLEAR)
+        step = min(_TRACKS, (room - _CLEAR) / max(count - 1, 1))
+        ranks = [k if x < middle else count - 1 - k for k, x in enumerate(starts)]
+        return {
+            x: (place if count > 1 else middle, max(top - _CLEAR - rank * step, -_OUT))
+            for x, place, rank in zip(starts, places, ranks, strict=True)
+        }
+
+    def _room_above(self, node: int) -> float:
+        """The height of what is free above a box and beside it."""
+        above = (self.high[:, 1] <= self.low[node, 1]) & (
+            (self.low[:, 0] < self.high[node, 0] + _CLEAR)
+            & (self.high[:, 0] > self.low[node, 0] - _CLEAR)
+        )
+        return float(self.low[node, 1] - self.high[above, 1].max(initial=0.0))
+
+    def middle_of(self, node: int) -> float:
+        """The x of the middle of a box, where edges leave it.
+
+        Args:
+            node: The box.
+        """
+        return float(self.low[node, 0] + self.high[node, 0]) / 2
 
     def _find_path(self, start: Point, end: Point) -> list[Point]:
         """A short way with few turns around the boxes.
@@ -85,6 +136,69 @@ class OrthogonalRouter:
             in_x.astype(np.float32) @ over_y.T.astype(np.float32)
         )
         return along.tolist(), down.tolist()
+
+
+class TrackSeparator:
+    """Moves pieces of routes off pieces of other producers, with which they would be one line."""
+
+    _STEP, _APART, _MOST, _BUCKET = 4.0, 2.5, 6, 8.0  # pixels, and steps to either side
+
+    def __init__(self, low: Floats, high: Floats) -> None:
+        self._low, self._high = low - 2, high + 2
+        self._pieces: dict[tuple[int, int], list[tuple[float, float, float, _Producer]]] = {}
+
+    def add(self, source: int, way: list[Point]) -> list[Point]:
+        """Return a route with its inner pieces on tracks that no other producer's line is on.
+
+        Args:
+            source: The producer, or BORDER. Lines of one may run on one track.
+            way: The route; its ends, and where it leaves and enters boxes, stay.
+        """
+        points, producer = [list(point) for point in way], (source, way[0][0])
+        for first in range(1, len(points) - 2):
+            axis = 0 if points[first][0] == points[first + 1][0] else 1
+            track = points[first][axis]
+            points[first][axis] = points[first + 1][axis] = next(
+                (
+                    track + step
+                    for step in self._steps()
+                    if self._is_free(producer, points, first, axis, track + step)
+                ),
+                track,
+            )
+        for first in range(len(points) - 1):
+            axis = 0 if points[first][0] == points[first + 1][0] else 1
+            low, high = sorted((points[first][1 - axis], points[first + 1][1 - axis]))
+            piece = points[first][axis], low, high, producer
+            self._pieces.setdefault((axis, int(piece[0] // self._BUCKET)), []).append(piece)
+        return [(x, y) for x, y in points]
+
+    def _steps(self) -> list[float]:
+        """No step first, then to both sides, the nearest before."""
+        return [0.0, *(k * side * self._STEP for k in range(1, self._MOST) for side in (1, -1))]
+
+    def _is_free(
+        self, producer: _Producer, points: list[list[float]], first: int, axis: int, track: float
+    ) -> bool:
+        """Whether a piece may run on a track: beside other producers' lines, through no box."""
+        low, high = sorted((points[first][1 - axis], points[first + 1][1 - axis]))
+        bucket = int(track // self._BUCKET)
+        near = [piece for k in (-1, 0, 1) for piece in self._pieces.get((axis, bucket + k), ())]
+        if any(
+            other != producer and abs(at - track) < self._APART and low < end and begin < high
+            for at, begin, end, other in near
+        ):
+            return False
+        if track == points[first][axis]:
+            return True
+        # The pieces before and behind it become longer or shorter, and do not turn round.
+        behind, ahead = points[first - 1][axis], points[first + 2][axis]
+        if any((points[first][axis] - end) * (track - end) < 0 for end in (behind, ahead)):
+            return False
+        piece: list[Point] = (
+            [(track, low), (track, high)] if axis == 0 else [(low, track), (high, track)]
+        )
+        return not through(piece, self._low, self._high).any()
 
 
 def through(way: list[Point], low: Floats, high: Floats) -> Mask:

@@ -14,7 +14,11 @@ import numpy.typing as npt
 
 from tfgraphwidget.hierarchy import outline_of
 from tfgraphwidget.layout.frame import Frame
-from tfgraphwidget.layout.free_form.orthogonal_detour import OrthogonalRouter, pieces_through
+from tfgraphwidget.layout.free_form.orthogonal_detour import (
+    OrthogonalRouter,
+    TrackSeparator,
+    pieces_through,
+)
 from tfgraphwidget.layout.free_form.polyline_routing import PolylineRerouter, is_slanted
 from tfgraphwidget.layout.geometry import ContainerLayout, Point
 from tfgraphwidget.layout.layered.components import BORDER
@@ -176,11 +180,34 @@ def _reroute(
     """The routes and their numbers of points, some drawn again."""
     start = np.concatenate([[0], np.cumsum(points)])
     routes = [route[a:b] for a, b in pairwise(start.tolist())]
-    for number in to_reroute.nonzero()[0].tolist():
+    rows = to_reroute.nonzero()[0].tolist()
+    entries = _entries(rows, routes, ends, by) if isinstance(by, OrthogonalRouter) else {}
+    tracks = TrackSeparator(by.low, by.high) if isinstance(by, OrthogonalRouter) else None
+    for number in rows:
         (source, target), before = ends[number].tolist(), routes[number].tolist()
-        routes[number] = np.array(by.route(source, target, [(x, y) for x, y in before]))
+        way = by.route(source, target, [(x, y) for x, y in before], entries.get(number))
+        routes[number] = np.array(tracks.add(source, way) if tracks else way)
     lengths = np.array([len(way) for way in routes], dtype=np.int64)
     return np.concatenate([np.zeros((0, 2)), *routes]), lengths
+
+
+def _entries(
+    rows: list[int], routes: list[Floats], ends: npt.NDArray[np.int32], by: OrthogonalRouter
+) -> dict[int, Point]:
+    """Where each of these edges comes to its box, if all edges to that are routed again."""
+    begins = [
+        float(way[0, 0]) if source == BORDER else by.middle_of(source)
+        for (source, _), way in zip(ends.tolist(), routes, strict=True)
+    ]
+    again = np.zeros(len(ends), dtype=bool)
+    again[rows] = True
+    entries: dict[int, Point] = {}
+    for target in {int(ends[row, 1]) for row in rows} - {BORDER}:
+        edges = np.flatnonzero(ends[:, 1] == target)
+        if again[edges].all():
+            places = by.entries(target, (begins[edge] for edge in edges))
+            entries |= {int(edge): places[begins[edge]] for edge in edges}
+    return entries
 
 
 def _resolve_overlaps(corner: Floats, sizes: Floats, pinned: list[int]) -> None:

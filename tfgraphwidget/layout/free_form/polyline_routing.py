@@ -277,13 +277,20 @@ class PolylineRerouter:
         border = ((*layout.enter, 0.0)[0], (*layout.leave, 0.0)[0])
         self._slanted = PolylineRouter(corner, sizes, ports, border, (0.0, height), _CLOSE)
 
-    def route(self, source: int, target: int, before: list[Point]) -> list[Point]:  # noqa: ARG002
+    def route(
+        self,
+        source: int,
+        target: int,
+        before: list[Point],  # noqa: ARG002
+        entry: Point | None = None,  # noqa: ARG002
+    ) -> list[Point]:
         """Route one edge.
 
         Args:
             source: The source box, or BORDER.
             target: The target box, or BORDER.
             before: The route before; not used.
+            entry: Not used.
 
         Returns:
             The points of the route.

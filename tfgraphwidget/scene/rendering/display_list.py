@@ -414,9 +414,7 @@ class _Painter:
         ):
             # From the border on, it is one with the outside.
             points[0, 1] = min(scene.box[source, 1], points[0, 1])
-        inside = all(
-            paint.coverage[end] or (self._selecting and paint.mark[end]) for end in (source, target)
-        )
+        inside = bool(paint.selected_line[edge])
         unused = paint.unused[source] or paint.unused[target]
         back = bool(scene.back[edge])
         calm = 0.35 if unused else 0.45 if self._selecting and not inside else 0.85

@@ -12,6 +12,7 @@ import {
   SOURCE_MARK,
   sizeText,
 } from "../../protocol/scene";
+import { edgesAt } from "../../render/canvas/incident-edges";
 
 /**
  * Items depth first, the root left out; per item how many children it has, and its place among its
@@ -51,8 +52,25 @@ export function treeOf(scene: Scene | null): Tree {
 
 /** "Conv2D", "while loop · 12 ops", "group of 3 · 36 ops", "constant of relu". */
 export function aboutText(scene: Scene, item: number): string {
+  const omitted = at(scene.omitted, item);
+  const edges = omitted > 0 ? `${edgesText(omitted)} not drawn` : "";
+  return [...factsOf(scene, item), edges].filter(Boolean).join(" · ");
+}
+
+/** The same for who does not see the drawing: all edges count, whether they have a line or not. */
+export function spokenText(scene: Scene, item: number): string {
+  const isOutside = (edge: number) =>
+    at(scene.parent, at(scene.source, edge)) !== item &&
+    at(scene.parent, at(scene.target, edge)) !== item;
+  const lines = edgesAt(scene, item).filter(isOutside);
+  const drawn = lines.reduce((sum, edge) => sum + Math.max(at(scene.tensors, edge), 1), 0);
+  const edges = drawn + at(scene.omitted, item);
+  return [...factsOf(scene, item), edges > 0 ? edgesText(edges) : ""].filter(Boolean).join(", ");
+}
+
+function factsOf(scene: Scene, item: number): string[] {
   if (at(scene.kind, item) === BADGE)
-    return `${scene.types[item] ?? ""} of ${labelOf(scene, at(scene.parent, item))}`;
+    return [`${scene.types[item] ?? ""} of ${labelOf(scene, at(scene.parent, item))}`];
   const members = at(scene.members, item);
   const scope = isScope(at(scene.kind, item));
   return [
@@ -61,10 +79,7 @@ export function aboutText(scene: Scene, item: number): string {
     scope ? sizeText(at(scene.count, item), at(scene.variables, item)) : (scene.types[item] ?? ""),
     at(scene.pinned, item) === 1 ? "pinned" : "",
     at(scene.isolated, item) === 1 ? "not connected" : "",
-    at(scene.omitted, item) > 0 ? `${edgesText(at(scene.omitted, item))} not drawn` : "",
-  ]
-    .filter(Boolean)
-    .join(" · ");
+  ];
 }
 
 /** So many ends of a bundle are listed. */
@@ -141,7 +156,7 @@ export function announcementText(scene: Scene, paint: Paint | null, item: number
   const around = at(scene.parent, item);
   return [
     labelOf(scene, item),
-    aboutText(scene, item),
+    spokenText(scene, item),
     paint && at(paint.coverage, item) === 2 ? "selected" : "",
     paint ? paintText(paint, item) : "",
     around > 0 && at(scene.kind, item) !== BADGE ? `in ${labelOf(scene, around)}` : "",

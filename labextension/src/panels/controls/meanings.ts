@@ -211,8 +211,7 @@ const MARKS: readonly Mark[] = [
   },
   {
     meaning: "Blue line: between selected ops.",
-    edge: ({ source, target }, paint, edge) =>
-      at(paint.coverage, at(source, edge)) > 0 && at(paint.coverage, at(target, edge)) > 0,
+    edge: (_, { selectedLine }, edge) => at(selectedLine, edge) > 0,
   },
   {
     meaning: "Pale line: to or from ops without consumers.",
@@ -220,7 +219,8 @@ const MARKS: readonly Mark[] = [
       at(paint.unused, at(source, edge)) + at(paint.unused, at(target, edge)) > 0,
   },
   {
-    meaning: "Black frame: the op in the Op tab; dashed lines come to it, blue lines leave it.",
+    meaning:
+      "Black frame: the op in the Op tab; brown dashed lines come to it, teal lines leave it.",
     framed: ({ picked }) => (picked === "" ? [] : [picked]),
   },
   { meaning: "Pink frame: found by the search.", framed: ({ hitNames }) => hitNames },

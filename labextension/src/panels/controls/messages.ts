@@ -44,33 +44,93 @@ export function createStatus(parts: Parts): HTMLElement {
     "aria-label": "Suggested fixes",
   });
   const size = element("span", { class: "tgw-size" });
-  const line = element("footer", { class: "tgw-status" }, alert, notice, fixes, dismiss, size);
-  line.insertBefore(createProgress(store), dismiss);
+  const details = new Details();
+  const message = element(
+    "div",
+    { class: "tgw-message" },
+    ...[alert, notice, details.button, fixes, createProgress(store), dismiss],
+  );
+  // The message lies over the edge of the drawing where it is longer than the line is wide.
+  const line = element(
+    "footer",
+    { class: "tgw-status" },
+    element("div", { class: "tgw-message-place" }, message),
+    size,
+  );
+  // What stands at the lower edge of the drawing stands above the message.
+  new ResizeObserver(() => {
+    const over = line.getBoundingClientRect().top - message.getBoundingClientRect().top;
+    const height = message.hasAttribute("data-says") ? Math.max(over, 0) : 0;
+    line.parentElement?.style.setProperty("--tgw-message-over", `${height}px`);
+  }).observe(message);
   let offered: Status | null = null;
   store.watch(SHOWN, (screen) => {
     const { kernelGone, picking } = screen;
     const status = statusOf(screen);
     const bad = status?.kind === "refused" || status?.kind === "error";
     line.setAttribute("data-kind", status?.kind ?? "");
-    alert.textContent = bad ? status.text : "";
-    notice.textContent = bad ? "" : noticeText(screen);
+    const text = bad ? status.text : noticeText(screen);
+    setAttributes(message, { "data-says": text !== "" });
+    details.write(text, bad ? alert : notice, bad ? notice : alert);
     dismiss.hidden = kernelGone || !(status ?? picking);
     if (status === offered) return;
     offered = status;
     releaseFocus(fixes);
-    fixes.replaceChildren(
-      ...(status?.fixes ?? []).map((offer) => offerButton(offer, actions.edits)),
-      ...(status?.trust ? [trustSwitch(parts)] : []),
-      ...(status?.actions ?? []).map(({ text, title, act }) =>
-        button({ class: "tgw-button", title }, act, text),
-      ),
-    );
+    fixes.replaceChildren(...(status ? buttonsOf(status, parts) : []));
   });
   store.watch(["state", "camera"], ({ state, camera }) => {
-    const zoom = `${Math.round(camera.zoom * 100)} %`;
-    size.textContent = state ? `${sizeText(state.ops, state.variables)} · ${zoom}` : "";
+    size.textContent = state ? totalText(state, camera.zoom) : "";
   });
   return line;
+}
+
+function buttonsOf({ fixes = [], trust, actions = [] }: Status, parts: Parts): HTMLElement[] {
+  return [
+    ...fixes.map((offer) => offerButton(offer, parts.actions.edits)),
+    ...(trust ? [trustSwitch(parts)] : []),
+    ...actions.map(({ text, title, act }) => button({ class: "tgw-button", title }, act, text)),
+  ];
+}
+
+/** "12 ops selected · 345 ops · 4 variables · 80 %". */
+export function totalText({ ops, variables, selected_ops: selected }: State, zoom: number): string {
+  const chosen = selected > 0 ? `${sizeText(selected, 0)} selected · ` : "";
+  return `${chosen}${sizeText(ops, variables)} · ${Math.round(zoom * 100)} %`;
+}
+
+/** The first sentence of a message, and what follows it. */
+export function firstSentence(text: string): [first: string, rest: string] {
+  const end = /[.!?](?=\s+[\p{Lu}'"`\d])/u.exec(text);
+  const length = end ? end.index + 1 : text.length;
+  return [text.slice(0, length), text.slice(length).trim()];
+}
+
+/** Shows the first sentence of a message; the button shows the rest. */
+class Details {
+  readonly button = button(
+    { class: "tgw-text-button tgw-more", "aria-expanded": "false", hidden: true },
+    () => this.#open(this.#rest.hidden === true),
+    "Details",
+  );
+  readonly #rest = element("span", { hidden: true });
+  #text = "";
+
+  write(text: string, to: HTMLElement, other: HTMLElement): void {
+    other.textContent = "";
+    if (text === this.#text && to.textContent) return;
+    this.#text = text;
+    const [first, rest] = firstSentence(text);
+    this.#rest.textContent = rest ? ` ${rest}` : "";
+    to.replaceChildren(first, ...(rest ? [this.#rest] : []));
+    this.button.hidden = rest === "";
+    this.#open(false);
+  }
+
+  #open(isOpen: boolean): void {
+    this.#rest.hidden = !isOpen;
+    this.button.setAttribute("aria-expanded", String(isOpen));
+    this.button.textContent = isOpen ? "Less" : "Details";
+  }
 }
 
 /** A button for an edit, or a switch that it turns. */
@@ -156,6 +216,25 @@ export function createWarnings(parts: Parts): HTMLElement {
   );
   // The region exists from the start: screen readers announce changes only of existing regions.
   const bar = element("div", { class: "tgw-warnings", role: "status" });
+  const more = button(
+    { class: "tgw-text-button tgw-more", "aria-expanded": "false" },
+    () => open(!bar.hasAttribute("data-open")),
+    "Details",
+  );
+  const open = (isOpen: boolean) => {
+    bar.toggleAttribute("data-open", isOpen);
+    more.setAttribute("aria-expanded", String(isOpen));
+    more.textContent = isOpen ? "Less" : "Details";
+    updateMore();
+  };
+  // There is more to be read where more than one line is, or its end is cut.
+  const updateMore = () => {
+    const line = list.querySelector(".tgw-first");
+    const isCut = line !== null && line.scrollWidth > line.clientWidth;
+    const isMore = isCut || list.querySelector("li:not(.tgw-first), .tgw-rest") !== null;
+    more.hidden = !isMore && !bar.hasAttribute("data-open");
+  };
+  new ResizeObserver(updateMore).observe(bar);
   let shown: readonly string[] = [];
   store.watch(["state", "dismissed"], (screen) => {
     const warnings = unreadWarnings(screen);
@@ -164,12 +243,22 @@ export function createWarnings(parts: Parts): HTMLElement {
     releaseFocus(list);
     list.replaceChildren(
       ...warnings.map((warning) =>
-        element("li", {}, warning === screen.state?.untrusted ? trustQuestion(parts) : warning),
+        warning === screen.state?.untrusted
+          ? element("li", { class: "tgw-first" }, trustQuestion(parts))
+          : warningEntry(warning, !screen.state?.untrusted && warning === warnings[0]),
       ),
     );
-    bar.replaceChildren(...(warnings.length > 0 ? [icon(ICONS.warning), list, dismiss] : []));
+    bar.replaceChildren(...(warnings.length > 0 ? [icon(ICONS.warning), list, more, dismiss] : []));
+    open(false);
   });
   return bar;
+}
+
+/** A warning; of the first the first sentence is always to be seen. */
+function warningEntry(warning: string, isFirst: boolean): HTMLElement {
+  const [first, rest] = firstSentence(warning);
+  const details = rest ? [element("span", { class: "tgw-rest" }, ` ${rest}`)] : [];
+  return element("li", { class: isFirst ? "tgw-first" : "" }, first, ...details);
 }
 
 // The text in the middle of an empty drawing.

@@ -10,7 +10,7 @@ import type { Parts } from "../../interaction/parts";
 import { at, CLOSED, isScope, keyOf, labelOf, OPEN, type Scene } from "../../protocol/scene";
 import { hasControl } from "../../render/gestures/pointer";
 import { element, hasFocus, setAttributes } from "../dom";
-import { aboutText, paintText, type Tree, treeOf } from "./descriptions";
+import { paintText, spokenText, type Tree, treeOf } from "./descriptions";
 
 /** Entries at once; all of them where that suffices. */
 const WINDOW = 300;
@@ -314,7 +314,7 @@ function makeEntry(scene: Scene, tree: Tree, item: number): HTMLElement {
       style: `padding-left: ${8 + 12 * Math.min(level, 12)}px`,
     },
     element("span", {}, labelOf(scene, item)),
-    element("span", { class: "tgw-outline-about" }, ` ${aboutText(scene, item)}${door}`),
+    element("span", { class: "tgw-outline-about" }, ` ${spokenText(scene, item)}${door}`),
     element("span", { class: "tgw-outline-marks" }),
   );
 }

@@ -27,6 +27,8 @@ export const FARTHEST = 0.35;
  * has the same).
  */
 export const FIRST_FARTHEST = 0.55;
+/** Rather than to cut a little off a drawing, the first look is from that much farther away. */
+const NEARLY = 0.85;
 const MARGIN = 24;
 
 const clamp = (value: number, low: number, high: number) => Math.min(Math.max(value, low), high);
@@ -101,7 +103,7 @@ export function openingCamera(
   upper?: (height: number) => UpperPart,
 ): Camera {
   const whole = fitBox(box, viewport);
-  if (whole.zoom >= farthest) return whole;
+  if (whole.zoom >= farthest * NEARLY) return whole;
   const zoom = clamp((viewport.width - 2 * MARGIN) / Math.max(box.width, 1), farthest, 1);
   const [width, margin] = [viewport.width / zoom, MARGIN / zoom];
   const all = { left: box.x, right: box.x + box.width, start: box.x };

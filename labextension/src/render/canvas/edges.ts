@@ -50,9 +50,7 @@ export function lookOf({ frame, palette }: Pen, edge: number): Look {
   const { scene, paint, camera } = frame;
   const tensors = at(scene.tensors, edge);
   const back = at(scene.back, edge) === 1;
-  const chosen = (item: number) =>
-    at(paint.coverage, item) > 0 || (paint.selecting && at(paint.mark, item) > 0);
-  const inside = chosen(at(scene.source, edge)) && chosen(at(scene.target, edge));
+  const inside = at(paint.selectedLine, edge) === 1;
   const scale = Math.min(camera.zoom, 1.5);
   const width = tensors > 0 ? widthOf(at(scene.bytes, edge), tensors) : 1;
   const distant = Math.min(1, 0.6 + 1.5 * camera.zoom);

@@ -46,6 +46,8 @@ export const SMALL = 10;
 /** Height of a line of text at a size of 1. */
 export const LEADING = 1.15;
 export const HEADER = 22;
+/** Height of a chip (Python's visible/measure.py has the same). */
+const CHIP_HEIGHT = 15;
 /**
  * From this zoom on boxes of usual height have room for text, and the name of an open scope stays
  * in its header.
@@ -69,7 +71,7 @@ export interface FarLabel {
 export function placeFarLabels(scene: Scene, zoom: number): Map<number, FarLabel> {
   const placed = new Map<number, FarLabel>();
   const taken = new OccupiedCells();
-  const heights = labelHeights(scene);
+  const heights = chipsHaveText(zoom) ? labelHeights(scene) : heightsOf(scene);
   const lines = cachedForScene(scene, "headerLines", headerLines);
   const parents = new Set<number>();
   const texts = new Map<number, { text: string; left: number }>();
@@ -115,16 +117,36 @@ export function hasTwoLines(height: number, zoom: number): boolean {
   return height >= (textSize(NOMINAL, zoom) + textSize(SMALL, zoom)) * LEADING;
 }
 
-/** From afar the chips of a colored box, which have no text there, give way to its number. */
+/** Whether a chip, which is as low as its letters, has text at a zoom. */
+function chipsHaveText(zoom: number): boolean {
+  return CHIP_HEIGHT * zoom >= LEGIBLE;
+}
+
+/**
+ * Whether the chips of a box leave their place to its name and number: where they have no text, and
+ * none of them is selected or marked while the box is not.
+ */
 export function chipsGiveWay(
   { scene, paint, camera }: Pick<Frame, "scene" | "paint" | "camera">,
   item: number,
 ): boolean {
-  if ((paint.notes[item] ?? "") === "") return false;
-  const { zoom } = camera;
-  const above = at(cachedForScene(scene, "labelHeights", labelHeights), item) * zoom;
-  const whole = at(scene.box, 4 * item + 3) * zoom;
-  return above < whole && !hasTwoLines(above, zoom) && hasTwoLines(whole, zoom);
+  if (chipsHaveText(camera.zoom)) return false;
+  const chips = cachedForScene(scene, "chips", chipsOf).get(item);
+  const fields = [paint.coverage, paint.mark, paint.fresh, paint.differs, paint.probed];
+  const saysMore = (chip: number) => fields.some((field) => at(field, chip) > at(field, item));
+  return chips !== undefined && !chips.some(saysMore);
+}
+
+/** The chips in each box that has some. */
+function chipsOf({ kind, parent, length }: Scene): Map<number, number[]> {
+  const chips = new Map<number, number[]>();
+  for (let item = 1; item < length; item++)
+    if (at(kind, item) === BADGE) {
+      const there = chips.get(at(parent, item));
+      if (there) there.push(item);
+      else chips.set(at(parent, item), [item]);
+    }
+  return chips;
 }
 
 /**
@@ -224,9 +246,7 @@ export function overlap(a: Box, b: Box): boolean {
 
 /** How high the part of each item's box is that its label has: chips lie below it. World units. */
 export function labelHeights(scene: Scene): Float32Array {
-  const heights = Float32Array.from({ length: scene.length }, (_, item) =>
-    at(scene.box, 4 * item + 3),
-  );
+  const heights = heightsOf(scene);
   for (let item = 1; item < scene.length; item++) {
     if (at(scene.kind, item) !== BADGE) continue;
     const parent = at(scene.parent, item);
@@ -234,6 +254,10 @@ export function labelHeights(scene: Scene): Float32Array {
     heights[parent] = Math.min(at(heights, parent), above);
   }
   return heights;
+}
+
+function heightsOf({ box, length }: Scene): Float32Array {
+  return Float32Array.from({ length }, (_, item) => at(box, 4 * item + 3));
 }
 
 /**

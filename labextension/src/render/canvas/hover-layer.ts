@@ -5,15 +5,11 @@ import { areaColors, outline } from "./boxes";
 import { drawEdgeLabels } from "./edge-labels";
 import { drawLines, lookOf } from "./edges";
 import { HEADER, LEGIBLE, NOMINAL } from "./far-labels";
-import { edgesAt } from "./incident-edges";
 import { drawHeader } from "./labels";
 import { drawBoundaryMarks, drawCountsAndPins } from "./marks";
 import { drawMatches, drawMatchTags } from "./match-frames";
 import { type Pen, screenBox } from "./pen";
-import { follow, tensorRoute } from "./tensor-route";
-
-/** More lines than this are no answer to the question where an item's tensors go. */
-const MOST_LINES = 1500;
+import { routesOf, tensorRoute } from "./tensor-route";
 
 export function drawHoverLayer(pen: Pen): void {
   const { frame, palette } = pen;
@@ -58,19 +54,13 @@ function drawHits(pen: Pen): number[] {
 function drawNeighbors(pen: Pen, item: number): number[] {
   const { frame, palette } = pen;
   const { scene } = frame;
-  const lines = edgesAt(scene, item)
-    .filter((edge) => frame.controls || at(scene.tensors, edge) > 0)
-    .slice(0, MOST_LINES);
-  const comes = (edge: number) => at(scene.target, edge) === item;
+  if (item <= 0) return [];
+  const routes = routesOf(scene, item, (edge) => frame.controls || at(scene.tensors, edge) > 0);
   const scale = Math.min(Math.max(frame.camera.zoom, 0.5), 1.2);
-  const before = { ends: scene.source, color: palette.upstream, dash: [9 * scale, 3 * scale] };
-  const after = { ends: scene.target, color: palette.selected, dash: [] };
-  const through = (edges: readonly number[], way: "arriving" | "onward") =>
-    [...new Set(edges.flatMap((edge) => follow(scene, edge, way)))].slice(0, MOST_LINES);
-  const leaving = lines.filter((edge) => !comes(edge));
+  const dash = [9 * scale, 3 * scale];
   return [
-    ...drawSide(pen, item, through(lines.filter(comes), "arriving"), before),
-    ...drawSide(pen, item, through(leaving, "onward"), after),
+    ...drawSide(pen, routes.arriving, routes.producers, palette.upstream, dash),
+    ...drawSide(pen, routes.leaving, routes.consumers, palette.downstream, []),
   ];
 }
 
@@ -78,47 +68,43 @@ function drawNeighbors(pen: Pen, item: number): number[] {
 function drawTensor(pen: Pen, edge: number): void {
   const { frame, palette } = pen;
   const { edges, producers, consumers } = tensorRoute(frame.scene, edge);
-  for (const one of edges) {
-    const look = lookOf(pen, one);
-    drawLines(pen, [one], { ...look, color: palette.selected, alpha: 1, width: look.width + 1 });
-  }
+  drawBold(pen, edges, palette.downstream, []);
   for (const _ of drawEdgeLabels({ ...pen, edges }));
   for (const item of producers) if (item > 0) outline(pen, item, palette.upstream, 1.75, 1.5);
-  for (const item of consumers) if (item > 0) outline(pen, item, palette.selected, 1.75, 1.5);
-}
-
-interface Side {
-  readonly ends: Int32Array;
-  readonly color: string;
-  readonly dash: readonly number[];
+  for (const item of consumers) if (item > 0) outline(pen, item, palette.downstream, 1.75, 1.5);
 }
 
 function drawSide(
   pen: Pen,
-  item: number,
   lines: readonly number[],
-  { ends, color, dash }: Side,
+  ends: readonly number[],
+  color: string,
+  dash: readonly number[],
 ): number[] {
   const { ctx } = pen;
-  for (const edge of lines) {
-    const look = lookOf(pen, edge);
-    drawLines(pen, [edge], { ...look, color, dash, alpha: 1, width: look.width + 1 });
-  }
+  drawBold(pen, lines, color, dash);
   // Draw the edge labels again, above the edges.
   for (const _ of drawEdgeLabels({ ...pen, edges: lines }));
   ctx.setLineDash(dash as number[]);
-  const items = [...new Set(lines.map((edge) => at(ends, edge)))].filter((other) =>
-    isBeside(pen, item, other),
-  );
+  const items = ends.filter((other) => other > 0);
   for (const other of items) outline(pen, other, color, 1.75, 1.5);
   ctx.setLineDash([]);
   drawBoundaryMarks({ ...pen, items }); // again, or the lines would lie over them
   return items;
 }
 
-/** Whether an item is another box, not one around or inside. */
-function isBeside({ frame: { scene } }: Pen, item: number, other: number): boolean {
-  return other > 0 && at(scene.parent, item) !== other && at(scene.parent, other) !== item;
+/** Lines in one color, a little wider; one of control inputs only stays dashed. */
+function drawBold(
+  pen: Pen,
+  lines: readonly number[],
+  color: string,
+  dash: readonly number[],
+): void {
+  for (const edge of lines) {
+    const look = lookOf(pen, edge);
+    const dashes = dash.length > 0 ? dash : look.dash;
+    drawLines(pen, [edge], { color, dash: dashes, alpha: 1, width: look.width + 1 });
+  }
 }
 
 /** An open scope's name stays in view while any of the scope does. */

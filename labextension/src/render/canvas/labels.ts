@@ -119,7 +119,8 @@ function secondOf(pen: Pen, item: number): string {
   const size = textSize(SMALL, camera.zoom);
   // on the border, beside the text's end
   const sign = at(paint.probed, item) > 0 ? 2 * SIGN * camera.zoom : 0;
-  const width = labelBox(pen, item).width - (2 * PADDING - 4) * camera.zoom - sign;
+  const inset = camera.zoom < NOMINAL_FROM ? LEAST_INSET : (PADDING - 2) * camera.zoom;
+  const width = labelBox(pen, item).width - 2 * inset - sign;
   const fits = (text: string) => pen.typesetter.fit(pen.ctx, text, width, size) === text;
   const note = paint.notes[item] ?? "";
   const short = shortNumber(note);
@@ -152,7 +153,8 @@ function drawName(pen: Pen, item: number): void {
   const box = labelBox(pen, item);
   const padding = camera.zoom < NOMINAL_FROM ? LEAST_INSET : (chip ? 4 : PADDING) * camera.zoom;
   const size = textSize(chip ? CHIP : NOMINAL, camera.zoom);
-  if (box.height < size * LEADING) return;
+  // A chip is as low as its letters: they have no space above and below.
+  if (box.height < size * (chip ? 1 : LEADING)) return;
   const loop = at(scene.loop, item) === 1 ? "⟲ " : "";
   const shown = chip ? fittedChip : fitted;
   const text = shown(pen, `${loop}${labelOf(scene, item)}`, box.width - 2 * padding, size);
@@ -359,20 +361,29 @@ function writeFar(
     return;
   }
   const box = labelBox(pen, item);
-  const middle = chipsGiveWay(frame, item) ? box.y + box.height / 2 : y;
-  ctx.fillText(post.text, x, note ? middle - 0.55 * post.size : y);
-  if (note) ctx.fillText(note, x, middle + 0.55 * post.size);
+  const middle = box.y + box.height / 2;
+  ctx.fillText(post.text, x, note ? middle - 0.55 * post.size : middle);
+  if (note === "") return;
+  ctx.fillStyle = boxColors(pen, item).faint;
+  ctx.fillText(note, x, middle + 0.55 * post.size);
 }
 
 /**
- * The number of a colored scope below its signpost, where the box has room for both lines; else "".
+ * The number of a colored scope or else the size of a closed one, below its signpost, where the box
+ * has room for both lines; else "".
  */
 function farNote(pen: Pen, item: number, { size }: FarLabel): string {
-  const note = pen.frame.paint.notes[item] ?? "";
-  if (note === "") return "";
+  const { paint, camera, scene } = pen.frame;
+  const note = paint.notes[item] ?? "";
+  const texts = note
+    ? [note, shortNumber(note) ?? ""]
+    : camera.zoom >= NAMED_IN_HEADERS_FROM
+      ? sizesOf(scene, item)
+      : [];
+  if (texts.length === 0) return "";
   const { width, height } = labelBox(pen, item);
   if (height < 2.3 * size) return "";
   const fits = (text: string) =>
     pen.typesetter.width(pen.ctx, text) * size <= width - 2 * LEAST_INSET;
-  return [note, shortNumber(note) ?? ""].find(fits) ?? "";
+  return texts.find(fits) ?? "";
 }

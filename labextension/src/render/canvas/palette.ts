@@ -50,6 +50,8 @@ export interface Palette {
   readonly back: string;
   /** Edges to the inputs of the inspected item. */
   readonly upstream: string;
+  /** Edges to its consumers; blue is what is selected. */
+  readonly downstream: string;
   /** The ring around search hits. */
   readonly found: string;
   /** By `tint` of a Paint; the first, for 0, is for ops without a value. */
@@ -86,6 +88,7 @@ const LIGHT = {
   warned: "#b3261e",
   back: "#a8328f",
   upstream: "#9a5b00",
+  downstream: "#007a7a",
   found: "#c026a3",
   training: "#8a6d1f",
 };
@@ -104,6 +107,7 @@ const DARK: typeof LIGHT = {
   warned: "#ff8a80",
   back: "#f08fd8",
   upstream: "#e9a23b",
+  downstream: "#35d0c6",
   found: "#ff7ae0",
   training: "#d6b14e",
 };

@@ -1,7 +1,7 @@
 // Follows tensors through the borders of scopes: an edge is drawn in parts, which meet at ports
 // (visible/visible_graph.py).
 import { at, type Scene } from "../../protocol/scene";
-import { cachedForScene } from "./incident-edges";
+import { cachedForScene, edgesAt } from "./incident-edges";
 
 /** All parts of the edges that carry what one part carries, and the boxes at their ends. */
 export interface TensorRoute {
@@ -34,8 +34,48 @@ export function tensorRoute(scene: Scene, edge: number): TensorRoute {
   };
 }
 
+/** The edges that lead to an item and away from it, and the boxes outside of it at their ends. */
+export interface ItemRoutes {
+  readonly arriving: readonly number[];
+  readonly leaving: readonly number[];
+  readonly producers: readonly number[];
+  readonly consumers: readonly number[];
+}
+
+/**
+ * Everything that an item reads, from the producers on, and all that it gives, to the consumers;
+ * of an open scope with the parts of the edges inside it.
+ */
+export function routesOf(
+  scene: Scene,
+  item: number,
+  isDrawn: (edge: number) => boolean,
+): ItemRoutes {
+  const { source, target, sourcePort, targetPort, parent } = scene;
+  const lines = edgesAt(scene, item).filter(isDrawn);
+  const from = lines.filter((edge) => at(source, edge) === item);
+  const to = lines.filter((edge) => at(target, edge) === item);
+  // An edge between a scope and its child runs inside: it begins where tensors enter the scope.
+  const isInside = (edge: number) =>
+    at(parent, at(source, edge)) === item || at(parent, at(target, edge)) === item;
+  const all = (edges: readonly number[], way: keyof Ports) =>
+    [...new Set(edges.flatMap((edge) => follow(scene, edge, way)))].filter(isDrawn).slice(0, MOST);
+  const isOutside = (edge: number) => !isInside(edge);
+  const before = all(to.filter(isOutside), "arriving");
+  const after = all(from.filter(isOutside), "onward");
+  const ends = (edges: readonly number[], end: Int32Array, port: Uint8Array) => [
+    ...new Set(edges.filter((edge) => at(port, edge) === 0).map((edge) => at(end, edge))),
+  ];
+  return {
+    arriving: [...before, ...all(from.filter(isInside), "onward")],
+    leaving: [...after, ...all(to.filter(isInside), "arriving")],
+    producers: ends(before, source, sourcePort),
+    consumers: ends(after, target, targetPort),
+  };
+}
+
 /** An edge, and what comes to it ("arriving") or goes on from it, through all borders. */
-export function follow(scene: Scene, edge: number, way: keyof Ports): number[] {
+function follow(scene: Scene, edge: number, way: keyof Ports): number[] {
   const ports = cachedForScene(scene, "ports", portsOf);
   const found = new Set([edge]);
   for (const one of found) {
