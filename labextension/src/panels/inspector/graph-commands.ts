@@ -14,7 +14,8 @@ const OTHER_GRAPHS = "Other graphs";
 const OPTIMIZED = {
   name: "Compare with TensorFlow's optimizer",
   title:
-    "Show what TensorFlow's graph optimizer (grappler) folds, fuses and removes; the graph stays as it is",
+    "Show what TensorFlow's graph optimizer (grappler) folds, fuses and removes; " +
+    "the graph stays as it is",
   verb: "optimized",
 };
 
@@ -127,7 +128,9 @@ function optimizeButton(parts: Parts): HTMLButtonElement {
           return;
         parts.actions.showStatus({
           kind: "notice",
-          text: "There is no notebook here for a cell; open the graph in one to see the optimized graph in its own widget.",
+          text:
+            "There is no notebook here for a cell; " +
+            "open the graph in one to see the optimized graph in its own widget.",
         });
       };
       const beside = {
