@@ -34,7 +34,7 @@ def demo(options: argparse.Namespace) -> int:
         )
     copies = Path.home() / _COPIES
     _copy_missing(_NOTEBOOK.parent, copies)
-    print_output(f"\n    Your copy of the notebooks is {copies}; delete it to begin anew.")
+    print_output(f"\n    Your copy of the notebooks is {copies}; delete it to begin again.")
     return _serve(copies / _NOTEBOOK.name, copies, options.port, browser=options.browser)
 
 

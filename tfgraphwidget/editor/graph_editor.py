@@ -47,18 +47,21 @@ class GraphEditor(SelectionAPI, EditMethods, EditAPI, PatternAPI, AnalysisAPI, F
     By task:
         see: draw, view, source, graph, session
         select: ops, find, between, upstream, downstream, path, match, mark, selection, inputs,
-        outputs edit: clone, add, call, insert, replace, replace_all, remove, bypass, detach,
-        reroute, swap, connect, rename,
-            set_attr, set_constant, set_device, set_trainable, add_control_inputs,
+            outputs
+        edit: clone, add, call, insert, replace, replace_all, remove, bypass, detach, reroute, swap,
+            connect, rename, set_attr, set_constant, set_device, set_trainable, add_control_inputs,
             remove_control_inputs, freeze
         apply and undo: apply, batch, preview, undo, redo, renew
         examine: inspect, summary, table, measure, probe, compare, diff, lint
         save: save, extract, split, to_module, to_function, to_keras, to_networkx, bytes(editor)
         editor.view, what is drawn: expand, collapse, reveal, hide, enter, leave, pin, color_by,
-        to_svg, widget editor.passes, the whole graph: strip_training, fold_constants,
-        change_batch_size, set_input, cast, grappler editor.signatures, by name: add, rename,
-        reorder, remove, open editor.history, a sequence of steps: done, undone, lines, goto,
-        records, replay, to_script, lost editor.source, what was opened: notices, trusted, reload
+            to_svg, widget
+        editor.passes, the whole graph: strip_training, fold_constants, change_batch_size,
+            set_input, cast, grappler
+        editor.signatures, by name: add, rename, reorder, remove, open
+        editor.history, a sequence of steps: done, undone, lines, goto, records, replay, to_script,
+            lost
+        editor.source, what was opened: notices, trusted, reload
 
     Args:
         source: What `tfgraphwidget.sources.open_source` opened.
@@ -159,7 +162,7 @@ class GraphEditor(SelectionAPI, EditMethods, EditAPI, PatternAPI, AnalysisAPI, F
 
     def _repr_mimebundle_(self, **kwargs: object) -> object:
         """The widget, and pictures that the notebook shows without a kernel (GitHub, nbviewer,
-        nbconvert). In the notebook of somebody else JupyterLab shows PNG alone.
+        nbconvert). JupyterLab shows PNG alone in a notebook that others have run.
         """
         data, *more = self.view.widget._repr_mimebundle_(**kwargs)
         return ({**data, **self._pictures()}, *more)

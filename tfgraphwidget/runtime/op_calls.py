@@ -241,13 +241,14 @@ class _Ops:
         is_list = _is_list(arg)
         values = list(value) if is_list else [value]
         tensors: list[_Tensor] = []
-        for k, each in enumerate(values):
-            if not isinstance(each, _Tensor):
-                dtype = self._dtype_of(node, definition, arg, values, each)
-                name = f"{node.name}/{arg.name}{f'_{k}' if is_list else ''}"
-                tensors.append(self.constant(each, dtype, name))
+        for k, operand in enumerate(values):
+            if isinstance(operand, _Tensor):
+                each = operand
             else:
-                tensors.append(each)
+                dtype = self._dtype_of(node, definition, arg, values, operand)
+                name = f"{node.name}/{arg.name}{f'_{k}' if is_list else ''}"
+                each = self.constant(operand, dtype, name)
+            tensors.append(each)
             if arg.type_attr:
                 present = node.attr[arg.type_attr].type if arg.type_attr in node.attr else 0
                 if present and present != _number(each.dtype):
