@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import Browser, expect
 
 from tests.browser.commanded import opened, printed_url
@@ -28,8 +29,9 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 
 def test_the_printed_url_opens_a_copy_of_the_notebook_which_shows_its_graph(
-    tmp_path: Path, browser: Browser
+    tmp_path: Path, browser: Browser, warm_kernels: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("JUPYTER_PATH", warm_kernels)
     before = contents(NOTEBOOKS)
     home = tmp_path / "HOME"
     copies = home / f"tfgraphwidget-{__version__}-demo"
