@@ -16,13 +16,13 @@ from importlib.util import find_spec
 from pathlib import Path
 from urllib.parse import quote
 
-from tfgraphwidget import __version__
 from tfgraphwidget.cli.console import print_output
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.sources import locate_file, recognize
 
 _NOTEBOOK = Path(__file__).parents[2] / "notebooks" / "01_clone_by_clicking.ipynb"
-_COPIES = f"tfgraphwidget-{__version__}-demo"
+_PACKAGE = sys.modules[__name__.partition(".")[0]]
+_COPIES = f"tfgraphwidget-{_PACKAGE.__version__}-demo"
 
 
 def demo(options: argparse.Namespace) -> int:
