@@ -9,14 +9,14 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH)
 # Without compiled code beside the sources, each of some hundred processes of the tests would compile them anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-all test-pure stress soak architectures notebooks lint lint-python lint-page test-page pictures bench matrix nightly docs reference
+.PHONY: demo test test-all test-pure stress soak architectures notebooks lint lint-python lint-page test-page collect pictures bench matrix nightly docs reference
 demo: .venv/.demo
 	tfgraphwidget demo
 
 # The lint beside vitest, then pytest, so that its summary is the last line. A test of the browser or of servers waits
 # now and then for another process: with three at a time two cores are never idle.
 test: .venv/.test
-	$(MAKE) --no-print-directory --jobs 2 --output-sync lint-python lint-page test-page
+	$(MAKE) --no-print-directory --jobs 2 --output-sync lint-python lint-page test-page collect
 	pytest --numprocesses 3 --dist loadfile --benchmark-skip
 
 # All tests, those too that take many seconds each to show on a further model, source or way what a quicker one shows.
@@ -59,6 +59,10 @@ lint-page: .venv/.test
 
 test-page: .venv/.test
 	cd labextension && npm test
+
+# In a new checkout this compiles the tests and TensorFlow once; pytest's workers would each do so at the same time.
+collect: .venv/.test
+	-@pytest --collect-only -qq >/dev/null
 
 # The pictures of the notebooks, and those of the README, taken by the browser tests.
 pictures: .venv/.test

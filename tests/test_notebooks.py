@@ -15,11 +15,12 @@ import nbformat
 import pytest
 import tomllib
 from nbclient import NotebookClient
+from nbclient.exceptions import CellExecutionError
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from tests.docs import notebook_pictures
-from tests.docs.notebooks import MOST_BYTES, kept
+from tests.docs.notebooks import MOST_BYTES, answer, kept, with_answers
 from tests.slow import slow_if
 
 FOLDER = Path(__file__).parents[1] / "notebooks"
@@ -90,15 +91,6 @@ def kernels_of_demo(tmp_path, monkeypatch, warm_kernels):
     monkeypatch.setenv("JUPYTER_PATH", warm_kernels)
 
 
-def answer(notebook):
-    """The Python of the folded answer to the exercise at the end."""
-    return re.search(
-        r"<summary>Answer</summary>\n\n.*?```python\n(.*?)\n```",
-        notebook.cells[-1].source,
-        re.DOTALL,
-    )
-
-
 def run(notebook, folder):
     """Run a notebook's cells."""
     resources = {"metadata": {"path": str(folder)}}
@@ -139,8 +131,7 @@ def test_notebook_runs_from_top_to_bottom(path, tmp_path, kernels_of_demo):
     # A copy: what the notebook saves stays out of the checkout.
     copies = shutil.copytree(FOLDER, tmp_path / "notebooks", ignore=shutil.ignore_patterns(".*"))
     notebook = nbformat.read(copies / path.name, as_version=4)
-    if path.stem != "00_index":  # a reader copies the answer below the last cell
-        notebook.cells.append(nbformat.v4.new_code_cell(answer(notebook)[1]))
+    notebook.cells = with_answers(notebook.cells)
     run(notebook, copies)
     outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
     assert [output for output in outputs if output.output_type == "error"] == []
@@ -178,7 +169,10 @@ def test_a_notebook_is_committed_with_its_outputs_as_they_are_kept(path):
     assert [cell.execution_count for cell in cells] == list(range(1, len(cells) + 1)), (
         "run python -m tests.docs.notebooks"
     )
-    assert any("image/svg+xml" in output.get("data", {}) for output in outputs)
+    pictures = [out.data for out in outputs if "image/svg+xml" in out.get("data", {})]
+    assert pictures
+    # JupyterLab shows no SVG of a notebook that somebody else has run.
+    assert all("image/png" in data for data in pictures)
     assert [
         output for output in outputs if output.output_type == "error" or kept(output) != output
     ] == []
@@ -197,7 +191,7 @@ def test_a_notebook_says_what_it_teaches_how_long_it_takes_and_what_comes_next(p
             r"\b([4-9]|10)\s+minutes\s+·\s+(beginner|intermediate|expert)", cells[0].source
         )
         assert "## Try it" in cells[-1].source
-        assert answer(notebook)
+        assert answer(cells[-1])
 
 
 def test_a_picture_at_the_top_of_a_notebook_is_taken_of_its_cells():
@@ -255,9 +249,27 @@ def test_what_the_reader_is_asked_to_click_is_done_in_a_cell_that_is_the_answer(
     asked = [
         k
         for k, cell in enumerate(cells)
-        if cell.cell_type == "markdown" and asks.search(cell.source)
+        if cell.cell_type == "markdown" and asks.search(cell.source) and not answer(cell)
     ]
     answers = [next(cell for cell in cells[k:] if cell.cell_type == "code") for k in asked]
-    for answer in answers:
-        assert "answer" in answer.metadata.get("tags", ())
-        assert "# Answer: what the click" in answer.source
+    for cell in answers:
+        assert "answer" in cell.metadata.get("tags", ())
+        assert "# Answer: what the click" in cell.source
+
+
+def test_the_first_notebook_stops_where_the_reader_is_to_click(tmp_path, kernels_of_demo):
+    copies = shutil.copytree(FOLDER, tmp_path / "notebooks", ignore=shutil.ignore_patterns(".*"))
+    notebook = nbformat.read(copies / "01_clone_by_clicking.ipynb", as_version=4)
+    assert "**Press Shift-Enter three times: the graph below comes to life.**" in (
+        notebook.cells[0].source
+    )
+    for cell in notebook.cells:
+        cell.update({"outputs": []} if cell.cell_type == "code" else {})
+    with pytest.raises(CellExecutionError, match="This editor has no copy 'copy'"):
+        run(notebook, copies)
+    (shown,) = [k for k, cell in enumerate(notebook.cells) if WIDGET in str(cell.get("outputs"))]
+    assert shown == 2  # the third cell
+    after = next(k for k, cell in enumerate(notebook.cells) if answer(cell))
+    assert [cell.source for cell in notebook.cells[after + 1 :] if cell.get("outputs")] == [
+        notebook.cells[after + 1].source
+    ]

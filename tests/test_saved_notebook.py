@@ -4,11 +4,11 @@ editor.
 
 from __future__ import annotations
 
-import base64
 import json
 import re
 import subprocess
 import sys
+from base64 import b64decode
 from fnmatch import fnmatch
 from typing import Any
 
@@ -37,7 +37,7 @@ def picture(tmp_path_factory: pytest.TempPathFactory) -> str:
     )
     page = notebook.with_suffix(".html").read_text(encoding="utf-8")
     (found,) = re.findall(r'<img[^>]*src="data:image/svg\+xml;base64,([^"]+)"', page)
-    return base64.b64decode(found).decode()
+    return b64decode(found).decode()
 
 
 def test_nbconvert_shows_the_last_picture(picture: str) -> None:
@@ -74,7 +74,10 @@ def test_where_the_models_are_lost_the_picture_is_what_vs_code_shows_next() -> N
         kind: next(i for i, pattern in enumerate(order) if fnmatch(kind, pattern)) for kind in data
     }
     shown = sorted(data, key=lambda kind: ranks[kind])
-    assert shown == ["application/vnd.jupyter.widget-view+json", "image/svg+xml", "text/plain"]
+    widget = "application/vnd.jupyter.widget-view+json"
+    assert shown == [widget, "image/png", "image/svg+xml", "text/plain"]
+    assert b64decode(data["image/png"]).startswith(b"\x89PNG")
+    assert len(data["image/png"]) < 200_000
     picture = data["image/svg+xml"]
     assert not re.findall(r"<script|<foreignObject|(?:href|src)=.https?:", picture)
     assert len(picture) < 4_000_000

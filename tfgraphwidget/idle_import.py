@@ -17,6 +17,7 @@ _MODULES = (
     "tfgraphwidget.editor.graph_editor",
     "tfgraphwidget.widget.widget",
     "tfgraphwidget.scene.rendering.svg_text",
+    "tfgraphwidget.scene.rendering.matplotlib_axes",
 )
 _DELAY = 0.05  # seconds, so that the result of the cell is shown before
 

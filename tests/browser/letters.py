@@ -80,9 +80,9 @@ RECORD = """() => {
         Math.min(l, r) <= x1 && Math.max(l, r) >= x2 && Math.min(t, b) <= y1 &&
             Math.max(t, b) >= y2;
     after("drawImage", (ctx, source, ...at) => {
-        if (source instanceof HTMLCanvasElement)
-            const scale = at.length === 8 ? at[6] / at[2] : at[2] / source.width;
-            recordOf(ctx).push(["image", source, scale]);
+        if (!(source instanceof HTMLCanvasElement)) return;
+        const scale = at.length === 8 ? at[6] / at[2] : at[2] / source.width;
+        recordOf(ctx).push(["image", source, scale]);
     });
     const textsOf = (canvas) => {
         const calls = kept.get(canvas) ?? [];

@@ -17,7 +17,7 @@ from tests.browser.server import JupyterServer
 pytestmark = pytest.mark.one_page
 
 NOTEBOOK = Path(__file__).parents[2] / "notebooks" / "01_clone_by_clicking.ipynb"
-IMPORTS, LOAD, SHOW = 2, 3, 4
+LOAD, SHOW = 1, 2
 PREDICTIONS = "net/InceptionV3/Predictions"
 SOFTMAX = f"{PREDICTIONS}/Softmax"
 OPS = "len(editor._core.index)"
@@ -33,8 +33,7 @@ def changed(feed: str) -> str:
 def widget(page: Page, jupyter_server: JupyterServer) -> Widget:
     """The first notebook run as far as the widget."""
     notebook = open_notebook(page, jupyter_server, copy_notebook(jupyter_server, NOTEBOOK))
-    for cell in (IMPORTS, LOAD):
-        notebook.run_cell(cell)
+    notebook.run_cell(LOAD)
     root = notebook.run_cell(SHOW).locator(".tfgraphwidget")
     root.scroll_into_view_if_needed()
     return Widget(notebook, root)

@@ -3,7 +3,8 @@ and pictures.
 
     python -m tests.docs.notebooks [NAME ...]     all, or those whose name begins so
 
-The editor is kept as its SVG alone: the widget's own output would name a model that no kernel has.
+The editor is kept as its pictures alone, SVG and PNG: the widget's own output would name a model
+that no kernel has.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ FOLDER = Path(__file__).parents[2] / "notebooks"
 MOST_BYTES = 200_000
 """The largest output of a cell that is committed."""
 _SECONDS = 900
+_ANSWER = re.compile(r"<summary>Answer</summary>\n\n.*?```python\n(.*?)\n```", re.DOTALL)
 _WIDGET = "application/vnd.jupyter.widget"
 _LOG = re.compile(
     r"^(INFO|WARNING):tensorflow:.*\n(Instructions for updating:\n.*\n)?\n?", re.MULTILINE
@@ -48,6 +50,30 @@ def kept(output: Any) -> Any | None:
     return nbformat.from_dict({**output, "data": data, "metadata": {}})
 
 
+def answer(cell: Any) -> str:
+    """The Python of the folded answer in a cell of text; "" without one.
+
+    Args:
+        cell: A cell of a notebook.
+    """
+    found = _ANSWER.search(cell.source) if cell.cell_type == "markdown" else None
+    return found[1] if found else ""
+
+
+def with_answers(cells: list[Any]) -> list[Any]:
+    """The cells as a reader runs them: behind a text that asks for something, its answer.
+
+    Args:
+        cells: The cells of a notebook.
+    """
+    run: list[Any] = []
+    for cell in cells:
+        run.append(cell)
+        if code := answer(cell):
+            run.append(nbformat.v4.new_code_cell(code))
+    return run
+
+
 def executed(path: Path) -> Any:
     """The notebook, run from top to bottom in a copy of its folder, with the outputs that are
     committed.
@@ -56,6 +82,7 @@ def executed(path: Path) -> Any:
         path: The notebook.
     """
     notebook = nbformat.read(path, as_version=4)
+    cells, notebook.cells = notebook.cells, with_answers(notebook.cells)
     with tempfile.TemporaryDirectory() as folder:
         copies = shutil.copytree(
             path.parent, Path(folder) / "notebooks", ignore=shutil.ignore_patterns(".*")
@@ -63,11 +90,16 @@ def executed(path: Path) -> Any:
         NotebookClient(
             notebook, timeout=_SECONDS, resources={"metadata": {"path": str(copies)}}
         ).execute()
-    for cell in notebook.cells:
+    notebook.cells, number = cells, 0
+    for cell in cells:
         if cell.cell_type == "code":
+            number += 1
+            cell.execution_count = number
             cell.outputs = [each for each in map(kept, cell.outputs) if each is not None]
             cell.metadata.pop("execution", None)
             for output in cell.outputs:
+                if output.output_type == "execute_result":
+                    output.execution_count = number
                 if output.output_type == "stream":
                     output.text = _TEMPORARY.sub("folder", output.text)
                 elif "text/plain" in output.get("data", {}):

@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ import tensorflow as tf
 import tfgraphwidget as tgw
 from tests.conftest import initialised, v1
 from tests.editor.test_cancelling import MESSAGES, named, opened, page, state
-from tests.slow import slow_if
+from tests.slow import slow
 from tfgraphwidget.cancellation import LOCK_LIMIT, TENSORFLOW_LIMIT, between_calls, set_right
 from tfgraphwidget.editor import GraphEditor
 from tfgraphwidget.tf_internals import mutation_lock, session_run_lock, watch_lock
@@ -109,9 +110,15 @@ def is_taken(graph: Any) -> bool:
     )
 
 
-@pytest.mark.parametrize("step", ["acquire", "release"])
+QUICK = {("insert", "acquire"), ("insert", "release"), ("sync", "acquire")}
+
+
 @pytest.mark.parametrize(
-    "kind", slow_if(lambda kind: kind not in ("insert", "sync"), sorted(WORKS))
+    ("kind", "step"),
+    [
+        case if case in QUICK else slow(*case)
+        for case in product(sorted(WORKS), ("acquire", "release"))
+    ],
 )
 def test_an_interrupt_wherever_a_lock_is_taken_leaves_a_graph_that_runs_and_is_edited(
     kind: str, step: str, tmp_path: Path

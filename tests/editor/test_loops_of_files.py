@@ -173,6 +173,7 @@ REFUSED = "remove_identities"
 
 
 @pytest.mark.parametrize("edit", LIVE_EDITS)
+@pytest.mark.sample(9)
 def test_gradients_between_undo_and_redo_stand_in_the_way_of_neither(edit: str) -> None:
     """Those of a loop wait for ops behind them: redo hides them with what they are built on."""
     session = v1.Session(graph=loop_graph())

@@ -4,6 +4,7 @@ as it was then.
 
 from __future__ import annotations
 
+import functools
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -67,12 +68,20 @@ def new_loop(value: Any) -> Any:
     return tf.while_loop(lambda k, _: k < 3, lambda k, v: (k + 1, v * 2.0), (0, value))[1]
 
 
-def traced(middle: Callable[[Any], Any]) -> Any:
+@functools.cache
+def traced() -> Any:
+    """A function, of which edits make another one."""
     weight = tf.Variable(3.0)
-    function = tf.function(lambda x: build(x, middle, weight))
+    function = tf.function(lambda x: build(x, new_loop, weight))
     concrete = function.get_concrete_function(tf.TensorSpec(SHAPE, tf.float32, name="x"))
     concrete.graph.weight = weight  # else it goes, and the function with it
     return concrete
+
+
+@functools.cache
+def frozen() -> Any:
+    """The same with its loop lowered."""
+    return convert_variables_to_constants_v2(traced())
 
 
 def session_of(graph: tf.Graph, *, initialized: bool = True) -> Any:
@@ -126,14 +135,10 @@ SOURCES: dict[str, Callable[[], GraphEditor]] = {
         in_graph(old_loop, variable=False).as_graph_def()
     ),
     "a loop of TensorFlow 2": lambda: tgw.edit(session_of(in_graph(new_loop))),
-    "a traced function": lambda: tgw.edit(traced(new_loop)),
-    "the graph of a traced function": lambda: tgw.edit(traced(new_loop).graph),
-    "a frozen function with its loop lowered": lambda: tgw.edit(
-        convert_variables_to_constants_v2(traced(new_loop))
-    ),
-    "the graph of a frozen function": lambda: tgw.edit(
-        convert_variables_to_constants_v2(traced(new_loop)).graph
-    ),
+    "a traced function": lambda: tgw.edit(traced()),
+    "the graph of a traced function": lambda: tgw.edit(traced().graph),
+    "a frozen function with its loop lowered": lambda: tgw.edit(frozen()),
+    "the graph of a frozen function": lambda: tgw.edit(frozen().graph),
     "a finalized graph": finalized,
     "a session that was closed": closed,
     "variables without values": lambda: tgw.edit(session_of(in_graph(), initialized=False)),
@@ -153,6 +158,7 @@ def test_every_verb_is_done_or_refused_in_a_sentence_that_changes_nothing(
     source: str, tmp_path: Path
 ) -> None:
     wrong = []
+    functions = [each.graph.as_graph_def() for each in (traced(), frozen())]
     for number, (verb, call) in enumerate(VERBS.items()):
         if (
             verb == "session"
@@ -178,3 +184,4 @@ def test_every_verb_is_done_or_refused_in_a_sentence_that_changes_nothing(
         ):
             wrong.append(f"{verb}: refused ({refusal.why}), and the graph is another one")
     assert wrong == []
+    assert functions == [each.graph.as_graph_def() for each in (traced(), frozen())]

@@ -140,11 +140,12 @@ def test_a_notebook_keeps_the_picture(seen: GraphEditor) -> None:
 def test_of_a_large_drawing_a_notebook_keeps_what_is_seen_at_first(
     seen: GraphEditor, monkeypatch: pytest.MonkeyPatch, most: int, names: set[str]
 ) -> None:
-    monkeypatch.setattr("tfgraphwidget.editor.graph_editor._MOST_PICTURED", most)
+    monkeypatch.setattr("tfgraphwidget.editor.graph_editor._MOST_IN_SVG", most)
+    monkeypatch.setattr("tfgraphwidget.editor.graph_editor._MOST_IN_PNG", most)
     seen.view.expand()
     before = seen._core.view.view_spec, seen.view.to_svg()
     data, *_ = seen._repr_mimebundle_()
-    assert ("image/svg+xml" in data) is bool(names)
+    assert ("image/svg+xml" in data) is ("image/png" in data) is bool(names)
     if names:
         root = ET.fromstring(data["image/svg+xml"])
         texts = {text.text for text in root.iter("{http://www.w3.org/2000/svg}text")}

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -612,10 +611,12 @@ tgw.edit(graph, session=session).save("model/", inputs="x:0", outputs="y:0")
 """
 
 
-def test_the_check_of_a_saved_model_writes_no_warnings_of_tensorflow(tmp_path: Path) -> None:
+def test_the_check_of_a_saved_model_writes_no_warnings_of_tensorflow(
+    tmp_path: Path, warm_python: list[str]
+) -> None:
     # In a process of its own: TensorFlow writes some of its warnings once.
     done = subprocess.run(
-        [sys.executable, "-c", SAVES], cwd=tmp_path, capture_output=True, text=True, check=True
+        [*warm_python, "-c", SAVES], cwd=tmp_path, capture_output=True, text=True, check=True
     )
     assert (tmp_path / "model").is_dir()
     assert "WARNING:tensorflow" not in done.stderr

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -39,17 +38,16 @@ for line in sys.stdin:
 class Exporter:
     """A process that exports when it is told to."""
 
-    def __init__(self, log: Path) -> None:
+    def __init__(self, log: Path, warm_python: list[str]) -> None:
         self._log = log.open("w+")
         pipe = subprocess.PIPE
         self._process = subprocess.Popen(
-            [sys.executable, "-c", EXPORTING],
+            [*warm_python, "-c", EXPORTING],
             stdin=pipe,
             stdout=pipe,
             stderr=self._log,
             text=True,
-            env=os.environ
-            | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "TF_CPP_MIN_LOG_LEVEL": "3"},
+            env=os.environ | {"TF_CPP_MIN_LOG_LEVEL": "3"},
         )
         assert self._answer() == "ready"
 
@@ -84,10 +82,12 @@ class Exporter:
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.sample(2)
-def test_two_processes_export_to_one_path(tmp_path: Path, kind: str) -> None:
+def test_two_processes_export_to_one_path(
+    tmp_path: Path, kind: str, warm_python: list[str]
+) -> None:
     graph = tmp_path / "graph.meta"
     tgw.example().save(graph)
-    exporters = [Exporter(tmp_path / f"{k}.txt") for k in range(2)]
+    exporters = [Exporter(tmp_path / f"{k}.txt", warm_python) for k in range(2)]
     try:
         for k in range(PAIRS):
             out = tmp_path / f"out{k // 2}"  # every second time what is there is replaced

@@ -328,15 +328,13 @@ with tf.Graph().as_default(), tf.compat.v1.Session() as session:
 
 @pytest.mark.parametrize("op_type", ENDS_PROCESS)
 def test_an_op_without_the_callback_or_the_program_that_it_names_ends_the_process(
-    op_type: str,
+    op_type: str, warm_python: list[str]
 ) -> None:
     code = (
         "import tensorflow as tf\nprint('before', "
         f"flush=True)\n{ENDS_PROCESS[op_type]}\nprint('behind')"
     )
-    ended = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=False
-    )
+    ended = subprocess.run([*warm_python, "-c", code], capture_output=True, text=True, check=False)
     assert ended.returncode < 0, ended.stderr
     assert ended.stdout == "before\n"
     assert effect_of(op_type).is_dangerous

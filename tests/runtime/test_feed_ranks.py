@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -55,10 +54,8 @@ for name, make in MAKE.items():
 """
 
 
-def test_these_kernels_end_the_process_and_no_others_of_the_kind() -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", _FACTS], capture_output=True, text=True, check=True
-    )
+def test_these_kernels_end_the_process_and_no_others_of_the_kind(warm_python: list[str]) -> None:
+    done = subprocess.run([*warm_python, "-c", _FACTS], capture_output=True, text=True, check=True)
     ranks: dict[str, list[int]] = {}
     for name, rank in map(str.split, done.stdout.splitlines()):
         ranks.setdefault(name, []).append(int(rank))

@@ -10,6 +10,7 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
+from tensorflow.python.eager.context import context
 
 import tfgraphwidget as tgw
 from tests.conftest import v1
@@ -688,4 +689,5 @@ def test_a_variable_that_no_device_takes_is_refused_in_a_sentence() -> None:
             editor.clone("x:0", "Identity:0", into="copy", device="/gpu:7")
     finally:
         tf.config.set_soft_device_placement(True)
+        context()._soft_device_placement = None  # as before: sessions would read True
     assert editor.clone("x:0", "Identity:0", into="copy", device="").trainable_variables

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-import sys
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -169,18 +168,20 @@ def enter_what(editor: tgw.GraphEditor, sentence: str) -> None:
         editor.view.enter(name)
 
 
-def run(path: Path) -> str:
+def run(path: Path, python: list[str]) -> str:
     """What TensorFlow gives for ones. Names of functions are those of a whole process, so another
     one runs the file.
     """
-    command = [sys.executable, "-c", RUN, str(path), "serving_default"]
+    command = [*python, "-c", RUN, str(path), "serving_default"]
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     assert not result.returncode, result.stderr[-1000:]
     return result.stdout.strip()
 
 
 @pytest.mark.parametrize("name", KINDS)
-def test_one_broken_function_is_named_and_fixed(name: str, sound: Path, tmp_path: Path) -> None:
+def test_one_broken_function_is_named_and_fixed(
+    name: str, sound: Path, tmp_path: Path, warm_python: list[str]
+) -> None:
     kind, path = KINDS[name], broken(sound, tmp_path / "broken", KINDS[name].harm)
     for signature in ("serving_default", "other"):
         assert tgw.edit(path, signature=signature).view.to_svg()
@@ -205,11 +206,11 @@ def test_one_broken_function_is_named_and_fixed(name: str, sound: Path, tmp_path
     while editor.history.done:
         editor.undo()
     assert editor.lint(only=BROKEN)[0].code == kind.code
-    assert run(tmp_path / "fixed") == "[[5.0, 5.0, 5.0]]"
+    assert run(tmp_path / "fixed", warm_python) == "[[5.0, 5.0, 5.0]]"
 
 
 def test_a_function_whose_result_is_gone_is_edited_before_it_is_fixed(
-    sound: Path, tmp_path: Path
+    sound: Path, tmp_path: Path, warm_python: list[str]
 ) -> None:
     editor = tgw.edit(broken(sound, tmp_path / "broken", without_result))
     enter_what(editor, editor.lint(only=BROKEN)[0].sentence)
@@ -220,4 +221,4 @@ def test_a_function_whose_result_is_gone_is_edited_before_it_is_fixed(
     assert not editor.lint(only=BROKEN)
     editor.view.leave(0)
     editor.save(f"{tmp_path}/fixed/")
-    assert run(tmp_path / "fixed") == "[[9.0, 9.0, 9.0]]"
+    assert run(tmp_path / "fixed", warm_python) == "[[9.0, 9.0, 9.0]]"

@@ -12,7 +12,7 @@ from tfgraphwidget.sources import file_suffixes, listed_suffixes
 
 _EXAMPLES = """\
 examples:
-  tfgraphwidget demo                                   open the first notebook in JupyterLab
+  tfgraphwidget demo                                   open a copy of the first notebook
   tfgraphwidget show model.pb                          view and edit a graph in JupyterLab
   tfgraphwidget show model.pb --html model.html        write a page that needs no server
   tfgraphwidget info saved_model/                      list ops, variables, signatures and sizes
@@ -115,7 +115,7 @@ def _file() -> str:
 def _add_demo(add: Add) -> None:
     demo = add(
         "demo",
-        "open the first notebook in JupyterLab and print its URL",
+        "open a copy of the first notebook in JupyterLab and print its URL",
         "",
         "--port 9000 --browser",
     )

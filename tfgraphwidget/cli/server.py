@@ -6,6 +6,7 @@ import argparse
 import contextlib
 import os
 import secrets
+import shutil
 import signal
 import socket
 import subprocess
@@ -20,16 +21,21 @@ from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.sources import locate_file, recognize
 
 _NOTEBOOK = Path(__file__).parents[2] / "notebooks" / "01_clone_by_clicking.ipynb"
+_PACKAGE = sys.modules[__name__.partition(".")[0]]
+_COPIES = f"tfgraphwidget-{_PACKAGE.__version__}-demo"
 
 
 def demo(options: argparse.Namespace) -> int:
-    """Open the first notebook."""
+    """Open the first notebook, in a copy of their folder in the user's own."""
     if not _NOTEBOOK.is_file():
         raise GraphEditError(
             f"{_NOTEBOOK.name} is not beside the package; run the demo from a clone of the "
             "repository."
         )
-    return _serve(_NOTEBOOK, _NOTEBOOK.parent, options.port, browser=options.browser)
+    copies = Path.home() / _COPIES
+    _copy_missing(_NOTEBOOK.parent, copies)
+    print_output(f"\n    Your copy of the notebooks is {copies}; delete it to begin again.")
+    return _serve(copies / _NOTEBOOK.name, copies, options.port, browser=options.browser)
 
 
 def show(options: argparse.Namespace) -> int:
@@ -43,6 +49,17 @@ def show(options: argparse.Namespace) -> int:
         )
     recognize(file)
     return _serve(file, root, options.port, browser=not options.no_browser)
+
+
+def _copy_missing(folder: Path, copies: Path) -> None:
+    """Copy the files of a folder that the other does not have yet."""
+    for file in folder.rglob("*"):
+        path = file.relative_to(folder)
+        target = copies / path
+        is_hidden = any(part.startswith(".") for part in path.parts)
+        if file.is_file() and not is_hidden and not target.exists():
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(file, target)
 
 
 def document_address(file: Path, root: Path) -> str:
@@ -75,9 +92,10 @@ def _serve(file: Path, root: Path, port: int, *, browser: bool) -> int:
     command += ["--allow-root"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
     if browser:
         command.append(f"--LabApp.default_url=/{where}")
-    # The token is in the environment, and not where everybody on the machine reads what was called
-    # with what.
-    environment = {**os.environ, "JUPYTER_TOKEN": token}
+    # Kernels inherit the environment: TensorFlow tells there whether it is to write, as it starts,
+    # of processors and of graphics cards that are not there. The token is in it because everybody
+    # on the machine can read what was called with what.
+    environment = {"TF_CPP_MIN_LOG_LEVEL": "3", **os.environ, "JUPYTER_TOKEN": token}
     with (
         subprocess.Popen(command, env=environment, cwd=_apart()) as server,
         _passing_on(signal.SIGTERM, server),

@@ -4,6 +4,7 @@ browser.
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -23,14 +24,17 @@ from tfgraphwidget.editor.view_api import View
 from tfgraphwidget.edits import registry, serialization
 from tfgraphwidget.layout import Layout
 from tfgraphwidget.naming import count_text, did_you_mean
-from tfgraphwidget.optional_packages import import_package
+from tfgraphwidget.optional_packages import import_package, missing_package
 from tfgraphwidget.visible import build_visible_graph, default_open
 
 if TYPE_CHECKING:
+    from tfgraphwidget.scene import Scene
     from tfgraphwidget.sources import Source
 
 _PACKAGE = __name__.partition(".")[0]
-_MOST_PICTURED = 3_000  # items: a notebook should stay small
+# Items of a drawing: a notebook should stay small, and a cell should not wait for its PNG.
+_MOST_IN_SVG = 3_000
+_MOST_IN_PNG = 150
 
 
 class GraphEditor(SelectionAPI, EditMethods, EditAPI, PatternAPI, AnalysisAPI, FileAPI):
@@ -43,18 +47,21 @@ class GraphEditor(SelectionAPI, EditMethods, EditAPI, PatternAPI, AnalysisAPI, F
     By task:
         see: draw, view, source, graph, session
         select: ops, find, between, upstream, downstream, path, match, mark, selection, inputs,
-        outputs edit: clone, add, call, insert, replace, replace_all, remove, bypass, detach,
-        reroute, swap, connect, rename,
-            set_attr, set_constant, set_device, set_trainable, add_control_inputs,
+            outputs
+        edit: clone, add, call, insert, replace, replace_all, remove, bypass, detach, reroute, swap,
+            connect, rename, set_attr, set_constant, set_device, set_trainable, add_control_inputs,
             remove_control_inputs, freeze
         apply and undo: apply, batch, preview, undo, redo, renew
         examine: inspect, summary, table, measure, probe, compare, diff, lint
         save: save, extract, split, to_module, to_function, to_keras, to_networkx, bytes(editor)
         editor.view, what is drawn: expand, collapse, reveal, hide, enter, leave, pin, color_by,
-        to_svg, widget editor.passes, the whole graph: strip_training, fold_constants,
-        change_batch_size, set_input, cast, grappler editor.signatures, by name: add, rename,
-        reorder, remove, open editor.history, a sequence of steps: done, undone, lines, goto,
-        records, replay, to_script, lost editor.source, what was opened: notices, trusted, reload
+            to_svg, widget
+        editor.passes, the whole graph: strip_training, fold_constants, change_batch_size,
+            set_input, cast, grappler
+        editor.signatures, by name: add, rename, reorder, remove, open
+        editor.history, a sequence of steps: done, undone, lines, goto, records, replay, to_script,
+            lost
+        editor.source, what was opened: notices, trusted, reload
 
     Args:
         source: What `tfgraphwidget.sources.open_source` opened.
@@ -154,25 +161,36 @@ class GraphEditor(SelectionAPI, EditMethods, EditAPI, PatternAPI, AnalysisAPI, F
         return OpenedSource(self._core)
 
     def _repr_mimebundle_(self, **kwargs: object) -> object:
-        """The widget, and a picture that the notebook shows without a kernel (GitHub, nbviewer,
-        nbconvert).
+        """The widget, and pictures that the notebook shows without a kernel (GitHub, nbviewer,
+        nbconvert). JupyterLab shows PNG alone in a notebook that others have run.
         """
         data, *more = self.view.widget._repr_mimebundle_(**kwargs)
-        picture = self._picture()
-        return ({**data, "image/svg+xml": picture} if picture else data, *more)
+        return ({**data, **self._pictures()}, *more)
 
-    def _picture(self) -> str:
-        """The drawing as SVG; if it is too large, with the default scopes open, with none, or
-        "".
-        """
+    def _pictures(self) -> dict[str, str]:
+        """The drawing as SVG and PNG, by MIME type."""
         from tfgraphwidget.scene.rendering import svg
 
+        pictures: dict[str, str] = {}
+        if scene := self._scene_of_at_most(_MOST_IN_SVG):
+            pictures["image/svg+xml"] = svg(scene, paint=self._core.paint(scene))
+        scene = self._scene_of_at_most(_MOST_IN_PNG)
+        if scene and not missing_package("matplotlib"):
+            from tfgraphwidget.scene.rendering import matplotlib_axes
+
+            png = matplotlib_axes.small_png(scene, paint=self._core.paint(scene))
+            pictures["image/png"] = b64encode(png).decode()
+        return pictures
+
+    def _scene_of_at_most(self, items: int) -> Scene | None:
+        """The drawing; if it has more items, that with the default scopes open, with none, or
+        None.
+        """
         view = self._core.view
         for scopes in (view.view_spec.opened, default_open(view.index), frozenset[str]()):
-            if len(build_visible_graph(view.index, view.shown_with(scopes))) <= _MOST_PICTURED:
-                scene = view.scene(scopes)
-                return svg(scene, paint=self._core.paint(scene))
-        return ""
+            if len(build_visible_graph(view.index, view.shown_with(scopes))) <= items:
+                return view.scene(scopes)
+        return None
 
     if not TYPE_CHECKING:  # of which type checkers know nothing: they see misspelled names
 

@@ -59,7 +59,7 @@ class OtherGraphs:
         """
         if request.size > _MOST_BYTES:
             raise GraphEditError(
-                f"{request.name} has {format_size(request.size)}, and a page sends "
+                f"{request.name!r} has {format_size(request.size)}, and a page sends "
                 f"{format_size(_MOST_BYTES)} at most; "
                 "upload it to the file browser, and drag it here from there."
             )
@@ -74,7 +74,7 @@ class OtherGraphs:
             or not 0 < request.start + len(piece) <= request.size
         ):
             self._arriving = bytearray()
-            raise GraphEditError(f"{request.name} did not arrive whole; drop it again.")
+            raise GraphEditError(f"{request.name!r} did not arrive whole; drop it again.")
         self._arriving += piece
         received = len(self._arriving)
         if received < request.size:

@@ -120,24 +120,24 @@ class ModuleCopy(tf.Module):
         attributes hold.
 
         The function has only their handles. The objects are found through Python's garbage
-        collector, as TensorFlow does for its own error message.
+        collector, as TensorFlow does for its own error message; each search goes through all
+        objects of the process, so there are two for all handles together.
         """
         variable_handles = {id(variable.handle) for variable in self.variables}
-        resources = []
-        for handle in self.signature.get_concrete_function().captured_inputs:
-            if handle.dtype != tf.resource or id(handle) in variable_handles:
-                continue
-            near = (
-                holder
-                for first in gc.get_referrers(handle)
-                for holder in (first, *gc.get_referrers(first))
-            )
-            resources += [
-                trackable
-                for trackable in near
-                if isinstance(trackable, Trackable) and _handle(trackable) is handle
-            ][:1]
-        return resources
+        handles = [
+            handle
+            for handle in self.signature.get_concrete_function().captured_inputs
+            if handle.dtype == tf.resource and id(handle) not in variable_handles
+        ]
+        if not handles:
+            return []
+        holders = gc.get_referrers(*handles)  # the objects, or their dictionaries
+        tables = {
+            id(_handle(each)): each
+            for each in (*gc.get_referrers(*holders), *holders)
+            if isinstance(each, Trackable)
+        }
+        return [tables[id(handle)] for handle in handles if id(handle) in tables]
 
     def __call__(self, /, *arguments: object, **keywords: object) -> Any:
         """Call the function; a tensor can also be passed by its name ("x:0") or by its op's

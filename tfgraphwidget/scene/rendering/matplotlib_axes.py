@@ -7,19 +7,22 @@ from __future__ import annotations
 import io
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib import import_module
 from itertools import groupby
-from typing import TYPE_CHECKING, BinaryIO, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 import numpy as np
 from matplotlib import font_manager, rcParams
 from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.collections import PathCollection
 from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 from matplotlib.path import Path
 from matplotlib.patheffects import withStroke
+from PIL import Image  # with matplotlib, which needs it
 
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.scene.coloring.palette import Theme, default_theme
@@ -39,6 +42,7 @@ if TYPE_CHECKING:
 
 _DPI = 100.0
 _RESOLUTION = 2.0  # pixels of a saved PNG per pixel of the screen
+_COLORS = 64  # of a small PNG, which is a quarter of the size then
 _LARGEST = 300.0  # inches; matplotlib's image writers stop at 65,536 pixels
 _MOST_PIXELS = 12.5e6  # of the scene: 200 MB while it is drawn
 # Those of browsers, where they are installed; then matplotlib's own.
@@ -147,10 +151,31 @@ def write(
     """
     figure = draw(scene, paint=paint, dark=dark, area=area, theme=theme).get_figure(root=True)
     assert figure is not None
-    with warnings.catch_warnings():
-        # A letter that no font here has is drawn as an empty box; a warning for each says no more.
-        warnings.filterwarnings("ignore", message="Glyph .* missing from")
+    with _without_missing_letters():
         figure.savefig(file, facecolor=figure.get_facecolor(), format=kind, dpi=_DPI * _RESOLUTION)
+
+
+def small_png(scene: Scene, *, paint: Paint | None = None) -> bytes:
+    """A PNG for the file of a notebook: as large as on the screen, in few colors."""
+    figure = draw(scene, paint=paint).get_figure(root=True)
+    assert figure is not None
+    canvas: Any = FigureCanvasAgg(figure)  # matplotlib gives its methods no types
+    with _without_missing_letters():
+        canvas.draw()
+    pixels = Image.fromarray(np.asarray(canvas.buffer_rgba())).convert("RGB")
+    file = io.BytesIO()
+    pixels.quantize(_COLORS, method=Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE).save(
+        file, "png"
+    )
+    return file.getvalue()
+
+
+@contextmanager
+def _without_missing_letters() -> Iterator[None]:
+    """A letter that no font here has is drawn as an empty box; a warning for each says no more."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph .* missing from")
+        yield
 
 
 def _check(ax: object) -> None:
