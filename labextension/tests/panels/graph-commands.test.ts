@@ -1,14 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { GRAPH_COMMANDS } from "../../src/panels/controls/edit-commands";
 import { replacementText } from "../../src/panels/forms/replace-all-form";
-import {
-  commandGroups,
-  isCalled,
-  OTHER_GRAPH_COMMANDS,
-} from "../../src/panels/inspector/graph-commands";
+import { commandGroups, isCalled, OTHER_COMMANDS } from "../../src/panels/model/graph-commands";
 
 const called = (text: string) =>
-  [...GRAPH_COMMANDS, ...OTHER_GRAPH_COMMANDS]
+  [...GRAPH_COMMANDS, ...OTHER_COMMANDS]
     .filter((one) => isCalled(one, text))
     .map(({ verb }) => verb);
 
@@ -16,7 +12,7 @@ describe("the edits of the whole graph", () => {
   test("are in groups, each edit once and each with a preview", () => {
     const groups = commandGroups(GRAPH_COMMANDS);
     expect([...groups.keys()]).toEqual([
-      "For inference",
+      "",
       "Clean up",
       "Make smaller",
       "Replace and rename",
@@ -29,11 +25,13 @@ describe("the edits of the whole graph", () => {
   });
 
   test.each([
-    ["", [...GRAPH_COMMANDS.map(({ verb }) => verb), "add", "compare", "optimized"]],
+    ["", [...GRAPH_COMMANDS, ...OTHER_COMMANDS].map(({ verb }) => verb)],
     ["Add a model", ["add_signature", "add"]],
     ["import_graph_def", ["add"]],
     ["diff", ["compare"]],
     ["compare", ["compare", "optimized"]],
+    ["save", ["export"]],
+    ["resolution", ["input_size"]],
     ["cse", ["merge_duplicates"]],
     ["strip_unused_nodes", ["strip_training"]],
     ["Signature", ["add_signature", "rename_signature", "order_signature", "remove_signature"]],

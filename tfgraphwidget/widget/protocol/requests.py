@@ -555,10 +555,20 @@ class Picture:
 @dataclasses.dataclass(frozen=True)
 class Lint:
     """Find what may stand in the way of the graph where it is to run: "", "cpu", "tflite" or
-    "onnx".
+    "onnx". `quick` leaves out the rules that read values or try edits.
     """
 
     target: Literal["", "cpu", "tflite", "onnx"] = ""
+    quick: bool = False
+
+
+@dataclasses.dataclass(frozen=True)
+class DescribeModel:
+    """Say what the current graph is. `batch` is the batch size to count FLOPs for, 0 to count them
+    for a small graph only.
+    """
+
+    batch: int = 0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -650,6 +660,7 @@ Question = (
     | Examine
     | Picture
     | Lint
+    | DescribeModel
     | ListSignatures
     | ListFormats
     | Export
