@@ -55,10 +55,14 @@ TOOLS = (
     "scipy",
 )
 # It says which release the others were run on last, and to read their facts again.
-OTHER_RELEASE = "tests/test_tf_internals.py::test_the_installed_release_is_the_one_that_the_internals_were_run_on"
+OTHER_RELEASE = (
+    "tests/test_tf_internals.py::"
+    "test_the_installed_release_is_the_one_that_the_internals_were_run_on"
+)
 HEAD = """# Releases of Python and TensorFlow
 
-Written by `make matrix`, which makes an environment for each pair that pip can install and runs tests in it.
+Written by `make matrix`, which makes an environment for each pair that pip can install and runs
+tests in it.
 "Tested" names what was run and when; a pair that is not listed was not tested.
 
 | Python | TensorFlow | with | result | tests | day |

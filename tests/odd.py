@@ -34,12 +34,19 @@ def _chain(names: Iterable[str]) -> Any:
 
 
 GRAPHS: dict[str, Callable[[], Any]] = {
-    "names of a thousand characters": lambda: _chain([f"{letter * 1000}/{letter * 999}" for letter in "abc"]),
-    "unicode": lambda: _chain(["größe", "层/卷积", "🙂/🙃", "مرحبا", "a\u202eb", "e\u0301", "\u00e9"]),
+    "names of a thousand characters": lambda: _chain(
+        [f"{letter * 1000}/{letter * 999}" for letter in "abc"]
+    ),
+    "unicode": lambda: _chain(
+        ["größe", "层/卷积", "🙂/🙃", "مرحبا", "a\u202eb", "e\u0301", "\u00e9"]
+    ),
     "names that differ in case only": lambda: _chain(["net/A", "net/a", "Net/a", "NET/A"]),
-    "markup": lambda: _chain([IMAGE, f"{IMAGE}/{IMAGE}", "<script>alert(2)</script>", "&amp;", '"\'`${1}', "%s {0}"]),
+    "markup": lambda: _chain(
+        [IMAGE, f"{IMAGE}/{IMAGE}", "<script>alert(2)</script>", "&amp;", '"\'`${1}', "%s {0}"]
+    ),
     "ten thousand siblings": lambda: graph_def(
-        [("x", "Placeholder", ()), *((f"all/a{i}", ("Relu", "Tanh")[i % 2], ("x",)) for i in range(10_000))]
+        [("x", "Placeholder", ())]
+        + [(f"all/a{i}", ("Relu", "Tanh")[i % 2], ("x",)) for i in range(10_000)]
     ),
     "ten thousand in a row": lambda: _chain([f"row/r{i}" for i in range(10_000)]),
     "an op with 5,000 inputs": lambda: graph_def(
@@ -60,6 +67,8 @@ GRAPHS: dict[str, Callable[[], Any]] = {
     "parts that nothing joins": lambda: graph_def(
         (f"s{i}/a/{j}", "Placeholder", ()) for i in range(60) for j in range(3)
     ),
-    "scopes in scopes in scopes": lambda: _chain(["/".join(["deep"] * depth) + "/op" for depth in range(1, 120)]),
+    "scopes in scopes in scopes": lambda: _chain(
+        ["/".join(["deep"] * depth) + "/op" for depth in range(1, 120)]
+    ),
     "nothing": v1.GraphDef,
 }  # fmt: skip

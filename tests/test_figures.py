@@ -13,7 +13,8 @@ FILES = {
     "tfgraphwidget/__init__.py": "",
     "tfgraphwidget/graph/__init__.py": "",
     "tfgraphwidget/graph/__init__.pyi": "from .index import Index as Index",
-    "tfgraphwidget/graph/index.py": "from .op import Op\n\nclass Index(Op): ...\n\ndef found(): ...",
+    "tfgraphwidget/graph/index.py": "from .op import Op\n\nclass Index(Op): ...\n\n"
+    "def found(): ...",
     "tfgraphwidget/graph/op.py": '"""An op,\nno more."""\n\nclass Op:\n    def at(self, row):\n    '
     '    """At `row`."""',
     "tfgraphwidget/editor.py": "from typing import Any\nfrom . import walk\nfrom .graph import "

@@ -24,16 +24,21 @@ import sys
 import tfgraphwidget as tgw
 editor = tgw.edit(sys.argv[1])
 editor.view.scene()
-slow = {"IPython", "matplotlib", "networkx", "numpy.ma", "pandas", "scipy", "statistics"} & sys.modules.keys()
+slow = {"IPython", "matplotlib", "networkx", "numpy.ma", "pandas", "scipy", "statistics"}
+slow &= sys.modules.keys()
 assert not slow, f"the first drawing imports {slow}"
 relu = "net/two/out"
 for step in (
-    "editor.view.scene()", "editor.find('type:MatMul')", "editor.inspect(relu)", "editor.upstream(relu)",
+    "editor.view.scene()", "editor.find('type:MatMul')", "editor.inspect(relu)",
+    "editor.upstream(relu)",
     "editor.selection", "editor.bypass(relu)", "editor.undo()", "editor.redo()", "editor.diff()",
     "editor.rename(editor._core.index.names[3], 'renamed')", "editor.history.to_script().text",
     "editor.history.records()", "editor.table()",
     *(f"editor.save(sys.argv[2] + {suffix!r})" for suffix in (".pb", ".pbtxt", ".json", ".py")),
-    *(f"editor.save(sys.argv[2] + {suffix!r})" for suffix in (".html", ".svg", ".png", ".dot", ".graphml")),
+    *(
+        f"editor.save(sys.argv[2] + {suffix!r})"
+        for suffix in (".html", ".svg", ".png", ".dot", ".graphml")
+    ),
     "tgw.edit(sys.argv[1]).history.replay(sys.argv[2] + '.json')",
     "editor.view.widget",
 ):
@@ -71,14 +76,22 @@ assert "tensorflow" not in sys.modules
 if sys.argv[2] == "graph":
     import tensorflow as tf
     with tf.Graph().as_default() as graph:
-        tf.import_graph_def(tf.compat.v1.GraphDef.FromString(open(sys.argv[1], "rb").read()), name="")
+        tf.import_graph_def(
+            tf.compat.v1.GraphDef.FromString(open(sys.argv[1], "rb").read()), name=""
+        )
     tgw.edit(graph)
 else:
     tgw.edit(sys.argv[1]).clone(["x:0"], ["net/logits:0"], into="copy", init="initial")
 assert "tensorflow" in sys.modules
-ours = {name: module for name, module in sys.modules.items() if name.split(".")[0] == "tfgraphwidget"}
+ours = {
+    name: module for name, module in sys.modules.items() if name.split(".")[0] == "tfgraphwidget"
+}
 assert "tfgraphwidget.tf_internals" in ours
-print([(name, key) for name, module in ours.items() for key, value in vars(module).items() if type(value) is _Lazy])
+print([
+    (name, key)
+    for name, module in ours.items()
+    for key, value in vars(module).items() if type(value) is _Lazy
+])
 """
 
 
@@ -173,21 +186,30 @@ editor = tgw.edit("queue.meta")
 editor.rename("queue", "renamed")
 editor.rename("fill", "filled"), editor.undo(), editor.rename("fill", "refill")
 editor.save("edited_queue.meta")
-assert tgw.edit(pathlib.Path("graph.pb").read_bytes())._core.index.names == tgw.edit("graph.pb")._core.index.names
+assert (
+    tgw.edit(pathlib.Path("graph.pb").read_bytes())._core.index.names
+    == tgw.edit("graph.pb")._core.index.names
+)
 module = tgw.edit("module")
 assert module.find("type:MatMul") and module.view.scene()
-x, y = module._core.executor.ends[0][0], next(node.name for node in module._core.index.nodes if node.op == "Relu")
+x = module._core.executor.ends[0][0]
+y = next(node.name for node in module._core.index.nodes if node.op == "Relu")
 for part in (module.extract(x, y), *module.split(module.ops(type="MatMul").ops[0], x, y)):
     index = part._core.index
     assert not {"resource"} & {dtype for op in part.inputs for dtype in index.dtypes(index.op(op))}
 part = module.extract(x, y)
-assert part.inspect("w").value.value.tolist() == [[1, 1]] * 3 and (part.inputs, part.outputs) == ((x,), (y,))
+assert part.inspect("w").value.value.tolist() == [[1, 1]] * 3
+assert (part.inputs, part.outputs) == ((x,), (y,))
 part.save("part.meta"), part.save("part.pb", frozen=True)
 module.save("module.meta"), module.save("module.pb", frozen=True)
 shutil.copytree("module", "damaged")
 values = pathlib.Path("damaged/variables/variables.data-00000-of-00001")
 values.write_bytes(bytes(24) + values.read_bytes()[24:])
-for act in (lambda e: e.save("damaged.pb", frozen=True), lambda e: e.save("damaged.meta"), lambda e: e.freeze()):
+for act in (
+    lambda e: e.save("damaged.pb", frozen=True),
+    lambda e: e.save("damaged.meta"),
+    lambda e: e.freeze(),
+):
     damaged = tgw.edit("damaged")
     try:
         act(damaged)
@@ -205,7 +227,9 @@ assert repr(copy) == "<Copy 'copy': 43 ops, 4 variables of its own>", copy
 editor.save("values.meta")
 again = tgw.edit("values.meta", checkpoint="values")
 weights = again.inspect("net/one/kernel").value.value
-assert weights.tolist() == json.loads(pathlib.Path("w.txt").read_text()) and not again.source.notices
+assert (
+    weights.tolist() == json.loads(pathlib.Path("w.txt").read_text()) and not again.source.notices
+)
 assert again.inspect("copy/net/one/kernel").value.value.tolist() == weights.tolist()
 editor.undo()
 assert editor.save("logs", format="tensorboard").stat().st_size
@@ -214,10 +238,13 @@ assert other.history.lines == editor.history.lines
 assert other.inspect("net/one/kernel").value.value.tolist() == weights.tolist()
 other.undo(), editor.undo()
 assert other.inspect("net/one/w").value.value.tolist() == weights.tolist()
-assert editor.inspect("net/one/w").value.value.tolist() == json.loads(pathlib.Path("w.txt").read_text())
+assert editor.inspect("net/one/w").value.value.tolist() == json.loads(
+    pathlib.Path("w.txt").read_text()
+)
 refusals = []
 for call in (
-    lambda: editor.graph, lambda: editor.insert("net/one/out:0", lambda x: x), lambda: tgw.example(),
+    lambda: editor.graph, lambda: editor.insert("net/one/out:0", lambda x: x),
+    lambda: tgw.example(),
     lambda: editor.save("folder/", "x:0", "net/logits:0"), lambda: tgw.edit(),
     lambda: editor.probe("net/logits:0", {"x:0": numpy.ones((1, 3))}),
     lambda: __import__("tfgraphwidget.graph_editor"),
@@ -348,7 +375,8 @@ import json, sys
 import tfgraphwidget as tgw
 from tfgraphwidget.__main__ import main
 editor = tgw.edit("graph.pb")
-editor.view.color_by("FLOPs"), editor.view.scene(), editor.view.widget, editor.diff("graph.pb"), editor.lint()
+editor.view.color_by("FLOPs"), editor.view.scene(), editor.view.widget
+editor.diff("graph.pb"), editor.lint()
 editor.summary()
 editor.rename("net/one/out", "renamed")
 for suffix in (".pb", ".pbtxt", ".json", ".py", ".html", ".svg", ".dot"):

@@ -17,7 +17,11 @@ ROOT = Path(__file__).parents[1]
 REPORT = """
 import sys, pytest
 status = pytest.main(sys.argv[1:])
-print("exit status", int(status), *sorted({"tensorflow", "keras"} & {name.partition(".")[0] for name in sys.modules}))
+print(
+    "exit status",
+    int(status),
+    *sorted({"tensorflow", "keras"} & {name.partition(".")[0] for name in sys.modules}),
+)
 """
 
 

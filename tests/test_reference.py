@@ -37,7 +37,8 @@ WITHOUT = {
     "Selection.inputs": IN_CLASS,
     "Selection.inside": IN_CLASS,
     "Selection.of": "makes a selection of numbers of ops, for other modules",
-    "Selection.on": "brings a selection to a later state of the graph; the editor does it by itself",
+    "Selection.on": "brings a selection to a later state of the graph; the editor does it by "
+    "itself",
     "Selection.ops": IN_CLASS,
     "Selection.outputs": IN_CLASS,
     "Selection.passthroughs": "a field of the value, as `tensors` is",

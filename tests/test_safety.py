@@ -22,8 +22,10 @@ BUNDLES = sorted(
     ]
 )
 FORBIDDEN = {
-    "code": r"\beval\s*\(|\bnew Function\b|[^.\w]Function\s*\(\s*[\"'`]|set(Timeout|Interval)\s*\(\s*[\"'`]",
-    "markup": r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|createContextualFragment|setHTMLUnsafe",
+    "code": r"\beval\s*\(|\bnew Function\b"
+    r"|[^.\w]Function\s*\(\s*[\"'`]|set(Timeout|Interval)\s*\(\s*[\"'`]",
+    "markup": r"innerHTML|outerHTML|insertAdjacentHTML|document\.write"
+    r"|createContextualFragment|setHTMLUnsafe",
     "a network": r"\bnew WebSocket\b|\bEventSource\b|sendBeacon|XMLHttpRequest|\bimportScripts\b",
     "code from elsewhere": r"\bimport\s*\(\s*[\"'`](https?:|//|data:|blob:)",
     "an address": r"(https?|wss?)://(?!www\.w3\.org/)[\w.-]+",

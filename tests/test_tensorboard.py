@@ -100,7 +100,8 @@ def asked(url: str) -> bytes:
 
 def shown(board: str, run: str) -> Any:
     """The GraphDef as the graph tab's page asks for it."""
-    where = f"{board}/data/plugin/graphs/graph?run={quote(run)}&limit_attr_size=1024&large_attrs_key=_too_large_attrs"
+    limits = "limit_attr_size=1024&large_attrs_key=_too_large_attrs"
+    where = f"{board}/data/plugin/graphs/graph?run={quote(run)}&{limits}"
     return text_format.Parse(asked(where), v1.GraphDef())
 
 

@@ -305,7 +305,7 @@ def test_ops_are_wrapped_as_tensorflow_does_it(line: tf.Graph) -> None:
         assert other.graph is right
 
 
-def test_ops_are_imported_in_the_order_of_their_nodes_where_that_is_possible(
+def test_ops_are_imported_in_the_order_of_their_nodes(
     line: tf.Graph,
 ) -> None:
     def relu(name: str, *inputs: str) -> v1.NodeDef:

@@ -135,8 +135,7 @@ def edit(
 
 
 def example() -> GraphEditor:
-    """Open an editor of a small network with a session, which the examples of this documentation
-    use.
+    """Open an editor of a small network with a session, as the examples here use it.
 
     x float32 [?, 4] → net/hidden/Relu [?, 8] → net/logits [?, 3] → loss, with labels int64 [?] and
     the step "train".
@@ -250,8 +249,7 @@ def drift(
 
 @names_its_call
 def renew(session: Session) -> tuple[str, ...]:
-    """Make a session run the edits of ops that it has run before, which TensorFlow ignores
-    otherwise.
+    """Make a session use edits of ops it has already run, which TensorFlow would ignore.
 
     The session object stays, with the values of its variables, tables and iterators. Editors renew
     the session that they were given themselves.

@@ -238,7 +238,10 @@ def call_text(
         positional: The arguments that it was given by their place, a method's `self` included.
         options: The arguments that it was given by name.
 
-    >>> call_text(check, ("clone", "times"), {}), call_text(check, (), {"taker": ["x:0", "y:0"], "name": "k"})
+    >>> (
+    ...     call_text(check, ("clone", "times"), {}),
+    ...     call_text(check, (), {"taker": ["x:0", "y:0"], "name": "k"}),
+    ... )
     ("check('clone')", "check(taker=['x:0', ...])")
     """
     values = positional[1:] if function.__code__.co_varnames[:1] == ("self",) else positional

@@ -231,7 +231,10 @@ def did_you_mean(
 
     >>> did_you_mean("modle.pb", ["model.pb", "x.txt"], "models/")
     "; did you mean 'models/model.pb'?"
-    >>> did_you_mean("q", ["model.pb"], otherwise="give another name"), did_you_mean("q", ["model.pb"])
+    >>> (
+    ...     did_you_mean("q", ["model.pb"], otherwise="give another name"),
+    ...     did_you_mean("q", ["model.pb"]),
+    ... )
     ('; give another name.', '.')
     """
     near = [repr(folder + k) for k in nearest(name, choices)]
@@ -255,7 +258,10 @@ def known_instead(name: str, choices: Sequence[str], what: str = "it has") -> st
 
     >>> "no 'pading'" + known_instead("pading", ["padding", "strides"])
     "no 'pading'; did you mean 'padding'?"
-    >>> "no 'note'" + known_instead("note", ["padding", "strides"]), "no 'note'" + known_instead("note", [])
+    >>> (
+    ...     "no 'note'" + known_instead("note", ["padding", "strides"]),
+    ...     "no 'note'" + known_instead("note", []),
+    ... )
     ("no 'note'; it has 'padding' and 'strides'.", "no 'note'; it has none.")
     """
     return did_you_mean(name, choices, otherwise=f"{what} {names_text(choices) or 'none'}")

@@ -20,8 +20,8 @@ _KINDS = (
     (
         stat.S_ISFIFO,
         (
-            "a pipe, which can be read only once; write what comes out of it to a file first, and give "
-            "that."
+            "a pipe, which can be read only once; write what comes out of it to a file first, and "
+            "give that."
         ),
     ),
     (stat.S_ISSOCK, "a socket; write what comes out of it to a file first, and give that."),

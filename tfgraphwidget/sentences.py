@@ -5,7 +5,11 @@ for what the page says in other words, since it has controls where Python has me
 `widget.page_text` writes a sentence for the page, and knows what its controls are called. `+` keeps
 the fields; an f-string or `join` makes plain text.
 
->>> why = f"There is no script {'a.py'!r}; give the path of one that " + editor_call("save", "'edits.py'") + " wrote."
+>>> why = (
+...     f"There is no script {'a.py'!r}; give the path of one that "
+...     + editor_call("save", "'edits.py'")
+...     + " wrote."
+... )
 >>> why
 "There is no script 'a.py'; give the path of one that editor.save('edits.py') wrote."
 >>> why.parts
@@ -188,7 +192,10 @@ def in_cell(python: str) -> Sentence:
 def argument_value(argument: str, value: str) -> Sentence:
     """An argument that was given, as the subject of a sentence.
 
-    >>> argument_value("init", "'here'"), argument_value("init", "'here'").render(lambda field: field.page)
+    >>> (
+    ...     argument_value("init", "'here'"),
+    ...     argument_value("init", "'here'").render(lambda field: field.page),
+    ... )
     ("init='here'", "init 'here'")
     """
     return either(f"{argument}={value}", f"{argument} {value}")

@@ -98,7 +98,9 @@ _OTHERS = {
         "_call_flat _get_gradient_function from_func_graph"
     ),
     "tensorflow.python.eager.polymorphic_function.function_type_utils:": "derive_from_graph",
-    "tensorflow.python.eager.polymorphic_function.function_type_utils:FunctionSpec": "_input_signature",
+    "tensorflow.python.eager.polymorphic_function.function_type_utils:FunctionSpec": (
+        "_input_signature"
+    ),
     "tensorflow.python.eager.polymorphic_function.polymorphic_function:": "Function",
     "tensorflow.python.eager.polymorphic_function.polymorphic_function:Function": (
         "_default_values _function_cache _function_type _generate_tracing_options"

@@ -67,7 +67,8 @@ export interface View {
 
 /** Controls that need the kernel; text in the panel can still be read and copied. */
 const KERNEL_CONTROLS =
-  ".tgw-panel :is(button, input, select, textarea):not(.tgw-heading-button, [data-command='copy'])," +
+  ".tgw-panel :is(button, input, select, textarea)" +
+  ":not(.tgw-heading-button, [data-command='copy'])," +
   ".tgw-search, .tgw-mode[data-mode], .tgw-asks, .tgw-legend select, .tgw-path";
 
 /** For tests that use a real mouse: the position on the page where an item can be clicked. */

@@ -12,10 +12,12 @@ const SOURCE = fileURLToPath(new URL("../src", import.meta.url));
  * told apart.
  */
 const FIELDS =
-  "about|ask|error|exists|message|notice|reason|reasons|refusal|sentence|text|textContent|why|warning";
+  "about|ask|error|exists|message|notice|reason|reasons|refusal|sentence|" +
+  "text|textContent|why|warning";
 const READS = "endsWith|includes|indexOf|match|matchAll|search|slice|split|startsWith";
 const READ = new RegExp(
-  `\\.(?:${FIELDS})(?:\\s*\\?\\?\\s*"")?\\)?[?!]?\\.(?:${READS})\\((?!"\\\\n"\\))|\\.(?:test|exec)\\([\\w.?]+\\.(?:${FIELDS})\\b`,
+  `\\.(?:${FIELDS})(?:\\s*\\?\\?\\s*"")?\\)?[?!]?\\.(?:${READS})\\((?!"\\\\n"\\))|` +
+    `\\.(?:test|exec)\\([\\w.?]+\\.(?:${FIELDS})\\b`,
   "g",
 );
 

@@ -13,22 +13,27 @@ from playwright.sync_api import Locator, Page
 GESTURE_STEPS = 60
 AWAIT = """({gesture, select, before}) => {
     const bench = (window.bench = {start: performance.now(), seen: null, end: null});
-    if (gesture) addEventListener(gesture, event => (bench.start = event.timeStamp), {capture: true, once: true});
-    const other = () => [...document.querySelectorAll(select)].filter(root => root.dataset.items !== before);
-    const drawn = () => performance.getEntriesByName("tfgraphwidget:drawn").some(mark => mark.startTime > bench.start);
+    const start = event => (bench.start = event.timeStamp);
+    if (gesture) addEventListener(gesture, start, {capture: true, once: true});
+    const other = () => [...document.querySelectorAll(select)]
+        .filter(root => root.dataset.items !== before);
+    const drawn = () => performance.getEntriesByName("tfgraphwidget:drawn")
+        .some(mark => mark.startTime > bench.start);
     // Not the frame's own time: a late frame may say a time before the gesture.
     const now = () => performance.now();
     const frame = () => requestAnimationFrame(() => {
         const roots = other();
         if (bench.seen === null && roots.length && drawn()) bench.seen = now();
-        if (roots.some(root => root.dataset.status === "ready")) requestAnimationFrame(() => (bench.end = now()));
+        if (roots.some(root => root.dataset.status === "ready"))
+            requestAnimationFrame(() => (bench.end = now()));
         else frame();
     });
     frame();
 }"""
 FRAMES = """() => {
     const bench = (window.bench = {frames: [], tasks: [], going: true});
-    new PerformanceObserver(list => bench.tasks.push(...list.getEntries().map(entry => entry.duration)))
+    const record = list => bench.tasks.push(...list.getEntries().map(entry => entry.duration));
+    new PerformanceObserver(record)
         .observe({entryTypes: ["longtask"]});
     let before = performance.now();
     const frame = now => {

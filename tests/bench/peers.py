@@ -48,7 +48,9 @@ import sys
 from model_explorer import server
 from model_explorer.config import ModelExplorerConfig
 server._check_new_version = lambda *_: {}
-server.start(host="127.0.0.1", port=int(sys.argv[1]), config=ModelExplorerConfig(), no_open_in_browser=True)
+server.start(
+    host="127.0.0.1", port=int(sys.argv[1]), config=ModelExplorerConfig(), no_open_in_browser=True
+)
 """
 
 

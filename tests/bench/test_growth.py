@@ -35,7 +35,9 @@ opened = time.perf_counter() - start
 draw(editor)
 figures = {"opened": opened, "cold": time.perf_counter() - start, "cpu": time.process_time() - cpu}
 # Not ru_maxrss, which begins with what the parent held.
-figures["memory"] = int(re.search(r"VmHWM:\\s*(\\d+)", Path("/proc/self/status").read_text())[1]) * 1024 / 1e6
+figures["memory"] = (
+    int(re.search(r"VmHWM:\\s*(\\d+)", Path("/proc/self/status").read_text())[1]) * 1024 / 1e6
+)
 figures["ops"] = len(editor._core.index)
 figures["search"] = clock(lambda: editor.find("conv -grad").ops)
 figures["walk"] = clock(lambda: len(editor.downstream(editor._core.index.names[0])))
@@ -69,7 +71,9 @@ with tf.Graph().as_default():
     tf.import_graph_def(graph_def, name="")
 figures = {"cold": time.perf_counter() - start, "cpu": time.process_time() - cpu}
 # Not ru_maxrss, which begins with what the parent held.
-figures["memory"] = int(re.search(r"VmHWM:\\s*(\\d+)", Path("/proc/self/status").read_text())[1]) * 1024 / 1e6
+figures["memory"] = (
+    int(re.search(r"VmHWM:\\s*(\\d+)", Path("/proc/self/status").read_text())[1]) * 1024 / 1e6
+)
 print(json.dumps(figures))
 """
 RUNS = 5

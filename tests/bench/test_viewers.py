@@ -380,7 +380,8 @@ def test_bundle(page: Page, jupyter_server: JupyterServer) -> None:
         """async source => {
             const times = [];
             for (let k = 0; k < 5; k++) {
-                const url = URL.createObjectURL(new Blob([source + "//" + k], {type: "text/javascript"}));
+                const blob = new Blob([source + "//" + k], {type: "text/javascript"});
+                const url = URL.createObjectURL(blob);
                 const start = performance.now();
                 await import(url);
                 times.push(performance.now() - start);

@@ -25,7 +25,8 @@ _SPOT_AT_REST = """async (root, name) => {
         spot = now;
     }
     // The minimap and the legend make way a moment later.
-    const isCovered = () => document.elementFromPoint(spot.x, spot.y)?.closest(".tgw-minimap, .tgw-legend");
+    const isCovered = () =>
+        document.elementFromPoint(spot.x, spot.y)?.closest(".tgw-minimap, .tgw-legend");
     for (let frames = 0; spot && frames < 20 && isCovered(); frames++) await frame();
     return spot;
 }"""

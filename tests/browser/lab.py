@@ -52,7 +52,8 @@ CLEAR = """async () => {
     if (!isLight()) {
         await commands.execute("apputils:change-theme", { theme: "JupyterLab Light" });
         const covered = () => !isLight() || document.querySelector("#jupyterlab-splash");
-        for (let frames = 600; covered() && frames > 0; frames--) await new Promise(requestAnimationFrame);
+        for (let frames = 600; covered() && frames > 0; frames--)
+            await new Promise(requestAnimationFrame);
     }
     window.isCleared = isLight() && shell.mode === "multiple-document"
         && !document.querySelector("#jupyterlab-splash, .jp-Dialog, .lm-Menu, .Toastify__toast");
@@ -62,7 +63,8 @@ OPEN_IN_CLEARED = """async (path) => {
     const { commands, shell } = window.jupyterapp;
     window.isCleared = false;
     const opened = await commands.execute("docmanager:open", { path });
-    for (const other of [...shell.widgets("main")]) if (other !== opened) other.dispose();  // JupyterLab's launcher
+    // what else is open is JupyterLab's launcher
+    for (const other of [...shell.widgets("main")]) if (other !== opened) other.dispose();
 }"""
 SHOW_FOLDER_IN_CLEARED = """async (path) => {
     window.isCleared = false;

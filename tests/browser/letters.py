@@ -23,11 +23,17 @@ RECORD = """() => {
     const kept = new Map();
     const prototype = CanvasRenderingContext2D.prototype;
     const recordOf = ({canvas}) => kept.get(canvas) ?? kept.set(canvas, []).get(canvas);
-    const place = (ctx, x, y) => { const p = ctx.getTransform().transformPoint({x, y}); return [p.x, p.y]; };
+    const place = (ctx, x, y) => {
+        const p = ctx.getTransform().transformPoint({x, y});
+        return [p.x, p.y];
+    };
     const path = new WeakMap();
     const after = (name, record) => {
         const original = prototype[name];
-        prototype[name] = function (...args) { record(this, ...args); return original.apply(this, args); };
+        prototype[name] = function (...args) {
+            record(this, ...args);
+            return original.apply(this, args);
+        };
     };
     after("beginPath", (ctx) => path.set(ctx, {pieces: [], at: null, rects: []}));
     const lineTo = (ctx, x, y) => {
@@ -37,7 +43,10 @@ RECORD = """() => {
         if (one.at) one.pieces.push([...one.at, ...to]);
         one.at = to;
     };
-    after("moveTo", (ctx, x, y) => { const one = path.get(ctx); if (one) one.at = place(ctx, x, y); });
+    after("moveTo", (ctx, x, y) => {
+        const one = path.get(ctx);
+        if (one) one.at = place(ctx, x, y);
+    });
     after("lineTo", lineTo);
     after("arcTo", (ctx, x, y) => lineTo(ctx, x, y));
     for (const name of ["rect", "roundRect"]) after(name, (ctx, x, y, w, h) => {
@@ -46,17 +55,21 @@ RECORD = """() => {
     after("stroke", (ctx) => recordOf(ctx).push(["lines", path.get(ctx)?.pieces ?? []]));
     after("fill", (ctx) => recordOf(ctx).push(["fills", path.get(ctx)?.rects ?? []]));
     after("fillRect", (ctx, x, y, w, h) => {
-        if (x === 0 && y === 0 && w * ctx.getTransform().a >= Math.min(ctx.canvas.width, 250)) kept.set(ctx.canvas, []);
+        if (x === 0 && y === 0 && w * ctx.getTransform().a >= Math.min(ctx.canvas.width, 250))
+            kept.set(ctx.canvas, []);
         else recordOf(ctx).push(["fills", [[...place(ctx, x, y), ...place(ctx, x + w, y + h)]]]);
     });
     after("fillText", (ctx, text, x, y) => {
         const m = ctx.getTransform();
-        const size = Number(/([\\d.]+)px/.exec(ctx.font)[1]) * Math.hypot(m.a, m.b) / devicePixelRatio;
+        const scale = Math.hypot(m.a, m.b) / devicePixelRatio;
+        const size = Number(/([\\d.]+)px/.exec(ctx.font)[1]) * scale;
         const wide = ctx.measureText(text).width;
-        const start = ctx.textAlign === "center" ? x - wide / 2 : ctx.textAlign === "right" ? x - wide : x;
+        const before = { center: wide / 2, right: wide }[ctx.textAlign] ?? 0;
+        const start = x - before;
         const high = Number(/([\\d.]+)px/.exec(ctx.font)[1]) * 0.3;
         const a = place(ctx, start + 1, y - high), b = place(ctx, start + wide - 1, y + high);
-        const box = [Math.min(a[0], b[0]), Math.min(a[1], b[1]), Math.max(a[0], b[0]), Math.max(a[1], b[1])];
+        const box = [Math.min(a[0], b[0]), Math.min(a[1], b[1]), Math.max(a[0], b[0]),
+            Math.max(a[1], b[1])];
         const bold = /^[67]00|^bold/.test(ctx.font);
         recordOf(ctx).push(["text", {text, size, bold, box}]);
     });
@@ -64,10 +77,12 @@ RECORD = """() => {
         Math.min(x1, x2) < r && Math.max(x1, x2) > l && Math.min(y1, y2) < b && Math.max(y1, y2) > t
         && (x1 === x2 || y1 === y2);
     const holds = ([l, t, r, b], [x1, y1, x2, y2]) =>
-        Math.min(l, r) <= x1 && Math.max(l, r) >= x2 && Math.min(t, b) <= y1 && Math.max(t, b) >= y2;
+        Math.min(l, r) <= x1 && Math.max(l, r) >= x2 && Math.min(t, b) <= y1 &&
+            Math.max(t, b) >= y2;
     after("drawImage", (ctx, source, ...at) => {
         if (source instanceof HTMLCanvasElement)
-            recordOf(ctx).push(["image", source, at.length === 8 ? at[6] / at[2] : at[2] / source.width]);
+            const scale = at.length === 8 ? at[6] / at[2] : at[2] / source.width;
+            recordOf(ctx).push(["image", source, scale]);
     });
     const textsOf = (canvas) => {
         const calls = kept.get(canvas) ?? [];
@@ -76,7 +91,9 @@ RECORD = """() => {
             if (kind !== "text") return [];
             // What was drawn before the last fill that holds all of the text is not to be seen.
             let from = at;
-            while (from > 0 && !(calls[from][0] === "fills" && calls[from][1].some((one) => holds(one, drawn.box))))
+            const isBehind = ([kind, boxes]) =>
+                kind === "fills" && boxes.some((one) => holds(one, drawn.box));
+            while (from > 0 && !isBehind(calls[from]))
                 from--;
             const struck = calls.slice(from).some(([other, pieces]) =>
                 other === "lines" && pieces.some((piece) => crosses(piece, drawn.box)));

@@ -47,12 +47,13 @@ OVERLAY = """() => {
     caption.id = "caption";
     caption.style.cssText = "position:fixed;left:50%;bottom:6px;white-space:nowrap;"
         + "transform:translateX(-50%);z-index:99999;"
-        + "padding:8px 22px;border-radius:18px;background:#1b1f24e6;color:#fff;font:600 20px system-ui,sans-serif;";
+        + "padding:8px 22px;border-radius:18px;background:#1b1f24e6;color:#fff;"
+        + "font:600 20px system-ui,sans-serif;";
     const hand = document.createElement("div");
     hand.id = "hand";
     hand.style.cssText = "position:fixed;z-index:100000;pointer-events:none;left:600px;top:340px";
-    hand.innerHTML = '<svg viewBox="0 0 24 24" width="26" height="26"><path d="M3 2l7 18 2.6-7.4L20 10z" fill="#111"'
-        + ' stroke="#fff" stroke-width="1.6"/></svg>';
+    hand.innerHTML = '<svg viewBox="0 0 24 24" width="26" height="26">'
+        + '<path d="M3 2l7 18 2.6-7.4L20 10z" fill="#111" stroke="#fff" stroke-width="1.6"/></svg>';
     document.body.append(caption, hand);
     addEventListener("mousemove", (event) => {
         hand.style.left = `${event.clientX - 3}px`;

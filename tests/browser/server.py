@@ -109,10 +109,12 @@ class JupyterServer:
         question = uuid.uuid4().hex
         dumped = f"__import__('json').dumps({expression})"
         message = {
-            "header": {"msg_id": question, "msg_type": "execute_request", "username": "", "session": question,
+            "header": {"msg_id": question, "msg_type": "execute_request", "username": "",
+                "session": question,
                        "date": "", "version": "5.3"},
             "parent_header": {}, "metadata": {}, "buffers": [], "channel": "shell",
-            "content": {"code": before, "silent": True, "store_history": False, "allow_stdin": False,
+            "content": {"code": before, "silent": True, "store_history": False,
+                "allow_stdin": False,
                         "user_expressions": {"value": dumped}, "stop_on_error": False},
         }  # fmt: skip
         kernel = f"127.0.0.1:{self.port}{self.base_url}api/kernels/{self.kernel_of(path)}"
@@ -171,9 +173,11 @@ class JupyterServer:
             **self.environment,
         }
         command = [
-            sys.executable, "-m", "jupyter", "lab", "--no-browser", "--allow-root", "--ip=127.0.0.1",
+            sys.executable, "-m", "jupyter", "lab", "--no-browser", "--allow-root",
+            "--ip=127.0.0.1",
             f"--ServerApp.base_url={self.base_url}",
-            f"--port={self.port}", "--ServerApp.port_retries=0", f"--IdentityProvider.token={self.token}",
+            f"--port={self.port}", "--ServerApp.port_retries=0",
+            f"--IdentityProvider.token={self.token}",
             f"--ServerApp.root_dir={self.root}", "--LabApp.expose_app_in_browser=True",
             "--JupyterNotebookApp.expose_app_in_browser=True",
             "--LabApp.extension_manager=readonly",

@@ -62,7 +62,8 @@ class Soak:
         self.inspector = page.context.new_cdp_session(page)
         self.inspector.send("Performance.enable")
         actions: dict[Callable[[], None], int] = {
-            self.inspect: 4, self.toggle: 2, self.mark: 2, self.zoom: 3, self.pan: 3, self.fit: 1, self.search: 1,
+            self.inspect: 4, self.toggle: 2, self.mark: 2, self.zoom: 3, self.pan: 3, self.fit: 1,
+            self.search: 1,
             self.undo: 1, self.redo: 1, self.hover: 3,
         }  # fmt: skip
         self.actions, self.weights = [*actions], [*actions.values()]

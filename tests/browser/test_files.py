@@ -193,8 +193,10 @@ def test_nothing_is_overwritten_unasked(files: Files, folder: Path) -> None:
 # What the news line has said; to read a large file takes a moment only.
 NOTES_NEWS = """() => {
     window.said = new Set();
-    const note = () => document.querySelectorAll('.tgw-file-news').forEach((line) => said.add(line.textContent));
-    new MutationObserver(note).observe(document.body, { subtree: true, childList: true, characterData: true });
+    const note = () => document.querySelectorAll('.tgw-file-news')
+        .forEach((line) => said.add(line.textContent));
+    new MutationObserver(note).observe(document.body,
+        { subtree: true, childList: true, characterData: true });
 }"""
 
 

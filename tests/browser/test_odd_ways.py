@@ -16,7 +16,8 @@ pytestmark = pytest.mark.one_page
 # where the two begin.
 TERMS = """list => [...list.querySelectorAll("dt")].map(term => {
     const [name, value] = [term, term.nextElementSibling].map(each => each.getBoundingClientRect());
-    return [term.textContent, Math.round(name.top - value.top), name.right <= value.left, name.height];
+    return [term.textContent, Math.round(name.top - value.top), name.right <= value.left,
+        name.height];
 })"""
 
 

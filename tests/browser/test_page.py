@@ -323,7 +323,8 @@ def test_nothing_sticks_out_at_any_width(page: Page, opened: Open, width: int, s
     view = opened(tgw.edit(called))
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth && scrollY === 0")
     sizes = view.root.evaluate(
-        """root => [...root.querySelectorAll('button, input, select')].filter(each => each.offsetParent)
+        """root => [...root.querySelectorAll('button, input, select')]
+            .filter(each => each.offsetParent)
             .map(each => each.getBoundingClientRect())
             .filter(({left, right}) => left < 0 || right > innerWidth).length"""
     )

@@ -23,7 +23,8 @@ SLOW_VIEWS = f"""() => {{
     rendermime.createRenderer = (type, ...more) => {{
         const made = create(type, ...more);
         const render = made.renderModel.bind(made);
-        made.renderModel = (model) => new Promise((go) => setTimeout(go, 1500)).then(() => render(model));
+        const wait = () => new Promise((go) => setTimeout(go, 1500));
+        made.renderModel = (model) => wait().then(() => render(model));
         return made;
     }};
 }}"""

@@ -23,7 +23,9 @@ graph = tf.Graph()
 with graph.as_default():
     x = v1.placeholder(tf.float32, [], name="x")
     rate = v1.get_variable("rate", [], initializer=v1.ones_initializer())
-    y = tf.identity(v1.while_loop(lambda i, _: i < 5, lambda i, v: (i + 1, v * rate + 1.0), [0, x])[1], name="y")
+    y = tf.identity(
+        v1.while_loop(lambda i, _: i < 5, lambda i, v: (i + 1, v * rate + 1.0), [0, x])[1], name="y"
+    )
     init = v1.global_variables_initializer()
 sess = v1.Session(graph=graph)
 sess.run(init)
@@ -44,7 +46,8 @@ def fits(widget: Widget) -> None:
     wide = widget.root.locator(".tgw-panel").evaluate(
         """panel => [panel, ...panel.querySelectorAll("*")]
             .filter(each => each.scrollWidth > each.clientWidth + 1 && each.clientWidth > 0)
-            .filter(each => !["hidden", "auto"].includes(getComputedStyle(each).overflowX) || each === panel)
+            .filter(each => each === panel ||
+                !["hidden", "auto"].includes(getComputedStyle(each).overflowX))
             .map(each => `${each.tagName}.${each.className}: ${each.textContent.slice(0, 40)}`)"""
     )
     assert wide == []

@@ -34,8 +34,10 @@ def leaves(name: str) -> str:
 ACTIVE = "svg, script, canvas, iframe, .tfgraphwidget, [onerror], [onload]"
 PWNED = "() => window.pwned ?? []"
 ESM = f"""{leaves("module")}
-export default {{ initialize() {{ {leaves("initialize")} }}, render() {{ {leaves("render")} }} }};"""
-HTML = f"""<p>saved</p><script>{leaves("script")}</script><img src="data:," onerror="{leaves("onerror")}">"""
+export default {{ initialize() {{ {leaves("initialize")} }},
+    render() {{ {leaves("render")} }} }};"""
+HTML = f"""<p>saved</p><script>{leaves("script")}</script>
+<img src="data:," onerror="{leaves("onerror")}">"""
 # anywidget makes a module of a widget's code in this way.
 COUNT_MODULES = """
 window.modules = 0;
@@ -151,7 +153,8 @@ window.recorded = [];
 window.others = 0;
 const note = (what) => {
     const [, , , caller = ""] = new Error().stack.split("\n");
-    if (/blob:|\/extensions\/tfgraphwidget\//.test(caller)) window.recorded.push(`${what} ${caller.trim()}`);
+    if (/blob:|\/extensions\/tfgraphwidget\//.test(caller))
+        window.recorded.push(`${what} ${caller.trim()}`);
     else window.others++;
 };
 const setters = [[Element, "innerHTML"], [Element, "outerHTML"], [ShadowRoot, "innerHTML"],
@@ -162,7 +165,11 @@ for (const [{ prototype }, name] of setters) {
     Object.defineProperty(prototype, name, { get, set: noted, configurable: true });
 }
 const calls = [[Element.prototype, "insertAdjacentHTML"], [Element.prototype, "setHTMLUnsafe"],
-    [Document.prototype, "write"], [Document.prototype, "writeln"], [Range.prototype, "createContextualFragment"],
+    (
+        [Document.prototype, "write"],
+        [Document.prototype, "writeln"],
+        [Range.prototype, "createContextualFragment"],
+    )
     [DOMParser.prototype, "parseFromString"], [window, "eval"]];
 for (const [place, name] of calls) {
     const real = place[name];
@@ -179,10 +186,14 @@ for (const name of timers) {
 for (const real of [Function, (async () => {}).constructor, (function* () {}).constructor]) {
     const makes = {
         apply(target, self, given) { note("Function"); return Reflect.apply(target, self, given); },
-        construct(target, given, made) { note("Function"); return Reflect.construct(target, given, made); },
+        construct(target, given, made) {
+            note("Function");
+            return Reflect.construct(target, given, made);
+        },
     };
     const noted = new Proxy(real, makes);
-    Object.defineProperty(real.prototype, "constructor", { value: noted, configurable: true, writable: true });
+    Object.defineProperty(real.prototype, "constructor",
+        { value: noted, configurable: true, writable: true });
     if (real === Function) window.Function = noted;
 }
 """
@@ -206,7 +217,8 @@ NOTED = [
     "parseFromString", "eval", "setTimeout", "Function", "Function",
 ]  # fmt: skip
 PLANT = """async (code) => {
-    const url = URL.createObjectURL(new Blob([code + "export default 1;"], { type: "text/javascript" }));
+    const url = URL.createObjectURL(
+        new Blob([code + "export default 1;"], { type: "text/javascript" }));
     await import(url);
 }"""
 RECORDED = "() => window.recorded"

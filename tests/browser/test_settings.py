@@ -19,7 +19,8 @@ pytestmark = pytest.mark.one_page
 
 SET = """async ([key, value]) => {
     const app = window.jupyterapp;
-    const token = [...app.pluginRegistry._services.keys()].find((one) => one.name.endsWith(':ISettingRegistry'));
+    const token = [...app.pluginRegistry._services.keys()]
+        .find((one) => one.name.endsWith(':ISettingRegistry'));
     const registry = await app.resolveRequiredService(token);
     await (value === null ? registry.remove('tfgraphwidget:plugin', key)
                           : registry.set('tfgraphwidget:plugin', key, value));
@@ -27,11 +28,13 @@ SET = """async ([key, value]) => {
 # The ground of the drawing, as red, green and blue.
 GROUND = """(root, wanted) => {
     const canvas = root.querySelector('.tgw-stage canvas');
-    const [red, green, blue] = canvas.getContext('2d').getImageData(3, canvas.height - 3, 1, 1).data;
+    const [red, green, blue] = canvas.getContext('2d')
+        .getImageData(3, canvas.height - 3, 1, 1).data;
     return `${red} ${green} ${blue}` === wanted;
 }"""
 # The colours of what the empty search box says, and of its icon.
-HINT = """(root) => [getComputedStyle(root.querySelector('.tgw-search-input'), '::placeholder').color,
+HINT = """(root) => [
+    getComputedStyle(root.querySelector('.tgw-search-input'), '::placeholder').color,
     getComputedStyle(root.querySelector('.tgw-search-icon')).color]"""
 WHITE, BLACK, THEME_DARK = "255 255 255", "17 20 24", "33 33 33"
 # Where on the canvas an item is, frame by frame, until SEEN; the notebook around it may scroll
@@ -47,8 +50,8 @@ WATCH = """(root, name) => {
     look();
 }"""
 SEEN = "(root) => { cancelAnimationFrame(root.watching); return root.places.size; }"
-SOFTWARE = """(root) => root.querySelector('.tgw-stage canvas').getContext('2d').getContextAttributes()
-    .willReadFrequently"""
+SOFTWARE = """(root) => root.querySelector('.tgw-stage canvas').getContext('2d')
+    .getContextAttributes().willReadFrequently"""
 
 
 class Lab:

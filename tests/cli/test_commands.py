@@ -667,7 +667,7 @@ def test_lint_looks_at_all_signatures_of_a_saved_model_or_at_the_one_that_is_nam
     assert "signature 'noisy' was left as it is; give --signature" in capsys.readouterr().err
 
 
-def test_a_refusal_names_the_options_and_lint_finds_ends_that_do_not_exist_whichever_signature_is_named(
+def test_a_refusal_names_the_options_and_lint_finds_missing_ends_of_any_signature(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = str(tmp_path / "m.meta")

@@ -255,7 +255,8 @@ def page() -> str:
             "",
             f"To try in your browser, with nothing to install: {links}.",
             (
-                'These are pages that `editor.save("view.html")` writes: expand, search, inspect and '
+                'These are pages that `editor.save("view.html")` writes: '
+                "expand, search, inspect and "
                 "mark a part without"
             ),
             "Python. `make docs` puts them into the site.",

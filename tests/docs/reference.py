@@ -51,8 +51,8 @@ def methods() -> str:
             "[Arguments](arguments.md) has the"
         ),
         (
-            "options of each; Shift-Tab in a notebook, `help(editor.clone)` and `make reference` show "
-            "the rest."
+            "options of each; Shift-Tab in a notebook, `help(editor.clone)` and `make reference` "
+            "show the rest."
         ),
         "[What works on which source](../verbs.md).",
         "",
@@ -179,12 +179,12 @@ def error_classes() -> str:
         "# Errors",
         "",
         (
-            "Every refusal is a `tgw.GraphEditError`: one sentence that names the object, the problem "
-            "and the fix."
+            "Every refusal is a `tgw.GraphEditError`: one sentence that names the object, the "
+            "problem and the fix."
         ),
         (
-            "Nothing has changed then. `error.ops` are the ops that it is about, `error.fixes` edits "
-            "that would do"
+            "Nothing has changed then. `error.ops` are the ops that it is about, `error.fixes` "
+            "edits that would do"
         ),
         "instead.",
         "",

@@ -165,11 +165,13 @@ def test_a_jump_that_is_interrupted_is_done_wholly_or_not_at_all() -> None:
 
 MESSAGES: dict[str, dict[str, Any]] = {
     "clone": {"type": "clone", "inputs": ["x:0"], "outputs": ["net/logits:0"], "into": "copy"},
-    "change": {"type": "change", "verb": "connect", "what": ["net/two/add:0", "net/logits"], "keys": ["k"],
+    "change": {"type": "change", "verb": "connect", "what": ["net/two/add:0", "net/logits"],
+        "keys": ["k"],
                "values": ["0"]},
     "replace_all": {"type": "change", "verb": "replace_all", "keys": ["pattern", "by"],
                     "values": ["Relu(x)", "Elu(x)"]},
-    "preview_edit": {"type": "preview_edit", "verb": "cast", "keys": ["dtype"], "values": ["float16"]},
+    "preview_edit": {"type": "preview_edit", "verb": "cast", "keys": ["dtype"],
+        "values": ["float16"]},
     "search": {"type": "search", "text": "pattern:Relu(BiasAdd|Add|AddV2(x, b))"},
     "undo": {"type": "undo"},
     "jump": {"type": "jump", "to": 0},

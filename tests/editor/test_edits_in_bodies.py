@@ -792,7 +792,8 @@ def test_a_script_makes_edits_in_bodies_again_in_another_process(
     bypass_relu(editor)
     editor.view.leave(0)
     written = editor.save(tmp_path / "here.pb").read_bytes()
-    script = f"{editor.history.to_script().text}\neditor.view.leave(0)\neditor.save({str(tmp_path / 'there.pb')!r})\n"
+    save = f"editor.view.leave(0)\neditor.save({str(tmp_path / 'there.pb')!r})\n"
+    script = f"{editor.history.to_script().text}\n{save}"
     subprocess.run([*warm_python, "-c", script], check=True, capture_output=True)
     assert (tmp_path / "there.pb").read_bytes() == written
 
@@ -851,7 +852,8 @@ library { function {
     attr { name: "T" type: "type" }
   }
   node_def { name: "relu" op: "Relu" input: "t" attr { key: "T" value { placeholder: "T" } } }
-  node_def { name: "neg" op: "Neg" input: "relu:activations:0" attr { key: "T" value { placeholder: "T" } } }
+  node_def { name: "neg" op: "Neg" input: "relu:activations:0"
+      attr { key: "T" value { placeholder: "T" } } }
   ret { key: "r" value: "neg:y:0" }
 } }
 versions { producer: 1900 }

@@ -500,8 +500,11 @@ def test_ops_that_have_another_type_keep_their_names_when_tensorflow_imports_the
     assert "pool_1" not in editor._core.index.ids, (
         "TensorFlow imports the file as edits have made it"
     )
-    done = {"bypass": lambda: editor.bypass("pool"), "rename": lambda: editor.rename("pool", "net/pool"),
-            "clone": lambda: editor.clone("x:0", "pool:0", into="copy")}  # fmt: skip
+    done = {
+        "bypass": lambda: editor.bypass("pool"),
+        "rename": lambda: editor.rename("pool", "net/pool"),
+        "clone": lambda: editor.clone("x:0", "pool:0", into="copy"),
+    }
     done[verb]()
     for again in made_again(editor, tmp_path / "a.pb"):
         assert whole(again) == whole(editor)

@@ -170,7 +170,7 @@ def test_an_input_that_is_an_output_too_is_given_as_it_was_fed(editor: GraphEdit
     [
         (
             {},
-            r"(run\(feeds=…\): the input 'x:0' is|Placeholder 'x' is needed and) not fed; give its value too: ",
+            r"(run\(feeds=…\): the input 'x:0' is|Placeholder 'x' is needed and) not fed; give",
         ),
         ({"nowhere:0": 1}, "no op 'nowhere'"),
         (3, r"\(feeds=3\): feeds are {input: value}, a dict."),

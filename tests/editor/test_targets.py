@@ -508,7 +508,7 @@ class Rectified(tf.Module):
         return tf.nn.relu(tf.matmul(x, self.w))
 
 
-def test_a_variable_in_a_function_of_a_saved_model_that_is_not_imported_needs_no_import_in_the_script(
+def test_a_variable_in_a_function_that_is_not_imported_needs_no_import_in_the_script(
     tmp_path: Path,
 ) -> None:
     module = Rectified()

@@ -309,9 +309,7 @@ def test_freeze_goes_along_with_the_values_that_it_made_constants_of_and_is_undo
         assert np.array_equal(other.session.run(fetches, feeds), frozen)
 
 
-def test_constants_that_the_edits_do_not_give_there_come_as_they_are_here_and_a_notice_says_so() -> (
-    None
-):
+def test_constants_that_the_edits_do_not_give_there_are_copied_and_a_notice_says_so() -> None:
     editor, feeds = tgw.example(), {"x:0": np.ones([1, 4])}
     kernel = next(v for v in editor.graph.get_collection("variables") if v.name == "net/hidden/w:0")
     editor.freeze("net/logits:0", "x:0")
@@ -731,9 +729,9 @@ def test_a_table_whose_contents_cannot_be_read_is_refused_when_it_is_saved(kind:
         look_up, input_signature=[tf.TensorSpec(shape, tf.int64)], autograph=False
     )
     sentence = (
-        r"The function captures '.+', a resource of this process whose contents cannot be read, as those of an "
-        r"iterator, a DenseHashTable or a table that is not initialized; save a SavedModel instead: "
-        r"editor\.save\('folder'\)\.$"
+        r"The function captures '.+', a resource of this process whose contents cannot be read, as "
+        r"those of an iterator, a DenseHashTable or a table that is not initialized; save a "
+        r"SavedModel instead: editor\.save\('folder'\)\.$"
     )
     with pytest.raises(tgw.GraphEditError, match=sentence):
         bytes(tgw.edit(function))

@@ -532,16 +532,16 @@ def without_tensorflow(done: Mapping[str, Mapping[str, file_verbs.Outcome]]) -> 
         "## Without TensorFlow",
         "",
         (
-            "Verbs on files where TensorFlow is not installed: ✓ works, - has nothing to do here, TF "
-            "needs TensorFlow and"
+            "Verbs on files where TensorFlow is not installed: ✓ works, - has nothing to do here, "
+            "TF needs TensorFlow and"
         ),
         (
-            "says so: `pip install 'tfgraphwidget[tensorflow]'`. Static shapes of rarer op types are "
-            "unknown then, and the"
+            "says so: `pip install 'tfgraphwidget[tensorflow]'`. Static shapes of rarer op types "
+            "are unknown then, and the"
         ),
         (
-            "edit says so. Where TensorFlow is installed, what works here imports it only for these "
-            "shapes, for the values"
+            "edit says so. Where TensorFlow is installed, what works here imports it only for "
+            "these shapes, for the values"
         ),
         "of copied variables, and to check what `save` has written.",
         "",

@@ -539,9 +539,7 @@ def test_a_net_that_waits_for_its_own_input_waits_for_what_stands_for_it(resourc
             assert [op.name for op in one["arrived"].control_inputs] == [f"{one.scope}/x"]
 
 
-def test_an_initial_value_that_waits_for_another_variable_s_initialiser_leaves_the_original_alone() -> (
-    None
-):
+def test_an_initial_value_that_waits_for_another_initialiser_leaves_the_original_alone() -> None:
     graph = tf.Graph()
     with graph.as_default():
         x = v1.placeholder(tf.float32, [], name="x")

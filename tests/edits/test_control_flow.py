@@ -103,7 +103,8 @@ def scanned(x: tf.Tensor, _: tf.Tensor) -> tf.Tensor:
 
 
 MODELS = [
-    loop, loop_in_loop, cond, cond_in_cond, cond_in_loop, loop_in_cond, loop_in_cond_in_loop, case, array, recurrent,
+    loop, loop_in_loop, cond, cond_in_cond, cond_in_loop, loop_in_cond, loop_in_cond_in_loop, case,
+    array, recurrent,
     side_effects, scanned,
 ]  # fmt: skip
 Model = Callable[[tf.Tensor, tf.Tensor], tf.Tensor]
@@ -528,9 +529,7 @@ def test_what_is_extracted_without_the_switch_of_its_conditional_lies_in_none_an
     assert np.array_equal(made.session.run(f"copy/{output}", fed), expected)
 
 
-def test_a_conditional_inside_of_one_that_is_copied_without_its_switch_comes_along_and_goes_with_undo() -> (
-    None
-):
+def test_a_conditional_inside_of_one_copied_without_its_switch_is_copied_and_undone() -> None:
     path = CORPUS / "graphs" / "cond_v1.meta.pbtxt"
     with tf.Graph().as_default() as graph:
         v1.train.import_meta_graph(text_format.Parse(path.read_text(), v1.MetaGraphDef()))

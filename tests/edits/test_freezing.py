@@ -49,7 +49,7 @@ def saved(editor: GraphEditor, folder: Path) -> Any:
     return v1.GraphDef.FromString(editor.save(folder / "saved.pb").read_bytes())
 
 
-def test_a_file_that_was_run_without_its_checkpoint_is_not_frozen_and_the_sentence_says_how_to_open_it(
+def test_a_file_run_without_its_checkpoint_is_not_frozen_and_the_error_says_how_to_open_it(
     trained: tuple[tf.Graph, v1.Session], tmp_path: Path
 ) -> None:
     graph, session = trained
@@ -543,9 +543,7 @@ def test_stripping_removes_regularization_losses_that_no_loss_reads(tmp_path: Pa
     ] == [kept]
 
 
-def test_regularization_losses_stay_for_a_loss_that_reads_them_and_where_there_is_nothing_else() -> (
-    None
-):
+def test_regularization_losses_stay_for_a_loss_that_reads_them_and_where_alone() -> None:
     with tf.Graph().as_default() as graph:
         w = v1.get_variable("w", [2], regularizer=lambda w: tf.nn.l2_loss(w, name="penalty"))
         assert tgw.edit(graph)._core.arguments.outputs(None) == ("penalty",)

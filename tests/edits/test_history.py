@@ -229,7 +229,8 @@ def test_uninitialised_variables_are_named_and_can_be_initialised_instead(mlp: t
         editor, before = tgw.edit(mlp, session=fresh), mlp.version
         with pytest.raises(
             SessionRefused,
-            match=r"Variables 'net/one/b', 'net/two/w' and 'net/two/b' have no value.*init=\"initial\"",
+            match=r"Variables 'net/one/b', 'net/two/w' and 'net/two/b' have no value"
+            r".*init=\"initial\"",
         ):
             editor.clone("x:0", "net/logits:0", "copy")
         with pytest.raises(

@@ -51,8 +51,8 @@ CASES: dict[str, tuple[Callable[[tgw.GraphEditor], Any], str]] = {
     "a type of another dtype": (
         lambda editor: editor.passes.rename_type("AddV2", "Equal"),
         (
-            "rename_type.*('inner:0' is float32 and would be bool, and op 'outer' reads it|input 0 of "
-            "'outer' is)"
+            "rename_type.*('inner:0' is float32 and would be bool, and op 'outer' reads it|input 0 "
+            "of 'outer' is)"
         ),
     ),
     "a type with more inputs": (

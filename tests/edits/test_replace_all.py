@@ -114,8 +114,8 @@ def test_a_result_that_nothing_reads_is_not_replaced_by_its_input(tmp_path: Path
     assert str(report).splitlines()[:2] == [
         "replaced 1 of 2 matches",
         (
-            "not replaced: 'y:0': nothing reads 'y:0', so it may be a result; give it a consumer, or "
-            "keep it."
+            "not replaced: 'y:0': nothing reads 'y:0', so it may be a result; give it a consumer, "
+            "or keep it."
         ),
     ]
 

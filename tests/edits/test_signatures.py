@@ -49,9 +49,8 @@ def called(folder: Path, name: str) -> dict[str, np.ndarray[Any, Any]]:
 
 KINDS = [
     "graph and session", "graph with While, If, Case", "`tf.function`", "nested `tf.function`",
-    "Keras Functional",
-    "Keras export", "SavedModel of a module", "SavedModel of TF 1", "`.meta`, checkpoint", ("frozen "
-                                                                                           "`.pb`"),
+    "Keras Functional", "Keras export", "SavedModel of a module", "SavedModel of TF 1",
+    "`.meta`, checkpoint", "frozen `.pb`",
 ]  # fmt: skip
 
 
@@ -130,9 +129,11 @@ def test_a_difference_has_the_signatures_of_both_models(sources: Sources, tmp_pa
         assert found
         assert found.signatures == ((), ("hidden",), (), (("twice", "serving_default"),))
         assert repr(found).splitlines()[1:] == [
-            "1 signature removed", "    hidden", "1 signature renamed", ("    twice → "
-                                                                        "serving_default"),
-        ]  # fmt: skip
+            "1 signature removed",
+            "    hidden",
+            "1 signature renamed",
+            "    twice → serving_default",
+        ]
         assert [(row["change"], row["op"]) for row in found.rows()] == [
             ("removed", "hidden"), ("renamed", "serving_default"),
         ]  # fmt: skip

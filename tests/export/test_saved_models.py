@@ -102,9 +102,10 @@ def test_every_output_of_an_op_is_one(tmp_path: Path) -> None:
         x = v1.placeholder(tf.int64, [4], name="x")
         tf.raw_ops.Unique(x=x, name="u")
     tgw.edit(graph).save(tmp_path / "sm", "x", "u")
-    assert {k: v.tolist() for k, v in both(tmp_path / "sm", {"x": np.array([7, 7, 8, 7])}).items()} == {
-        "u": [7, 8], "u_1": [0, 0, 1, 0],
-    }  # fmt: skip
+    results = both(tmp_path / "sm", {"x": np.array([7, 7, 8, 7])})
+    assert results["u"].tolist() == [7, 8]
+    assert results["u_1"].tolist() == [0, 0, 1, 0]
+    assert len(results) == 2
 
 
 def test_a_model_without_inputs_and_one_that_gives_a_reference_variable(tmp_path: Path) -> None:

@@ -130,8 +130,8 @@ def test_refusals_name_the_way_out_and_write_nothing(
         ("g.h5", {}, GraphEditError, "'.h5' is no kind of file"),
         ("no/such/g.pb", {}, GraphEditError, "does not exist"),
         ("other", {"inputs": "x", "outputs": "net/logits"}, GraphEditError, "holds other things"),
-        ("sm", {"inputs": "net/one/b/Assign" if editor.find("net/one/b/Assign") else "x", "outputs": "nope"},
-         UnknownName, "no op 'nope'"),
+        ("sm", {"inputs": "net/one/b/Assign" if editor.find("net/one/b/Assign") else "x",
+                "outputs": "nope"}, UnknownName, "no op 'nope'"),
         ("sm", {"outputs": "net/logits"}, GraphEditError, "also need placeholder 'x'"),
     ]  # fmt: skip
     for name, arguments, error, sentence in cases:

@@ -215,7 +215,9 @@ if len(sys.argv) > 3:  # a file system without links
     os.symlink = os.link = refuse
 os.fsync = lambda _: None
 old, new, after = CASES[case]
-followed = lambda folder: {name: (folder / name).read_text() for name in {*old, *after} if (folder / name).is_file()}
+followed = lambda folder: {
+    name: (folder / name).read_text() for name in {*old, *after} if (folder / name).is_file()
+}
 seen = []
 for number in range(1, 100_000, 3):
     folder = place / str(number)

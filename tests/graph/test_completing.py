@@ -96,7 +96,8 @@ def test_a_saver_s_restore_is_no_initialiser(graph: tf.Graph) -> None:
     v1.train.Saver([v1.Variable(1.0)], name="save")
     found = table.lookup(v1.placeholder(tf.int64, [None], name="x"))
     restored = tf.raw_ops.RestoreV2(
-        prefix=v1.placeholder_with_default("model", []), tensor_names=["k", "v"], shape_and_slices=["", ""],
+        prefix=v1.placeholder_with_default("model", []), tensor_names=["k", "v"],
+        shape_and_slices=["", ""],
         dtypes=[tf.int64, tf.int64],
     )  # fmt: skip
     tf.raw_ops.LookupTableImportV2(
@@ -461,7 +462,8 @@ def dataset_factory() -> object:
     @function.Defun()
     def factory() -> tf.Tensor:
         return tf.raw_ops.RangeDataset(
-            start=tf.constant(0, tf.int64), stop=tf.constant(3, tf.int64), step=tf.constant(1, tf.int64),
+            start=tf.constant(0, tf.int64), stop=tf.constant(3, tf.int64),
+            step=tf.constant(1, tf.int64),
             output_types=[tf.int64], output_shapes=[[]],
         )  # fmt: skip
 

@@ -192,8 +192,10 @@ def names_elsewhere() -> None:
 
 
 NATIVE = [
-    invariant, parallel, nested_loops, cond_in_loop, loop_in_cond, loop_in_cond_in_loop, constant_branches,
-    nested_conds_with_gradients, one_predicate_for_all, side_effects_on_references, case, map_and_scan, seq2seq,
+    invariant, parallel, nested_loops, cond_in_loop, loop_in_cond, loop_in_cond_in_loop,
+    constant_branches,
+    nested_conds_with_gradients, one_predicate_for_all, side_effects_on_references, case,
+    map_and_scan, seq2seq,
     names_elsewhere,
 ]  # fmt: skip
 

@@ -25,7 +25,7 @@ MADE_THERE = {
     "option too",
     "runtime/measure/flops.py": "a formula for each op type, where those with the same formula "
     "share it",
-    "runtime/session/untransferable.py": "the ops that count what a staging area or a barrier holds",
+    "runtime/session/untransferable.py": "the ops that count what a staging area or barrier holds",
     "lint/target_ops.py": "what other runtimes take, in tables of its own",
     "sources/inference/shape_functions.py": "a shape function for each op type, where those with "
     "the same one share it",

@@ -99,7 +99,8 @@ def test_a_script_that_selects_by_pattern():
     control_outputs = ge.util.ControlOutputs(graph)
     ins, outs, inside = ge.select.compute_boundary_ts(ops)
     assert (ins, outs, inside) == ([a], [c], [b])
-    found = ge.select.get_within_boundary_ops(graph, seed_ops=c.op, boundary_ops=[a.op], inclusive=False,
+    found = ge.select.get_within_boundary_ops(graph, seed_ops=c.op, boundary_ops=[a.op],
+        inclusive=False,
                                               control_ios=control_outputs)
     assert found == [b.op, c.op]
     assert ge.subgraph.SubGraphView(ops).outputs + [a] == [c, a]
@@ -119,7 +120,8 @@ def test_a_script_that_puts_recomputation_into_a_gradient():
       b = tf.sigmoid(a * 3., name='b')
       y = tf.reduce_sum(b)
       checkpoints = [a]
-      copied_sgv, info = ge.copy_with_input_replacements(ge.sgv([op for op in ge.get_backward_walk_ops(
+      copied_sgv, info = ge.copy_with_input_replacements(
+          ge.sgv([op for op in ge.get_backward_walk_ops(
           y.op, stop_at_ts=checkpoints) if op.inputs]), {a: tf.stop_gradient(a)})
       copied_ops = list(info._transformed_ops.values())
       assert copied_ops == copied_sgv.ops
@@ -170,7 +172,11 @@ def test_a_script_that_saves_memory_in_gradients():
     tf.disable_resource_variables()
     def my_add_control_inputs(wait_to_do_ops, inputs_to_do_before):
       for op in wait_to_do_ops:
-        ci = [i for i in inputs_to_do_before if op.control_inputs is None or i not in op.control_inputs]
+        ci = [
+            i
+            for i in inputs_to_do_before
+            if op.control_inputs is None or i not in op.control_inputs
+        ]
         ge.add_control_inputs(op, ci)
 
     with tf.Graph().as_default() as g:
@@ -183,9 +189,12 @@ def test_a_script_that_saves_memory_in_gradients():
       checkpoints = [ts[1], ts[3]]
       expected, = tf.gradients(y, [x])
 
-      fwd_ops = [op for op in ge.get_forward_walk_ops([x.op], within_ops=ge.get_backward_walk_ops([y.op]))
+      fwd_ops = [op for op in ge.get_forward_walk_ops(
+          [x.op], within_ops=ge.get_backward_walk_ops([y.op]))
                  if op.inputs and op is not x.op]
-      checkpoints_disconnected = {t: tf.stop_gradient(t, name=t.op.name + '_sg') for t in checkpoints}
+      checkpoints_disconnected = {
+          t: tf.stop_gradient(t, name=t.op.name + '_sg') for t in checkpoints
+      }
 
       def fast_backward_ops(seed_ops, stop_at_ts):
         bwd_ops = set(ge.get_backward_walk_ops(seed_ops, stop_at_ts=stop_at_ts))
@@ -194,7 +203,9 @@ def test_a_script_that_saves_memory_in_gradients():
       ops_to_copy = fast_backward_ops([y.op], checkpoints)
       copied_sgv, info = ge.copy_with_input_replacements(ge.sgv(ops_to_copy), {})
       copied_ops = info._transformed_ops.values()
-      ge.reroute_ts(checkpoints_disconnected.values(), checkpoints_disconnected.keys(), can_modify=copied_ops)
+      ge.reroute_ts(
+          checkpoints_disconnected.values(), checkpoints_disconnected.keys(), can_modify=copied_ops
+      )
       copied_y = info._transformed_ops[y.op].outputs[0]
       dv = tf.gradients([copied_y], list(checkpoints_disconnected.values()) + [x])
       my_add_control_inputs(list(copied_ops) + [d.op for d in dv if d is not None], [y.op])
@@ -256,7 +267,9 @@ def test_a_script_that_takes_dropout_out_and_feeds_from_elsewhere():
         kept = tf.multiply(x, tf.floor(noise + .5), name='mul')
       y = tf.reduce_sum(kept, name='y')
     dropout = ge.sgv_scope('dropout', graph)
-    dropout = dropout.remap_inputs([dropout.input_index(x)]).remap_outputs([dropout.output_index(kept)])
+    dropout = dropout.remap_inputs([dropout.input_index(x)]).remap_outputs(
+        [dropout.output_index(kept)]
+    )
     dropout, detached = ge.bypass(dropout)
     with graph.as_default():
       stored = tf.constant([[1., 2., 3., 4.]], name='stored')
@@ -271,21 +284,25 @@ def test_a_script_that_takes_dropout_out_and_feeds_from_elsewhere():
 
 def test_every_public_name_is_there():
     """The names of the original's modules, and its aliases."""
-    of_util = """make_list_of_op get_tensors make_list_of_t get_generating_ops get_consuming_ops ControlOutputs
-        placeholder_name make_placeholder_from_tensor make_placeholder_from_dtype_and_shape"""
-    inner = """concatenate_unique ListView is_iterable flatten_tree transform_tree check_graphs get_unique_graph
-        scope_finalize scope_dirname scope_basename get_predefined_collection_names find_corresponding
-        find_corresponding_elem"""
-    of_select = """can_be_regex make_regex filter_ts filter_ts_from_regex filter_ops filter_ops_from_regex
-        get_name_scope_ops check_cios get_ops_ios compute_boundary_ts get_within_boundary_ops get_forward_walk_ops
-        get_backward_walk_ops get_walks_intersection_ops get_walks_union_ops select_ops select_ts select_ops_and_ts"""
+    of_util = """make_list_of_op get_tensors make_list_of_t get_generating_ops get_consuming_ops
+        ControlOutputs placeholder_name make_placeholder_from_tensor
+        make_placeholder_from_dtype_and_shape"""
+    inner = """concatenate_unique ListView is_iterable flatten_tree transform_tree check_graphs
+        get_unique_graph scope_finalize scope_dirname scope_basename
+        get_predefined_collection_names find_corresponding find_corresponding_elem"""
+    of_select = """can_be_regex make_regex filter_ts filter_ts_from_regex filter_ops
+        filter_ops_from_regex get_name_scope_ops check_cios get_ops_ios compute_boundary_ts
+        get_within_boundary_ops get_forward_walk_ops get_backward_walk_ops
+        get_walks_intersection_ops get_walks_union_ops select_ops select_ts select_ops_and_ts"""
     of_subgraph = "SubGraphView make_view make_view_from_scope"
-    of_transform = """replace_t_with_placeholder_handler keep_t_if_possible_handler assign_renamed_collections_handler
-        transform_op_if_inside_handler copy_op_handler transform_op_in_place Transformer TransformerInfo copy
-        copy_with_input_replacements graph_replace"""
-    of_reroute = """swap_ts reroute_ts swap_inputs reroute_inputs swap_outputs reroute_outputs swap_ios reroute_ios
-        add_control_inputs remove_control_inputs"""
-    of_edit = """detach_control_inputs detach_control_outputs detach_inputs detach_outputs detach connect bypass"""
+    of_transform = """replace_t_with_placeholder_handler keep_t_if_possible_handler
+        assign_renamed_collections_handler transform_op_if_inside_handler copy_op_handler
+        transform_op_in_place Transformer TransformerInfo copy copy_with_input_replacements
+        graph_replace"""
+    of_reroute = """swap_ts reroute_ts swap_inputs reroute_inputs swap_outputs reroute_outputs
+        swap_ios reroute_ios add_control_inputs remove_control_inputs"""
+    of_edit = """detach_control_inputs detach_control_outputs detach_inputs detach_outputs detach
+        connect bypass"""
     of_match = "matcher OpMatcher op_type match_pattern"  # of TensorFlow 1.4, but the last
     of_2015 = "copy_variable_to_graph copy_to_graph get_copied elsewhere"
     for module, held in (

@@ -45,9 +45,8 @@ def test_filters_keep_the_order_and_true_keeps_all(net):
 
 
 def test_selecting_takes_patterns_and_parts_in_the_order_given(net):
-    assert names(ge.select_ops("bar/d", net.b, [net.a.op, net.b], "^foo/[bc]$", graph=net.graph)) == [
-        "foo/bar/d", "a", "foo/b", "foo/c",
-    ]  # fmt: skip
+    selected = ge.select_ops("bar/d", net.b, [net.a.op, net.b], "^foo/[bc]$", graph=net.graph)
+    assert names(selected) == ["foo/bar/d", "a", "foo/b", "foo/c"]
     assert names(ge.select_ts("^a", [net.d, net.d.op], net.a, graph=net.graph)) == [
         "a:0",
         "foo/bar/d:0",

@@ -350,8 +350,8 @@ def test_the_other_handlers_are_asked(net):
     view, info = copier(ge.sgv(net.c.op, net.d.op), net.graph, "cp")
     assert names(view.inputs) == ["ten:0"]
     assert info.transformed(net.d.op).control_inputs == []
-    assert given == [("foo/c", "cp/foo/c"), ("foo/c:0", "cp/foo/c:0"), ("foo/bar/d", "cp/foo/bar/d"),
-                     ("foo/bar/d:0", "cp/foo/bar/d:0")]  # fmt: skip
+    originals = ["foo/c", "foo/c:0", "foo/bar/d", "foo/bar/d:0"]
+    assert given == [(name, f"cp/{name}") for name in originals]
     assert net.graph.get_collection("mine") == [net.d]
 
 

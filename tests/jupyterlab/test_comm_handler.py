@@ -186,9 +186,12 @@ def test_long_work_tells_how_far_it_is_and_is_cancelled(
 @pytest.mark.parametrize(
     "data",
     [
-        {"id": 1}, {"id": 2, "type": "no such"}, {"id": 3, "type": ["open"]}, {"id": 4, "type": "open"},
-        {"id": 5, "type": "open", "name": {"a": 1}}, {"id": 6, "type": "save"}, {"id": 7, "type": "kinds"},
-        {"id": 8, "type": "open", "name": "'); import os; os._exit(1) #"}, {"id": 9, "type": "file", "path": 3},
+        {"id": 1}, {"id": 2, "type": "no such"}, {"id": 3, "type": ["open"]},
+        {"id": 4, "type": "open"},
+        {"id": 5, "type": "open", "name": {"a": 1}}, {"id": 6, "type": "save"},
+        {"id": 7, "type": "kinds"},
+        {"id": 8, "type": "open", "name": "'); import os; os._exit(1) #"},
+        {"id": 9, "type": "file", "path": 3},
         {"id": None, "type": "open", "name": "graph" * 10_000}, {},
     ],
 )  # fmt: skip
@@ -222,7 +225,13 @@ with tf.Graph().as_default() as mine:
     tf.exp(tf.compat.v1.placeholder(tf.float32, [2], name="x"), name="y")
 running = tf.compat.v1.Session(graph=mine)
 squared = tf.function(lambda x: x * x, input_signature=[tf.TensorSpec([2])], autograph=False)
-editors = tgw.edit(mine, session=running), tgw.edit(mine), tgw.edit(squared), tgw.edit(tf.Graph()), tgw.edit(squared)
+editors = (
+    tgw.edit(mine, session=running),
+    tgw.edit(mine),
+    tgw.edit(squared),
+    tgw.edit(tf.Graph()),
+    tgw.edit(squared),
+)
 texts = [code_for_cell(each.history.to_script().text, each._core.source) for each in editors]
 del squared
 texts.append(code_for_cell(editors[-1].history.to_script().text, editors[-1]._core.source))

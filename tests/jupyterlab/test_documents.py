@@ -362,7 +362,8 @@ def test_every_kind_is_written_under_the_name_it_proposes(meta: Path, kind: str)
     told = {one["kind"]: one for one in document.kinds()["kinds"]}
     reply = document.save({"kind": kind, "name": told[kind]["name"]})
     assert Path(reply["path"]).exists()
-    name = f"model_{'frozen' if kind == 'frozen' else 'edited'}{save_formats.find_save_format(kind).suffix}"
+    ending = "frozen" if kind == "frozen" else "edited"
+    name = f"model_{ending}{save_formats.find_save_format(kind).suffix}"
     assert reply["about"].startswith(f"Saved as {name}, ")
     assert document.status()["dirty"] is not told[kind]["keeps"]
     if kind in {"saved_model", "frozen", "graph", "text", "meta"}:
@@ -468,8 +469,8 @@ def test_a_name_with_the_ending_of_another_kind_is_refused(frozen: Path) -> None
             "graph",
             "b.meta",
             (
-                "'b.meta' ends in .meta, and the kind chosen is GraphDef: choose the kind MetaGraph, "
-                "or "
+                "'b.meta' ends in .meta, and the kind chosen is GraphDef: choose the kind "
+                "MetaGraph, or "
             ),
         ),
         (

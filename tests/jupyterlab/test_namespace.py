@@ -41,7 +41,8 @@ def test_everything_that_holds_a_graph_is_listed_in_the_order_it_was_made(line: 
     model = tf.keras.Sequential([tf.keras.Input((3,)), tf.keras.layers.Dense(2)])
     with v1.Session(graph=line) as session:
         held = {
-            "g": line, "n": 3, "sess": session, "f": doubled, "cf": concrete, "body": concrete.graph, "model": model,
+            "g": line, "n": 3, "sess": session, "f": doubled, "cf": concrete,
+            "body": concrete.graph, "model": model,
             "ed": tgw.edit(line),
         }  # fmt: skip
         assert listed(held) == [

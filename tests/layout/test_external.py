@@ -165,8 +165,8 @@ def broken(graph):
         (
             nx.bfs_layout,
             (
-                "'bfs_layout' failed .*missing 1 required positional argument.*takes any graph, and "
-                "that alone"
+                "'bfs_layout' failed .*missing 1 required positional argument.*takes any graph, "
+                "and that alone"
             ),
         ),
         (lambda _: {"x": (0.0, 0.0)}, "gave no position for 'a'"),

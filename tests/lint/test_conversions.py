@@ -114,25 +114,31 @@ SLOW: dict[str, Callable[[], GraphEditor]] = {
     "an output whose size the values say": lambda: of_graph(suppressed, [3]),
     "texts": lambda: of_graph(lambda x: tf.strings.join([x, "a"]), [None], tf.string),
     "numbers of texts": lambda: of_graph(tf.strings.to_number, [None], tf.string),
-    "complex numbers": lambda: of_graph(lambda x: tf.math.real(tf.signal.fft(tf.cast(x, tf.complex64)))),
+    "complex numbers": lambda: of_graph(
+        lambda x: tf.math.real(tf.signal.fft(tf.cast(x, tf.complex64)))
+    ),
     "products of complex numbers": lambda: of_graph(lambda x: tf.math.abs(tf.complex(x, x) * 2.0)),
-    "an unknown rank": lambda: of_graph(lambda x: tf.nn.conv2d(x, np.ones([3, 3, 3, 2], np.float32), 1, "SAME"), None),
+    "an unknown rank": lambda: of_graph(
+        lambda x: tf.nn.conv2d(x, np.ones([3, 3, 3, 2], np.float32), 1, "SAME"), None
+    ),
     "an unknown rank of an elementwise op": lambda: of_graph(tf.nn.relu, None),
-    "sizes that vary": lambda: of_graph(lambda x: tf.boolean_mask(x, tf.reduce_sum(x, 1) > 0), [None, None]),
+    "sizes that vary": lambda: of_graph(lambda x: tf.boolean_mask(x, tf.reduce_sum(x, 1) > 0),
+        [None, None]),
     "float64": lambda: of_graph(lambda x: tf.matmul(x, x, transpose_b=True), ROW, tf.float64),
     "bfloat16": lambda: of_graph(lambda x: tf.nn.relu(tf.cast(x, tf.bfloat16))),
     "uint16": lambda: of_graph(lambda x: tf.cast(x, tf.uint16) + 1),
     "convolutions in three dimensions": lambda: of_graph(
-        lambda x: tf.nn.conv3d(x, np.ones([2, 2, 2, 1, 3], np.float32), [1] * 5, "SAME"), [1, 3, 3, 3, 1]
+        lambda x: tf.nn.conv3d(x, np.ones([2, 2, 2, 1, 3], np.float32), [1] * 5, "SAME"),
+        [1, 3, 3, 3, 1]
     ),
     "a call of Python": lambda: of_graph(lambda x: v1.py_func(np.tanh, [x], tf.float32)),
     "random numbers": lambda: of_graph(lambda x: x + tf.random.uniform(ROW, seed=1)),
     "a count that is written": lambda: of_graph(
-        lambda x: x + v1.assign_add(v1.get_variable("count", [], initializer=tf.zeros_initializer()), 1.0)
+        lambda x: x + v1.assign_add(v1.get_variable("count", initializer=tf.zeros([])), 1.0)
     ),
     "a singular value": lambda: of_graph(lambda x: tf.linalg.svd(x, compute_uv=False)),
     "a sparse product": lambda: of_graph(
-        lambda x: tf.sparse.sparse_dense_matmul(tf.sparse.from_dense(np.eye(2, dtype=np.float32)), x)
+        lambda x: tf.sparse.sparse_dense_matmul(tf.sparse.from_dense(tf.eye(2)), x)
     ),
     "nothing": lambda: tgw.edit(tf.Graph()),
 }  # fmt: skip

@@ -92,6 +92,7 @@ def rows_of_eight(x: Any) -> Any:
 
 
 HUGE = np.zeros((4, 3 << 20), np.float32)
+NOT_FINITE = np.array([[1.0], [np.nan], [np.inf], [0.0]], np.float32)
 FOUND: dict[str, tuple[Callable[[], tgw.GraphEditor], str]] = {
     "training-ops": (lambda: graph_of(trained), "train/update_w/ResourceApplyGradientDescent"),
     "dropout": (lambda: graph_of(with_dropout), "dropout/random_uniform"),
@@ -100,7 +101,7 @@ FOUND: dict[str, tuple[Callable[[], tgw.GraphEditor], str]] = {
     "batch-size": (lambda: graph_of(rows_of_eight, (8, 4)), "x"),
     "unknown-shape": (lambda: graph_of(tf.nn.relu, None), "x"),
     "unused-variables": (lambda: graph_of(with_spare_variable), "spare"),
-    "not-finite": (lambda: graph_of(dense_with(np.array([[1.0], [np.nan], [np.inf], [0.0]], np.float32))), "weights"),
+    "not-finite": (lambda: graph_of(dense_with(NOT_FINITE)), "weights"),
     "duplicate-weights": (lambda: graph_of(doubled), "a"),
     "huge-constants": (lambda: graph_of(lambda x: dense(x)[0, 0] + dense_with(HUGE)(x)), "weights"),
     "float64": (lambda: graph_of(in_float64), "Sqrt"),

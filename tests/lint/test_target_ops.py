@@ -16,10 +16,14 @@ from tfgraphwidget.sources import tf_protos
 X = tf.TensorSpec([4, 4], tf.float32)
 
 CALLS: dict[str, Callable[[Any], Any]] = {
-    "Softsign": tf.nn.softsign, "Selu": tf.nn.selu, "Expm1": tf.math.expm1, "Lgamma": tf.math.lgamma,
-    "Atan2": lambda x: tf.atan2(x, x), "DivNoNan": lambda x: tf.math.divide_no_nan(x, x), "Round": tf.round,
-    "Erfinv": tf.math.erfinv, "Tan": tf.tan, "Asin": tf.asin, "Digamma": tf.math.digamma, "Cosh": tf.cosh,
-    "Sinh": tf.sinh, "Acosh": tf.acosh, "Cholesky": tf.linalg.cholesky, "Igamma": lambda x: tf.math.igamma(x, x),
+    "Softsign": tf.nn.softsign, "Selu": tf.nn.selu, "Expm1": tf.math.expm1,
+    "Lgamma": tf.math.lgamma,
+    "Atan2": lambda x: tf.atan2(x, x), "DivNoNan": lambda x: tf.math.divide_no_nan(x, x),
+    "Round": tf.round,
+    "Erfinv": tf.math.erfinv, "Tan": tf.tan, "Asin": tf.asin, "Digamma": tf.math.digamma,
+    "Cosh": tf.cosh,
+    "Sinh": tf.sinh, "Acosh": tf.acosh, "Cholesky": tf.linalg.cholesky,
+    "Igamma": lambda x: tf.math.igamma(x, x),
     "Cumprod": tf.math.cumprod, "MatrixBandPart": lambda x: tf.linalg.band_part(x, 1, 1),
 }  # fmt: skip
 

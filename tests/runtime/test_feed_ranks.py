@@ -24,15 +24,18 @@ import os, sys
 import numpy as np, tensorflow as tf
 v1, raw, ones = tf.compat.v1, tf.raw_ops, lambda *sizes: tf.ones(sizes)
 MAKE = {
-    "Conv2D": lambda x: raw.Conv2D(input=x, filter=ones(3, 3, 3, 4), strides=[1] * 4, padding="SAME"),
-    "Conv3D": lambda x: raw.Conv3D(input=x, filter=ones(3, 3, 3, 3, 4), strides=[1] * 5, padding="SAME"),
+    "Conv2D": lambda x: raw.Conv2D(input=x, filter=ones(3, 3, 3, 4), strides=[1] * 4,
+        padding="SAME"),
+    "Conv3D": lambda x: raw.Conv3D(input=x, filter=ones(3, 3, 3, 3, 4), strides=[1] * 5,
+        padding="SAME"),
     "DepthwiseConv2dNative": lambda x: raw.DepthwiseConv2dNative(
         input=x, filter=ones(3, 3, 3, 1), strides=[1] * 4, padding="SAME"
     ),
     "FakeQuantWithMinMaxVarsPerChannel": lambda x: raw.FakeQuantWithMinMaxVarsPerChannel(
         inputs=x, min=tf.zeros([2]), max=ones(2)
     ),
-    "MaxPool3D": lambda x: raw.MaxPool3D(input=x, ksize=[1, 2, 2, 2, 1], strides=[1] * 5, padding="SAME"),
+    "MaxPool3D": lambda x: raw.MaxPool3D(input=x, ksize=[1, 2, 2, 2, 1], strides=[1] * 5,
+        padding="SAME"),
     "AvgPool": lambda x: raw.AvgPool(value=x, ksize=[1, 2, 2, 1], strides=[1] * 4, padding="SAME"),
 }
 for name, make in MAKE.items():

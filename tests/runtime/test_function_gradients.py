@@ -441,9 +441,7 @@ def numeric_gradient(function: Any, x: Any) -> Any:
     return found
 
 
-def test_a_conditional_around_a_loop_whose_gradient_was_taken_is_edited_and_has_its_own_gradient() -> (
-    None
-):
+def test_a_conditional_around_a_loop_with_gradients_is_edited_and_has_its_own_gradient() -> None:
     w = tf.Variable(W.astype(np.float64), name="w")
 
     def compute(x: Any) -> Any:

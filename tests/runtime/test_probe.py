@@ -167,7 +167,8 @@ def test_what_is_in_a_while_loop_has_the_value_of_the_last_round() -> None:
     x = np.array([1.0, 3.0], np.float32)
     last, before = x * 2**5, x * 2**4
     expected: dict[str, Any] = {
-        "loop/mul:0": last, "loop/Identity_1:0": before, "loop/Switch_1:1": before, "loop/NextIteration_1:0": last,
+        "loop/mul:0": last, "loop/Identity_1:0": before, "loop/Switch_1:1": before,
+        "loop/NextIteration_1:0": last,
         "loop/add:0": 5, "loop/Identity:0": 4, "loop/Enter_1:0": x, "loop/Exit_1:0": last,
         "y:0": last,
         # The condition is computed once more than the body.
@@ -348,7 +349,10 @@ def test_a_queue_that_nothing_fills_is_named_and_nobody_waits_for_it_without_end
     graph, session = queue_fed()
     editor = tgw.edit(graph, session=session)
     monkeypatch.setattr("tfgraphwidget.runtime.measure.probe.QUEUE_PATIENCE", 0.5)
-    late = r"longer than 0.5 seconds, and 'dequeue:0' is taken from a queue that may be.*start_queue.*'dequeue:0': …"
+    late = (
+        r"longer than 0.5 seconds, and 'dequeue:0' is taken from a queue that may be"
+        r".*start_queue.*'dequeue:0': …"
+    )
     with pytest.raises(SessionRefused, match=late):
         editor.probe("y:0")
     assert editor.probe("y:0", {"dequeue:0": [1, 1]})["y:0"].value.tolist() == [2, 2]
@@ -425,7 +429,10 @@ def test_a_branch_that_is_not_taken_does_not_wait_for_its_queue(
         tf.identity(v1.cond(use, lambda: before * 2.0, lambda: x + 1.0), name="z")
     editor = tgw.edit(graph, session=v1.Session(graph=graph))
     assert editor.compare({"use": False, "x": 1.0}, "y:0")["y:0"].same
-    late = r"longer than 0.5 seconds, and 'cond/dequeue:0' may be waited for without end.*feeds={'cond/dequeue:0': …}"
+    late = (
+        r"longer than 0.5 seconds, and 'cond/dequeue:0' may be waited for without end"
+        r".*feeds={'cond/dequeue:0': …}"
+    )
     with pytest.raises(SessionRefused, match=late):
         editor.compare({"use": True, "x": 1.0}, "y:0")
     with pytest.raises(SessionRefused, match=r"'before:0' would be waited for without end"):

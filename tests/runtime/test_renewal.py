@@ -617,8 +617,8 @@ def test_random_ops_begin_again_and_it_is_said(graph: tf.Graph) -> None:
         session.run(noisy)
         assert renew(session) == (
             (
-                "Random ops with a seed begin their sequences again: 'noise/RandomStandardNormal' and "
-                "1 more."
+                "Random ops with a seed begin their sequences again: 'noise/RandomStandardNormal' "
+                "and 1 more."
             ),
         )
         assert np.array_equal(session.run(drawn), first)

@@ -152,8 +152,9 @@ def test_values_that_shape_functions_read_are_texts_too(tmp_path):
                 node.SerializeToString(deterministic=True) for node in editor._core.index.nodes
             ]
             why = (
-                r"Op 'save/RestoreV2' cannot take 'save/SaveV2/tensor_names:0' of shape \(1,\) in place of .*: need "
-                r"least two elements in shape_and_slice specification: w; choose a tensor of other values\."
+                r"Op 'save/RestoreV2' cannot take 'save/SaveV2/tensor_names:0' of shape \(1,\) in "
+                r"place of .*: need least two elements in shape_and_slice specification: w; choose "
+                r"a tensor of other values\."
             )
             with pytest.raises(GraphEditError, match=why):
                 editor.swap("save/RestoreV2/shape_and_slices:0", "save/SaveV2/tensor_names:0")
@@ -161,8 +162,9 @@ def test_values_that_shape_functions_read_are_texts_too(tmp_path):
                 node.SerializeToString(deterministic=True) for node in editor._core.index.nodes
             ] == before
             why = (
-                r"Op 'save/RestoreV2' cannot take 'save/RestoreV2/shape_and_slices:0' of shape \(1,\) with its new "
-                r"values, beside .* and .*, which follows from the change of .*: .*; choose a tensor of other values\."
+                r"Op 'save/RestoreV2' cannot take 'save/RestoreV2/shape_and_slices:0' of shape "
+                r"\(1,\) with its new values, beside .* and .*, which follows from the change of "
+                r".*: .*; choose a tensor of other values\."
             )
             with pytest.raises(GraphEditError, match=why):
                 editor.set_constant("save/RestoreV2/shape_and_slices:0", [b"w"])

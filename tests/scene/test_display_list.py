@@ -240,9 +240,7 @@ def test_a_label_of_a_line_does_not_lie_on_the_number_of_siblings() -> None:
     )
 
 
-def test_a_value_is_on_another_piece_where_the_longest_has_no_room_and_a_count_beside_a_short_one() -> (
-    None
-):
+def test_a_value_is_on_another_piece_without_room_on_the_longest_and_a_count_beside_it() -> None:
     scene = drawing()
     scene = replace(scene, members=np.zeros_like(scene.members), route=np.zeros_like(scene.route))
     x, y, width, height = scene.box[scene.names.index("head")].tolist()

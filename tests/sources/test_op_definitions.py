@@ -27,7 +27,10 @@ MESSAGES = FILE.with_name("messages.xz")
 READ = """
 import sys
 from tfgraphwidget.sources import tf_protos
-print(tf_protos.registered_op("Conv2D").SerializeToString(deterministic=True).hex(), tf_protos.registered_op("None"))
+print(
+    tf_protos.registered_op("Conv2D").SerializeToString(deterministic=True).hex(),
+    tf_protos.registered_op("None"),
+)
 assert "tensorflow" not in sys.modules
 """
 

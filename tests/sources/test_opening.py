@@ -84,7 +84,7 @@ def test_what_was_opened_does_not_change_with_the_proto(line: tf.Graph) -> None:
         (b"", "This data is empty"),
         (
             b"\xff\xff\xff",
-            "This data is not a GraphDef, MetaGraphDef or SavedModel, or it is truncated or damaged",
+            "This data is not a GraphDef, MetaGraphDef or SavedModel, or it is truncated",
         ),
         (b"hello there", "This data"),
     ],

@@ -54,7 +54,10 @@ names = [(name, getattr(tf_protos, name)) for name in tf_protos._NAMES]
 assert "tensorflow" not in sys.modules
 import tensorflow as tf
 tf.import_graph_def(graph, name="")
-assert tf_protos.GraphDef is tf.compat.v1.GraphDef and tf_protos.MetaGraphDef is tf.compat.v1.MetaGraphDef
+assert (
+    tf_protos.GraphDef is tf.compat.v1.GraphDef
+    and tf_protos.MetaGraphDef is tf.compat.v1.MetaGraphDef
+)
 print(len(names))
 """
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -63,15 +63,17 @@ _COLUMNS = (
 _PATIENCE = 1800  # seconds for one, in a process of its own
 _HEAD = """# Tested architectures
 
-`make architectures` writes this table, with a process of its own for each row. The graph is opened and drawn. Of the
-ops between its inputs and outputs, the middle third in topological order is cloned with its own variables. Original and
-clone run on the same values (**equal**: the largest difference, as a share of the largest number). The variables of the
-clone are changed, and the original must not change (**separate**; - without variables in that part). The model with the
-clone, or the clone itself where it is a `tf.Module`, is saved, loaded by TensorFlow, run and compared (**loaded**).
-The whole network, from its inputs to its outputs, is saved as **TFLite** and as **ONNX**, run by LiteRT and
-onnxruntime, and compared with the graph in the same way. *TF Select, not run*: it keeps ops of TensorFlow
-(`select_tf_ops=True`), which the LiteRT that TensorFlow brings does not have. *no*: what the refusal says. Times are
-seconds on a shared core, pictures are small, weights random.
+`make architectures` writes this table, with a process of its own for each row. The graph is opened
+and drawn. Of the ops between its inputs and outputs, the middle third in topological order is
+cloned with its own variables. Original and clone run on the same values (**equal**: the largest
+difference, as a share of the largest number). The variables of the clone are changed, and the
+original must not change (**separate**; - without variables in that part). The model with the clone,
+or the clone itself where it is a `tf.Module`, is saved, loaded by TensorFlow, run and compared
+(**loaded**). The whole network, from its inputs to its outputs, is saved as **TFLite** and as
+**ONNX**, run by LiteRT and onnxruntime, and compared with the graph in the same way. *TF Select,
+not run*: it keeps ops of TensorFlow (`select_tf_ops=True`), which the LiteRT that TensorFlow brings
+does not have. *no*: what the refusal says. Times are seconds on a shared core, pictures are small,
+weights random.
 """
 
 APPLICATIONS = {

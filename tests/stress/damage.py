@@ -40,8 +40,9 @@ def originals(folder: Path) -> dict[str, Path]:
     """The files that are damaged, by what they are."""
     folder.mkdir(parents=True, exist_ok=True)
     found: dict[str, Path] = {}
-    for name in ("training", "control flow", "queue", "cf_v2.meta.pbtxt", "functions_defun.meta.pbtxt",
-                 "while_grad.meta.pb", "tricky_names.meta.pbtxt", "dataset_iter.meta.pbtxt"):  # fmt: skip
+    for name in ("training", "control flow", "queue", "cf_v2.meta.pbtxt",
+                 "functions_defun.meta.pbtxt", "while_grad.meta.pb", "tricky_names.meta.pbtxt",
+                 "dataset_iter.meta.pbtxt"):  # fmt: skip
         meta, short = _meta(name), name.partition(".")[0]
         for suffix, data in (
             (".meta", meta.SerializeToString()),

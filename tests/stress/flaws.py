@@ -365,7 +365,8 @@ def function_graph(function: Any) -> Any:
 
 
 _NODE_FLAWS: tuple[Callable[[Any, Any, random.Random], None], ...] = (
-    _rename, _name_twice, _name_deep, _input, _input, _input, _inputs_gone, _inputs_many, _type, _attr, _attr, _attr,
+    _rename, _name_twice, _name_deep, _input, _input, _input, _inputs_gone, _inputs_many, _type,
+    _attr, _attr, _attr,
     _attr, _attr_gone, _device, _many_outputs, _node_twice, _node_gone, _function,
 )  # fmt: skip
 

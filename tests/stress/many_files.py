@@ -109,7 +109,8 @@ def _with_variable() -> Any:
                 meta.graph_def.node[1].attr["shape"].shape
             )
     variable = tf_protos.VariableDef(
-        variable_name="net/w:0", initializer_name="net/w/Assign", snapshot_name="net/w/Read:0", is_resource=True,
+        variable_name="net/w:0", initializer_name="net/w/Assign", snapshot_name="net/w/Read:0",
+        is_resource=True,
         initial_value_name="net/ones:0", trainable=True,
     )  # fmt: skip
     for key in ("variables", "trainable_variables"):
@@ -545,7 +546,8 @@ def _watch(
         tempfile.TemporaryDirectory() as folder,
         tempfile.TemporaryFile() as errors,
         subprocess.Popen(
-            [sys.executable, "-S", "-m", __name__ if __name__ != "__main__" else "tests.stress.many_files",
+            [sys.executable, "-S", "-m",
+                __name__ if __name__ != "__main__" else "tests.stress.many_files",
              "--serve", str(seed), str(first), str(count), folder],
             env=environment, stdout=subprocess.PIPE, stderr=errors, text=True,
         ) as process,

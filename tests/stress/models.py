@@ -346,7 +346,8 @@ _TINY = (
     "strings.meta.pbtxt", "summaries.meta.pbtxt", "toy_abc.meta.pbtxt", "queue", "tables",
 )  # fmt: skip
 _SMALL = (
-    *_TINY, "asserts.meta.pbtxt", "mlp_ref.meta.pbtxt", "mlp_resource.meta.pbtxt", "nested_scopes.meta.pbtxt",
+    *_TINY, "asserts.meta.pbtxt", "mlp_ref.meta.pbtxt", "mlp_resource.meta.pbtxt",
+    "nested_scopes.meta.pbtxt",
     "saver_graph.meta.pbtxt", "tricky_names.meta.pbtxt", "cond_v1.meta.pbtxt", "cf_v2.meta.pbtxt",
     "while_simple.meta.pbtxt",
 )  # fmt: skip
@@ -377,7 +378,8 @@ CORPUS_GRAPHS: tuple[Model, ...] = tuple(
     for path in sorted((CORPUS / "graphs").iterdir())
     if not path.name.startswith("large")
     for suffix, opened in {
-        "": _live, ".pb": lambda name: _file(name, ".pb"), ".meta": lambda name: _file(name, ".meta")
+        "": _live, ".pb": lambda name: _file(name, ".pb"),
+        ".meta": lambda name: _file(name, ".meta")
     }.items()
     if suffix or not path.name.startswith("devices")  # a session has no such devices
 )  # fmt: skip

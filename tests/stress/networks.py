@@ -205,12 +205,13 @@ def graph_convolution() -> Built:
 
 
 KERAS: dict[str, Callable[[], Built]] = {
-    "transformer encoder with masks": transformer, "BiLSTM of texts": text, "preprocessing layers": preprocessing,
-    "nested model, GRU, attention": sequences, "U-Net": unet, "vision transformer": vision_transformer,
-    "MLP-Mixer": mixer, "autoencoder": autoencoder, "WaveNet": wavenet, "translator (GRU, "
-                                                                        "attention)": translator,
+    "transformer encoder with masks": transformer, "BiLSTM of texts": text,
+    "preprocessing layers": preprocessing, "nested model, GRU, attention": sequences,
+    "U-Net": unet, "vision transformer": vision_transformer, "MLP-Mixer": mixer,
+    "autoencoder": autoencoder, "WaveNet": wavenet, "translator (GRU, attention)": translator,
     "convolutional LSTM": convolutional_lstm, "language model (three LSTMs)": language_model,
-    "recommender": recommender, "siamese network": siamese, "squeeze and excite": squeeze_and_excite,
+    "recommender": recommender, "siamese network": siamese,
+    "squeeze and excite": squeeze_and_excite,
     "GAN generator": generator, "graph convolution": graph_convolution,
 }  # fmt: skip
 

@@ -76,15 +76,11 @@ PRESERVING = (
 """The edits after which every tensor that is still there has the value that it had."""
 
 PATTERNS = (
-    ("Relu(x)", "Relu6(x)"), ("Identity(x)", "x"), ("Add|AddV2(x, y)", "AddV2(y, x)"), (("MatMul(x, "
-                                                                                        "w)"),
-                                                                                        "MatMul(x, w)"),
-    ("Mul(x, y)", "z = Mul(x, y); Identity(z)"), ("Relu(x)", "LeakyRelu(x, alpha=0.2)"), (("Sub(x, "
-                                                                                          "y)"),
-                                                                                          "Sub"),
-    ("BiasAdd(x, b)", "AddV2(x, b)"), ("Tanh(x)", tf.nn.relu), ("Nonsense(x)", "x"), ("Relu(", "x"),
-    ("Const", "Identity"), ("Relu(Add|AddV2(MatMul(x, w), b))", "MatMul(x, w)"), ("Sum(x, axes)",
-    "x"),
+    ("Relu(x)", "Relu6(x)"), ("Identity(x)", "x"), ("Add|AddV2(x, y)", "AddV2(y, x)"),
+    ("MatMul(x, w)", "MatMul(x, w)"), ("Mul(x, y)", "z = Mul(x, y); Identity(z)"),
+    ("Relu(x)", "LeakyRelu(x, alpha=0.2)"), ("Sub(x, y)", "Sub"), ("BiasAdd(x, b)", "AddV2(x, b)"),
+    ("Tanh(x)", tf.nn.relu), ("Nonsense(x)", "x"), ("Relu(", "x"), ("Const", "Identity"),
+    ("Relu(Add|AddV2(MatMul(x, w), b))", "MatMul(x, w)"), ("Sum(x, axes)", "x"),
 )  # fmt: skip
 
 
@@ -505,7 +501,8 @@ class Draw:
     def _replace_all(self) -> Any:
         options: dict[str, Any] = {"into": self.into()} if self._chance(0.3) else {}
         for key, draw in {
-            "within": self.part, "until": lambda: "fixed", "effects": lambda: True, "functions": lambda: True
+            "within": self.part, "until": lambda: "fixed", "effects": lambda: True,
+            "functions": lambda: True
         }.items():  # fmt: skip
             if self._chance(0.2):
                 options[key] = draw()

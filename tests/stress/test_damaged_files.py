@@ -38,7 +38,8 @@ class Worker:
         place = self.folder / f"from {first}"
         command = [sys.executable, "-m", "tests.stress.damage", str(self.seed), str(first)]
         with errors.open("wb") as log, subprocess.Popen(
-            [*command, str(self.files - first), str(place)], cwd=_ROOT, stdout=subprocess.PIPE, stderr=log,
+            [*command, str(self.files - first), str(place)], cwd=_ROOT, stdout=subprocess.PIPE,
+            stderr=log,
             env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", "PYTHONPATH": str(_ROOT)},
         ) as process:  # fmt: skip
             number, why = first - 1, ""

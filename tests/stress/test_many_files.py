@@ -137,8 +137,10 @@ def test_a_constant_that_claims_more_than_memory_holds_is_shown_and_left_alone(
 ) -> None:
     editor = tgw.edit(constant(sizes, dtype))
     for use in (
-        editor.view.scene, editor.lint, editor.__bytes__, editor.passes.merge_duplicates, editor.passes.fold_constants,
-        lambda: repr(editor.inspect("c")), lambda: editor.match("AddV2(1, _)"), lambda: editor.passes.cast("float16"),
+        editor.view.scene, editor.lint, editor.__bytes__, editor.passes.merge_duplicates,
+        editor.passes.fold_constants,
+        lambda: repr(editor.inspect("c")), lambda: editor.match("AddV2(1, _)"),
+        lambda: editor.passes.cast("float16"),
     ):  # fmt: skip
         refusal_of(use)
     assert editor._core.index.types[editor._core.index.op("c")] == "Const"

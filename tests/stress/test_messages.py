@@ -62,7 +62,8 @@ QUERIES = (
     "type:",
     '"',
 )
-LITERALS = ("1", "0", "-1", "None", "True", "2.5", "nan", "[]", "[None, 3]", "()", "{}", "'float32'", "'Identity'",
+LITERALS = ("1", "0", "-1", "None", "True", "2.5", "nan", "[]", "[None, 3]", "()", "{}",
+    "'float32'", "'Identity'",
             "'/device:CPU:0'", "{'T': 1}", "b'x'", "1j", "...", "'\\ud800'", "[[1, 2], [3]]",
             "float64", "(" * 300,
             "10**9", "'" + "v" * 3_000 + "'")  # fmt: skip
@@ -236,8 +237,12 @@ class Page(RuleBasedStateMachine):
                 for k in range(len(index.dtypes(i)))
             ]
         )
-        places = st.sampled_from([f"{name}:0" for name, kind in zip(index.names, index.types, strict=True)
-                                  if kind in ("Placeholder", "Const")] or ["x:0"])  # fmt: skip
+        fed = [
+            f"{name}:0"
+            for name, kind in zip(index.names, index.types, strict=True)
+            if kind in ("Placeholder", "Const")
+        ]
+        places = st.sampled_from(fed or ["x:0"])
         number = self.number
         forms: dict[str, tuple[list[Any], dict[str, Any]]] = {
             "reroute": ([tensor], {"to": tensor.map(repr)}),
@@ -521,13 +526,18 @@ def good_messages(editor: GraphEditor) -> list[dict[str, Any]]:
     tensor = next(f"{name}:0" for i, name in enumerate(names) if editor._core.index.dtypes(i))
     scope = next((name for name in editor._core.index.scopes.names if name), "")
     requests: list[Any] = [
-        p.Inspect(op), p.Search("type:MatMul"), p.Examine(last), p.Script(), p.Ping(), p.Targets(tensor), p.Refresh(),
-        p.Toggle(scope, False, ""), p.Reveal(last), p.ExpandAll(True), p.ExpandAll(False), p.SetDirection("right"),
+        p.Inspect(op), p.Search("type:MatMul"), p.Examine(last), p.Script(), p.Ping(),
+        p.Targets(tensor), p.Refresh(),
+        p.Toggle(scope, False, ""), p.Reveal(last), p.ExpandAll(True), p.ExpandAll(False),
+        p.SetDirection("right"),
         p.Hide("hide", (op,)),
-        p.Hide("nothing", ()), p.Pin(op, 10.0, 20.0), p.Unpin(op), p.PrefetchScene(scope), p.Picture("svg"),
-        p.Select("set", (op, last), ()), p.Derive("upstream"), p.Derive("boundary"), p.Boundary((), (tensor,)),
+        p.Hide("nothing", ()), p.Pin(op, 10.0, 20.0), p.Unpin(op), p.PrefetchScene(scope),
+        p.Picture("svg"),
+        p.Select("set", (op, last), ()), p.Derive("upstream"), p.Derive("boundary"),
+        p.Boundary((), (tensor,)),
         p.Boundary((), ()), p.Compare(True), p.Color(""), p.Probe(op), p.Enter(op, ""), p.Leave(0),
-        p.Preview((), (tensor,), "copy"), p.Clone((), (tensor,), "copy", init="none"), p.Undo(), p.Redo(), p.Jump(0),
+        p.Preview((), (tensor,), "copy"), p.Clone((), (tensor,), "copy", init="none"), p.Undo(),
+        p.Redo(), p.Jump(0),
         p.Change("bypass", (last,)), p.Change("rename", (op,), ("new",), ("'named'",)),
         p.Change("insert", (tensor,), ("function",), ("'Identity'",)), p.Change("remove", (last,)),
         p.Change("set_attr", (op,), ("name", "value"), ("'T'", "1")), p.Fix("editor.bypass()"),

@@ -518,7 +518,8 @@ def wait_for_gradients(canary: Canary) -> Built:
 
 
 NO_CONTROL = {
-    "EagerPyFunc": "its token is one of an eager function, which takes a call of it in this process",
+    "EagerPyFunc": "its token is one of an eager function, which takes a call of it in this "
+    "process",
     "FileSystemSetConfiguration": "it changes a setting of a file system that no test has",
 }
 

@@ -85,7 +85,9 @@ KILLED = """
 import os, threading, time
 from tfgraphwidget.runtime.sandbox.child_process import ChildProcess
 child = ChildProcess()
-threading.Thread(target=child.call, args=(time.sleep, 600.0), kwargs={"seconds": 900.0}, daemon=True).start()
+threading.Thread(
+    target=child.call, args=(time.sleep, 600.0), kwargs={"seconds": 900.0}, daemon=True
+).start()
 while child._process is None:
     time.sleep(0.01)
 print(child._process.pid, flush=True)

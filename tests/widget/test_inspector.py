@@ -172,8 +172,8 @@ def test_a_file_s_variables_are_read_from_its_checkpoint_alone(
 ) -> None:
     with initialised(mlp) as session, mlp.as_default():
         prefix = v1.train.Saver().save(session, str(tmp_path / "m.ckpt"))
-        value = session.run("net/two/w:0" if mlp.get_operation_by_name("net/two/w").type == "VariableV2" else
-                            "net/two/w/Read/ReadVariableOp:0")  # fmt: skip
+        is_reference = mlp.get_operation_by_name("net/two/w").type == "VariableV2"
+        value = session.run("net/two/w:0" if is_reference else "net/two/w/Read/ReadVariableOp:0")
     editor = tgw.edit(f"{prefix}.meta", checkpoint=prefix)
     told = examined(editor, "net/two/w")
     assert told.value is not None
@@ -406,7 +406,10 @@ def test_the_documentation_is_tensorflow_s_own(editor: GraphEditor) -> None:
     assert by_name["product"] == ("output", "A `Tensor`. Has the same type as `a`.")
     assert by_name["transpose_a"] == (
         "attribute",
-        'An optional `bool`. Defaults to `False`. If true, "a" is transposed before multiplication.',
+        (
+            "An optional `bool`. Defaults to `False`. "
+            'If true, "a" is transposed before multiplication.'
+        ),
     )
     assert "T" not in by_name
 
@@ -562,7 +565,8 @@ def test_a_call_tells_the_signatures_of_its_functions() -> None:
     with graph.as_default():
         x = v1.placeholder(tf.float32, [3], name="x")
         tf.raw_ops.StatefulPartitionedCall(
-            args=[x], Tout=[tf.float32], f=tf.function(lambda v: 2 * v).get_concrete_function(tf.TensorSpec([3])),
+            args=[x], Tout=[tf.float32],
+            f=tf.function(lambda v: 2 * v).get_concrete_function(tf.TensorSpec([3])),
             name="call",
         )  # fmt: skip
         tf.while_loop(lambda i, _: i < 3, lambda i, v: (i + 1, v * 2), [0, x], name="loop")

@@ -527,7 +527,8 @@ json = st.recursive(
     ),
     max_leaves=5,
 )
-fields = ("id", "type", "scope", "name", "inputs", "outputs", "text", "limit", "into", "variables", "init", "times",
+fields = ("id", "type", "scope", "name", "inputs", "outputs", "text", "limit", "into", "variables",
+    "init", "times",
           "verb", "what", "keys", "values", "show", "to", "line", "tensor")  # fmt: skip
 values = json | st.sampled_from(sorted(codec.REQUESTS)) | st.lists(st.text(max_size=3), max_size=3)
 

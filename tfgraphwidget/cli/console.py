@@ -59,9 +59,13 @@ def in_option_words(why: str, options: Collection[str]) -> str:
 
     >>> in_option_words("It has several; give signature='a b' or signature='c'.", ["signature"])
     "It has several; give --signature 'a b' or --signature c."
-    >>> in_option_words("Give tags=['serve', 'gpu'], or leave signature= out.", ["tags", "signature"])
+    >>> in_option_words(
+    ...     "Give tags=['serve', 'gpu'], or leave signature= out.", ["tags", "signature"]
+    ... )
     'Give --tags serve,gpu, or leave --signature out.'
-    >>> in_option_words("Open it with its checkpoint: tgw.edit(path, checkpoint='model.ckpt').", ["checkpoint"])
+    >>> in_option_words(
+    ...     "Open it with its checkpoint: tgw.edit(path, checkpoint='model.ckpt').", ["checkpoint"]
+    ... )
     'Open it with its checkpoint: --checkpoint model.ckpt.'
     >>> in_option_words("Give signature='a'.", [])
     "Give signature='a'."

@@ -19,11 +19,13 @@ examples:
   tfgraphwidget diff before.pb after.pb                list what changed
   tfgraphwidget lint model.pb                          list what stands in the way of a deployment
   tfgraphwidget export m.meta out.pb --checkpoint m --frozen --outputs softmax
-  tfgraphwidget code model.pb edits.json               print the Python of edits that editor.save("edits.json") wrote
+  tfgraphwidget code model.pb edits.json               print the Python of edits that
+                                                       editor.save("edits.json") wrote
 
 exit codes:
   0    done; for diff: the graphs are equal; for lint: nothing was found
-  1    refused, with the reason on stderr; for diff: the graphs differ; for lint: something was found
+  1    refused, with the reason on stderr; for diff: the graphs differ;
+       for lint: something was found
   2    usage error; for diff and lint: a graph could not be read
   130  interrupted by Ctrl-C; no partly written file is left
 
@@ -33,8 +35,8 @@ Run "tfgraphwidget COMMAND --help" for the options of a command.
 """
 _UNUSED_OUTPUTS = """
 
-"unused outputs" lists ops without consumers, except training and bookkeeping ops. These are usually the model's
-outputs; pass them to `export --outputs`."""
+"unused outputs" lists ops without consumers, except training and bookkeeping ops. These are
+usually the model's outputs; pass them to `export --outputs`."""
 _MOST_DIGITS = 5  # of a port
 _SHOWN = 60  # characters of an argument in a refusal
 _EDITS = 'the edits in a file that editor.save("edits.json") wrote'

@@ -61,8 +61,7 @@ class AnalysisAPI(ArgumentChecks):
     # Differences
 
     def diff(self, before: object = None, *, values: bool = False) -> Difference:
-        """Compare the current graph with its original state or with another graph:
-        `after.diff(before)`.
+        """Compare the current graph with its original state or another graph: `after.diff(before)`.
 
         Changes are listed from `before` to the current graph. Ops are matched by name, and where
         names differ by the ops around them; the signatures of files are compared too, and by
@@ -110,8 +109,7 @@ class AnalysisAPI(ArgumentChecks):
         outputs: TensorsLike | None = None,
         other: object = None,
     ) -> runtime.measure.Comparison:
-        """Run the graph as it was opened and as it is now on the same feeds, and compare the
-        outputs.
+        """Compare the outputs of the graph as opened and as it is now, on the same feeds.
 
         Both run in separate sessions with the present values of the variables (from the session,
         the checkpoint or the function), so that the graph and its session do not change.
@@ -187,8 +185,7 @@ class AnalysisAPI(ArgumentChecks):
         *,
         metadata: RunMetadata | str | PathLike[str] | None = None,
     ) -> runtime.measure.Measurement:
-        """Run the graph in its session, traced, and measure the time (µs) and memory (bytes) of
-        each op.
+        """Measure the time (µs) and memory (bytes) of each op in a traced run of the session.
 
         Only tensors are fetched, and none that changes the session's state. Ops that TensorFlow
         runs as one, such as a product and its activation, are listed as the op that does the work.
@@ -314,8 +311,7 @@ class AnalysisAPI(ArgumentChecks):
         return editor.save(path, timeout=seconds)
 
     def summary(self) -> str:
-        """Describe the current graph in at most 60 lines of text: ops, inputs and outputs, scopes,
-        costs, what is odd.
+        """Describe the current graph in at most 60 lines of text: its ops, ends, scopes and costs.
 
         `tfgraphwidget info FILE --summary` prints it.
 
@@ -380,8 +376,7 @@ class AnalysisAPI(ArgumentChecks):
         )
 
     def to_keras(self) -> KerasModel:
-        """Make a Keras model of an edited Functional or Sequential model, if the edits can be said
-        in layers.
+        """Make a Keras model of an edited one, if the edits can be expressed in layers.
 
         These can: `insert`, `grow` and `replace` with a `keras.layers.Layer`, `bypass` and
         `reroute` from the output of one layer to that of another. The layers, and their variables,
@@ -398,7 +393,9 @@ class AnalysisAPI(ArgumentChecks):
             >>> import tfgraphwidget as tgw
             >>> import tensorflow as tf
             >>> layers = tf.keras.layers
-            >>> model = tf.keras.Sequential([tf.keras.Input((4,)), layers.Dense(3), layers.ReLU(name="relu")])
+            >>> model = tf.keras.Sequential(
+            ...     [tf.keras.Input((4,)), layers.Dense(3), layers.ReLU(name="relu")]
+            ... )
             >>> editor = tgw.edit(model)
             >>> report = editor.insert(editor.find("type:Relu"), layers.Dense(2, name="last"))
             >>> [layer.name for layer in editor.to_keras().layers[-2:]]
@@ -409,8 +406,7 @@ class AnalysisAPI(ArgumentChecks):
         return keras_layers.edited_model(self._core.executor)
 
     def to_function(self, name: str = "edited") -> Any:
-        """Make a `tf.function` of the current function or graph as edited; it keeps its variables
-        alive.
+        """Make a `tf.function` of the current graph as edited; it keeps its variables alive.
 
         Args:
             name: The name of its module; see `to_module`.

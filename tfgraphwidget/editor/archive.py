@@ -135,9 +135,7 @@ class EditorArchive:
     core: EditorCore
 
     def write(self, path: Path, notices: list[str]) -> None:
-        """Write it to the file `path`; `notices` gets a sentence on each thing that is not in
-        it.
-        """
+        """Write it to the file `path`; `notices` gets a sentence for each thing left out."""
         with path.open("wb") as file:
             notices += write(self.core, file)
 

@@ -44,8 +44,7 @@ _LONGEST = 500  # characters of a scope that is proposed
 
 
 class ArgumentResolver:
-    """Turns what a user gives for ops, tensors, variables and scopes into names of the current
-    graph.
+    """Turns ops, tensors, variables and scopes, as users give them, into names of the graph.
 
     Everything raises UnknownName for what is not in that graph.
     """
@@ -124,8 +123,7 @@ class ArgumentResolver:
         return tuple(dict.fromkeys(index.names[index.op(name)] for name in self.names(argument)))
 
     def items(self, argument: Names) -> tuple[str, ...]:
-        """The names of items of the drawing: those of scopes and groups unchanged, those of ops
-        checked.
+        """The names of items of the drawing: scopes and groups unchanged, ops checked.
 
         Args:
             argument: Names, ops, tensors or a selection.
@@ -137,8 +135,7 @@ class ArgumentResolver:
         return self.names(argument)
 
     def boundary(self, inputs: Names | None, outputs: Names | None) -> Boundary:
-        """The boundary that a call means: the one that it names, or the marked one if it names none
-        at all.
+        """The boundary that a call names, or the marked one if it names none at all.
 
         A side that is left out beside the other is empty. Were it the marked one, the same line of
         Python would mean something else after each click, and after each clone.
@@ -191,8 +188,7 @@ class ArgumentResolver:
         )
 
     def part(self, argument: OpsLike, *, ops: bool = False) -> Any:
-        """A tensor, an op or a name scope by name, or a selection; with `ops` a tensor stands for
-        its op.
+        """A tensor, op or name scope by name, or a selection; with `ops` a tensor is its op.
 
         Args:
             argument: Ops: one or several, by name or as objects, or a selection.
@@ -208,9 +204,7 @@ class ArgumentResolver:
         return self.op(name) if ops and split_tensor(name)[1] is not None else name
 
     def is_function(self, argument: object) -> bool:
-        """Whether an argument is a Python function, or written like an op type and not the name of
-        an op or scope.
-        """
+        """Whether this is a Python function, or an op type that is not a name in the graph."""
         if not isinstance(argument, str):
             return callable(argument) and not isinstance(argument, Selection)
         is_name = argument in self._index.ids or edits.rewire.is_scope(self._index, argument)
@@ -284,9 +278,7 @@ class ArgumentResolver:
         return outputs[0]
 
     def field_value(self, value: Any) -> object:
-        """A value as commands hold it: selections of this graph, tensors and ops by name, dtypes by
-        name, tuples.
-        """
+        """A value as commands hold it: tensors, ops and dtypes by name, sequences as tuples."""
         if isinstance(value, Selection):
             return value.on(self._index)
         if isinstance(value, list | tuple):
@@ -388,8 +380,7 @@ class ArgumentResolver:
     def free_name_for(
         self, function: object, beside: Iterable[str], *, instead: bool = False
     ) -> str:
-        """A free name for the op that a function makes, or for the name scope of several, after the
-        function.
+        """A free name after the function, for the op or the name scope of ops that it makes.
 
         Args:
             function: The function, or an op type.
@@ -445,8 +436,7 @@ class ArgumentResolver:
     def signature_ends(
         self, name: str, inputs: object, outputs: object
     ) -> tuple[tuple[tuple[str, str], ...], tuple[tuple[str, str], ...]]:
-        """The inputs and outputs of a new signature by their keys: without `inputs` those that the
-        outputs need.
+        """The ends of a new signature by key; without `inputs` those that the outputs need.
 
         Without both it has those that are marked, or those of the function, or the apparent ones.
 
@@ -471,8 +461,7 @@ class ArgumentResolver:
         return signature.inputs, signature.outputs
 
     def outputs(self, argument: Names | None, *, use_selection: bool = True) -> tuple[str, ...]:
-        """The outputs that are wanted of the graph: as said, as marked, of the signatures, or those
-        without consumers.
+        """The wanted outputs: given, marked, of the signatures, or those without consumers.
 
         Args:
             argument: Names, ops, tensors or a selection; None for the outputs of the view.
@@ -593,8 +582,7 @@ class ArgumentResolver:
         return scope
 
     def other_graph(self, graph: GraphLike | None, session: object) -> GraphLike | None:
-        """The other graph that copies go into, or None; this graph, also of another editor, is not
-        another.
+        """The other graph that copies go into; None for this one, also of another editor.
 
         Args:
             graph: A `tf.Graph`, or an editor; None for this graph.
@@ -616,8 +604,7 @@ class ArgumentResolver:
         return graph
 
     def modes(self, argument: Any) -> Any:
-        """Whether state is copied or shared: one word, which planning checks, or pairs of a name
-        and a word.
+        """Whether state is copied or shared: one word, or pairs of a name and a word.
 
         Args:
             argument: The word, or a dict {variable, scope or selection: word}.
@@ -637,8 +624,7 @@ class ArgumentResolver:
         return tuple(modes.items())
 
     def initial_values(self, argument: Any) -> Any:
-        """What new variables hold: a word, the path of a checkpoint, or pairs of a name and one of
-        these or an array.
+        """What new variables hold: a word, a checkpoint's path, or such or an array by name.
 
         Args:
             argument: The word, the path, or a dict {variable: array or one of these}.
@@ -648,8 +634,7 @@ class ArgumentResolver:
         return fspath(argument) if isinstance(argument, PathLike) else argument
 
     def connections(self, argument: Mapping[TensorKey, TensorsLike]) -> tuple[tuple[str, str], ...]:
-        """Tensors of a source that is added, with those of the graph itself that their consumers
-        read instead.
+        """Tensors of an added source, with those of the graph that replace them.
 
         Args:
             argument: The tensors of the graph by those of the source.

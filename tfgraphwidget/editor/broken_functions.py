@@ -17,8 +17,7 @@ if TYPE_CHECKING:
 def function_graph(
     name: str, body: Body, caller: GraphIndex
 ) -> tuple[GraphIndex, Mapping[str, str]]:
-    """The body of a function of a graph's library, and the tensors that it returns, by the names of
-    its results.
+    """The body of a library function, and the tensors that it returns, by result.
 
     Args:
         caller: That graph as edits have left it.
@@ -29,8 +28,7 @@ def function_graph(
 
 
 def is_broken_function(name: str, body: Body, caller: GraphIndex) -> bool:
-    """Whether lint finds a function of a file broken, which may keep TensorFlow from importing a
-    file that holds it.
+    """Whether lint finds fault with a function, so that TensorFlow may not import its file.
 
     Args:
         caller: That graph as edits have left it.

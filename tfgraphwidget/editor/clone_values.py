@@ -49,8 +49,7 @@ Pairs = tuple[tuple[str, object], ...]
 
 @dataclass(frozen=True)
 class GraphSession:
-    """A graph with its session; `index` is the graph before the clone. A file that is not imported
-    has neither.
+    """A graph before a clone, with its session; a file that is not imported has neither.
 
     `ends` are tensors by the names of arguments and results of a signature. `saved_name` returns
     how checkpoints of objects name a variable, by its handle op. `imported` returns this graph
@@ -70,8 +69,7 @@ class GraphSession:
 
 
 def value_loader(patch: Patch, origin: GraphSession, target: GraphSession) -> Callable[[], None]:
-    """Return a function that loads the values once the copies are in the target graph; refuse now
-    what can be refused.
+    """Return a function that loads values into the copies later; refuse now what it can.
 
     Args:
         patch: The clone, as it will be applied to the target graph.
@@ -130,17 +128,14 @@ def value_loader(patch: Patch, origin: GraphSession, target: GraphSession) -> Ca
 
 
 def needs_session(patch: Patch, index: GraphIndex) -> bool:
-    """Whether copies begin with contents of tables or iterators, which a session alone computes and
-    holds.
-    """
+    """Whether copies begin with contents of tables or iterators, which only a session has."""
     return patch.init != "none" and bool(_starters(patch, index) or _tables(patch, index))
 
 
 def file_values(
     patch: Patch, origin: GraphSession, readers: Mapping[str, Callable[[], object]]
 ) -> tuple[tuple[str, Callable[[], object]], ...]:
-    """Readers of the values of variables that a clone adds to a file, which TensorFlow has not
-    imported.
+    """Readers of the values of variables that a clone adds to a file that is not imported.
 
     Those that begin with what their initializers compute have none.
 
@@ -164,8 +159,7 @@ def file_values(
 
 
 def checkpoint_keys(patch: Patch, origin: GraphSession) -> dict[str, str]:
-    """Name of each copied variable ("copy/w:0") -> the name that its original's value has in
-    checkpoints.
+    """Name of each copied variable ("copy/w:0") -> the key of its original in checkpoints.
 
     Args:
         origin: The graph that the copies come from, with its session.
@@ -272,9 +266,7 @@ class VariableValues(ABC):
     def initial(
         self, originals: Mapping[str, VariableDef], others: Mapping[str, object]
     ) -> Mapping[str, object]:
-        """The values that initializers of originals compute, by copy; `others` are the values of
-        other copies.
-        """
+        """The values that initializers of originals compute, by copy."""
 
     def _restore(self, originals: Mapping[str, VariableDef], path: str) -> Mapping[str, object]:
         checkpoint = sources.Checkpoint.of(path)
@@ -499,8 +491,7 @@ class _FileValues(VariableValues):
 
 
 class FunctionValues(VariableValues):
-    """The values of a tf.Module that is a clone of a function's body: the copies have the names of
-    their originals.
+    """The values of a tf.Module cloned from a function's body, by the originals' names.
 
     `fresh` returns new initial values, as in `GraphSession`.
     """
@@ -528,9 +519,7 @@ class FunctionValues(VariableValues):
         originals: Mapping[str, VariableDef],
         others: Mapping[str, object],  # noqa: ARG002
     ) -> Mapping[str, object]:
-        """The values of a new model of the same configuration, or those that a file's initializers
-        compute.
-        """
+        """The values of a new model of the same configuration, or of a file's initializers."""
         fresh_values = {} if self.fresh is None else self.fresh()
         far = [name for name in originals if name not in fresh_values]
         live = [name for name in far if self.body_state.live(name) is not None]

@@ -91,9 +91,7 @@ class ColorModel:
         return None if values is None else values.legend(self.current)
 
     def tints(self, scene: Scene) -> tuple[npt.NDArray[np.uint8], list[str]] | None:
-        """A tint (uint8, see `scene.scene.PAINT_FIELDS`) and a note for each item of a scene; None
-        for the default.
-        """
+        """A tint (uint8, see `scene.scene.PAINT_FIELDS`) and a note per item; None by default."""
         values = self._of(scene.index)
         if values is None:
             return None
@@ -115,8 +113,7 @@ class ColorModel:
         return self._cached_values[1]
 
     def without_a_run(self, other: GraphIndex | None = None) -> dict[str, tuple[OpValues, Legend]]:
-        """The values and the legend of each encoding that is cheap to compute, and of the present
-        one.
+        """The values and the legend of each cheap encoding, and of the present one.
 
         For another graph's index without what was measured, or has changed, in the current one.
 
@@ -168,9 +165,7 @@ class ColorModel:
 
     @property
     def batch_notice(self) -> str:
-        """The sentence about the batch size that the costs assume; "" if all dimensions are
-        known.
-        """
+        """The sentence about the batch size that costs assume; "" if all dimensions are known."""
         return f"batch = {self._batch:,}" if _has_unknown(self._index) else ""
 
     def cost_columns(self) -> dict[str, Floats]:

@@ -60,8 +60,7 @@ def edit(core: EditorCore, command: edits.Command, _: Mapping[str, Any] | None =
 def edit_and_compare(
     core: EditorCore, command: edits.Command, options: Mapping[str, Any]
 ) -> object:
-    """Make the edit; with feeds the report says how far the outputs differ. A run that fails undoes
-    the edit.
+    """Make the edit; with feeds, report how far the outputs differ, and undo if a run fails.
 
     Args:
         options: `feeds`, {tensor: value} or None to run nothing.
@@ -157,8 +156,7 @@ def method_of(
 
 
 class EditMethod:
-    """A method of the editor for a command, whose class is imported when the method is first
-    called.
+    """A method of the editor for a command, whose class is imported on first use.
 
     Attributes:
         verb: The verb of the command; "" for the name of the method.

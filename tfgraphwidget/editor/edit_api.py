@@ -25,8 +25,7 @@ class EditAPI(ArgumentChecks, inside=one_thread):
 
     @property
     def renew(self) -> bool:
-        """Whether a session that has run ops which an edit changes is renewed, so that it sees the
-        edit.
+        """Whether a session that has run the ops of an edit is renewed, so that it sees the edit.
 
         A session caches the graph that it has run. It is renewed in place: the session object
         stays, with the values of its variables. Assign False to leave it as it is;
@@ -47,8 +46,7 @@ class EditAPI(ArgumentChecks, inside=one_thread):
     def apply(
         self, *edit: edits.Command | Pass | Sequential | Repeat | Mapping[str, Any] | list[Any]
     ) -> edits.Edits:
-        """Apply edits that are values: commands, passes, or their JSON. Several are one step of the
-        history.
+        """Apply edits that are values: commands, passes or their JSON; several are one step.
 
         Args:
             edit: A command, such as `error.fixes[0]` or a finding's `fix`; a pass of `tgw.passes`,
@@ -64,14 +62,18 @@ class EditAPI(ArgumentChecks, inside=one_thread):
             >>> import tfgraphwidget as tgw
             >>> editor = tgw.example()
             >>> import tensorflow as tf
-            >>> wide = editor.call("net/hidden/Relu:0", lambda x: tf.cast(x, tf.float64), into="wide")
+            >>> wide = editor.call(
+            ...     "net/hidden/Relu:0", lambda x: tf.cast(x, tf.float64), into="wide"
+            ... )
             >>> try:
             ...     editor.connect("wide/Cast:0", "net/logits", 0)
             ... except tgw.GraphEditError as error:
             ...     report = editor.apply(error.fixes[0])
             >>> editor.history.lines[-1]
             'editor.connect(source="wide/Cast:0", target="net/logits", k=0, adapter="Cast")'
-            >>> report = editor.apply(tgw.passes.Sequential(tgw.passes.freeze("loss"), tgw.passes.fold_constants()))
+            >>> report = editor.apply(
+            ...     tgw.passes.Sequential(tgw.passes.freeze("loss"), tgw.passes.fold_constants())
+            ... )
             >>> editor.history[-1].sentence, len(editor.history[-1].steps)
             ('freeze, fold_constants', 1)
         """
@@ -133,12 +135,17 @@ class EditAPI(ArgumentChecks, inside=one_thread):
             >>> import tfgraphwidget as tgw
             >>> editor = tgw.example()
             >>> variables = {"net/hidden": "shared"}
-            >>> preview = editor.preview(editor.clone, "x:0", "net/logits:0", into="copy", variables=variables)
+            >>> preview = editor.preview(
+            ...     editor.clone, "x:0", "net/logits:0", into="copy", variables=variables
+            ... )
             >>> preview, [state.name for state in preview.shared]
             (<Preview: 12 ops into 'copy', 1 new, 2 shared>, ['net/hidden/w', 'net/hidden/b'])
-            >>> print(editor.preview({"command": "bypass", "arguments": {"what": "net/hidden/Relu"}}))
+            >>> print(
+            ...     editor.preview({"command": "bypass", "arguments": {"what": "net/hidden/Relu"}})
+            ... )
             3 ops changed
-            The gradients of net/hidden/Relu ('gradients/net/hidden/Relu_grad/ReluGrad') stay as they were; compute them
+            The gradients of net/hidden/Relu ('gradients/net/hidden/Relu_grad/ReluGrad')
+            stay as they were; compute them
             again before you train.
             'net/hidden/Relu' stays in the graph, without consumers outside.
             >>> editor.history.done
@@ -149,8 +156,7 @@ class EditAPI(ArgumentChecks, inside=one_thread):
     # The history
 
     def undo(self) -> str:
-        """Undo the last edit. On a live graph its ops are hidden, because TensorFlow cannot remove
-        them.
+        """Undo the last edit; a live graph hides its ops, as TensorFlow cannot remove them.
 
         The graph or function that the edit was made in is the current one then; `view.leave`
         returns to the graph around it. An edit that was made before TensorFlow imported a file, and
@@ -175,8 +181,7 @@ class EditAPI(ArgumentChecks, inside=one_thread):
         return self._core.executor.undo()
 
     def redo(self) -> str:
-        """Redo the edit that was undone last; the same ops and variables come back, with their
-        values.
+        """Redo the edit that was undone last, with the same ops and variables and their values.
 
         Returns:
             The line of code of the edit; the lines of a batch.

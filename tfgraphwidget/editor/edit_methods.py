@@ -94,8 +94,7 @@ class Passes(ArgumentChecks):
     quantize_weights = EditMethod(result=command_methods.edit_and_compare)
 
     def grappler(self, outputs: TensorsLike | None = None) -> runtime.measure.OptimizedGraph:
-        """Show what TensorFlow's graph optimizer (grappler) makes of the current graph, which stays
-        as it is.
+        """Show what TensorFlow's optimizer (grappler) makes of the graph, without changing it.
 
         Args:
             outputs: Ops or tensors that keep their names; None for the marked ones, those of the

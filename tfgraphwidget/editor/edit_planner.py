@@ -48,8 +48,7 @@ _SIGNATURES_GONE = (
 
 
 class EditPlanner:
-    """Plans the edits of one editor; nothing is changed, but that a file may be imported for a
-    plan.
+    """Plans the edits of one editor; it changes nothing, but may import a file.
 
     `steps` is the transaction of the edit.
     """
@@ -198,9 +197,7 @@ class EditPlanner:
         return function_bodies.preview(command, self.source, state, self.view, self.edited.ends)
 
     def copies(self, command: Clone) -> PlannedEdit:
-        """Plan a clone: copies in a graph, or tf.Modules that are copies of a part of a function's
-        body.
-        """
+        """Plan a clone: copies in a graph, or tf.Modules of a part of a function's body."""
         command = edits.rebind_selections(command, self.edited.index)
         if self.edited.boundary is not None and command.graph is None:
             return self._modules(command)
@@ -276,8 +273,7 @@ class EditPlanner:
         )
 
     def growths(self, command: Clone) -> tuple[edits.Call, ...]:
-        """The edits that let a function's body, which another editor is in, call copies of a part
-        of this graph.
+        """The edits by which a function's body in another editor calls copies of a part.
 
         Raises:
             NotClonable: Nothing in the function is given for an input.
@@ -315,8 +311,7 @@ class EditPlanner:
         return target_of(command.graph) or OpenedGraph(open_source(command.graph, command.session))
 
     def part_of_file(self, command: Clone, ends: Boundary) -> edits.Patch | None:
-        """The ops of a part of a file as they are in a graph of their own; None where the file is
-        imported for them.
+        """The ops of a part of a file in a graph of their own; None if the file is imported.
 
         Args:
             command: The clone of the part into another graph.
@@ -389,8 +384,7 @@ class EditPlanner:
         return self._planned_copies(copies, self.target)
 
     def growth(self, command: edits.Call) -> PlannedEdit:
-        """Plan to call a function on tensors of the graph, and to initialize the variables and
-        tables that it makes.
+        """Plan to call a function on tensors, and to initialize the variables that it makes.
 
         Args:
             command: The function, its arguments and the scope.

@@ -39,8 +39,7 @@ class Copies(dict[str, Any]):
 
 
 class EditedGraph:
-    """The current graph of an editor, and what edits have made of it and of the graph that was
-    opened.
+    """The current graph of an editor: what was opened, and what edits have made of it.
 
     `history` has the steps that are done and undone; `renew` says whether a session that has run
     changed ops is renewed.
@@ -67,9 +66,7 @@ class EditedGraph:
 
     @property
     def boundary(self) -> FunctionBoundary | None:
-        """The arguments and results of the current function, whose clones are modules; None in a
-        graph.
-        """
+        """The arguments and results of the current function; None in a graph."""
         return self.view.target.boundary
 
     @property
@@ -79,9 +76,7 @@ class EditedGraph:
 
     @property
     def opened_boundary(self) -> FunctionBoundary | None:
-        """The arguments and results of a function that was opened itself, if it is the current
-        one.
-        """
+        """The arguments and results of the current function, if it was opened itself."""
         return self.boundary if self.view.target is self.target else None
 
     @property
@@ -95,9 +90,7 @@ class EditedGraph:
         return self.navigator.function
 
     def import_graph(self) -> None:
-        """Import the graph that was opened into TensorFlow, if it is a file's. Raises
-        NotRunnable.
-        """
+        """Import the opened graph into TensorFlow, if it is a file's. Raises NotRunnable."""
         self.target.graph()
 
     def refusal(self) -> str:
@@ -105,9 +98,7 @@ class EditedGraph:
         return "" if self.boundary is None else self.read_only()
 
     def read_only(self) -> str:
-        """Why the current graph cannot run and grow as a live graph does, with a way out; "" if it
-        can.
-        """
+        """Why the current graph cannot run and grow as a live graph, with a fix; "" if it can."""
         if len(self.navigator.path) > 1:
             return (
                 f"{self.view.title!r} is the body of a function, which runs only as a part of the "
@@ -139,9 +130,7 @@ class EditedGraph:
         return Copies((copy.scope, copy) for step in self.history.done for copy in step.results)
 
     def patches(self) -> tuple[edits.Patch, ...]:
-        """The patches of the current graph, including those of functions that it calls; oldest
-        first.
-        """
+        """The patches of the current graph and of functions that it calls; oldest first."""
         return self.patches_of(self.view)
 
     def patches_of(self, view: GraphView) -> tuple[edits.Patch, ...]:
@@ -173,9 +162,7 @@ class EditedGraph:
         return edits.rewire.new_names(self.patches_of(view), former_names)
 
     def unused_ops(self) -> tuple[str, ...]:
-        """The ops of the current graph that edits have left without consumers, with what only they
-        need.
-        """
+        """The ops that edits have left without consumers, with those that only they need."""
         view = self.view
         index, inputs_and_outputs, patches = view.index, view.boundary, self.patches()
         if not patches:
@@ -210,9 +197,7 @@ class EditedGraph:
 
     @property
     def lost_signatures(self) -> tuple[str, ...]:
-        """The names of the signatures that no edit removed, but that have lost ends because ops
-        were removed.
-        """
+        """The names of signatures that lost ends because ops were removed."""
         signatures = self.source.signatures
         for step in self.history.done:
             for edit in step.patch.signature_edits:
@@ -222,9 +207,7 @@ class EditedGraph:
 
     @property
     def missing_ends(self) -> dict[str, tuple[str, ...]]:
-        """The tensors that the file's graph does not have, by the signatures that name them and no
-        edit removed.
-        """
+        """The tensors that the file's graph lacks, by the signatures that name them."""
         done = [edit for step in self.history.done for edit in step.patch.signature_edits]
         removed = {edit.name for edit in done if isinstance(edit, edits.SignatureRemoval)}
         return {
@@ -246,9 +229,7 @@ class EditedGraph:
         return function_bodies.edited_module(source, self.state(), self.view, self.ends, name)
 
     def signature_modules(self) -> dict[str, ModuleCopy]:
-        """The current function, if it is what was opened, as a tf.Module for each signature that
-        edits gave it.
-        """
+        """The current function as a tf.Module for each signature that edits gave it."""
         signatures = self.signatures if len(self.navigator.path) == 1 else ()
         return {each.name: self.part_module(each) for each in signatures}
 
@@ -289,9 +270,7 @@ class EditedGraph:
         }
 
     def external_tensors(self) -> tuple[str, ...]:
-        """The tensors that callers of this graph name: ends of signatures, arguments and results of
-        functions.
-        """
+        """The tensors that callers name: ends of signatures, arguments and results."""
         if self.boundary is not None:
             arguments, returns = self.boundary
             return tuple(dict.fromkeys((*arguments, *returns.values())))
@@ -303,9 +282,7 @@ class EditedGraph:
         return runtime.SourceContext(self)
 
     def value_readers(self) -> Mapping[str, Callable[[], object]]:
-        """Readers of the values of a file's variables in the current graph, unless TensorFlow has
-        imported it.
-        """
+        """Readers of the values of a file's variables, unless TensorFlow has imported it."""
         readers = self.target.value_readers(self.patches_of(self.navigator.outermost))
         if self.view.target is self.target:
             return readers

@@ -59,8 +59,7 @@ Renames = Iterable[tuple[str, str]]
 
 @dataclass(frozen=True)
 class GraphRun:
-    """A graph that can be run: `index` is it, or was it once, and `body` of `source` is where its
-    state is found.
+    """A graph that can be run: `index` is it, and `body` of `source` is where its state is.
 
     `patches` are the edits that made it; `readers` gives what reads the values of a file's
     variables, by handle op.
@@ -78,8 +77,7 @@ class GraphRun:
         return self.body is not self.source.body or bool(self.source.refusal)
 
     def outputs(self, patches: Iterable[Patch]) -> dict[str, str]:
-        """The outputs of the function or the chosen signature: {tensor after some edits: tensor
-        before them}.
+        """The outputs of the function or signature: {tensor after some edits: tensor before}.
 
         A result that the edits have removed is none.
 
@@ -112,17 +110,13 @@ class GraphRun:
         )
 
     def placeholders(self, tensors: Sequence[str]) -> tuple[str, ...]:
-        """The placeholders that the tensors need values of. Raises GraphEditError for a handle,
-        which cannot be fed.
-        """
+        """The placeholders that tensors need values of. Raises GraphEditError for a handle."""
         return runtime.measure.probe.needed_placeholders(
             self.index, tensors, (), self.state.names if self.is_body else ()
         )
 
     def without_handles(self, tensors: Sequence[str], feeds: Feeds) -> tuple[str, ...]:
-        """The tensors that can be computed and fetched: no handles, and none that depends on a
-        placeholder of one.
-        """
+        """The tensors that can be fetched: no handles, and none that depends on one being fed."""
         return runtime.measure.probe.without_handles(
             self.index, tensors, feeds, self.state.names if self.is_body else ()
         )
@@ -383,9 +377,7 @@ class Evaluator:
         )
 
     def placeholders(self, tensors: TensorsLike | None = None) -> tuple[str, ...]:
-        """The placeholders that must be fed to compute tensors; None for those that `measure` would
-        compute.
-        """
+        """The placeholders to feed for tensors; None for those that `measure` would compute."""
         fetches = (
             self._measurable(None, {}) if tensors is None else self._arguments.fetches(tensors)
         )
@@ -412,8 +404,7 @@ class Evaluator:
         runs: int,
         metadata: RunMetadata | str | PathLike[str] | None,
     ) -> Measurement:
-        """Measure the time and memory of each op, and keep the result until the next edit; see
-        `AnalysisAPI.measure`.
+        """Measure each op, and keep the result until the next edit; see `AnalysisAPI.measure`.
 
         Args:
             fetches: The tensors to compute; None for the marked ones, the selected ones, those of
@@ -540,9 +531,7 @@ def original_name(name: str, renames: Iterable[Renames]) -> str:
 
 
 def default_outputs(index: GraphIndex, feeds: Feeds) -> list[str]:
-    """The outputs of ops without consumers and side effects that depend on the feeds, if there are
-    any.
-    """
+    """The outputs without consumers that depend on the feeds, else all outputs without."""
     fed = [index.op(name) for name in feeds]
     last = forward(index, fed) if fed else np.ones(len(index), bool)
     last &= (np.diff(index.consumers.start) == 0) & ~mask_of(

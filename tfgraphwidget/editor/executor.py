@@ -151,18 +151,14 @@ class EditExecutor(EditedGraph):
                 self.batch, self.batch_start = outer
 
     def with_final_names(self, command: Command) -> Command:
-        """The command with the names of new ops written down, where another graph would give them
-        others.
-        """
+        """The command with the names of new ops that another graph would choose otherwise."""
         try:
             return command.with_final_names(self.plan_context())
         except GraphEditError:  # the edit itself raises it again, with suggested fixes
             return command
 
     def run(self, command: Command) -> tuple[tuple[object, ...], edits.Edits]:
-        """Plan a command, apply it, and record the step; what the user holds of it, and a
-        report.
-        """
+        """Plan a command, apply it, and record the step; what the user gets, and a report."""
         with self.transaction() as steps:
             planned = command.plan_edit(EditPlanner(self, steps))
             if planned.is_nothing:
@@ -210,8 +206,7 @@ class EditExecutor(EditedGraph):
             return tuple(result for growth in growths for result in function.run(growth)[0])
 
     def part_of_file(self, command: Clone, ends: Boundary) -> edits.Patch | None:
-        """The ops of a part of a file as they are in a graph of their own; None where the file is
-        imported for them.
+        """The ops of a part of a file in a graph of their own; None if the file is imported.
 
         Args:
             command: The clone of the part into another graph.
@@ -240,9 +235,7 @@ class EditExecutor(EditedGraph):
         return self.jump(len(edits.group_batches(self.history.done)) + 1)
 
     def jump(self, to: object) -> str:
-        """Undo or redo until `to` steps are done; the lines of the last step taken, or "". Raises
-        NothingTo.
-        """
+        """Undo or redo until `to` steps are done; the lines of the last step, or ""."""
         done, undone = (
             edits.group_batches(self.history.done),
             edits.group_batches(reversed(self.history.undone)),
@@ -325,9 +318,7 @@ class EditExecutor(EditedGraph):
         self.listeners.notify()
 
     def undo_since(self, history: edits.History) -> None:
-        """Undo the edits since a history; nothing is left of them, and their names are free for the
-        same edits.
-        """
+        """Undo the edits since a history, and free their names for the same edits."""
         nodes: list[NodeDef] = []
         functions: set[str] = set()
         while len(self.history.done) > len(history.done):

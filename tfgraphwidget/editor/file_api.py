@@ -58,8 +58,7 @@ class FileAPI(ArgumentChecks):
 
     @property
     def session(self) -> Session | None:
-        """The session that runs the graph, or None; for a file, one with the values of its
-        checkpoint.
+        """The session that runs the graph, or None; a file's has the values of its checkpoint.
 
         >>> import tfgraphwidget as tgw
         >>> editor = tgw.example()

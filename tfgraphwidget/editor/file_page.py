@@ -59,8 +59,7 @@ class _OpenedFile:
 
 
 def save_page_of(source: Source, path: Path) -> Path:
-    """Write what `GraphEditor(source).save("page.html")` writes, at the cost of what the page
-    shows.
+    """Write what `GraphEditor(source).save("page.html")` writes, without opening an editor.
 
     Returns:
         The path.

@@ -147,8 +147,7 @@ def _commands(core: EditorCore) -> tuple[Command, ...]:
 
 
 def stamp_of(path: Path) -> tuple[int, ...]:
-    """What changes when a file, or the main file or values of a folder, are written; () for what is
-    not there.
+    """What changes when a file, or the main file of a folder, is written; () if absent.
 
     Args:
         path: The file or folder.

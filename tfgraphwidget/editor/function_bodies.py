@@ -167,8 +167,7 @@ def _fresh(source: Source, command: Clone) -> Callable[[], Mapping[str, object]]
 def graph_source(
     source: Source, state: BodyState, view: GraphView, ends: FunctionBoundary
 ) -> Source:
-    """The current function's body as a graph of its own, with a session; see
-    `runtime.functions.body_graph`.
+    """The current function's body as a graph with a session; see `runtime.functions`.
 
     Args:
         source: What was opened. Its title and its initial values are those of the result.
@@ -360,8 +359,7 @@ def edited_module(
 def signature_module(
     state: BodyState, index: GraphIndex, signature: Signature, name: str
 ) -> ModuleCopy:
-    """A signature of tensors of a function's body as a tf.Module, with the variables of the
-    function.
+    """A signature of tensors of a function's body as a tf.Module, with its variables.
 
     Args:
         index: The body as edits have left it.

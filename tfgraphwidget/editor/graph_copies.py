@@ -36,8 +36,7 @@ def _nothing() -> None:
 
 @dataclass(frozen=True)
 class GraphCopies:
-    """Copies that were planned: where the originals are, the patch, and what loads the values once
-    it is applied.
+    """Copies that were planned: the originals, the patch, and what loads the values.
 
     `pairs` are the names of (original, copy); the patch of copies out of another file does not have
     them.
@@ -102,9 +101,7 @@ def stays_in_file(
 
 
 def check_copied(patch: Patch, source: OpenedGraph, target: OpenedGraph) -> None:
-    """Raise NotTrusted if a trusted graph would get ops of a graph that is not, and that do more
-    than compute.
-    """
+    """Raise NotTrusted if a trusted graph would get unsafe ops of one that is not."""
     if target.source.trust.is_given:
         effects = effects_of_nodes(patch.add.nodes, patch.add.functions, source.source.trust)
         source.source.trust.check(effects, "it was not added to a graph that is")
@@ -146,9 +143,7 @@ def _with_pairs(patch: Patch, copies: tuple[tuple[str, str], ...]) -> Patch:
 
 
 def results(copies: GraphCopies, target: OpenedGraph) -> Iterator[live.Copy]:
-    """The Copy of each scope, once the patch is applied; all have equally many ops and
-    variables.
-    """
+    """The Copy of each scope, once the patch is applied; all have equally many ops."""
     patch, origin, preview = (
         _with_pairs(copies.patch, copies.pairs),
         copies.origin,

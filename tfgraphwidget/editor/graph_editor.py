@@ -244,7 +244,8 @@ class GraphEditor(SelectionAPI, EditMethods, EditAPI, PatternAPI, AnalysisAPI, F
             >>> other.undo()
             'editor.rename(old="net/logits", new="net/scores")'
             >>> feeds = {"x:0": [[1, 2, 3, 4]]}
-            >>> bool((other.session.run("net/logits:0", feeds) == editor.session.run("net/scores:0", feeds)).all())
+            >>> scores = editor.session.run("net/scores:0", feeds)
+            >>> bool((other.session.run("net/logits:0", feeds) == scores).all())
             True
         """
         from tfgraphwidget.editor import archive

@@ -151,9 +151,7 @@ class GraphView:
 
     @property
     def memo(self) -> LayoutCache:
-        """Results and history of the layout, of drawings of the present shape: those of another
-        pane are its own.
-        """
+        """Results and history of the layout of the present pane, each of which has its own."""
         return self._memos.setdefault(self.aspect, LayoutCache())
 
     @property
@@ -170,9 +168,7 @@ class GraphView:
 
     @property
     def boundary(self) -> Boundary:
-        """Names of the inputs and of the outputs that mark a part, less what is not in the graph as
-        it is now.
-        """
+        """The names of the marked inputs and outputs, less those that the graph has no more."""
         index = self.index
         inputs, outputs = (
             tuple(name for name in side if _is_in(index, name)) for side in self._marked
@@ -240,9 +236,7 @@ class GraphView:
 
     @property
     def choice(self) -> Choice:
-        """The marks and the selection of the user, including ops that are missing now; assign to
-        restore them.
-        """
+        """The user's marks and selection, with ops missing now; assign to restore them."""
         return self._marked, self._selection
 
     @choice.setter
@@ -396,9 +390,7 @@ class GraphView:
         return (*names, *groups)
 
     def count_in_closed(self, mask: Mask) -> dict[str, int]:
-        """How many ops of a mask each closed scope and group of the drawing holds; those that hold
-        none are left out.
-        """
+        """How many ops of a mask each closed scope and group holds, without zeros."""
         outline, count, opened = self.outline, self.outline.count(mask), self.opened
         nodes, counts = [0], dict[str, int]()
         while nodes:
@@ -420,9 +412,7 @@ class GraphView:
         return whole | selectors.ops(self.index, *ops) if ops else whole
 
     def with_open(self, scopes: Iterable[str], *, deep: bool = False) -> ViewSpec:
-        """The view with name scopes and groups open, and those around them; `deep`: and all
-        inside.
-        """
+        """The view with scopes and groups open, and those around them; `deep`: and inside."""
         nodes = [self._node(name) for name in scopes]
         around = [outer for node in nodes for outer in self.outline.ancestors(node)]
         opened = self.opened | self._names(around + (self._inside(nodes) if deep else nodes))
@@ -566,17 +556,13 @@ class GraphView:
         self.pinned = {**self.pinned, scenes.key_of(scene, item): (x - left, y - top)}
 
     def unpin(self, name: str = "") -> None:
-        """Forget where an item was put by hand; without a name, all of them, and how the drawing
-        came about.
-        """
+        """Forget where an item was put by hand; without a name, where all of them were put."""
         self.pinned = pinning.remove_pin(self.pinned, name)
         if not name:
             self.memo.forget_history()
 
     def reveal(self, name: str) -> str:
-        """Open the scopes and groups around an op, a tensor, a scope or a group; the name of the op
-        or scope.
-        """
+        """Open the scopes and groups around an op, tensor, scope or group; the op's name."""
         full_name, node, around = self._place(name)
         self.opened |= self._names(around)
         # What is asked for is shown, though it, or what is around it, was hidden.
@@ -587,9 +573,7 @@ class GraphView:
         return full_name
 
     def is_open_around(self, name: str) -> bool:
-        """Whether the scopes and groups around an op, a scope or a group are open. Raises
-        UnknownName.
-        """
+        """Whether what is around an op, a scope or a group is open. Raises UnknownName."""
         return self._names(self._place(name)[2]) <= self.opened
 
     def _place(self, name: str) -> tuple[str, int, list[int]]:
@@ -609,18 +593,14 @@ class GraphView:
         return index.names[op], node, [node, *self.outline.ancestors(node)]
 
     def shape(self, width: float, height: float) -> None:
-        """Let the drawing wrap to the shape of a pane that is narrow, until `unshape`; each pane
-        keeps its own drawing.
-        """
+        """Let the drawing wrap to the shape of a narrow pane, which has its own drawing."""
         # Rounded as layouts are, so that few drawings are kept.
         self.aspect = (
             aspect_of(level_of(width / height)) if width < _NARROW * height else ROOT_ASPECT
         )
 
     def unshape(self) -> None:
-        """Let the drawing have the shape that it has in a cell and in files: that of a wide
-        pane.
-        """
+        """Let the drawing have the shape that it has in files and cells: a wide pane's."""
         self.aspect = ROOT_ASPECT
 
     def first_drawing(self, width: float, height: float) -> Scene | None:
@@ -642,8 +622,7 @@ class GraphView:
         return scene
 
     def reopen(self, width: float, height: float) -> bool:
-        """Forget the first drawing when another pane shows it, unless the user has made it their
-        own.
+        """Forget the first drawing when another pane shows it, unless the user changed it.
 
         They have when they opened, closed, hid or moved something.
 
@@ -690,8 +669,7 @@ class GraphView:
         return candidates(scene, self.view_spec) if self._layout is None else ()
 
     def prefetch(self, scope: str) -> Scene | None:
-        """The drawing as it will be once a scope or group is opened; nothing changes. Raises
-        UnknownName.
+        """The drawing once a scope or group is open; nothing changes. Raises UnknownName.
 
         None where that takes long: of more than 1,200 new boxes or 2,500 in all, or with a layout
         of the user's.
@@ -704,8 +682,7 @@ class GraphView:
     # Names
 
     def names(self, argument: Names) -> tuple[str, ...]:
-        """Op and tensor names of what was given: names, tensors, ops, selections, one or many; each
-        is in this graph.
+        """The op and tensor names of names, tensors, ops or selections, each in this graph.
 
         Raises UnknownName.
 
@@ -726,9 +703,7 @@ class GraphView:
 
 
 def is_single(argument: object) -> TypeGuard[OpLike]:
-    """Whether this is one item: a name, a selection, an op, a tensor, a variable that is not
-    partitioned.
-    """
+    """Whether this is one item: a name, a selection, an op, a tensor or a whole variable."""
     # A tensor is an Iterable too, and says so only when it is asked for its first row.
     return isinstance(argument, str | Selection) or (
         hasattr(argument, "name") and not _is_in_parts(argument)
@@ -736,9 +711,7 @@ def is_single(argument: object) -> TypeGuard[OpLike]:
 
 
 def each(argument: Any) -> list[Any]:
-    """The items of an argument; a `.ref()` is dereferenced, a partitioned variable gives its
-    partitions.
-    """
+    """The items of an argument; a `.ref()` is dereferenced, a partitioned variable split."""
     if is_single(argument):
         return [argument]
     try:

@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 
 
 class EditHistory(Sequence[AnyStep], ArgumentChecks, inside=one_thread):
-    """The edits that were done and undone when it was asked for; it stays as it is when others are
-    made.
+    """The edits done and undone when it was asked for; later edits do not change it.
 
     Its items are the steps that are done, oldest first; the edits of a batch are one step. It
     prints with the number of each step, which `goto` takes, and a mark where one is.
@@ -94,8 +93,7 @@ class EditHistory(Sequence[AnyStep], ArgumentChecks, inside=one_thread):
 
     @property
     def copies(self) -> Copies:
-        """The clones and added graphs of the edits that are done now, by name scope;
-        `editor["copy"]` is one of them.
+        """The clones and added graphs now there, by name scope; `editor["copy"]` is one.
 
         >>> import tfgraphwidget as tgw
         >>> editor = tgw.example()
@@ -160,8 +158,7 @@ class EditHistory(Sequence[AnyStep], ArgumentChecks, inside=one_thread):
         return edits.serialization.records_of(self._value.done)
 
     def to_script(self, file: str = "values.npz") -> edits.serialization.Script:
-        """Write a Python script that opens what was opened and makes the edits again; it gives an
-        equal graph.
+        """Write a Python script that opens the same source, edits it and gets an equal graph.
 
         The script contains what only this process has: the source of functions, and arrays up to 1
         MB. A live graph must be the default one where it runs. `editor.save("edits.py")` writes it
@@ -190,7 +187,10 @@ class EditHistory(Sequence[AnyStep], ArgumentChecks, inside=one_thread):
             <BLANKLINE>
             >>> import numpy as np
             >>> report = editor.set_constant("x:0", np.zeros([100_000, 4]))
-            >>> {name: array.shape for name, array in editor.history.to_script("zeros.npz").arrays.items()}
+            >>> {
+            ...     name: array.shape
+            ...     for name, array in editor.history.to_script("zeros.npz").arrays.items()
+            ... }
             {'x:0': (100000, 4)}
         """
         from tfgraphwidget.editor import saving
@@ -198,8 +198,7 @@ class EditHistory(Sequence[AnyStep], ArgumentChecks, inside=one_thread):
         return saving.script_of(self._core, file)
 
     def replay(self, edits: object) -> int:
-        """Make edits on the current graph that `history.records()` or `save` wrote: all of them, or
-        none.
+        """Make edits that `history.records()` or `save` wrote: all of them, or none.
 
         No code is run. Paths in the edits (a checkpoint, a graph that is added) are read.
 

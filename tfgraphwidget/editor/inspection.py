@@ -47,8 +47,7 @@ _NONE = OpDescription("", (), (), (), (), "")
 
 
 class Inspection:
-    """The facts about an op or a scope, from `editor.inspect`. In a notebook it displays as a
-    table.
+    """The facts about an op or a scope, from `editor.inspect`; a notebook shows a table.
 
     Values are read when they are asked for, and the graph, the session and the variables stay as
     they are.
@@ -105,8 +104,7 @@ class Inspection:
 
     @property
     def value(self) -> runtime.measure.Stats | None:
-        """The value of its variable or constant with dtype, shape, minimum, mean and maximum; None
-        for other ops.
+        """The value of its variable or constant, with shape and statistics; None for other ops.
 
         `why_no_value` says why a variable has none.
         """
@@ -114,9 +112,7 @@ class Inspection:
 
     @property
     def why_no_value(self) -> str:
-        """Why the value of the variable or constant is not known; "" for other ops, and where it is
-        known.
-        """
+        """Why the value of the variable or constant is unknown; "" if known, or no such op."""
         return self._value[1]
 
     def array(self) -> np.ndarray:
@@ -171,18 +167,14 @@ class Inspection:
 
     @cached_property
     def documentation(self) -> Documentation:
-        """TensorFlow's documentation of the op type: a summary, and a text for each input, output
-        and attribute.
-        """
+        """TensorFlow's documentation of the op type: a summary, and a text for each argument."""
         if not self.op_type:
             return Documentation()
         return documentation(self.op_type, self._core.view.index.typing.definition(self.op_type))
 
     @cached_property
     def origin(self) -> tuple[str, ...]:
-        """The lines of Python that made the op, innermost last: those of its graph, or of the file
-        it came from.
-        """
+        """The lines of Python that made the op, innermost last, as its graph or file has them."""
         if not self.op_type:
             return ()
         core = self._core

@@ -41,8 +41,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class AdditionResult(GrowthResult):
-    """The result of `add` in a function: `joined["x:0"]` is the new name of a tensor or op of the
-    added graph.
+    """What `add` returns in a function: `joined["x:0"]` is the new name of an added tensor.
 
     `outputs` maps the keys of its results to their names in the function. `module` computes it
     alone, with the same variables.

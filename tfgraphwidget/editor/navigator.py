@@ -20,9 +20,7 @@ if TYPE_CHECKING:
 
 
 class Navigator:
-    """The stack of views: the source's own graph first, the current one last. `stack` is replaced,
-    never changed.
-    """
+    """The stack of views: the source's own first, the current last; replaced, never changed."""
 
     def __init__(self, first: GraphView) -> None:
         self.stack: tuple[GraphView, ...] = (first,)
@@ -119,9 +117,7 @@ class Navigator:
         return {titles[-1]: view for titles, view in self._views.items() if titles[:-1] == path}
 
     def go(self, path: tuple[str, ...]) -> None:
-        """Make the graph of that path current, which was entered before; the graph itself if there
-        is none.
-        """
+        """Make the graph of a path current that was entered before, or the graph itself."""
         views = [
             self._views[path[:depth]]
             for depth in range(2, len(path) + 1)
@@ -130,8 +126,7 @@ class Navigator:
         self.stack = (self.outermost, *(views if len(views) == len(path) - 1 else ()))
 
     def leave(self, depth: int | None = None) -> None:
-        """Return to the calling graph, or to that level of the path; raises NothingTo if there is
-        none.
+        """Return to the calling graph, or to that level of the path. Raises NothingTo.
 
         Args:
             depth: The level to return to: 0 is the graph itself; None for the caller.
@@ -150,8 +145,7 @@ class Navigator:
         self.stack = self.stack[: to + 1]
 
     def open_signature(self, source: Source, signature: Signature) -> None:
-        """Show where a signature is computed, and let the source have it as the one that was
-        chosen.
+        """Show where a signature is computed, and make it the chosen one of the source.
 
         Args:
             signature: One of its signatures, as edits have left it.
@@ -168,9 +162,7 @@ class Navigator:
         self.signature_paths |= {self.path}
 
     def start(self, source: Source) -> None:
-        """Enter the function that computes the chosen signature, or mark its ends if that is the
-        graph itself.
-        """
+        """Enter the function that computes the chosen signature, or mark its ends in the graph."""
         for op in source.entrance:
             shared = any(
                 each.function in source.shared_functions for each in self.called_functions(op)

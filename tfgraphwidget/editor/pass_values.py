@@ -3,7 +3,9 @@ compose.
 
 >>> import tfgraphwidget as tgw
 >>> passes = tgw.passes
->>> smaller = passes.Sequential(passes.freeze(), passes.fold_batch_norm(), passes.cast("float16"), name="Smaller")
+>>> smaller = passes.Sequential(
+...     passes.freeze(), passes.fold_batch_norm(), passes.cast("float16"), name="Smaller"
+... )
 >>> smaller
 Sequential(freeze(), fold_batch_norm(), cast('float16'), name='Smaller')
 """
@@ -29,8 +31,7 @@ _MOST_ROUNDS = 100  # of a Repeat: passes that undo each other would go on forev
 
 @dataclass(frozen=True)
 class Pass:
-    """An edit of a whole graph that is not made yet; names in it are looked up in the graph that it
-    is applied to.
+    """An edit of a whole graph to be made later; its names are looked up in that graph.
 
     Attributes:
         verb: The verb of the command: "fold_constants".
@@ -48,9 +49,7 @@ class Pass:
         return self.verb
 
     def command(self, core: EditorCore) -> edits.Command:
-        """The command for the current graph of an editor. Raises UnknownName for what the graph
-        lacks.
-        """
+        """The command for an editor's graph. Raises UnknownName for what the graph lacks."""
         registration = edits.registry.registration_of(self.verb)
         assert registration is not None
         command: edits.Command = edits.command_of(
@@ -96,8 +95,7 @@ class Sequential:
 
 @dataclass(frozen=True, init=False, repr=False)
 class Repeat:
-    """Passes that are applied again and again, until none of them changes anything; one step of the
-    history.
+    """Passes to be repeated until none of them changes anything; one step of the history.
 
     Attributes:
         passes: The passes.
@@ -209,9 +207,7 @@ def _command(core: EditorCore, value: object) -> edits.Command:
 def preview_edit(
     editor: Any, edit: object, arguments: tuple[Any, ...], options: Mapping[str, Any]
 ) -> Any:
-    """What an edit would do, which is a value, a method of the editor or a function of an
-    editor.
-    """
+    """What an edit would do: a value, a method of the editor or a function of an editor."""
     core: EditorCore = editor._core
     if (
         getattr(edit, "__func__", None) is type(editor).apply
@@ -240,8 +236,7 @@ def preview_edit(
 
 
 class PassValues:
-    """Makes passes: `tgw.passes.cast("float16")` is a value that `editor.apply` applies to any
-    graph.
+    """Makes passes: `tgw.passes.cast("float16")` is a value that `editor.apply` applies.
 
     The passes are those of `editor.passes`, and `freeze`. `Sequential` and `Repeat` are made of
     passes.

@@ -59,12 +59,16 @@ class PatternAPI(ArgumentChecks):
             >>> editor = tgw.example()
             >>> hits = editor.match("Relu(Add|AddV2(MatMul(x, w), b))")
             >>> hits[0].x, hits[0].outputs, hits[0].ops
-            ('x:0', ('net/hidden/Relu:0',), ('net/hidden/MatMul', 'net/hidden/Add', 'net/hidden/Relu'))
+            ('x:0', ('net/hidden/Relu:0',),
+             ('net/hidden/MatMul', 'net/hidden/Add', 'net/hidden/Relu'))
             >>> editor.selection = hits
             >>> editor.match("Relu6(Add|AddV2(x, b))").near[0].difference
             "'net/hidden/Relu' is Relu where the pattern has Relu6"
             >>> like = editor.ops("net/hidden/MatMul")
-            >>> print(tgw.pattern(like), [hit.outputs for hit in editor.match(like, within=editor.ops(scope="net"))])
+            >>> print(
+            ...     tgw.pattern(like),
+            ...     [hit.outputs for hit in editor.match(like, within=editor.ops(scope="net"))],
+            ... )
             MatMul(x, Const|Variable) [('net/hidden/MatMul:0',), ('net/logits:0',)]
         """
         definition = patterns.pattern(pattern)

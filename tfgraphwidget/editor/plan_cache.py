@@ -57,8 +57,7 @@ class PlanCache:
         return patch
 
     def plan(self, command: edits.Clone, index: GraphIndex, target: GraphIndex) -> edits.Patch:
-        """The plan to apply: the one of the preview, unless that has planned only one of several
-        copies.
+        """The plan to apply: that of the preview, unless it planned one of several copies.
 
         Returns:
             The patch of `target`.

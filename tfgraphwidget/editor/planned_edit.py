@@ -16,9 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What an edit came to: the patch that was applied, what the user holds of it, and what was
-    lost by it.
-    """
+    """The result of an edit: the applied patch, what the user gets, and what was lost."""
 
     patch: Patch
     results: tuple[object, ...] = ()

@@ -39,8 +39,7 @@ class _Previewer(EditExecutor):
 def preview_call(
     core: EditorCore, call: Callable[..., object], editor: object, *positional: Any, **keywords: Any
 ) -> Any:
-    """What a call would do that makes one edit: a method of the editor or of one of its nouns, or a
-    user's function.
+    """What a call that makes one edit would do: a method, or a user's function.
 
     Args:
         call: The method; or a function, whose first argument is then an editor that only plans.

@@ -60,9 +60,7 @@ _OWN_FIELDS = ("signature", "timeout", "tags")  # options that are fields of the
 
 
 class Ends(NamedTuple):
-    """The inputs, the outputs and the signatures that the user gave, each in one of the forms that
-    `save` takes.
-    """
+    """The inputs, outputs and signatures that the user gave, in a form that `save` takes."""
 
     inputs: object
     outputs: object
@@ -398,16 +396,12 @@ def _why_elsewhere(core: EditorCore) -> str:
 
 
 def stored_values(core: EditorCore) -> dict[str, Callable[[], object]]:
-    """Readers of the values that a file has for variables, by the names that their handle ops have
-    now.
-    """
+    """Readers of a file's values of variables, by the present names of their handle ops."""
     return core.target.value_readers(core.executor.patches_of(core.navigator.outermost))
 
 
 def original_names(core: EditorCore) -> dict[str, str]:
-    """The names of ops before the edits, by the names that they have now, for those that edits have
-    renamed.
-    """
+    """The names before the edits of the ops that edits have renamed, by their present names."""
     names: dict[str, str] = {}
     for patch in core.executor.patches_of(core.navigator.outermost):
         names |= {new: names.pop(old, old) for old, new in patch.renamed}
@@ -415,8 +409,7 @@ def original_names(core: EditorCore) -> dict[str, str]:
 
 
 def file_extract(core: EditorCore, command: Clone, ends: Boundary) -> Source | None:
-    """A part of a file's graph as a file of its own, made without importing it; None where it is
-    imported for that.
+    """A part of a file's graph as a file of its own; None if it must be imported for that.
 
     Args:
         command: The clone of the part into another graph.
@@ -465,8 +458,7 @@ def ends_without_refused_ops(
     *,
     frozen: bool,
 ) -> RunnableEnds | None:
-    """The ends of the part of a file that is to be written, if that can run and the whole file
-    cannot.
+    """The ends of the part to be written, if that can run and the whole file cannot.
 
     TensorFlow imports a file whole, with ops that it does not know or that are placed on other
     machines. What a frozen graph, a SavedModel or a converted model needs of the file may have
@@ -508,8 +500,7 @@ def ends_without_refused_ops(
 def requested_signatures(
     core: EditorCore, inputs: object, outputs: object, signatures: object
 ) -> tuple[Signature, ...]:
-    """The signatures that are meant: those given, or the boundary, or those that the file was
-    opened with.
+    """The signatures that are meant: those given, the boundary, or those of the file.
 
     Args:
         inputs: Tensors, or {key: tensor}, or None.
@@ -553,8 +544,7 @@ def _is_one_of(core: EditorCore, boundary: Boundary, signatures: tuple[Signature
 
 
 def signature_or_apparent(core: EditorCore) -> Signature:
-    """The signature of the current graph: of the boundary or of the file, or that of what the graph
-    seems to be for.
+    """The signature of the boundary or the file, or what the graph seems to be for.
 
     Returns:
         The signature; of several the one by which the file was opened, or the first.
@@ -573,9 +563,7 @@ def signature_or_apparent(core: EditorCore) -> Signature:
 
 
 def boundary_or_apparent(core: EditorCore) -> Boundary:
-    """The marked boundary; without one that of the function, the signature, or what the graph seems
-    to be for.
-    """
+    """The marked boundary, or that of the function, signature or apparent purpose."""
     if any(core.view.boundary):
         return core.view.boundary
     arguments, results = core.executor.ends

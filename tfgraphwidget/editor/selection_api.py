@@ -27,8 +27,7 @@ class SelectionAPI(ArgumentChecks):
 
     @property
     def selection(self) -> Selection | None:
-        """The selected ops: those between the marked inputs and outputs, or those that were
-        assigned.
+        """The selected ops: those between the marked ends, or those that were assigned.
 
         Assign a Selection, names of ops, or None. It is None if nothing is selected, and also after
         an edit that cut every path between the marked tensors or removed the selected ops.
@@ -79,8 +78,7 @@ class SelectionAPI(ArgumentChecks):
 
     @property
     def inputs(self) -> tuple[str, ...]:
-        """The names of the marked inputs; where nothing is marked, those of the signature, function
-        or graph.
+        """The marked inputs; without marks those of the signature, function or graph.
 
         `selection` is None where nothing is marked or selected.
 
@@ -98,8 +96,7 @@ class SelectionAPI(ArgumentChecks):
 
     @property
     def outputs(self) -> tuple[str, ...]:
-        """The names of the marked outputs; where nothing is marked, those of the signature,
-        function or graph.
+        """The marked outputs; without marks those of the signature, function or graph.
 
         >>> import tfgraphwidget as tgw
         >>> editor = tgw.example()
@@ -127,8 +124,7 @@ class SelectionAPI(ArgumentChecks):
         where: Callable[[Op], object] | None = None,
         file: str | PathLike[str] | None = None,
     ) -> Selection:
-        """Select the ops that are named and pass all filters; with filters alone, all ops of the
-        graph that pass them.
+        """Select the ops that are named, or all ops, and pass all filters.
 
         Shapes that a file does not contain are inferred by TensorFlow on first use, which takes
         seconds for 50,000 ops.

@@ -50,8 +50,7 @@ class Signatures(SignatureMethods, Mapping[str, Signature], ArgumentChecks):
         return {signature.name: signature for signature in self._core.executor.signatures}
 
     def open(self, name: str) -> None:
-        """Show what a signature of the file computes: the body of its function, or the graph with
-        its ends marked.
+        """Show what a signature computes: its function's body, or the graph with marked ends.
 
         A file opens by itself on "serving_default", or on its only signature.
 

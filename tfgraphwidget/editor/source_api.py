@@ -43,8 +43,7 @@ class OpenedSource(ArgumentChecks):
 
     @property
     def trusted(self) -> bool:
-        """Whether ops of the graph may run that do more than compute: write or read files, call
-        Python, wait.
+        """Whether ops may run that do more than compute: write files, call Python, wait.
 
         A graph that lives in the notebook is the user's own, and a file without such ops is trusted
         too. Of another file nothing else runs, whatever is asked of the editor, until this is set
@@ -79,8 +78,7 @@ class OpenedSource(ArgumentChecks):
             self._core.listeners.notify()
 
     def reload(self) -> str:
-        """Read the graph again, where other code has changed it in a way that TensorFlow does not
-        report.
+        """Read the graph again if other code changed it without TensorFlow's notice.
 
         An editor follows ops that other code adds by itself. Of a file that `tgw.edit(path,
         watch=True)` opened this looks whether it has changed on disk: then it is opened again, and
@@ -93,7 +91,10 @@ class OpenedSource(ArgumentChecks):
         Example:
             >>> import tempfile, tfgraphwidget as tgw
             >>> editor = tgw.example()
-            >>> logits, added = (editor.graph.get_operation_by_name(name) for name in ("net/logits", "net/hidden/Add"))
+            >>> logits, added = (
+            ...     editor.graph.get_operation_by_name(name)
+            ...     for name in ("net/logits", "net/hidden/Add")
+            ... )
             >>> logits._update_input(0, added.outputs[0])
             >>> editor.source.reload()
             ''

@@ -248,8 +248,7 @@ def split(
 
 
 def keys_of(core: EditorCore) -> dict[str, str]:
-    """The key of each tensor that a signature of the graph, or the current function, takes or
-    returns.
+    """The key of each tensor that a signature or the current function takes or returns.
 
     Args:
         core: The parts of the editor.
@@ -262,8 +261,7 @@ def keys_of(core: EditorCore) -> dict[str, str]:
 
 
 def keep_keys(core: EditorCore, keys: Mapping[str, str]) -> None:
-    """Give the graph of a part a signature of its marked inputs and outputs, if some of them have
-    keys.
+    """Give the graph of a part a signature of its marked ends, if some of them have keys.
 
     Args:
         core: The parts of the editor of the part.

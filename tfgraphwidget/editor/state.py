@@ -121,17 +121,13 @@ class EditorCore:
 
     @property
     def session(self) -> Session | None:
-        """The session that runs the graph, or None; for a file, one with the values of its
-        checkpoint.
-        """
+        """The session that runs the graph, or None; a file's has the values of its checkpoint."""
         if not self.source.refusal:
             self.target.graph()
         return self.source.session
 
     def paint(self, scene: scenes.Scene) -> scenes.Paint:
-        """The selection, the boundary, the last edit, untrusted ops and the colors, for each item
-        of a scene.
-        """
+        """Selection, boundary, last edit, untrusted ops and colors, for each item of a scene."""
         index, selection = scene.index, self.view.selection
         latest = traversal.mask_of(
             index, (index.ids[n] for n in self.executor.latest_ops if n in index.ids)
@@ -161,9 +157,7 @@ class EditorCore:
 
 
 class EditorSnapshot:
-    """A snapshot of an editor, its views and its objects (`others`), to be restored if nothing was
-    edited.
-    """
+    """A snapshot of an editor with its views, to be restored if nothing was edited."""
 
     def __init__(self, core: EditorCore, *others: object) -> None:
         self._executor = core.executor
@@ -181,9 +175,7 @@ class EditorSnapshot:
         self._snapshot = Snapshot(core, *parts, *others)
 
     def restore(self) -> bool:
-        """Put everything back unless edits were made or undone meanwhile; whether there were
-        none.
-        """
+        """Put everything back unless edits were made or undone since; whether it did."""
         if self._executor.history.commands != self._commands:
             return False
         self._executor_snapshot.restore()

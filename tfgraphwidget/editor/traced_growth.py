@@ -28,8 +28,7 @@ _OF_COPIES = frozenset({"sync", "sync_op", "mix_op", "drift"})
 
 @dataclass(frozen=True, eq=False)
 class GrowthResult:
-    """The result of `grow`: the function's `outputs`, the new `tf.Variable`s, and the names of all
-    new ops.
+    """The result of `grow`: the function's `outputs`, new `tf.Variable`s and names of new ops.
 
     In a function's body `outputs` is the name of the new tensor there, or a tuple of names.
     """
@@ -53,8 +52,7 @@ class GrowthResult:
 
 
 def grow(target: OpenedGraph, command: Call, steps: Transaction) -> tuple[Patch, object]:
-    """Call a Python function that adds ops to a graph. Only the new variables and tables are
-    initialized.
+    """Call a Python function that adds ops to a graph, and initialize only what is new.
 
     Args:
         command: The function, its arguments and the name scope.
@@ -143,8 +141,7 @@ def _withdraw(
 
 
 def grown_between(before: GraphIndex, after: GraphIndex, scope: str, own: Collection[str]) -> Patch:
-    """The ops that a later state of a graph has more than an earlier one, except those that other
-    threads added.
+    """The ops that a graph has gained between two states, except those of other threads.
 
     Args:
         own: The names of the new ops that no other thread has added.

@@ -20,9 +20,7 @@ _PATIENCE = 60
 
 
 class Listeners(list[Callable[[], None]]):
-    """Functions that are called after each change of the graph, or of what is shown or selected of
-    it.
-    """
+    """Functions to call after each change of the graph, or of its view or selection."""
 
     def __init__(self, functions: Iterable[Callable[[], None]] = ()) -> None:
         super().__init__(functions)
@@ -45,9 +43,7 @@ class Listeners(list[Callable[[], None]]):
         return end
 
     def notify(self) -> None:
-        """Call every listener; inside `collect`, when that ends. Their errors are logged: the
-        change is made.
-        """
+        """Call every listener, inside `collect` at its end; log their errors."""
         with self._lock:
             if self._collecting:
                 self._is_due = True
@@ -57,9 +53,7 @@ class Listeners(list[Callable[[], None]]):
 
     @contextmanager
     def collect(self) -> Iterator[None]:
-        """Send one notification for all that come inside, at the end of the outermost of these in
-        any thread.
-        """
+        """Send one notification for all inside, at the end of the outermost in any thread."""
         with self._lock:
             self._collecting += 1
         try:
@@ -82,8 +76,7 @@ def _call(listener: Callable[[], None]) -> None:
 
 
 class Transaction(ExitStack):
-    """The steps of an edit. Each step pushes its own undo; a failure runs these, the last one
-    first.
+    """The steps of an edit, each of which pushes its undo; a failure runs these in reverse.
 
     Context managers that are entered on it (`enter_context`) see the error of the step that failed,
     or none.
@@ -108,9 +101,7 @@ class Transaction(ExitStack):
         self.push(leave)
 
     def roll_back(self) -> None:
-        """Undo all steps, because of the error that is being handled; raise the error that it
-        becomes, if another.
-        """
+        """Undo all steps because of the current error; raise another if it becomes one."""
         with held_back(wholly=True):
             set_right(
                 sys.exc_info()[1]
@@ -119,8 +110,7 @@ class Transaction(ExitStack):
 
     @contextmanager
     def without_interrupts(self) -> Iterator[None]:
-        """Make the steps inside all at once, and commit: an interrupt comes behind them, or behind
-        their undoing.
+        """Make the steps inside and commit; an interrupt waits until all are done or undone.
 
         Steps may let an interrupt in between them (`cancellation.let_in`); it is a failure like any
         other.
@@ -136,8 +126,7 @@ class Transaction(ExitStack):
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Let edits and previews of other threads wait, of any graph: TensorFlow lets one thread change
-    a graph at a time.
+    """Let edits of other threads wait: TensorFlow lets one thread change a graph at a time.
 
     Inside, no other thread takes a name that is free, nor changes what an edit was planned on.
 
@@ -181,9 +170,7 @@ def undone() -> Iterator[Transaction]:
 
 
 class Snapshot:
-    """The attributes of some objects, to be put back. Their values are replaced and never changed
-    in place.
-    """
+    """The attributes of some objects, to be put back; their values are replaced, not changed."""
 
     def __init__(self, *holders: object, without: Iterable[str] = ()) -> None:
         left_out = frozenset(without)

@@ -21,9 +21,7 @@ from tfgraphwidget.visible import Direction
 
 
 class View(ArgumentChecks):
-    """Enters functions, and expands, hides, pins, colors and draws the items of the current
-    graph.
-    """
+    """Enters functions, and expands, hides, pins, colors and draws items of the graph."""
 
     def __init__(self, core: EditorCore, editor: object) -> None:
         self._core, self._editor = core, editor
@@ -94,7 +92,10 @@ class View(ArgumentChecks):
         Example:
             >>> import tfgraphwidget as tgw
             >>> import tensorflow as tf
-            >>> fn = tf.function(lambda x: tf.while_loop(lambda x: x < 9.0, lambda x: [x * 2.0], [x]), autograph=False)
+            >>> fn = tf.function(
+            ...     lambda x: tf.while_loop(lambda x: x < 9.0, lambda x: [x * 2.0], [x]),
+            ...     autograph=False,
+            ... )
             >>> editor = tgw.edit(fn, signature=[tf.TensorSpec([], tf.float32)])
             >>> [function.label for function in editor.view.called_functions("while")]
             ['body', 'cond']
@@ -121,7 +122,10 @@ class View(ArgumentChecks):
         Example:
             >>> import tfgraphwidget as tgw
             >>> import tensorflow as tf
-            >>> fn = tf.function(lambda x: tf.while_loop(lambda x: x < 9.0, lambda x: [x * 2.0], [x]), autograph=False)
+            >>> fn = tf.function(
+            ...     lambda x: tf.while_loop(lambda x: x < 9.0, lambda x: [x * 2.0], [x]),
+            ...     autograph=False,
+            ... )
             >>> editor = tgw.edit(fn, signature=[tf.TensorSpec([], tf.float32)])
             >>> editor.view.enter("while", "body")
             >>> editor.view.breadcrumb
@@ -145,7 +149,10 @@ class View(ArgumentChecks):
         Example:
             >>> import tfgraphwidget as tgw
             >>> import tensorflow as tf
-            >>> fn = tf.function(lambda x: tf.while_loop(lambda x: x < 9.0, lambda x: [x * 2.0], [x]), autograph=False)
+            >>> fn = tf.function(
+            ...     lambda x: tf.while_loop(lambda x: x < 9.0, lambda x: [x * 2.0], [x]),
+            ...     autograph=False,
+            ... )
             >>> editor = tgw.edit(fn, signature=[tf.TensorSpec([], tf.float32)])
             >>> editor.view.enter("while", "body")
             >>> editor.view.leave()
@@ -312,8 +319,7 @@ class View(ArgumentChecks):
 
     @property
     def direction(self) -> Direction:
-        """The direction in which tensors flow in the drawing: "down" or "right". Assign to change
-        it.
+        """The direction of tensors in the drawing, "down" or "right"; assign to change it.
 
         >>> import tfgraphwidget as tgw
         >>> editor = tgw.example()
@@ -424,8 +430,7 @@ class View(ArgumentChecks):
     # The drawing
 
     def scene(self) -> scenes.Scene:
-        """Lay out the drawing, as in a wide pane: a narrow pane of the page has a drawing of its
-        own.
+        """Lay out the drawing as in a wide pane; a narrow pane has a drawing of its own.
 
         `editor.draw`, `to_svg` and `editor.save` draw the same; the page's *Export* draws what its
         pane shows.

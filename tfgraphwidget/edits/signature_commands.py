@@ -53,7 +53,8 @@ class AddSignature(Command):
         >>> editor = tgw.example()
         >>> report = editor.signatures.add("features", outputs={"hidden": "net/hidden/Relu:0"})
         >>> editor.signatures["features"]
-        Signature(name='features', inputs=(('x', 'x:0'),), outputs=(('hidden', 'net/hidden/Relu:0'),))
+        Signature(name='features', inputs=(('x', 'x:0'),),
+                  outputs=(('hidden', 'net/hidden/Relu:0'),))
     """
 
     method: ClassVar[str] = "signatures.add"
@@ -282,9 +283,11 @@ def signature_of(name: str, signatures: Iterable[Signature]) -> Signature:
 
 def _check_free(name: str, context: PlanContext) -> None:
     if not name or name.startswith(_OF_TENSORFLOW):
+        advice = (
+            "since TensorFlow keeps such names for itself" if name else "such as serving_default"
+        )
         raise GraphEditError(
-            f"{name!r} cannot be the name of a signature; give another one, "
-            f"{'such as serving_default' if not name else 'since TensorFlow keeps such names for itself'}."
+            f"{name!r} cannot be the name of a signature; give another one, {advice}."
         )
     names = {signature.name for signature in context.signatures}
     if name in names:

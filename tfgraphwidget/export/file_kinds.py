@@ -181,7 +181,9 @@ def parse_options(options: Iterable[tuple[str, str | None]]) -> dict[str, Any]:
     Args:
         options: The names and values; "" or None where nothing is chosen.
 
-    >>> parse_options([("optimize", "float16"), ("opset", "15"), ("select_tf_ops", "yes"), ("other", "")])
+    >>> parse_options(
+    ...     [("optimize", "float16"), ("opset", "15"), ("select_tf_ops", "yes"), ("other", "")]
+    ... )
     {'optimize': 'float16', 'opset': 15, 'select_tf_ops': True}
     """
     values = {name: value for name, value in options if value}

@@ -203,7 +203,8 @@ def attribute_text(value: AttrValue) -> str:
     elif hasattr(content, "unknown_rank"):
         text = _shape_text(content)
     elif isinstance(content, list):
-        text = f"[{', '.join(_shape_text(v) if hasattr(v, 'unknown_rank') else _plain(v) for v in content)}]"
+        items = [_shape_text(v) if hasattr(v, "unknown_rank") else _plain(v) for v in content]
+        text = f"[{', '.join(items)}]"
     else:
         text = _plain(content)
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"

@@ -107,7 +107,10 @@ def effect_of(op_type: str) -> Effect:
     """The worst effect that an op of a type can have, without the functions that it calls.
 
     Example:
-        >>> [str(effect_of(op_type)) for op_type in ("MatMul", "VarHandleOp", "WriteFile", "NoSuchOp")]
+        >>> [
+        ...     str(effect_of(op_type))
+        ...     for op_type in ("MatMul", "VarHandleOp", "WriteFile", "NoSuchOp")
+        ... ]
         ['pure', 'own state', 'writes files', 'unknown']
     """
     row = _table().get(op_type)

@@ -147,7 +147,12 @@ def normalized_text(text: str) -> str:
     """A value as it is compared: in small letters, without spaces and quotes, numbers in the
     shortest way.
 
-    >>> normalized_text("SAME"), normalized_text("(1, 2.0, None)"), normalized_text("?x3"), normalized_text("1e-3")
+    >>> (
+    ...     normalized_text("SAME"),
+    ...     normalized_text("(1, 2.0, None)"),
+    ...     normalized_text("?x3"),
+    ...     normalized_text("1e-3"),
+    ... )
     ('same', '[1,2,?]', '[?,3]', '0.001')
     """
     low = text.strip().casefold()

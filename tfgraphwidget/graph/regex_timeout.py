@@ -42,7 +42,10 @@ class RegexTimeout:
     must not depend on them. `has_expired` tells whether a search was cut.
 
     >>> timeout = RegexTimeout(seconds=1.0)
-    >>> timeout.filter(["dense/kernel", "dense/bias"], timeout.search("kernel$")), timeout.has_expired
+    >>> (
+    ...     timeout.filter(["dense/kernel", "dense/bias"], timeout.search("kernel$")),
+    ...     timeout.has_expired,
+    ... )
     (['dense/kernel'], False)
     """
 

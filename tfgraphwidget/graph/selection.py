@@ -291,7 +291,9 @@ class Selection(Part, ArgumentChecks):
         >>> import tensorflow as tf
         >>> tf.compat.v1.disable_control_flow_v2()
         >>> with tf.Graph().as_default() as graph:
-        ...     y = tf.while_loop(lambda x: x < 9.0, lambda x: [x * 2.0], [tf.constant(1.0)], name="loop")
+        ...     y = tf.while_loop(
+        ...         lambda x: x < 9.0, lambda x: [x * 2.0], [tf.constant(1.0)], name="loop"
+        ...     )
         >>> tf.compat.v1.enable_control_flow_v2()
         >>> list(tgw.edit(graph).find("is:loop").loops())
         ['loop/while_context']
@@ -309,7 +311,12 @@ class Selection(Part, ArgumentChecks):
         >>> import tensorflow as tf
         >>> tf.compat.v1.disable_control_flow_v2()
         >>> with tf.Graph().as_default() as graph:
-        ...     y = tf.cond(tf.constant(True), lambda: tf.constant(1.0), lambda: tf.constant(2.0), name="cond")
+        ...     y = tf.cond(
+        ...         tf.constant(True),
+        ...         lambda: tf.constant(1.0),
+        ...         lambda: tf.constant(2.0),
+        ...         name="cond",
+        ...     )
         >>> tf.compat.v1.enable_control_flow_v2()
         >>> list(tgw.edit(graph).ops(type="Merge").conditionals())
         ['cond']

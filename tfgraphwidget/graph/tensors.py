@@ -182,7 +182,11 @@ def matches_shape(shape: Shape, pattern: ShapePattern) -> bool:
     "*" means any, None an unknown rank; otherwise there is one entry for each dimension: its size,
     None for an unknown one, "*" for any, once ... for any number of dimensions.
 
-    >>> matches_shape((None, 7, 7, 64), [None, ..., 64]), matches_shape((2, 3), ["*", 4]), matches_shape(None, [...])
+    >>> (
+    ...     matches_shape((None, 7, 7, 64), [None, ..., 64]),
+    ...     matches_shape((2, 3), ["*", 4]),
+    ...     matches_shape(None, [...]),
+    ... )
     (True, False, False)
     """
     if pattern is None or isinstance(pattern, str):

@@ -422,10 +422,8 @@ def _way_out(obj: object) -> str:
 
 def _description(obj: object) -> str:
     kind = next((f"tf.{t.__name__}" for t in _OURS if isinstance(obj, t)), type(obj).__name__)
-    return (
-        f"the {kind} "
-        f"{value_text(obj.name if isinstance(obj, tf.Operation | tf.Tensor | tf.Variable) else obj)}"
-    )
+    named = obj.name if isinstance(obj, tf.Operation | tf.Tensor | tf.Variable) else obj
+    return f"the {kind} {value_text(named)}"
 
 
 def _allow(allowed: bool, what: str) -> None:

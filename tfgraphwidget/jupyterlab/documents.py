@@ -259,7 +259,8 @@ class Document:
             return (
                 None,
                 (
-                    f"{self.path.name} was saved with edits that are undone now; save again to keep "
+                    f"{self.path.name} was saved with edits that are undone now; save again to "
+                    "keep "
                     "this."
                 ),
             )

@@ -330,7 +330,10 @@ def _is_page_request() -> bool:
 def rename_variables(line: str, names: Mapping[str, str]) -> str:
     """A line of Python with its variables renamed; attributes, keywords and strings stay.
 
-    >>> rename_variables("copy = editor.clone(into='copy', of=editor.copies)", {"editor": "editor_2", "copy": "copy_2"})
+    >>> rename_variables(
+    ...     "copy = editor.clone(into='copy', of=editor.copies)",
+    ...     {"editor": "editor_2", "copy": "copy_2"},
+    ... )
     "copy_2 = editor_2.clone(into='copy', of=editor_2.copies)"
     """
     starts = [0]

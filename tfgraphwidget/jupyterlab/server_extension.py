@@ -78,7 +78,8 @@ class KernelsHandler(APIHandler):
         if name is not None and name not in await ensure_async(specs.get_all_specs()):
             raise _refusal(
                 404,
-                f"There is no kernel {name[:_SHOWN]!r}; GET /api/kernelspecs lists those there are.",
+                f"There is no kernel {name[:_SHOWN]!r}; GET /api/kernelspecs lists those there "
+                "are.",
             )
         folder = Path(jupyter_runtime_dir())
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -166,7 +166,8 @@ def _format_nested(values: list[object], shape: Sequence[int]) -> str:
     if len(shape) == 1:
         return f"[{', '.join(map(_format_one, values))}]"
     step = len(values) // shape[0] if shape[0] else 0
-    return f"[{', '.join(_format_nested(values[k * step : k * step + step], shape[1:]) for k in range(shape[0]))}]"
+    rows = [values[k * step : k * step + step] for k in range(shape[0])]
+    return f"[{', '.join(_format_nested(row, shape[1:]) for row in rows)}]"
 
 
 def _format_one(value: object) -> str:

@@ -494,7 +494,9 @@ def outcome_text(sentence: str, report: Edits) -> str:
 
     >>> outcome_text("Inserted Tanh after x", Edits(added=("Tanh",), changed=("y",)))
     'Inserted Tanh after x.'
-    >>> outcome_text("Removed net", Edits(removed=("a", "b", "c", "d"), changed=("y",), notes=("Note.",)))
+    >>> outcome_text(
+    ...     "Removed net", Edits(removed=("a", "b", "c", "d"), changed=("y",), notes=("Note.",))
+    ... )
     'Removed net (4 ops removed, 1 op changed). Note.'
     >>> outcome_text("Bypassed net", Edits(lost=("Lost.",), notes=("Its gradients, too.",)))
     'Bypassed net. Its gradients, too. Lost.'

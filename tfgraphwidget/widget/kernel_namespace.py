@@ -28,7 +28,9 @@ _KINDS = {
     "keras.src.models.model.Model": "Keras model",
     "tensorflow.python.client.session.BaseSession": "session",
     "tensorflow.python.eager.polymorphic_function.polymorphic_function.Function": "tf.function",
-    "tensorflow.python.eager.polymorphic_function.concrete_function.ConcreteFunction": "ConcreteFunction",
+    "tensorflow.python.eager.polymorphic_function.concrete_function.ConcreteFunction": (
+        "ConcreteFunction"
+    ),
     "tensorflow.python.framework.func_graph.FuncGraph": "FuncGraph",
     "tensorflow.python.framework.ops.Graph": "tf.Graph",
 }

@@ -7,7 +7,11 @@ in it outside of its fields, and all controls that one names are there.
 >>> from tfgraphwidget.sentences import clone_with, editor_call, in_cell
 >>> on_page("Variable 'w' has no value; " + clone_with("init", "initial", "none") + ".")
 "Variable 'w' has no value; choose 'initial values' or 'uninitialized' under Values."
->>> on_page("'f' is a result of the function; let another op give it first: " + editor_call("replace") + ".")
+>>> on_page(
+...     "'f' is a result of the function; let another op give it first: "
+...     + editor_call("replace")
+...     + "."
+... )
 "'f' is a result of the function; let another op give it first: Replace."
 >>> on_page("The name is a pattern; " + in_cell("write editor.ops(where=lambda op: …)."))
 'The name is a pattern; a cell of the notebook can do it.'

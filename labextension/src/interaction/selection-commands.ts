@@ -84,8 +84,10 @@ export function whyNot(verb: SelectionVerb, state: State | null): string {
 function whyNotOf(verb: SelectionVerb, ops: number): string {
   if (verb === "upstream" || verb === "downstream") return "";
   if (ops === 0) return ONLY_TENSORS;
-  if ((verb === "path" || verb === "shortest") && ops !== 2)
-    return `A path needs two selected ops, but ${countText(ops)} selected: Ctrl-click to select two.`;
+  if ((verb === "path" || verb === "shortest") && ops !== 2) {
+    const selected = `${countText(ops)} selected`;
+    return `A path needs two selected ops, but ${selected}: Ctrl-click to select two.`;
+  }
   return "";
 }
 

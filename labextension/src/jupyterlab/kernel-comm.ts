@@ -106,7 +106,10 @@ async function startListener(kernel: Kernel.IKernelConnection, code: string): Pr
 
 function importErrorText({ ename, evalue }: KernelMessage.IReplyErrorContent): string {
   if (ename === "ModuleNotFoundError" && evalue.includes("tfgraphwidget")) {
-    return "The package tfgraphwidget is not installed where this kernel runs; run %pip install tfgraphwidget in a cell.";
+    return (
+      "The package tfgraphwidget is not installed where this kernel runs; " +
+      "run %pip install tfgraphwidget in a cell."
+    );
   }
   if (ename === "ModuleNotFoundError" || ename === "ImportError")
     return `${ename} in the kernel: ${evalue}.`;

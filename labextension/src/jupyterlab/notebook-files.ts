@@ -19,7 +19,8 @@ const FILES: Readonly<Record<string, NotebookFile>> = {
     what: "a Keras model",
     why: "Keras loads it and makes its graph.",
     code: (name) =>
-      `import keras\nimport tfgraphwidget as tgw\n\nmodel = keras.models.load_model(${name})\neditor = tgw.edit(model)\neditor`,
+      `import keras\nimport tfgraphwidget as tgw\n\n` +
+      `model = keras.models.load_model(${name})\neditor = tgw.edit(model)\neditor`,
   },
 };
 

@@ -81,7 +81,8 @@ export class Pane extends Widget {
     this.node.append(host);
     if (!rendermime.mimeTypes.includes(WIDGET)) {
       throw new Error(
-        "This page cannot show widgets; install ipywidgets where JupyterLab runs, and reload the page.",
+        "This page cannot show widgets; install ipywidgets where JupyterLab runs, " +
+          "and reload the page.",
       );
     }
     const renderer = rendermime.createRenderer(WIDGET);

@@ -60,7 +60,8 @@ function termOf(text: string): [Term, number] {
   const word = /^\S+/.exec(rest)?.[0] ?? rest;
   if (written && !/:\d+$/.test(word))
     throw new Refusal(
-      `There is no key "${written[0]}". The keys are ${KEYS.map((each) => `${each}:`).join(", ")}; ` +
+      `There is no key "${written[0]}". ` +
+        `The keys are ${KEYS.map((each) => `${each}:`).join(", ")}; ` +
         "put quotes around text with a colon in it.",
     );
   const name = word.replace(/:\d+$/, "");
@@ -132,7 +133,8 @@ const ENDLESS = /\((?:[^()\\]|\\.)*[+*}](?:[^()\\]|\\.)*\)(?:[+*]|\{\d+,)/;
 function compileRegex(pattern: string): RegExp {
   if (ENDLESS.test(pattern))
     throw new Refusal(
-      `/${pattern.slice(0, 60)}/ repeats a repetition, which may take for ever in a page; write a simpler one.`,
+      `/${pattern.slice(0, 60)}/ repeats a repetition, which may take for ever in a page; ` +
+        "write a simpler one.",
     );
   const small = /^\(\?i\)/.exec(pattern)?.[0] ?? "";
   const flags = small === "" ? "" : "i";
@@ -147,7 +149,8 @@ function compileRegex(pattern: string): RegExp {
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     throw new Refusal(
-      `/${pattern.slice(0, 60)}/ is no regular expression: ${why}; put quotes around it to find it as text.`,
+      `/${pattern.slice(0, 60)}/ is no regular expression: ${why}; ` +
+        "put quotes around it to find it as text.",
     );
   }
 }
@@ -217,8 +220,8 @@ export function patternOf(text: string): Pattern {
 
 function notAShape(text: string): Refusal {
   return new Refusal(
-    `"${text.slice(0, 40)}" is no shape; write shape:?x224x224x3 or shape:[None, 10], with * for any size, and once ... ` +
-      "for any number of them.",
+    `"${text.slice(0, 40)}" is no shape; write shape:?x224x224x3 or shape:[None, 10], ` +
+      "with * for any size, and once ... for any number of them.",
   );
 }
 

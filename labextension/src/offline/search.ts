@@ -250,8 +250,9 @@ function normalizeValue(text: string): string {
   const parts = low
     .slice(1, -1)
     .split(",")
-    .map((part) => part.trim().replace(/^["']+|["']+$/g, ""));
-  return `[${parts.map((part) => (part === "none" || part === "-1" ? "?" : shortNumber(part))).join(",")}]`;
+    .map((part) => part.trim().replace(/^["']+|["']+$/g, ""))
+    .map((part) => (part === "none" || part === "-1" ? "?" : shortNumber(part)));
+  return `[${parts.join(",")}]`;
 }
 
 function shortNumber(word: string): string {

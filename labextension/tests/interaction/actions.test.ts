@@ -58,7 +58,7 @@ describe("boundary", () => {
     },
   );
 
-  test("of several tensors of a scope the user ticks some, and a second click unmarks them", async () => {
+  test("of several tensors of a scope the user ticks some; a second click unmarks them", async () => {
     const { actions, sent, store } = await opened(
       { type: "boundary_tensors", tensors: [crossing("a:0"), crossing("b:0")], buffer: NOTHING },
       painted({ inputs: ["a:0"] }, [0, 0, 0, 0, 0]),
@@ -96,7 +96,11 @@ describe("boundary", () => {
 describe("the tab in front", () => {
   test.each<[string, PanelTab, (actions: Actions) => unknown]>([
     ["marked", "selection", (actions) => actions.mark(INPUT, "inputs")],
-    ["marked in the inspector", "selection", (actions) => actions.toggleBoundary("input", "inputs")],
+    [
+      "marked in the inspector",
+      "selection",
+      (actions) => actions.toggleBoundary("input", "inputs"),
+    ],
     ["selected", "selection", (actions) => actions.toggleSelected(INPUT)],
     ["compared", "history", (actions) => actions.edits.compare(true)],
   ])("shows the op that was clicked, and then what was %s", async (_, tab, act) => {
@@ -197,7 +201,7 @@ describe("the shape of a drawing", () => {
     ]);
   });
 
-  test("wraps to another canvas, unless something is pinned; to reset the layout does it anyway", async () => {
+  test("wraps to another canvas unless an item is pinned; a reset does it anyway", async () => {
     const { actions, sent } = await opened(drawn(), drawn({ pinned: 1 }), drawn());
     await actions.wrap({ width: 500, height: 780 });
     await actions.wrap({ width: 600, height: 780 });
@@ -220,7 +224,7 @@ describe("following the kernel", () => {
     expect(sent).toEqual([{ type: "open", alone: false }]);
   });
 
-  test("what was refused is said until the person does something, though the view catches up", async () => {
+  test("a refusal is shown until the user acts, though the view catches up", async () => {
     const no = "Cancelled; nothing has changed.";
     const { actions, store } = await opened(
       refused(no),

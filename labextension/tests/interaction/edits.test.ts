@@ -33,7 +33,7 @@ describe("edits", () => {
     expect(done).toBe(true);
   });
 
-  test("a run is done too where it answers with a new drawing, since it has added ops", async () => {
+  test("a run is done too where it answers with a new drawing, as it added ops", async () => {
     const { actions } = await opened(
       drawn({ revision: 2 }, "", { text: "x:0: 1." }),
       drawn({ revision: 3 }, "", { text: "Measured." }),
@@ -46,7 +46,7 @@ describe("edits", () => {
     expect(await actions.edits.measure()).toBe(false);
   });
 
-  test("trust is asked for where the file is not trusted, and the inspector is filled again", async () => {
+  test("trust is asked for if the file is not trusted; the inspector is filled again", async () => {
     const untrusted = "Ops of this file may write files (1 op).";
     const { actions, store, sent } = await opened(
       drawn({ untrusted }),
@@ -180,7 +180,7 @@ describe("forms", () => {
     expect(rename?.fields?.[0]).toMatchObject({ initial: "net", prefix: "" });
   });
 
-  test("training is offered of a scope, a selection or an op with a variable that an optimizer can be given", () => {
+  test("training is offered of a scope, a selection or an op with a variable to optimize", () => {
     expect(names(op({ name: "net/", op_type: "", variables: 2, trainable: 1 }))).toContain(
       "set_trainable",
     );
@@ -334,7 +334,7 @@ describe("dragging from a port", () => {
     else expect(store.value.status).toBeNull();
   });
 
-  test("one input is taken though it cannot read the tensor: the kernel says why, and what would do", () => {
+  test("one input is taken though it cannot read the tensor: the kernel gives a fix", () => {
     expect(onlySlot([{ tensor: "a:0", why: "It is int32." }])).toBe(0);
     expect(onlySlot([])).toBe(-1);
   });

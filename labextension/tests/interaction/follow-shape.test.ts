@@ -57,7 +57,7 @@ describe("a view that gets another shape", () => {
     expect(sent.length).toBe(2);
   });
 
-  test("leaves the drawing as it is when somebody has moved it, when it stays wide, and when it is hidden", () => {
+  test("leaves the drawing as it is when it was moved, stays wide, or is hidden", () => {
     follow();
     dragTo(1400, 1300, 0);
     stage.untouched = false;

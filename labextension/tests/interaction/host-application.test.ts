@@ -26,7 +26,7 @@ function answering(answer: (detail: Detail) => unknown): EventTarget {
   return from;
 }
 
-test("without an application that answers there is no dialog, and the kernel looks for a dragged path", async () => {
+test("without such an application there is no dialog; the kernel finds the path", async () => {
   const from = new EventTarget();
   expect(hasFileDialog(from)).toBe(false);
   expect(openFile(from, "a.pb", true)).toBe(false);
@@ -41,7 +41,7 @@ test("the application answers with a path and the root of its server", async () 
   expect(await locateDragged(from, "models/a.pb")).toEqual({ path: "models/a.pb", root: "~/work" });
 });
 
-test("an application that fails to answer says nothing of a dragged file, and the kernel looks for its path", async () => {
+test("if the application does not answer for a dragged file, the kernel finds it", async () => {
   const from = answering(() => null);
   expect(await locateDragged(from, "models/a.pb")).toEqual({ path: "models/a.pb", root: "" });
 });

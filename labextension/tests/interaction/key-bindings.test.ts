@@ -155,7 +155,7 @@ describe("keys", () => {
     for (const key of ["x", "constructor", "Tab", "q"]) expect(press(key)).toEqual([]);
   });
 
-  test("on the drawing Enter goes through or into, with Shift all the way; Space and Ctrl-Enter select", () => {
+  test("on the drawing Enter goes into, with Shift all the way; Space and Ctrl-Enter select", () => {
     const { press } = watched();
     expect(press("Enter").at(-1)).toEqual(["activate", INPUT, undefined]);
     expect(press("Enter", { shiftKey: true }).at(-1)).toEqual(["toggle", INPUT, undefined, true]);

@@ -62,7 +62,7 @@ describe("asking", () => {
     expect(sent).toEqual([ASKED]);
   });
 
-  test("a selection that is made meanwhile asks for nothing, until a hand comes again", async () => {
+  test("a selection made meanwhile asks for nothing until a hand comes again", async () => {
     const { actions, sent, store } = await over(
       foreseen(),
       painted({ inputs: ["input"] }, [0, 0, 1, 2, 2]),
@@ -106,7 +106,7 @@ describe("asking", () => {
     expect(sent).toEqual(asked);
   });
 
-  test("what takes a while to lay out is asked about one by one, once for a drawing; a hand comes first", async () => {
+  test("slow layouts are asked for one by one, once for a drawing; a hand comes first", async () => {
     const { sent, store } = await opened(
       foreseen("a"),
       foreseen("b"),

@@ -74,7 +74,7 @@ test("a store that fails once is asked again", async () => {
   expect(found.size).toBe(1);
 });
 
-test("edits that were not done again outlive newer ones, the document and the page, until they are discarded", async () => {
+test("edits not done again outlive newer ones, the document and the page", async () => {
   const { state, found } = store();
   const keep = new EditStore(state, "g.pb");
   await keep.write(KEPT);

@@ -48,7 +48,7 @@ beforeEach(() => {
 
 const options = { path: "mail/0123", name: "g.pb", type: "file", kernel: { name: "python3" } };
 
-test("a session gets a kernel that is there already, started by the server's extension", async () => {
+test("a session gets a kernel that the server's extension has started already", async () => {
   const { manager, used } = document();
   await used.startNew(options);
   const body = { name: "python3", path: "mail/g.pb", file: "g.pb" };
@@ -63,7 +63,7 @@ test("a server without the extension is asked for a kernel without a path", asyn
   expect(asked).toEqual([{ url: "http://server/api/kernels", body: { name: "python3" } }]);
 });
 
-test("another kernel for a session that is there is started so too, and one that runs is taken as it is", async () => {
+test("another kernel of a session is started so too, and a running one is kept", async () => {
   const { session, used } = document();
   const change = session.changeKernel;
   const joined = used.connectTo({ model: {} } as never);

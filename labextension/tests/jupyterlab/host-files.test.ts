@@ -13,7 +13,7 @@ vi.mock("@jupyterlab/apputils", () => ({
     void shown.push(`${title}: ${error.message}`),
 }));
 
-test("a dialog that does not open is said to the user, and the view does not wait for it", async () => {
+test("a dialog that does not open is reported, and the view does not wait for it", async () => {
   const app = { resolveRequiredService: async () => Promise.reject(new Error("no manager")) };
   const answers: unknown[] = [];
   const request = {

@@ -66,7 +66,7 @@ test("one constant line is all that is run, and data goes through the comm", asy
   expect(kernel.sent).toEqual([{ id: 1, type: "open", name: "'); import os" }]);
 });
 
-test("a document's own kernel imports nothing from the folder it is in, not even what opens the talk", async () => {
+test("a document's own kernel imports nothing from the folder it is in", async () => {
   const kernel = new MadeUp();
   await openKernelComm(kernel as unknown as Kernel.IKernelConnection, true);
   const [first, second, ...more] = (kernel.code[0] ?? "").split("\n");

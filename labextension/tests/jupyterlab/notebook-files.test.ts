@@ -2,7 +2,7 @@ import type { JupyterFrontEnd } from "@jupyterlab/application";
 import { expect, test, vi } from "vitest";
 import { notebookFile, openInNotebook, openingCode } from "../../src/jupyterlab/notebook-files";
 
-test("a Keras model is opened in a notebook; graphs in files, with their edits too, are not", () => {
+test("a Keras model is opened in a notebook; graphs in files and their edits are not", () => {
   expect(notebookFile("models/small.keras")?.what).toBe("a Keras model");
   for (const name of ["graph.pb", "graph.pbtxt", "train.meta", "small.tgw", "weights.h5", "keras"])
     expect(notebookFile(name)).toBeUndefined();
@@ -12,7 +12,7 @@ test("the cell names the file as a literal of Python, from the notebook beside i
   expect(openingCode('models/a "b"\\c.keras')).toContain('load_model("a \\"b\\"\\\\c.keras")');
 });
 
-test("the notebook is made beside the file, with a kernel of Python, and its cell is run", async () => {
+test("the notebook is made beside the file, with a Python kernel, and its cell run", async () => {
   const saved: Record<string, unknown>[] = [];
   const run: string[] = [];
   const ready = Promise.resolve();

@@ -108,7 +108,7 @@ describe("what a menu is of", () => {
     expect(hit({})).toEqual({ kind: "canvas" });
   });
 
-  test("the selection, on one of several selected items; not between the marks of a boundary", () => {
+  test("the selection, on one of several selected items; not between boundary marks", () => {
     const selected = { selected_ops: 5, expression: "some" };
     const coverage = [0, 2, 1, 2, 0];
     expect(world(selected, coverage).hit({ item: INPUT })).toEqual({ kind: "selection" });
@@ -133,7 +133,7 @@ test("a list names an op, a scope or a tensor, drawn or not", () => {
 });
 
 describe("what a menu lists", () => {
-  test("of a name that is not drawn: what needs no place in the drawing, and the way there", async () => {
+  test("of a name that is not drawn: what needs no place, and the way there", async () => {
     const { texts, choose } = world();
     const target = { kind: "name", key: "net/dense/w" } as const;
     expect(texts(target, relu({ name: "net/dense/w" }))).toEqual([
@@ -168,7 +168,7 @@ describe("what a menu lists", () => {
     expect(texts(target)[0]).toContain("Unmark as input");
   });
 
-  test("what needs no kernel, while the details of an op are not known; without a kernel nothing else", () => {
+  test("what needs no kernel while an op is unknown; without a kernel nothing else", () => {
     const { hit, texts } = world();
     expect(texts(hit({ item: INPUT }))).toEqual([
       ["Clone …", "Mark as input", "Mark as output"],
@@ -290,7 +290,7 @@ function tensor(peers: string[]) {
   };
 }
 
-test("a finger that rests, and Ctrl with a click, mean the place where they are; the menu key means what has the focus", () => {
+test("a resting finger and Ctrl-click mean their place; the menu key the focus", () => {
   const mouse = { button: 2, ctrlKey: false, pointerType: "mouse" };
   const click = { button: 0, ctrlKey: true, pointerType: "mouse" };
   const finger = { button: 0, ctrlKey: false, pointerType: "touch" };

@@ -41,7 +41,7 @@ test("what was clicked counts more than what an edit has made", () => {
   ).toBe(true);
 });
 
-test("a control is where it covers no box, or only boxes aside, and below if it has the choice", () => {
+test("a control covers no box, or only boxes aside, and is below if it has the choice", () => {
   const isUp = (above: number, low: number, clear: readonly Clear[] = []) =>
     isBetterUp(clear, ({ y }) => (y < 100 ? above : low));
   expect(isUp(0, 2)).toBe(true);

@@ -8,7 +8,7 @@ import { changedText } from "../../src/panels/history/history";
 import { countText } from "../../src/panels/selection/selection";
 import { state } from "../example-graph";
 
-test("the size of a selection: of tensors alone no ops; of half a boundary, what is missing", () => {
+test("the size of a selection: of tensors no ops; of half a boundary, what is missing", () => {
   expect(countText(state({ selected_ops: 3, selected_variables: 1 }))).toBe("3 ops · 1 variable");
   expect(countText(state({ expression: "editor.ops('a:0')" }))).toBe("0 ops");
   expect(countText(state({ inputs: ["a"] }))).toBe("Now mark an output.");

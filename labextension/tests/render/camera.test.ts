@@ -60,13 +60,13 @@ describe("camera", () => {
     expect(toScreen(first, 350, 0).y).toBe(24);
   });
 
-  test("the first look at a larger drawing is all of it, as long as that is not too far away", () => {
+  test("the first look at a larger drawing is all of it, if that is not too far away", () => {
     const box = { x: 0, y: 0, width: 2000, height: 1400 };
     expect(openingCamera(box, viewport, FARTHEST)).toEqual(fitBox(box, viewport));
     expect(fitBox(box, viewport).zoom).toBeGreaterThan(FARTHEST);
   });
 
-  test("the first look at a huge drawing is its upper left corner, with a margin, not from far away", () => {
+  test("the first look at a huge drawing is its upper left corner with a margin, from near", () => {
     const first = openingCamera(
       { x: 300, y: 70, width: 50_000, height: 50_000 },
       viewport,
@@ -139,7 +139,7 @@ describe("camera", () => {
     expect(cameraAfterResize(camera, box, viewport, viewport)).toBe(camera);
   });
 
-  test("a drawing in view stays in view below a message, after an edit that has made it larger", () => {
+  test("a drawing in view stays in view below a message, after an edit made it larger", () => {
     const box = { x: 0, y: 0, width: 1000, height: 500 };
     const before = { width: 1100, height: 560 };
     const larger = { ...box, width: 1010, height: 505 };

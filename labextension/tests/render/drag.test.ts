@@ -63,7 +63,7 @@ describe("dragging", () => {
     expect([moved(), selected]).toEqual([true, []]);
   });
 
-  test("with the box tool draws a box in the world's coordinates, and selects when it is let go", () => {
+  test("with the box tool draws a box in the world's coordinates, and selects at the end", () => {
     const { store, selected, send } = canvas("box");
     send("pointerdown", 10, 10);
     send("pointermove", 30, 50);

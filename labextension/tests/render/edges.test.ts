@@ -52,7 +52,7 @@ describe("what is written on a line", () => {
     expect(inscribe(scene)).toMatchObject({ x: 225, y: 60, upright: false });
   });
 
-  test("is on another piece where a value has no room on the longest, or a count; of these a shape is left out", () => {
+  test("is on another piece where a value or count does not fit; a shape is left out", () => {
     // The longest piece runs along the border of the open scope, the next one is free.
     const way = [300, 100, 150, 100, 150, 0];
     const values = ["", "mean 0.5"];

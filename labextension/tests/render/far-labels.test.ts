@@ -18,7 +18,7 @@ function made(change: Parameters<typeof packed>[0] = {}) {
 }
 
 describe("signposts", () => {
-  test("from afar a scope that holds nothing readable is named in its middle, larger than its nominal size", () => {
+  test("from afar a scope without readable content is named in its middle, and larger", () => {
     const post = placeFarLabels(made(), 0.2).get(2);
     expect(post).toMatchObject({ x: 190, y: 250, text: "net" });
     expect(post?.size).toBeGreaterThan(12 * 0.2);
@@ -45,7 +45,7 @@ describe("signposts", () => {
     ).toBe(false);
   });
 
-  test("a name of narrow letters is not cut where it has room, one of wide letters does not leave its box", () => {
+  test("a name of narrow letters is not cut if it fits, one of wide letters stays inside", () => {
     // biome-ignore format: one box per line
     const box = Float32Array.from([
       0, 0, 2000, 2000,
@@ -108,7 +108,7 @@ test("the label of a box is above its chips", () => {
   expect([...labelHeights(scene)]).toEqual([500, 30, 300, 45, 14]);
 });
 
-test("a name in a header is beside the lines that come in, in the first gap with room for it", () => {
+test("a name in a header is beside the lines that come in, in the first gap that fits", () => {
   const names = texts("name", ["", "input", "a_long_name", "net/dense", "net"]);
   const postOf = (x: number, width: number) => {
     const route = Float32Array.from([90, 50, 90, 100, x, 100, 120, 220, 100, 250]);

@@ -56,7 +56,7 @@ describe("picking", () => {
 });
 
 describe("moving from one scene to the next", () => {
-  test("known boxes start where they were on the screen, new ones are in their place at once", () => {
+  test("known boxes start where they were on the screen, new ones in their place", () => {
     const before = made({
       box: Float32Array.from([0, 0, 400, 500, 9, 9, 9, 9, 0, 0, 30, 30, 1, 1, 1, 1, 2, 2, 2, 2]),
     });

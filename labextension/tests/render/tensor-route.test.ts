@@ -69,7 +69,7 @@ test.each([6, 7])("outwards too, to all consumers beyond the last border: %i", (
   expect(named(edge)).toEqual([["outer/inner/a"], ["last", "out"], [6, 7, 8, 9]]);
 });
 
-test("the part of a line that only one consumer has leads to that one, and back to the producer", () => {
+test("the part of a line of one consumer leads to that one, and back to the producer", () => {
   expect(named(8)).toEqual([["outer/inner/a"], ["out"], [6, 7, 8]]);
 });
 
@@ -88,7 +88,7 @@ test("a bundle leads to all that it carries", () => {
   ]);
 });
 
-test("the tooltip of a line names both ends of its tensor, and of a bundle what it holds, the first twelve by name", () => {
+test("the tooltip of a line names both ends of its tensor, and twelve tensors of a bundle", () => {
   const text = (of: Scene, edge: number) => edgeText(of, edge, tensorRoute(of, edge));
   expect(text(scene(), 1)).toEqual(["x → outer/inner/a", "?×3"]);
   const names = Array.from({ length: 14 }, (_, k) => k);

@@ -170,7 +170,7 @@ test("from afar the number of a scope gives way to one without its unit, and the
   expect(numberAt(0.3, "123.5 GFLOP")).toBe("");
 });
 
-test("from afar the chips of a colored box give way to its number, and are there without one", () => {
+test("from afar the chips of a colored box give way to its number, if it has one", () => {
   const textsAt = (zoom: number, note: string) =>
     drawnAt(zoom, ["", "", "", note, ""]).map(({ text }) => text.replace(/^a_l.*/, "name"));
   expect(textsAt(1, "1.8 MFLOP")).toEqual(expect.arrayContaining(["name", "1.8 MFLOP", "w 64×64"]));

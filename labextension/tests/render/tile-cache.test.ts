@@ -62,7 +62,7 @@ describe("tiles", () => {
     expect(tiles.want(further, true, whole)).toBe(true);
   });
 
-  test("while the zoom changes those of another zoom stand in, and the picture is not complete", () => {
+  test("while the zoom changes, tiles of another zoom show, and the picture is incomplete", () => {
     const { tiles } = made();
     tiles.want(screen, false, whole);
     tiles.work(forever);

@@ -12,7 +12,7 @@ function connected() {
   return { client, sent };
 }
 
-test("each request has an id of its own, and gets the reply with that id in whatever order they come", async () => {
+test("each request has its own id, and gets the reply with that id in any order", async () => {
   const { client, sent } = connected();
   const [first, second] = [client.request({ type: "open" }), client.request({ type: "undo" })];
   expect(sent).toEqual([
@@ -56,7 +56,7 @@ test("a transport that fails rejects the request, and the next one goes on", asy
   expect(await next.reply).toBe("here");
 });
 
-test("when the kernel ends, pending requests are rejected and settled requests keep their results", async () => {
+test("when the kernel ends, pending requests are rejected and results kept", async () => {
   const { client } = connected();
   const answered = client.request({ type: "open" });
   answered.resolve({});
@@ -66,7 +66,7 @@ test("when the kernel ends, pending requests are rejected and settled requests k
   await expect(waiting.reply).rejects.toBeInstanceOf(KernelGone);
 });
 
-test("a request that is given up is not sent when that was before, and has no reply when it was after", async () => {
+test("a request given up before it is sent is not sent, and afterwards has no reply", async () => {
   const { client, sent } = connected();
   const abort = new AbortController();
   const waiting = client.request({ type: "search" }, { signal: abort.signal });

@@ -65,7 +65,7 @@ describe("channel", () => {
     expect((await answer).buffer).toBe(buffer);
   });
 
-  test("a buffer may be a DataView, a typed array on a part of a buffer, or an ArrayBuffer", async () => {
+  test("a buffer may be a DataView, an ArrayBuffer, or a typed array on a part of one", async () => {
     const bytes = new Uint8Array([9, 1, 2, 3]);
     for (const given of [new DataView(bytes.buffer, 1), bytes.subarray(1), bytes.slice(1).buffer]) {
       const model = new FakeModel();
@@ -123,7 +123,7 @@ describe("channel", () => {
     expect(model.listeners).toBe(0);
   });
 
-  test("the kernel says when it begins, and how far it is; only its reply is an answer", async () => {
+  test("the kernel reports its start and progress; only its reply is an answer", async () => {
     const model = new FakeModel();
     const told = vi.fn();
     const answer = openChannel(model).request(
@@ -140,7 +140,7 @@ describe("channel", () => {
     expect(await answer).toMatchObject({ why: "mine" });
   });
 
-  test("a kernel that is done and has not replied has no editor any more, until it answers again", async () => {
+  test("a kernel that is done without a reply has no editor until it answers again", async () => {
     const model = new FakeModel();
     const channel = openChannel(model);
     const heard: boolean[] = [];
@@ -163,14 +163,15 @@ describe("channel", () => {
     expect(heard).toEqual([true, false]);
   });
 
-  test("a manager that says idle once the message is sent, and never busy, as Colab's, has lost no kernel", async () => {
+  test("a manager that reports idle and never busy, as Colab's, has lost no kernel", async () => {
     const model = new FakeModel();
     const channel = openChannel(model);
     const heard: boolean[] = [];
     channel.watch((gone) => heard.push(gone));
     const answer = channel.request({ type: "open", alone: false });
     model.says("idle");
-    await vi.advanceTimersByTimeAsync(5000); // longer than a reply may take after a kernel's own "idle"
+    // longer than a reply may take after a kernel's own "idle"
+    await vi.advanceTimersByTimeAsync(5000);
     model.answer({ ...refused, id: model.sent[0]?.id, why: "mine" });
     expect(await answer).toMatchObject({ why: "mine" });
     expect(heard).toEqual([]);
@@ -187,7 +188,7 @@ describe("channel", () => {
     await Promise.all(both);
   });
 
-  test("a request that never reached the kernel is sent again, with the same id, when the kernel answers", async () => {
+  test("a request that never reached the kernel is sent again with the same id", async () => {
     const model = new FakeModel();
     const answer = openChannel(model).request({ type: "undo", inspected: "" });
     await vi.advanceTimersByTimeAsync(5001);
@@ -200,7 +201,7 @@ describe("channel", () => {
     expect(await answer).toMatchObject({ why: "mine" });
   });
 
-  test("a request is sent again if its reply was lost, also when the kernel had begun", async () => {
+  test("a request is sent again if its reply was lost, even if the kernel had begun", async () => {
     const model = new FakeModel();
     const answer = openChannel(model).request({ type: "undo", inspected: "" });
     model.says("busy");
@@ -242,7 +243,7 @@ describe("channel", () => {
     expect(model.sent).toHaveLength(4);
   });
 
-  test("a reply in pieces is put together, in whatever order and however often they come", async () => {
+  test("a reply in pieces is put together, whatever their order and repetition", async () => {
     const model = new FakeModel();
     const progress = vi.fn();
     const answer = openChannel(model).request(

@@ -96,7 +96,7 @@ describe("going in and out", () => {
     expect(arrivals.at(-1)?.graphEntry).toEqual({ camera: null, inward: true });
   });
 
-  test("a selection in a drawing that another view has rearranged asks for that drawing", async () => {
+  test("a selection in a drawing that another view rearranged asks for that drawing", async () => {
     const { actions, sent, store } = await opened(
       painted({ revision: 9 }, [1, 0, 0, 0, 0], "moved"),
       drawn({ revision: 9 }, "", null, "moved"),

@@ -2,7 +2,7 @@
 import { expect, test, vi } from "vitest";
 import { Store } from "../../src/state/store";
 
-test("a listener is called at once and for each change of its fields, until it is unsubscribed", () => {
+test("a listener is called at once and for each change of its fields, until unsubscribed", () => {
   const store = new Store();
   const listener = vi.fn();
   const unsubscribe = store.watch(["hover", "tab"], ({ hover, tab }) => listener(hover, tab));

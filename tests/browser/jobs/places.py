@@ -33,7 +33,8 @@ ROUNDING = 3  # pixels
 FAULTS = """root => {
     const faults = [];
     const frame = root.getBoundingClientRect();
-    const says = (element) => (element.getAttribute("aria-label") || element.textContent || element.className).trim();
+    const says = (element) =>
+        (element.getAttribute("aria-label") || element.textContent || element.className).trim();
     const told = (element) => `${element.tagName.toLowerCase()} "${says(element).slice(0, 50)}"`;
     const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
     canvas.canvas.width = canvas.canvas.height = 1;
@@ -43,14 +44,17 @@ FAULTS = """root => {
         canvas.fillRect(0, 0, 1, 1);
         return [...canvas.getImageData(0, 0, 1, 1).data];
     };
-    const over = ([r, g, b, a], below) => [r, g, b].map((c, k) => (c * a + below[k] * (255 - a)) / 255);
+    const over = ([r, g, b, a], below) =>
+        [r, g, b].map((c, k) => (c * a + below[k] * (255 - a)) / 255);
     const background = (element) => {
         const layers = [];
-        for (let at = element; at; at = at.parentElement) layers.push(rgba(getComputedStyle(at).backgroundColor));
+        for (let at = element; at; at = at.parentElement)
+            layers.push(rgba(getComputedStyle(at).backgroundColor));
         return layers.reduceRight((below, layer) => over(layer, below), [255, 255, 255]);
     };
     const luminance = (color) => {
-        const linear = color.map((c) => (c / 255 <= 0.03928 ? c / 255 / 12.92 : ((c / 255 + 0.055) / 1.055) ** 2.4));
+        const linear = color.map((c) => c / 255)
+            .map((c) => (c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4));
         return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2];
     };
     const contrast = (one, other) => {
@@ -61,11 +65,13 @@ FAULTS = """root => {
     const visible = (element) => {
         let { left, right, top, bottom } = element.getBoundingClientRect();
         let scrolled = false;
-        for (let at = element.parentElement; at && at !== root.parentElement; at = at.parentElement) {
+        for (let at = element.parentElement; at && at !== root.parentElement;
+            at = at.parentElement) {
             const { overflowX, overflowY } = getComputedStyle(at);
             if (overflowX === "visible" && overflowY === "visible") continue;
             const box = at.getBoundingClientRect();
-            if (overflowX === "auto" || overflowX === "scroll" || overflowY === "auto" || overflowY === "scroll")
+            const scrolls = (overflow) => overflow === "auto" || overflow === "scroll";
+            if (scrolls(overflowX) || scrolls(overflowY))
                 scrolled = true;
             [left, right] = [Math.max(left, box.left), Math.min(right, box.right)];
             [top, bottom] = [Math.max(top, box.top), Math.min(bottom, box.bottom)];
@@ -79,7 +85,8 @@ FAULTS = """root => {
             !element.closest("[role=tree], .tgw-hidden, svg"),
     );
     for (const element of shown) {
-        const own = [...element.childNodes].some((node) => node.nodeType === Node.TEXT_NODE && node.data.trim() !== "");
+        const own = [...element.childNodes].some((node) =>
+            node.nodeType === Node.TEXT_NODE && node.data.trim() !== "");
         if (!own || element.matches("option, datalist, datalist *")) continue;
         const box = element.getBoundingClientRect();
         if (box.width <= 1 || box.height <= 1) continue; // for those who do not see it
@@ -90,23 +97,31 @@ FAULTS = """root => {
         if (part && !part.scrolled) {
             const across = Math.max(frame.left - box.left, box.right - frame.right);
             const down = Math.max(frame.top - box.top, box.bottom - frame.bottom);
-            if (Math.max(across, down) > 1) faults.push(`${told(element)} is cut off by the edge of the widget`);
+            if (Math.max(across, down) > 1)
+                faults.push(`${told(element)} is cut off by the edge of the widget`);
         }
-        const isCut = element.scrollWidth > element.clientWidth + 1 && style.overflowX !== "visible";
-        const isTold = style.textOverflow === "ellipsis" || style.overflowX === "auto" || style.overflowX === "scroll";
-        if (isCut && element.clientWidth > 0 && !isTold) faults.push(`${told(element)} is cut off at its right`);
+        const isCut = element.scrollWidth > element.clientWidth + 1 &&
+            style.overflowX !== "visible";
+        const isTold = style.textOverflow === "ellipsis" || style.overflowX === "auto" ||
+            style.overflowX === "scroll";
+        if (isCut && element.clientWidth > 0 && !isTold)
+            faults.push(`${told(element)} is cut off at its right`);
         const isDisabled = element.closest(":disabled, [aria-disabled=true]") !== null;
         const ratio = contrast(over(rgba(style.color), background(element)), background(element));
-        if (part && !isDisabled && ratio < 4.5) faults.push(`${told(element)} has a contrast of ${ratio.toFixed(1)}`);
+        if (part && !isDisabled && ratio < 4.5)
+            faults.push(`${told(element)} has a contrast of ${ratio.toFixed(1)}`);
     }
-    const controls = shown.filter((element) => element.matches("button, input, select, textarea, [role=switch]"));
+    const controls = shown.filter((element) =>
+        element.matches("button, input, select, textarea, [role=switch]"));
     for (const element of controls) {
         const part = visible(element);
         if (!part) continue;
         // What is in front of the middle of a control is the control, or a popup that lies above.
-        const hit = document.elementFromPoint((part.left + part.right) / 2, (part.top + part.bottom) / 2);
+        const hit = document.elementFromPoint((part.left + part.right) / 2,
+            (part.top + part.bottom) / 2);
         const label = hit?.closest("label");
-        const isInFront = !hit || element.contains(hit) || hit.contains(element) || label?.contains(element);
+        const isInFront = !hit || element.contains(hit) || hit.contains(element) ||
+            label?.contains(element);
         const menus = ".tgw-menu, .tgw-dropdown, .tgw-popup, .tgw-sheet, .tgw-tooltip, [role=menu]";
         const popup = hit?.closest(`${menus}, [role=dialog], .tgw-help, .tgw-panel, .jp-Dialog`);
         if (!isInFront && !(popup && !popup.contains(element)) && root.contains(hit))

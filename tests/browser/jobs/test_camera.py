@@ -149,7 +149,8 @@ BELOW = """(root, [control, names]) => {
     const over = (x, y) => left <= x && x <= right && top <= y && y <= bottom;
     const corners = ({x, y, width, height}) => [-1, 0, 1].flatMap((i) => [-1, 0, 1].map((j) =>
         [x + i * width / 2, y + j * height / 2]));
-    return names.filter((name) => corners(root.tfgraphwidget.screenPosition(name)).some(([x, y]) => over(x, y)));
+    return names.filter((name) =>
+        corners(root.tfgraphwidget.screenPosition(name)).some(([x, y]) => over(x, y)));
 }"""
 
 

@@ -90,11 +90,8 @@ def test_an_activation_is_replaced_in_three_clicks(hand: Hand) -> None:
     hand.right_click("one/act")
     assert entries(hand) == [
         "Clone …", "Mark as input", "Mark as output", "Bypass", "Replace …", "Insert after …",
-        "Rename …",
-        "Move to scope …", "Remove", "Upstream", "Downstream", "Hide", "Copy name", ("Copy tensor "
-                                                                                    "name"),
-                                                                                    "Values",
-        "Find more like this",
+        "Rename …", "Move to scope …", "Remove", "Upstream", "Downstream", "Hide", "Copy name",
+        "Copy tensor name", "Values", "Find more like this",
     ]  # fmt: skip
     shoot(hand.page, "menu_op_light")
     hand.choose("Replace …")

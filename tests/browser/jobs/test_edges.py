@@ -23,8 +23,14 @@ with tf.Graph().as_default() as graph:
     images = v1.placeholder(tf.float32, [None, 8], name="images")
     optimizer, gradients = v1.train.GradientDescentOptimizer(0.1), []
     for gpu in range(4):
-        with tf.device(f"/gpu:{gpu}"), v1.name_scope(f"tower_{gpu}"), v1.variable_scope("net", reuse=gpu > 0):
-            loss = tf.reduce_mean(tf.nn.relu(tf.matmul(images, v1.get_variable("w", [8, 16]))), name="loss")
+        with (
+            tf.device(f"/gpu:{gpu}"),
+            v1.name_scope(f"tower_{gpu}"),
+            v1.variable_scope("net", reuse=gpu > 0),
+        ):
+            loss = tf.reduce_mean(
+                tf.nn.relu(tf.matmul(images, v1.get_variable("w", [8, 16]))), name="loss"
+            )
             gradients.append(optimizer.compute_gradients(loss))
     averaged = [(tf.add_n([g for g, _ in pairs]), pairs[0][1]) for pairs in zip(*gradients)]
     optimizer.apply_gradients(averaged, name="train")
@@ -32,7 +38,9 @@ towers = tgw.edit(graph)
 towers.view.widget.height = 600
 
 with tf.Graph().as_default() as graph:
-    images, labels = (v1.placeholder(tf.float32, [None, 8], name=name) for name in ("images", "labels"))
+    images, labels = (
+        v1.placeholder(tf.float32, [None, 8], name=name) for name in ("images", "labels")
+    )
     more = [v1.placeholder(tf.float32, [None, 8], name=f"part_{k}") for k in range(12)]
     with tf.name_scope("net"):
         with tf.name_scope("dense"):

@@ -48,7 +48,8 @@ EDGE_LABEL = re.compile(r"[?\d]+×|×\d")
 RECORD = """() => {
     const hex = (style) => {
         const parts = /^rgba?\\((\\d+), ?(\\d+), ?(\\d+)/.exec(style);
-        return parts ? "#" + parts.slice(1, 4).map((n) => (+n).toString(16).padStart(2, "0")).join("") : style;
+        if (!parts) return style;
+        return "#" + parts.slice(1, 4).map((n) => (+n).toString(16).padStart(2, "0")).join("");
     };
     [window.drawnTexts, window.drawnFills] = [[], []];
     for (const kind of [CanvasRenderingContext2D, window.OffscreenCanvasRenderingContext2D]) {
@@ -59,7 +60,10 @@ RECORD = """() => {
             return fillText.call(this, text, ...place);
         };
         kind.prototype.beginPath = function () { boxes = 0; return beginPath.call(this); };
-        kind.prototype.roundRect = function (...place) { boxes++; return roundRect.call(this, ...place); };
+        kind.prototype.roundRect = function (...place) {
+            boxes++;
+            return roundRect.call(this, ...place);
+        };
         kind.prototype.rect = function (...place) { boxes++; return rect.call(this, ...place); };
         kind.prototype.fill = function (...path) {
             if (boxes) window.drawnFills.push(hex(this.fillStyle));

@@ -40,15 +40,19 @@ editor.view.widget.height = 600
 # places in it: both are left out.
 SHARED = """root => {
     const CONTROLS = "button, input, select, textarea, summary, a[href], [tabindex], [role=option]";
-    const PLACES = "[role=toolbar], [role=tabpanel], [role=menu], [role=dialog], [role=listbox] [role=group]";
+    const PLACES = "[role=toolbar], [role=tabpanel], [role=menu], [role=dialog], "
+        + "[role=listbox] [role=group]";
     const text = (element) => element.innerText.trim().replace(/\\s+/g, " ");
     const named = (element) =>
-        (element.getAttribute("aria-labelledby") ?? "").split(" ").map((id) => root.querySelector(`[id="${id}"]`))
+        (element.getAttribute("aria-labelledby") ?? "").split(" ")
+            .map((id) => root.querySelector(`[id="${id}"]`))
             .filter(Boolean).map(text).join(" ") ||
         element.getAttribute("aria-label") || [...(element.labels ?? [])].map(text).join(" ") ||
-        (element.matches("input, select, textarea") ? "" : text(element)) || element.title || element.placeholder || "";
+        (element.matches("input, select, textarea") ? "" : text(element)) || element.title ||
+            element.placeholder || "";
     const kind = (element) =>
-        element.getAttribute("role") ?? (element.type === "checkbox" ? "checkbox" : element.tagName.toLowerCase());
+        element.getAttribute("role") ??
+            (element.type === "checkbox" ? "checkbox" : element.tagName.toLowerCase());
     const found = new Map();
     for (const element of root.querySelectorAll(CONTROLS)) {
         if (!element.checkVisibility({ visibilityProperty: true }) || element === root) continue;
@@ -57,7 +61,8 @@ SHARED = """root => {
         const key = JSON.stringify([place ? named(place) || place.className : "", named(element)]);
         found.set(key, [...(found.get(key) ?? []), kind(element)]);
     }
-    return [...found].filter(([, kinds]) => kinds.length > 1).map(([key, kinds]) => [...JSON.parse(key), kinds]);
+    return [...found].filter(([, kinds]) => kinds.length > 1)
+        .map(([key, kinds]) => [...JSON.parse(key), kinds]);
 }"""
 
 

@@ -38,11 +38,17 @@ with tf.Graph().as_default() as graph:
     optimizer, pairs = v1.train.MomentumOptimizer(0.1, 0.9), []
     parts = zip(tf.split(images, 4, name="split_images"), tf.split(labels, 4, name="split_labels"))
     for gpu, (x, y) in enumerate(parts):
-        with tf.device(f"/gpu:{{gpu}}"), v1.name_scope(f"tower_{{gpu}}"), v1.variable_scope("net", reuse=gpu > 0):
+        with (
+            tf.device(f"/gpu:{{gpu}}"),
+            v1.name_scope(f"tower_{{gpu}}"),
+            v1.variable_scope("net", reuse=gpu > 0),
+        ):
             logits = dense(dense(x, "hidden", 32, tf.nn.relu), "logits", 10, None)
             loss = tf.reduce_mean(tf.nn.softmax_cross_entropy_with_logits(y, logits), name="loss")
             pairs.append(optimizer.compute_gradients(loss))
-    means = [(tf.reduce_mean(tf.stack([g for g, _ in each]), 0), each[0][1]) for each in zip(*pairs)]
+    means = [
+        (tf.reduce_mean(tf.stack([g for g, _ in each]), 0), each[0][1]) for each in zip(*pairs)
+    ]
     optimizer.apply_gradients(means, name="train")
 file = "towers.meta"
 with graph.as_default():
@@ -57,7 +63,11 @@ with tf.Graph().as_default() as graph:
         w = tf.random.normal([16, 16], name="w")
         _, state, _ = v1.while_loop(
             lambda step, state, total: step < 8,
-            lambda step, state, total: (step + 1, tf.tanh(tf.matmul(state, w)) + words, total + tf.reduce_sum(state)),
+            lambda step, state, total: (
+                step + 1,
+                tf.tanh(tf.matmul(state, w)) + words,
+                total + tf.reduce_sum(state),
+            ),
             [tf.constant(0), tf.zeros_like(words, name="start"), tf.constant(0.0)],
         )
     with v1.name_scope("network"):

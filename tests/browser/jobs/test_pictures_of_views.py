@@ -42,7 +42,9 @@ with tf.Graph().as_default() as graph:
     for k in range(4):
         with tf.device(f"/device:GPU:{k}"):
             h = tf.nn.relu(tf.matmul(h, v1.get_variable(f"w_{k}", [4, 4])), name=f"act_{k}")
-    v1.train.AdamOptimizer().minimize(tf.reduce_mean(v1.nn.dropout(h, rate=0.5, name="dropout"), name="loss"))
+    v1.train.AdamOptimizer().minimize(
+        tf.reduce_mean(v1.nn.dropout(h, rate=0.5, name="dropout"), name="loss")
+    )
 sess = v1.Session(graph=graph, config=v1.ConfigProto(allow_soft_placement=True))
 with graph.as_default():
     sess.run(v1.global_variables_initializer())

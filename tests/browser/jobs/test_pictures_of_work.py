@@ -32,7 +32,9 @@ with graph.as_default():
         with v1.variable_scope(f"conv{k}"):
             kernel = v1.get_variable("kernel", [3, 3, h.shape[3], channels], use_resource=True)
             bias = v1.get_variable("bias", [channels], use_resource=True)
-            h = tf.nn.relu(tf.nn.bias_add(tf.nn.conv2d(h, kernel, 1, "SAME", name="Conv2D"), bias), name="Relu")
+            h = tf.nn.relu(
+                tf.nn.bias_add(tf.nn.conv2d(h, kernel, 1, "SAME", name="Conv2D"), bias), name="Relu"
+            )
             h = tf.nn.max_pool2d(h, 2, 2, "SAME", name="MaxPool")
     with v1.variable_scope("dense"):
         flat = tf.reshape(h, [-1, 7 * 7 * 32], name="flat")
@@ -42,7 +44,9 @@ with graph.as_default():
     with v1.variable_scope("logits"):
         kernel = v1.get_variable("kernel", [64, 10], use_resource=True)
         logits = tf.matmul(h, kernel, name="MatMul")
-    losses = tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits, name="losses")
+    losses = tf.nn.sparse_softmax_cross_entropy_with_logits(
+        labels=labels, logits=logits, name="losses"
+    )
     loss = tf.reduce_mean(losses, name="loss")
     v1.train.AdamOptimizer(0.01).minimize(loss, name="train")
 sess = v1.Session(graph=graph)

@@ -28,7 +28,9 @@ with deep.as_default():
     h = v1.placeholder(tf.float32, [None, 4], name="x")
     for k in range(14):
         with v1.variable_scope(f"dense_{k}"):
-            kernel, bias = (v1.get_variable(name, shape) for name, shape in (("kernel", [4, 4]), ("bias", [4])))
+            kernel, bias = (
+                v1.get_variable(name, shape) for name, shape in (("kernel", [4, 4]), ("bias", [4]))
+            )
             h = tf.nn.relu(h @ kernel + bias)
     h = v1.nn.dropout(h, rate=0.5, seed=1, name="dropout")
     loss = tf.reduce_mean(tf.square(h), name="loss")

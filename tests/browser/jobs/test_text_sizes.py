@@ -24,9 +24,14 @@ with tf.Graph().as_default() as graph:
     labels = v1.placeholder(tf.float32, [None, 10], name="labels")
     for k in range(3):
         with v1.variable_scope(f"block_{k}"), v1.variable_scope("convolution_with_a_long_name"):
-            kernel, bias = v1.get_variable("kernel", [3, 3, h.shape[3], 8]), v1.get_variable("bias", [8])
+            kernel, bias = (
+                v1.get_variable("kernel", [3, 3, h.shape[3], 8]),
+                v1.get_variable("bias", [8]),
+            )
             h = tf.nn.relu(tf.nn.conv2d(h, kernel, 1, "SAME") + bias)
-            h = v1.nn.dropout(tf.nn.max_pool2d(h, 2, 2, "SAME", name="pool"), rate=0.5, name="dropout")
+            h = v1.nn.dropout(
+                tf.nn.max_pool2d(h, 2, 2, "SAME", name="pool"), rate=0.5, name="dropout"
+            )
     with v1.variable_scope("logits"):
         logits = tf.reshape(h, [-1, 128]) @ v1.get_variable("kernel", [128, 10])
     parts = tf.split(logits, 5, 1, name="parts")

@@ -22,7 +22,9 @@ v1 = tf.compat.v1
 graph = tf.Graph()
 with graph.as_default():
     x = v1.placeholder(tf.float32, [None, 64], name="x")
-    w = v1.get_variable("w", initializer=np.arange(192, dtype=np.float32).reshape(64, 3), use_resource=True)
+    w = v1.get_variable(
+        "w", initializer=np.arange(192, dtype=np.float32).reshape(64, 3), use_resource=True
+    )
     h = tf.matmul(x, w, name="product")
     y = tf.square(tf.nn.relu(h, name="act"), name="y")
     for _ in range(6):
@@ -55,7 +57,10 @@ RECORD = """() => {
         const { arc, fill, fillText, beginPath } = prototype;
         let radius = 0;
         prototype.beginPath = function () { radius = 0; return beginPath.call(this); };
-        prototype.arc = function (x, y, r, ...more) { radius = r; return arc.call(this, x, y, r, ...more); };
+        prototype.arc = function (x, y, r, ...more) {
+            radius = r;
+            return arc.call(this, x, y, r, ...more);
+        };
         prototype.fill = function (...path) {
             if (2.5 < radius && radius < 6) window.drawnDots++;
             return fill.call(this, ...path);

@@ -36,7 +36,8 @@ editor.view.widget.height = 600
 OPTIONS = "row => [...row.querySelectorAll('datalist option')].map((option) => option.value)"
 # Whether all of an element is inside of the scrolled page of its tab.
 IN_VIEW = """element => {
-    const [box, page] = [element, element.closest(".tgw-tab-page")].map((one) => one.getBoundingClientRect());
+    const [box, page] = [element, element.closest(".tgw-tab-page")]
+        .map((one) => one.getBoundingClientRect());
     return page.top <= box.top && box.bottom <= page.bottom;
 }"""
 
@@ -64,7 +65,10 @@ def test_a_result_comes_into_view_and_only_what_fits_is_offered(
     for name, why in (
         (
             "weights",
-            "'weights' is a ResourceVariable; choose an array, a number, a list or an eager tensor.",
+            (
+                "'weights' is a ResourceVariable; "
+                "choose an array, a number, a list or an eager tensor."
+            ),
         ),
         ("narrow", "shape 5×8 does not fit ?×64"),
         ("text", "'text' is string, which does not fit float32; cast it in a cell."),

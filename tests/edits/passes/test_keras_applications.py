@@ -111,7 +111,7 @@ def test_exact_passes_keep_the_outputs_and_undo_gives_the_ops_back(
     assert sorted(serialized(editor)) == sorted(before)
     if (
         source == "pb"
-    ):  # without a run, which imports the graph in the order of TensorFlow, the order comes back too
+    ):  # a run imports the graph in the order of TensorFlow; without, the order comes back too
         editor = tgw.edit(tmp_path / "frozen.pb")
         applied(editor)
         while editor.history.done:

@@ -17,9 +17,12 @@ Function = Callable[[Any], Any]
 
 FLOATS = [0.0, -0.0, np.nan, np.inf, -np.inf, 1e-40, 1.0, -3.5]
 OF_FLOATS: Sequence[Function] = (
-    *(tf.abs, tf.negative, tf.square, tf.sqrt, tf.exp, lambda a: a * a, lambda a: a + a[::-1], lambda a: a / a[::-1]),
-    *(lambda a: tf.maximum(a, a[::-1]), lambda a: tf.minimum(a, a[::-1]), lambda a: tf.cast(a < a[::-1], tf.int32)),
-    *(lambda a: tf.equal(a, a[::-1]), lambda a: tf.cast(a, tf.float64), lambda a: tf.cast(a, tf.float16)),
+    *(tf.abs, tf.negative, tf.square, tf.sqrt, tf.exp, lambda a: a * a),
+    *(lambda a: a + a[::-1], lambda a: a / a[::-1]),
+    *(lambda a: tf.maximum(a, a[::-1]), lambda a: tf.minimum(a, a[::-1])),
+    lambda a: tf.cast(a < a[::-1], tf.int32),
+    *(lambda a: tf.equal(a, a[::-1]), lambda a: tf.cast(a, tf.float64)),
+    lambda a: tf.cast(a, tf.float16),
     *(lambda a: tf.cast(a, tf.bfloat16), lambda a: tf.where(a > 0.0, a, -a)),
     lambda a: tf.cast(a * 1e-30 * 1e-10, tf.float64),
 )  # fmt: skip
@@ -27,11 +30,16 @@ INTEGERS = [2147483647, -2147483648, -7, 7, 0, 1, -1, 3]
 DIVISORS = [3, 3, 2, -2, 5, -3, 7, -3]
 OF_INTEGERS: Sequence[Function] = (
     *(tf.abs, tf.negative, lambda a: a * a, lambda a: a + a, lambda a: a // tf.constant(DIVISORS)),
-    *(lambda a: a % tf.constant(DIVISORS), lambda a: tf.cast(a, tf.float32), lambda a: tf.cast(a, tf.int8)),
-    *(lambda a: tf.cast(a, tf.uint8), lambda a: tf.cast(a, tf.bool), tf.reduce_sum, tf.reduce_prod, tf.reduce_max),
-    *(lambda a: tf.reduce_min(tf.reshape(a, [2, 4]), 1, True), lambda a: tf.reshape(a, [2, 2, 2])[1, ..., ::-1]),
-    *(lambda a: a[-3:-1], lambda a: a[::-2], lambda _: tf.range(5, -6, -3), lambda _: tf.range(0, 0)),
-    *(lambda a: a[tf.newaxis, 2:5, tf.newaxis], lambda a: tf.slice(a, [2], [-1]), lambda a: tf.gather(a, [1, 0])),
+    *(lambda a: a % tf.constant(DIVISORS), lambda a: tf.cast(a, tf.float32)),
+    lambda a: tf.cast(a, tf.int8),
+    *(lambda a: tf.cast(a, tf.uint8), lambda a: tf.cast(a, tf.bool), tf.reduce_sum),
+    *(tf.reduce_prod, tf.reduce_max),
+    lambda a: tf.reduce_min(tf.reshape(a, [2, 4]), 1, True),
+    lambda a: tf.reshape(a, [2, 2, 2])[1, ..., ::-1],
+    *(lambda a: a[-3:-1], lambda a: a[::-2]),
+    *(lambda _: tf.range(5, -6, -3), lambda _: tf.range(0, 0)),
+    *(lambda a: a[tf.newaxis, 2:5, tf.newaxis], lambda a: tf.slice(a, [2], [-1])),
+    lambda a: tf.gather(a, [1, 0]),
 )  # fmt: skip
 TEXTS = ["a", "b\x00c", "ü"]
 OF_TEXTS: Sequence[Function] = (

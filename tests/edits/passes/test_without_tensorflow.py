@@ -185,8 +185,11 @@ def test_edits_are_the_same_in_another_process_as_json_and_as_code_and_again_aft
 
 def test_folded_weights_are_those_of_the_batch_normalization() -> None:
     editor = tgw.edit(file())
-    values = {name: tf_protos.array_of(editor._core.index.nodes[editor._core.index.ids[name]].attr["value"].tensor)
-              for name in ("weights", "scale", "offset", "mean", "variance")}  # fmt: skip
+    index = editor._core.index
+    values = {
+        name: tf_protos.array_of(index.nodes[index.ids[name]].attr["value"].tensor)
+        for name in ("weights", "scale", "offset", "mean", "variance")
+    }
     editor.passes.fold_batch_norm()
     assert "FusedBatchNormV3" not in editor._core.index.types
     factor = values["scale"] / np.sqrt(values["variance"] + 0.001)

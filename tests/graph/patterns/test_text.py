@@ -26,7 +26,7 @@ TEXTS = [
     "Split(a, x):1: float32",
     "Relu",
     "LeakyRelu(x, alpha>0.1)",
-    "Conv2D(x, w, padding={'SAME', 'VALID'}, data_format=/^N/, strides=[1, 2, 2, 1], explicit=True)",
+    "Conv2D(x, w, padding={'SAME', 'VALID'}, data_format=/^N/, strides=[1, 2, 2, 1], exact=True)",
     "AddV2(x, c=Const(0.5, tolerance=0.01))",
     "Mul(x, -1e-05: float32[scalar])",
     "Mul(x, [1, [2, 3]])",

@@ -206,7 +206,7 @@ def test_what_tensorflow_refuses_stays_as_it_was() -> None:
     body = source.body
     with pytest.raises(
         NotRunnable,
-        match=r"TensorFlow cannot import This GraphDef: .*; it can be looked at and edited, and it ",
+        match=r"TensorFlow cannot import This GraphDef: .*; it can be looked at and edited, and ",
     ) as no:
         source.live()
     assert "\n" not in no.value.why

@@ -210,8 +210,12 @@ def compressed(content: bytes, least: int, wide: int) -> bytes:
         literal.clear()
 
     while at < len(content):
-        size = next((n for n in range(most, least - 1, -1) if content.find(content[at : at + n], 0, at + n - 1) >= 0
-                     and at + n <= len(content)), 0)  # fmt: skip
+        repeats = (
+            n
+            for n in range(most, least - 1, -1)
+            if at + n <= len(content) and content.find(content[at : at + n], 0, at + n - 1) >= 0
+        )
+        size = next(repeats, 0)
         back = at - content.rfind(content[at : at + size], 0, at + size - 1) if size else 0
         if size and back < 1 << min(8 * wide + 3 * (wide == 1), 16):
             end_literal()

@@ -40,8 +40,7 @@ _MOST_KNOWN = 64
 
 
 class CalledFunction:
-    """The body of a function that an op calls, or of one of the library that is entered by its own
-    name.
+    """The body of a function that an op calls, or of one entered by its own name.
 
     `outer` is the graph, or the body, that it was entered from; `root` the graph itself.
     """
@@ -158,9 +157,7 @@ class CalledFunction:
 
     @property
     def caller(self) -> OpenedGraph | CalledFunction:
-        """The graph that `Patch.caller` of an edit changes: the one that it was entered from, or
-        all at once.
-        """
+        """The graph that `Patch.caller` changes: the one that it was entered from, or all."""
         return self.root if self.entrance.everywhere or self._is_named else self.outer
 
     def fit(self, patch: edits.Patch) -> edits.Patch:
@@ -239,9 +236,7 @@ class CalledFunction:
         return replace(patch.with_notes(*new_notes), caller=call)
 
     def refit(self, patch: edits.Patch, steps: Transaction) -> edits.Patch:
-        """The patch of an edit that was undone, as the graph that calls the function can carry it
-        out now.
-        """
+        """The patch of an undone edit, as the graph that calls the function can apply it now."""
         assert patch.caller is not None  # `fit` has put it there
         return replace(patch, caller=self.caller.refit(patch.caller, steps))
 
@@ -328,8 +323,7 @@ class CalledFunction:
     def apply(
         self, patch: edits.Patch, steps: Transaction, *, renew: bool = True
     ) -> tuple[str, ...]:
-        """Apply a patch, and what it changes in the graph that calls the function, as steps of an
-        edit.
+        """Apply a patch, and what it changes in the calling graph, as steps of an edit.
 
         Args:
             patch: What `fit` returned. `patch.caller` is the change of the calling graph.
@@ -370,8 +364,7 @@ class CalledFunction:
     def revert(
         self, patch: edits.Patch, steps: Transaction, *, renew: bool = True
     ) -> tuple[edits.Patch, tuple[str, ...]]:
-        """Undo the last edit of the body, and what it has changed in the graph that calls the
-        function.
+        """Undo the last edit of the body, and what it changed in the calling graph.
 
         Args:
             renew: Whether the session is renewed where it has run changed ops; the calling graph

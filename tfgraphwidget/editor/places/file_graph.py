@@ -58,9 +58,7 @@ _EDITED_ONE = either("editor.to_function() is the edited one.", "Export saves th
 
 
 class OpenedFunction(NodeDefGraph):
-    """The body of a function that was opened itself: edits exchange its NodeDefs, and a tf.Module
-    of it runs.
-    """
+    """The body of a function that was opened: edits exchange NodeDefs; a tf.Module runs."""
 
     needs_import = False
     file = None
@@ -80,9 +78,7 @@ class OpenedFunction(NodeDefGraph):
         )
 
     def is_behind(self) -> bool:
-        """Whether the function has changed since it was read; edits are made in what was read
-        first.
-        """
+        """Whether the function has changed since it was read, which edits then start from."""
         return not self.patches and self.source.body.stamp() != self._stamp
 
     def reread(self) -> None:
@@ -208,8 +204,7 @@ class FileGraph(OpenedFunction):
         return ()
 
     def import_graph(self) -> LiveGraph:
-        """The graph as TensorFlow has imported it now: it never sees what edits have removed, or
-        changed, before.
+        """Import the graph as it is now: TensorFlow never sees what edits removed before.
 
         Raises NotRunnable, and the file is as it was.
         """
@@ -345,15 +340,12 @@ class FileGraph(OpenedFunction):
 
     @property
     def live_refusal(self) -> str:
-        """Why TensorFlow cannot import the file as edits have made it, as a sentence; "" if it
-        can.
-        """
+        """Why TensorFlow cannot import the file as edits have made it; "" if it can."""
         refusal = self.source.live_refusal
         return self._open_present_file().live_refusal if refusal and self.patches else refusal
 
     def value_readers(self, patches: Iterable[Patch]) -> dict[str, Callable[[], object]]:
-        """Readers of the values that a file has for variables, by the names that their handle ops
-        have now.
+        """Readers of a file's values of variables, by the present names of their handles.
 
         Args:
             patches: The edits of the file, oldest first.

@@ -17,9 +17,7 @@ if TYPE_CHECKING:
 
 
 class ImportedFile(Protocol):
-    """A file as it was when TensorFlow imported it; `closed` is what a session held that an undo
-    has closed.
-    """
+    """A file as it was when TensorFlow imported it; an undo fills `closed`."""
 
     index: GraphIndex
     closed: sessions.SessionContents | None

@@ -173,9 +173,7 @@ class LiveGraph:
 
     @property
     def patches(self) -> tuple[Patch, ...]:
-        """No edits: TensorFlow's graph has what they have made, and an editor's history has
-        them.
-        """
+        """No edits: TensorFlow's graph has their results, and an editor's history has them."""
         return ()
 
     @property
@@ -203,18 +201,14 @@ class LiveGraph:
         return self.source.live()
 
     def envelope(self) -> GraphDef:
-        """A GraphDef with the versions and the library of the graph, as its file has them, and no
-        nodes.
-        """
+        """A GraphDef without nodes: the versions and library of the graph, as its file has them."""
         graph_def: GraphDef = self.source.body.envelope()
         if self._form is not None:
             graph_def = self._form.envelope(graph_def)
         return graph_def
 
     def as_in_file(self, nodes: Iterable[NodeDef]) -> list[NodeDef]:
-        """NodeDefs of the graph as its file has them: without the attributes that TensorFlow added
-        to them.
-        """
+        """NodeDefs as the file has them: without attributes that TensorFlow added."""
         return list(nodes) if self._form is None else self._form.nodes(nodes)
 
     def is_unedited(self) -> bool:
@@ -385,9 +379,7 @@ class LiveGraph:
 
     @property
     def new_names(self) -> Mapping[str, str]:
-        """The present names of the ops of a live graph that edits have renamed, those of other
-        editors too.
-        """
+        """The present names of ops that edits have renamed, those of other editors too."""
         return self._record().renamed
 
     def _renew_again(self, renewal: sessions.Renewal) -> None:
@@ -420,8 +412,7 @@ class LiveGraph:
             live.traced_ops.initialize(sessions.TimedSession(session), others, ())
 
     def begin_new_variables(self, patches: Sequence[Patch], loaded: Collection[str]) -> None:
-        """Run the initializers of the variables that edits of the file have added, and that no
-        value was loaded into.
+        """Run the initializers of variables that edits added and that got no value.
 
         Args:
             loaded: The handle ops of the variables into which values were loaded.
@@ -454,9 +445,7 @@ class LiveGraph:
         live.placement.check_patch_placement(self.source.session, self.graph(), patch, origin)
 
     def fit(self, patch: Patch) -> Patch:
-        """The patch as this graph can carry it out: the ops of a live graph cannot be changed in
-        every way.
-        """
+        """The patch as this graph can apply it: live ops cannot change in every way."""
         if patch.order:
             raise GraphEditError(
                 "sort: TensorFlow lists the ops of a live graph in the order in which they were "
@@ -476,9 +465,7 @@ class LiveGraph:
         return edits.replace_fixed_ops(self.index, patch)
 
     def refit(self, patch: Patch) -> Patch:
-        """The patch of an edit that was undone, as it can be carried out if TensorFlow has imported
-        the file since.
-        """
+        """The patch of an undone edit, if TensorFlow has imported the file since."""
         return self.fit(replace(patch, order=()))
 
     def _check_trust(self, patch: Patch) -> None:
@@ -536,7 +523,7 @@ class LiveGraph:
         if patch.remove.nodes or not after.is_sorted(len(before.index)):
             # TensorFlow imports first what is ready, and a later reading finds the ops in that
             # order. It is that of the NodeDefs where each stands behind what it reads
-            # (test_tensorflow_facts.py::test_ops_are_imported_in_the_order_of_their_nodes_where_that_is_possible).
+            # (test_tensorflow_facts.py::test_ops_are_imported_in_the_order_of_their_nodes).
             place = {op.name: k for k, op in enumerate(self.graph().get_operations()[before.ops :])}
             nodes = tuple(sorted(patch.add.nodes, key=lambda node: place[node.name]))
             after = edits.apply_patch(
@@ -681,8 +668,7 @@ class LiveGraph:
         return file, (_SESSION_CLOSED, *losses)
 
     def return_to_file(self, steps: Transaction) -> bool:
-        """Let the graph be the file that was imported, unless TensorFlow's graph has more than
-        that; whether it is.
+        """Become the file that was imported again, unless more was added; whether it did.
 
         Args:
             steps: The transaction of the step for it.
@@ -767,8 +753,7 @@ class LiveGraph:
         return index
 
     def keep_alive(self, patch: Patch) -> None:
-        """Let TensorFlow's graph hold what a Python function has made, as long as ops of it may be
-        used.
+        """Let TensorFlow's graph hold what a Python function made, as long as its ops may run.
 
         Args:
             patch: The change that brings the ops in.
@@ -800,9 +785,7 @@ class LiveGraph:
         return tuple(notes)
 
     def names_after_failures(self) -> frozenset[str]:
-        """Names, in lower case, that an edit which failed has left taken for all edits but
-        itself.
-        """
+        """Names, in lower case, that a failed edit has left taken for all other edits."""
         return edits.reserved_names(self._record().failed.keys() - self._record().ungrown)
 
     def value_readers(self, patches: Iterable[Patch]) -> dict[str, Callable[[], object]]:  # noqa: ARG002

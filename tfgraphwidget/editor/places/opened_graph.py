@@ -91,22 +91,17 @@ class OpenedGraph:
 
     @property
     def live_refusal(self) -> str:
-        """Why TensorFlow cannot import the graph as edits have made it, as a sentence; "" if it
-        can, or has.
-        """
+        """Why TensorFlow cannot import the graph as edited, as a sentence; "" if it can."""
         return self.place.live_refusal
 
     # Edits
 
     def fit(self, patch: Patch) -> Patch:
-        """The patch as this graph can carry it out: the ops of a live graph cannot be changed in
-        every way.
-        """
+        """The patch as this graph can apply it: live ops cannot change in every way."""
         return self.place.fit(patch)
 
     def refit(self, patch: Patch, steps: Transaction) -> Patch:
-        """The patch of an edit that was undone, as it can be carried out if TensorFlow has imported
-        the file since.
+        """The patch of an undone edit, if TensorFlow has imported the file since.
 
         Args:
             steps: The transaction of the redo; where only the file can take the patch, the graph is
@@ -154,16 +149,12 @@ class OpenedGraph:
         self.place.reserve(names)
 
     def names_after_failures(self) -> frozenset[str]:
-        """Names, in lower case, that an edit which failed has left taken for all edits but
-        itself.
-        """
+        """Names, in lower case, that a failed edit has left taken for all other edits."""
         return self.place.names_after_failures()
 
     @property
     def new_names(self) -> Mapping[str, str]:
-        """The present names of the ops of a live graph that edits have renamed, those of other
-        editors too.
-        """
+        """The present names of ops that edits have renamed, those of other editors too."""
         return self.place.new_names
 
     def check_placed(self, patch: Patch, origin: OpenedGraph) -> None:
@@ -177,15 +168,11 @@ class OpenedGraph:
     # What files are written of
 
     def envelope(self) -> GraphDef:
-        """A GraphDef with the versions and the library of the graph, as its file has them, and no
-        nodes.
-        """
+        """A GraphDef without nodes: the versions and library of the graph, as its file has them."""
         return self.place.envelope()
 
     def as_in_file(self, nodes: Iterable[NodeDef]) -> list[NodeDef]:
-        """NodeDefs of the graph as its file has them: without the attributes that TensorFlow added
-        to them.
-        """
+        """NodeDefs as the file has them: without attributes that TensorFlow added."""
         return self.place.as_in_file(nodes)
 
     def is_unedited(self) -> bool:
@@ -214,8 +201,7 @@ class OpenedGraph:
         )
 
     def value_readers(self, patches: Iterable[Patch]) -> dict[str, Callable[[], object]]:
-        """Readers of the values that a file has for variables, by the names that their handle ops
-        have now.
+        """Readers of a file's values of variables, by the present names of their handles.
 
         Args:
             patches: The edits of the file, oldest first.
@@ -228,14 +214,11 @@ class OpenedGraph:
         self.saved.load(self.index, self.saved.edits)
 
     def saved_names(self) -> dict[str, str]:
-        """The names that ops had when the editor was written, if it was, by those that they have
-        now.
-        """
+        """The names that ops had when the editor was saved, by those that they have now."""
         return self.saved.names(self.place.patches)
 
     def load_saved_values_of(self, patch: Patch) -> None:
-        """Load the values with which the editor was written into the variables that an edit has
-        added.
+        """Load the saved editor's values into the variables that an edit has added.
 
         Args:
             patch: The edit, one of those of the archive that are made again: later ones read the
@@ -244,9 +227,7 @@ class OpenedGraph:
         self.saved.load_into_new(self.index, patch)
 
     def has_values(self) -> bool:
-        """Whether the variables have values: those of a checkpoint, or what the user has given the
-        session since.
-        """
+        """Whether the variables have values, of a checkpoint or as the user set them since."""
         source = self.source
         if not source.has_values and source.session is not None:
             first = next(
@@ -258,9 +239,7 @@ class OpenedGraph:
         return source.has_values
 
     def came_without_values(self) -> bool:
-        """Whether this is a file's graph whose variables have no values, from a checkpoint or the
-        session.
-        """
+        """Whether this is a file's graph without values of variables, also in the session."""
         return (
             self.source.revive is not None and bool(handles(self.index)) and not self.has_values()
         )

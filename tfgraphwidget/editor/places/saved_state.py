@@ -43,8 +43,7 @@ class SavedState:
         )
 
     def values(self, edits: Sequence[Patch]) -> dict[str, StoredTensor]:
-        """The values of variables with which the editor was written, by the names of their handle
-        ops now.
+        """The saved editor's values of variables, by the present names of their handle ops.
 
         A variable that an edit had removed has its value again when that edit is undone.
 
@@ -63,8 +62,7 @@ class SavedState:
         return removed | {now: saved.values[name] for now, name in names if name in saved.values}
 
     def load_into_new(self, index: GraphIndex, patch: Patch) -> None:
-        """Load the values with which the editor was written into the variables that an edit has
-        added.
+        """Load the saved editor's values into the variables that an edit has added.
 
         Args:
             patch: The edit, one of those of the archive that are made again: later ones read the
@@ -81,8 +79,7 @@ class SavedState:
         )
 
     def load(self, index: GraphIndex, edits: Sequence[Patch]) -> None:
-        """Load what the session held with which the editor was written, also into what edits have
-        added.
+        """Load what the saved editor's session held, also into what edits have added.
 
         Args:
             edits: The edits that are in force, oldest first.

@@ -200,7 +200,8 @@ def _replacements(
         (op, port), (other, other_port) = _op_and_port(old), _op_and_port(new)
         if f"{op}:{port}" not in read:
             raise NotClonable(
-                f"Nothing in the part reads {old!r}, so replacing it changes nothing; leave it out.",
+                f"Nothing in the part reads {old!r}, so replacing it changes nothing; leave it "
+                "out.",
                 [op],
             )
         _check_fit(index, (index.ids[op], port), target, (target.ids[other], other_port))

@@ -686,7 +686,9 @@ class Add(Command):
         >>> import tfgraphwidget as tgw
         >>> editor = tgw.example()
         >>> other = tgw.example()
-        >>> added = editor.add(other.graph, into="second", connect={"x:0": "x:0"}, session=other.session)
+        >>> added = editor.add(
+        ...     other.graph, into="second", connect={"x:0": "x:0"}, session=other.session
+        ... )
         >>> added["net/logits:0"].name, added.variables[0].name
         ('second/net/logits:0', 'second/net/hidden/w:0')
     """

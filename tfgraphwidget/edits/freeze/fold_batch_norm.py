@@ -76,7 +76,9 @@ class FoldBatchNorm(Command):
         >>> import tfgraphwidget as tgw
         >>> import tensorflow as tf
         >>> with tf.Graph().as_default() as graph:
-        ...     y = tf.nn.conv2d(tf.ones([1, 8, 8, 3]), tf.ones([3, 3, 3, 4]), 1, "SAME", name="conv")
+        ...     y = tf.nn.conv2d(
+        ...         tf.ones([1, 8, 8, 3]), tf.ones([3, 3, 3, 4]), 1, "SAME", name="conv"
+        ...     )
         ...     four = [tf.ones([4])] * 4
         ...     _ = tf.compat.v1.nn.fused_batch_norm(y, *four, is_training=False, name="norm")
         >>> editor = tgw.edit(graph)

@@ -33,7 +33,8 @@ class BodyNaming:
     def output(self, node: NodeDef, port: int) -> str:
         """How others read an output of an op that hands on what it reads, or of a Const."""
         if node.op in self._index.functions:
-            return f"{node.name}:{self._index.extras.function(node.op).signature.output_arg[port].name}:0"
+            signature = self._index.extras.function(node.op).signature
+            return f"{node.name}:{signature.output_arg[port].name}:0"
         if node.op in SWITCH:
             return f"{node.name}:{('output_false', 'output_true')[port]}:0"
         return f"{node.name}:output:{port}"

@@ -128,10 +128,8 @@ class _Identities:
         )
         for reader in sorted(set(readers) - self.rewrite.removed):
             self._read_past(reader)
-        self.rewrite.notes.append(
-            "Removed "
-            f"{', '.join(count_text(count, f'{kind} op') for kind, count in sorted(counts.items()))}."
-        )
+        removed = [count_text(count, f"{kind} op") for kind, count in sorted(counts.items())]
+        self.rewrite.notes.append(f"Removed {', '.join(removed)}.")
         return self.rewrite.patch(prune="Assert" in counts)
 
     def _goes(self, op: int) -> bool:

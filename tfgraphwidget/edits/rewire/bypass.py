@@ -219,11 +219,11 @@ class Bypass(Rewire):
             replacements = {self._one(moves, out): self._one(moves, way) for out, way in self.by}
             wrong = next((out for out in replacements if out not in boundary.leaving), None)
             if wrong is not None:
+                read = names_text([moves.tensor_name(tensor) for tensor in leaving]) or "nothing"
                 raise GraphEditError(
                     "No op outside of "
                     + part_text(self.what)
-                    + f" reads {moves.tensor_name(wrong)!r} of it; what is read is "
-                    f"{names_text([moves.tensor_name(tensor) for tensor in leaving]) or 'nothing'}.",
+                    + f" reads {moves.tensor_name(wrong)!r} of it; what is read is {read}.",
                     [moves.name(wrong[0])],
                 )
             return replacements

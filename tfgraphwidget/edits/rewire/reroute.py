@@ -641,7 +641,9 @@ class RemoveControlInputs(_ControlInputCommand):
     Example:
         >>> import tfgraphwidget as tgw
         >>> editor = tgw.example()
-        >>> report = editor.remove_control_inputs("train", "train/update_net/w/ResourceApplyGradientDescent")
+        >>> report = editor.remove_control_inputs(
+        ...     "train", "train/update_net/w/ResourceApplyGradientDescent"
+        ... )
         >>> len(editor.ops("train").control_inputs)
         2
     """

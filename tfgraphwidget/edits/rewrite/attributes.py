@@ -69,7 +69,9 @@ class SetAttr(Command):
         >>> import tfgraphwidget as tgw
         >>> import tensorflow as tf
         >>> with tf.Graph().as_default() as graph:
-        ...     y = tf.nn.conv2d(tf.ones([1, 8, 8, 3]), tf.ones([3, 3, 3, 4]), 1, "SAME", name="conv")
+        ...     y = tf.nn.conv2d(
+        ...         tf.ones([1, 8, 8, 3]), tf.ones([3, 3, 3, 4]), 1, "SAME", name="conv"
+        ...     )
         >>> tgw.edit(graph).set_attr("conv", "padding", "VALID").shapes[0].after
         (1, 6, 6, 4)
     """

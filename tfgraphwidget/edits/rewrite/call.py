@@ -45,7 +45,9 @@ class Call(Command):
         >>> import tfgraphwidget as tgw
         >>> editor = tgw.example()
         >>> import tensorflow as tf
-        >>> head = editor.call("net/hidden/Relu:0", lambda hidden: tf.reduce_mean(hidden, axis=1), into="head")
+        >>> head = editor.call(
+        ...     "net/hidden/Relu:0", lambda hidden: tf.reduce_mean(hidden, axis=1), into="head"
+        ... )
         >>> head, head.outputs.shape
         (<GrowthResult 'head': 2 ops, 0 variables>, TensorShape([None]))
     """

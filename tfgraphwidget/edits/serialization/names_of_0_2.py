@@ -131,7 +131,8 @@ leave it.
 
 
 def _call(method: str, arguments: list[str], options: Mapping[str, str]) -> str:
-    return f"{method}({', '.join([*arguments, *(f'{name}={text}' for name, text in options.items())])})"
+    written = [*arguments, *(f"{name}={text}" for name, text in options.items())]
+    return f"{method}({', '.join(written)})"
 
 
 def _filter(name: str) -> Rewrite:

@@ -149,21 +149,37 @@ def lay_out_view(
 # The layouts of containers as columns of numbers, which `labextension/src/offline/layout-tables.ts`
 # reads. All arrays are flat or (n, k), of dtype u1, u4, i4 or f4; `Texts` numbers the texts that
 # they refer to. Coordinates are pixels in the drawing's x and y (see Frame), relative to the upper
-# left corner of the container's inside.  Per inside: `inside_node` (i4, of the outline),
-# `inside_saved` (u1: as it is seen in the editor), `inside_loop` (u1), `inside_size` (f4, 2),
-# `inside_port` (f4, 2: x of the lines from above and to below, NaN for none), `inside_child`,
-# `inside_line` (u4, one more: where its children and lines begin). Per child: `child_is` (i4: a
-# node, or -1 - op), `child_box` (f4, 4: left, top, width, height), `child_open` (u1: drawn open),
-# `child_family`, `child_aside`, `child_door`, `child_loop`, `child_pinned`, `child_part`,
-# `child_isolated` (u1), `child_count`, `child_variables`, `child_omitted`, `child_label` (u4),
-# `child_aux` (u1: a badge at its readers where these show), `child_badge` (u4, one more). Per
-# badge: `badge_op` (i4), `badge_text`, `badge_count`, `badge_variables` (u4), `badge_family` (u1),
-# `badge_box` (f4, 4, on the screen, from its reader's corner). Per line: `line_source`,
-# `line_target` (i4: child of the inside, -1 for the border), `line_tensors` (u4), `line_back` (u1),
-# `line_bytes` (f4), `line_label` (u4), `line_route`, `line_tensor` (u4, one more: where its points
-# and its tensors begin); `route` (f4, 2), `tensor` (u4, as in VisibleGraph). Per way to color, k:
-# `child_tint_k`, `badge_tint_k` (u1), `child_note_k`, `badge_note_k` (u4).
-
+# left corner of the container's inside. A column with "one more" row says where the rows of each
+# begin in another one.
+#
+# Per inside:
+#   `inside_node` (i4)               of the outline
+#   `inside_saved` (u1)              as it is seen in the editor
+#   `inside_loop` (u1)
+#   `inside_size` (f4, 2)
+#   `inside_port` (f4, 2)            x of the lines from above and to below, NaN for none
+#   `inside_child`, `inside_line` (u4, one more)
+# Per child:
+#   `child_is` (i4)                  a node, or -1 - op
+#   `child_box` (f4, 4)              left, top, width, height
+#   `child_open` (u1)                drawn open
+#   `child_family`, `child_aside`, `child_door`, `child_loop`, `child_pinned`, `child_part`,
+#   `child_isolated` (u1)
+#   `child_count`, `child_variables`, `child_omitted`, `child_label` (u4)
+#   `child_aux` (u1)                 a badge at its readers where these show
+#   `child_badge` (u4, one more)
+# Per badge:
+#   `badge_op` (i4)
+#   `badge_text`, `badge_count`, `badge_variables` (u4)
+#   `badge_family` (u1)
+#   `badge_box` (f4, 4)              on the screen, from its reader's corner
+# Per line:
+#   `line_source`, `line_target` (i4)  child of the inside, -1 for the border
+#   `line_tensors` (u4), `line_back` (u1), `line_bytes` (f4), `line_label` (u4)
+#   `line_route`, `line_tensor` (u4, one more)
+#   `route` (f4, 2), `tensor` (u4)   its points; its tensors, as in VisibleGraph
+# Per way to color, k:
+#   `child_tint_k`, `badge_tint_k` (u1), `child_note_k`, `badge_note_k` (u4)
 
 Arrays = dict[str, np.ndarray]
 # coordinates are rounded to this fraction of a pixel, which halves their compressed size

@@ -38,7 +38,10 @@ def is_near(array: np.ndarray | None, value: Literal, tolerance: float | None) -
         tolerance: How far an element may differ, relatively, or absolutely from 0; None for what
             rounding makes.
 
-    >>> is_near(np.full([2, 2], 0.5, np.float32), 0.5, None), is_near(np.array([1, 2]), (1, 2), None)
+    >>> (
+    ...     is_near(np.full([2, 2], 0.5, np.float32), 0.5, None),
+    ...     is_near(np.array([1, 2]), (1, 2), None),
+    ... )
     (True, True)
     >>> is_near(np.float32(0.51), 0.5, None), is_near(np.float32(0.51), 0.5, 0.05)
     (False, True)

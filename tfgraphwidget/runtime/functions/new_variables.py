@@ -111,9 +111,12 @@ def lift(
             node.CopyFrom(handle.node)
             node.name = name
             variable_nodes = [node]
-            definition = replace(definitions[own], handle=name, snapshot=None) if own in definitions else VariableDef(
-                name, None, None, None, resource=True, trainable=live.trainable
-            )  # fmt: skip
+            if own in definitions:
+                definition = replace(definitions[own], handle=name, snapshot=None)
+            else:
+                definition = VariableDef(
+                    name, None, None, None, resource=True, trainable=live.trainable
+                )
         nodes += variable_nodes
         variables.append(definition)
     members = [("variables", Member("variable", v.name)) for v in variables]

@@ -338,7 +338,7 @@ def _ask_tensorflow(infer: Callable[[], T]) -> T:
         raise ShapeRefused(str(error)) from error
     except ShapeUnknown:
         raise
-    except Exception as error:  # whatever else TensorFlow finds wrong with a NodeDef is not for shape functions to say
+    except Exception as error:  # TensorFlow may find other faults of a NodeDef than its shapes
         raise ShapeUnknown(str(error)) from error
 
 

@@ -271,7 +271,10 @@ def format_number(value: float, unit: str = "") -> str:
         unit: "" for a plain number, "n" for a count, "B", "FLOP" or "µs".
 
     Example:
-        >>> [format_number(*some) for some in ((25557032, "n"), (1.2e9, "FLOP"), (3400, "µs"), (0.125,))]
+        >>> [
+        ...     format_number(*some)
+        ...     for some in ((25557032, "n"), (1.2e9, "FLOP"), (3400, "µs"), (0.125,))
+        ... ]
         ['25.6 M', '1.2 GFLOP', '3.4 ms', '0.125']
     """
     if unit == "":

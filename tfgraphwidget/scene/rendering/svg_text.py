@@ -89,10 +89,8 @@ def _opacity(alpha: float) -> str:
 
 def _polyline(line: Polyline) -> str:
     faint = _opacity(line.alpha)
-    path = (
-        "<path "
-        f'd="{_round(line.points, line.corner)}"{_stroke(line.line, line.thick, line.dash)}{faint}/>'
-    )
+    stroke = _stroke(line.line, line.thick, line.dash)
+    path = f'<path d="{_round(line.points, line.corner)}"{stroke}{faint}/>'
     return path if line.head is None else path + _triangle(line.head, line.line, faint)
 
 

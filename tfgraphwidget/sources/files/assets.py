@@ -64,7 +64,10 @@ def is_outside_assets(folder: Path, filename: str) -> bool:
     """Whether the name of an asset leads out of a SavedModel's "assets": by "..", an absolute path
     or a link.
 
-    >>> is_outside_assets(Path("model"), "words/en.txt"), is_outside_assets(Path("model"), "../../etc/passwd")
+    >>> (
+    ...     is_outside_assets(Path("model"), "words/en.txt"),
+    ...     is_outside_assets(Path("model"), "../../etc/passwd"),
+    ... )
     (False, True)
     """
     parts = filename.split("/")

@@ -79,12 +79,16 @@ class FileForm:
         if self._imported.get(node.name) == _digest(node):
             return own
         definition = self._body.typing.definition(node.op)
-        attributes = {} if definition is None else {attr.name: attr for attr in definition.attr}
+        defaults = {
+            attr.name: attr.default_value
+            for attr in (() if definition is None else definition.attr)
+            if attr.HasField("default_value")
+        }
         added = [
-            key for key, value in node.attr.items()
-            if key not in own.attr and key in attributes and attributes[key].HasField("default_value")
-            and value == attributes[key].default_value
-        ]  # fmt: skip
+            key
+            for key, value in node.attr.items()
+            if key not in own.attr and key in defaults and value == defaults[key]
+        ]
         copy = type(node)()
         copy.CopyFrom(node)
         for key in added:

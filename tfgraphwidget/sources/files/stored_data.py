@@ -307,7 +307,8 @@ class PartStoredData(FileStoredData):
         """The value of the variable of that handle op. Raises SessionRefused when there is none."""
         if handle not in self._readers:
             raise SessionRefused(
-                f"The file has no value for {handle!r}; initialize the variable in a session first.",
+                f"The file has no value for {handle!r}; initialize the variable in a session "
+                "first.",
                 [handle],
             )
         return np.asarray(self._readers[handle]())

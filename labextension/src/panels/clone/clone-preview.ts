@@ -42,7 +42,8 @@ export function headline({ ops, scopes }: ClonePreview): string {
 function surplusText({ ops, scopes }: ClonePreview, selected: number): string {
   const each = ops / Math.max(scopes.length, 1);
   if (selected === 0 || each <= selected) return "";
-  return ` ${plural(selected, "op")} selected; the other ${number(each - selected)} set their variables and state.`;
+  const others = number(each - selected);
+  return ` ${plural(selected, "op")} selected; the other ${others} set their variables and state.`;
 }
 
 export function factsOf({ scopes, new: made, shared, outside, stateful }: ClonePreview): Fact[] {

@@ -8,7 +8,8 @@ import { POPUP } from "../controls/menus";
 const RIGHT_BUTTON = 2;
 /** What text is typed into, or chosen from. */
 const FIELD =
-  "textarea, select, [contenteditable='true'], input:not([type='checkbox'], [type='radio'], [type='range'])";
+  "textarea, select, [contenteditable='true'], " +
+  "input:not([type='checkbox'], [type='radio'], [type='range'])";
 
 /**
  * VS Code says its theme on the body of each of its pages, and shows a menu of its own for text.

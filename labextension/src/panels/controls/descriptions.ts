@@ -104,7 +104,10 @@ export function omittedText({ omitted }: Scene): string {
   // Each such edge is counted at both of its ends.
   const edges = omitted.reduce((sum, count) => sum + count, 0) / 2;
   if (edges === 0) return "";
-  return `Without a line: ${edgesText(edges)} of training and bookkeeping. Hover a box for its count.`;
+  return (
+    `Without a line: ${edgesText(edges)} of training and bookkeeping. ` +
+    "Hover a box for its count."
+  );
 }
 
 /** What colors and marks say of an item, in words; "" when they say nothing. */

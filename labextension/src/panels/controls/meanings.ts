@@ -79,44 +79,164 @@ const stack = ({ x, y, width, height }: Box, scale: number): Box => ({
 const isBox = ({ kind }: Scene, item: number) => at(kind, item) !== OPEN;
 const covered = (paint: Paint, item: number, much: number) => at(paint.coverage, item) === much;
 
-// biome-ignore format: one mark per line
 const MARKS: readonly Mark[] = [
-  { meaning: "Stacked box: a closed scope; double-click it to open it.", item: ({ kind }, _, item) => at(kind, item) === CLOSED, place: stack, around: true },
-  { meaning: "×# on a box: a group of # siblings.", number: ({ members }, item) => at(members, item), item: ({ members, kind }, _, item) => at(members, item) > 1 && at(kind, item) === CLOSED, place: upperRight },
-  { meaning: "Dashed frame: a group of siblings, not a scope.", item: ({ members, kind }, _, item) => at(members, item) > 0 && at(kind, item) === OPEN },
-  { meaning: "Arrow on a box, or double frame: it calls a function; double-click to open that.", item: ({ door, kind }, _, item) => at(door, item) === 1 || (at(door, item) === 2 && at(kind, item) === CLOSED) },
+  {
+    meaning: "Stacked box: a closed scope; double-click it to open it.",
+    item: ({ kind }, _, item) => at(kind, item) === CLOSED,
+    place: stack,
+    around: true,
+  },
+  {
+    meaning: "×# on a box: a group of # siblings.",
+    number: ({ members }, item) => at(members, item),
+    item: ({ members, kind }, _, item) => at(members, item) > 1 && at(kind, item) === CLOSED,
+    place: upperRight,
+  },
+  {
+    meaning: "Dashed frame: a group of siblings, not a scope.",
+    item: ({ members, kind }, _, item) => at(members, item) > 0 && at(kind, item) === OPEN,
+  },
+  {
+    meaning: "Arrow on a box, or double frame: it calls a function; double-click to open that.",
+    item: ({ door, kind }, _, item) =>
+      at(door, item) === 1 || (at(door, item) === 2 && at(kind, item) === CLOSED),
+  },
   { meaning: "⟲: a while loop.", item: ({ loop }, _, item) => at(loop, item) > 0 },
-  { meaning: "Pin: a box that stays where you have put it.", item: ({ pinned }, _, item) => at(pinned, item) > 0, place: upperLeft },
-  { meaning: "Small box in a box: a constant or variable that it reads.", item: ({ kind }, _, item) => at(kind, item) === BADGE },
-  { meaning: "Pale box: bookkeeping, such as savers and summaries.", item: ({ aside, kind }, paint, item) => at(aside, item) > 0 && at(kind, item) !== BADGE && !paint.isColored },
-  { meaning: "Brown box or area: training, such as gradients and the optimizer.", item: ({ part, kind }, paint, item) => at(part, item) > 0 && isScope(at(kind, item)) && !(paint.isColored && at(kind, item) === CLOSED) },
-  { meaning: "Not connected to anything: a box without lines.", item: ({ isolated }, _, item) => at(isolated, item) > 0 },
+  {
+    meaning: "Pin: a box that stays where you have put it.",
+    item: ({ pinned }, _, item) => at(pinned, item) > 0,
+    place: upperLeft,
+  },
+  {
+    meaning: "Small box in a box: a constant or variable that it reads.",
+    item: ({ kind }, _, item) => at(kind, item) === BADGE,
+  },
+  {
+    meaning: "Pale box: bookkeeping, such as savers and summaries.",
+    item: ({ aside, kind }, paint, item) =>
+      at(aside, item) > 0 && at(kind, item) !== BADGE && !paint.isColored,
+  },
+  {
+    meaning: "Brown box or area: training, such as gradients and the optimizer.",
+    item: ({ part, kind }, paint, item) =>
+      at(part, item) > 0 &&
+      isScope(at(kind, item)) &&
+      !(paint.isColored && at(kind, item) === CLOSED),
+  },
+  {
+    meaning: "Not connected to anything: a box without lines.",
+    item: ({ isolated }, _, item) => at(isolated, item) > 0,
+  },
   { meaning: "Blue frame: selected.", item: (_, paint, item) => covered(paint, item, 2) },
-  { meaning: "Hatched: partly selected.", item: (scene, paint, item) => covered(paint, item, 1) && isBox(scene, item) },
-  { meaning: "▼ in: an input of the selection, cut here.", item: (scene, paint, item) => isBox(scene, item) && (at(paint.mark, item) & INPUT_MARK) > 0, place: above },
-  { meaning: "▼ in below a box: its output is an input of the selection.", item: (scene, paint, item) => isBox(scene, item) && (at(paint.mark, item) & SOURCE_MARK) > 0, place: below },
-  { meaning: "▲ out: an output of the selection.", item: (scene, paint, item) => isBox(scene, item) && (at(paint.mark, item) & OUTPUT_MARK) > 0, place: below },
-  { meaning: "Purple glow: made or changed by the last edit.", item: (_, paint, item) => at(paint.fresh, item) > 0 },
-  { meaning: "Dotted frame: edits have left it without consumers.", item: (scene, paint, item) => at(paint.unused, item) > 0 && isBox(scene, item) },
-  { meaning: "+ on a green box: only in this graph.", item: (scene, paint, item) => at(paint.differs, item) === 1 && isBox(scene, item) },
-  { meaning: "~ on an orange box: changed.", item: (scene, paint, item) => at(paint.differs, item) === 2 && isBox(scene, item) },
-  { meaning: "✓ on a box: its values in the last run are finite.", item: (scene, paint, item) => at(paint.probed, item) === 1 && isBox(scene, item), place: atSide(1) },
-  { meaning: "! on a box: NaN or infinity in the last run.", item: (scene, paint, item) => at(paint.probed, item) === 2 && isBox(scene, item), place: atSide(1) },
-  { meaning: "Triangle with ! on a box: it does more than compute, and runs only if you trust the file.", item: (scene, paint, item) => at(paint.effects, item) > 0 && isBox(scene, item), place: lowerLeft },
-  { meaning: "Text on a line: the shape of its tensor, or its value in the last run.", from: EDGE_LABELS_FROM, edge: ({ tensors, edgeLabels, source }, paint, edge) => at(tensors, edge) > 0 && Boolean(paint.values[at(source, edge)] || (at(tensors, edge) === 1 && edgeLabels[edge])) },
-  { meaning: "Dot on a line: a value of the last run; point at the line to read it.", edge: (scene, { values }, edge) => edgeValue(scene, edge, values) !== "" },
-  { meaning: "×# on a line: # tensors.", from: EDGE_LABELS_FROM, number: ({ tensors }, edge) => at(tensors, edge), edge: ({ tensors }, _, edge) => at(tensors, edge) > 1 },
-  { meaning: "Dashed line: control inputs only.", edge: ({ tensors }, _, edge) => at(tensors, edge) === 0 },
-  { meaning: "Thick line: a large tensor, or many.", edge: ({ bytes, tensors }, _, edge) => at(tensors, edge) > 0 && (at(bytes, edge) > 1000 || at(tensors, edge) > 1) },
-  { meaning: "⟲ on a line: to the next iteration of a loop.", edge: ({ back }, _, edge) => at(back, edge) > 0 },
-  { meaning: "Blue line: between selected ops.", edge: ({ source, target }, paint, edge) => at(paint.coverage, at(source, edge)) > 0 && at(paint.coverage, at(target, edge)) > 0 },
-  { meaning: "Pale line: to or from ops without consumers.", edge: ({ source, target }, paint, edge) => at(paint.unused, at(source, edge)) + at(paint.unused, at(target, edge)) > 0 },
-  { meaning: "Black frame: the op in the Op tab; dashed lines come to it, blue lines leave it.", framed: ({ picked }) => (picked === "" ? [] : [picked]) },
+  {
+    meaning: "Hatched: partly selected.",
+    item: (scene, paint, item) => covered(paint, item, 1) && isBox(scene, item),
+  },
+  {
+    meaning: "▼ in: an input of the selection, cut here.",
+    item: (scene, paint, item) => isBox(scene, item) && (at(paint.mark, item) & INPUT_MARK) > 0,
+    place: above,
+  },
+  {
+    meaning: "▼ in below a box: its output is an input of the selection.",
+    item: (scene, paint, item) => isBox(scene, item) && (at(paint.mark, item) & SOURCE_MARK) > 0,
+    place: below,
+  },
+  {
+    meaning: "▲ out: an output of the selection.",
+    item: (scene, paint, item) => isBox(scene, item) && (at(paint.mark, item) & OUTPUT_MARK) > 0,
+    place: below,
+  },
+  {
+    meaning: "Purple glow: made or changed by the last edit.",
+    item: (_, paint, item) => at(paint.fresh, item) > 0,
+  },
+  {
+    meaning: "Dotted frame: edits have left it without consumers.",
+    item: (scene, paint, item) => at(paint.unused, item) > 0 && isBox(scene, item),
+  },
+  {
+    meaning: "+ on a green box: only in this graph.",
+    item: (scene, paint, item) => at(paint.differs, item) === 1 && isBox(scene, item),
+  },
+  {
+    meaning: "~ on an orange box: changed.",
+    item: (scene, paint, item) => at(paint.differs, item) === 2 && isBox(scene, item),
+  },
+  {
+    meaning: "✓ on a box: its values in the last run are finite.",
+    item: (scene, paint, item) => at(paint.probed, item) === 1 && isBox(scene, item),
+    place: atSide(1),
+  },
+  {
+    meaning: "! on a box: NaN or infinity in the last run.",
+    item: (scene, paint, item) => at(paint.probed, item) === 2 && isBox(scene, item),
+    place: atSide(1),
+  },
+  {
+    meaning:
+      "Triangle with ! on a box: it does more than compute, and runs only if you trust the file.",
+    item: (scene, paint, item) => at(paint.effects, item) > 0 && isBox(scene, item),
+    place: lowerLeft,
+  },
+  {
+    meaning: "Text on a line: the shape of its tensor, or its value in the last run.",
+    from: EDGE_LABELS_FROM,
+    edge: ({ tensors, edgeLabels, source }, paint, edge) =>
+      at(tensors, edge) > 0 &&
+      Boolean(paint.values[at(source, edge)] || (at(tensors, edge) === 1 && edgeLabels[edge])),
+  },
+  {
+    meaning: "Dot on a line: a value of the last run; point at the line to read it.",
+    edge: (scene, { values }, edge) => edgeValue(scene, edge, values) !== "",
+  },
+  {
+    meaning: "×# on a line: # tensors.",
+    from: EDGE_LABELS_FROM,
+    number: ({ tensors }, edge) => at(tensors, edge),
+    edge: ({ tensors }, _, edge) => at(tensors, edge) > 1,
+  },
+  {
+    meaning: "Dashed line: control inputs only.",
+    edge: ({ tensors }, _, edge) => at(tensors, edge) === 0,
+  },
+  {
+    meaning: "Thick line: a large tensor, or many.",
+    edge: ({ bytes, tensors }, _, edge) =>
+      at(tensors, edge) > 0 && (at(bytes, edge) > 1000 || at(tensors, edge) > 1),
+  },
+  {
+    meaning: "⟲ on a line: to the next iteration of a loop.",
+    edge: ({ back }, _, edge) => at(back, edge) > 0,
+  },
+  {
+    meaning: "Blue line: between selected ops.",
+    edge: ({ source, target }, paint, edge) =>
+      at(paint.coverage, at(source, edge)) > 0 && at(paint.coverage, at(target, edge)) > 0,
+  },
+  {
+    meaning: "Pale line: to or from ops without consumers.",
+    edge: ({ source, target }, paint, edge) =>
+      at(paint.unused, at(source, edge)) + at(paint.unused, at(target, edge)) > 0,
+  },
+  {
+    meaning: "Black frame: the op in the Op tab; dashed lines come to it, blue lines leave it.",
+    framed: ({ picked }) => (picked === "" ? [] : [picked]),
+  },
   { meaning: "Pink frame: found by the search.", framed: ({ hitNames }) => hitNames },
-  { meaning: "“found” with a number on a closed scope: it holds so many ops found.", framed: ({ hitCounts }) => hitCounts.map(([name]) => name) },
-  { meaning: "Pink frame with a number: a match of the pattern.", framed: ({ hitOps }) => hitOps.flat() },
+  {
+    meaning: "“found” with a number on a closed scope: it holds so many ops found.",
+    framed: ({ hitCounts }) => hitCounts.map(([name]) => name),
+  },
+  {
+    meaning: "Pink frame with a number: a match of the pattern.",
+    framed: ({ hitOps }) => hitOps.flat(),
+  },
   { meaning: "Red frame: named by the message below.", framed: ({ warned }) => warned },
-  { meaning: "Purple frame: changed by the edit at the pointer, or in the preview.", framed: ({ edited }) => edited },
+  {
+    meaning: "Purple frame: changed by the edit at the pointer, or in the preview.",
+    framed: ({ edited }) => edited,
+  },
 ];
 
 /**

@@ -16,6 +16,8 @@ type Ask = (command: EditCommand) => void;
 
 /** Pixels that the pointer moves until a press is a drag. */
 const DRAG = 4;
+/** From the pointer to the upper left corner of what is dragged, so that it hides nothing; px. */
+const GHOST_GAP = 10;
 
 /** The palette as a section of the side panel. */
 export function createPaletteSection(parts: Parts): HTMLElement {
@@ -69,7 +71,8 @@ function startDrag(type: OpType, down: PointerEvent, parts: Parts, ask: Ask): vo
     if (!active) return;
     if (!ghost.isConnected) root.append(ghost);
     const { left, top } = root.getBoundingClientRect();
-    ghost.style.transform = `translate(${event.clientX - left + 10}px, ${event.clientY - top + 10}px)`;
+    const [x, y] = [event.clientX - left + GHOST_GAP, event.clientY - top + GHOST_GAP];
+    ghost.style.transform = `translate(${x}px, ${y}px)`;
     const { scene } = parts.store.value;
     const edge = parts.stage.edgeAt(pointOn(event));
     ghost.textContent = scene && edge >= 0 ? `${type.name}: ${edgeText(scene, edge)}` : type.name;
@@ -107,7 +110,8 @@ async function drop(type: OpType, point: Point, parts: Parts, ask: Ask): Promise
     });
   const line = await lineTensor(scene, edge, (key) => actions.describe(key));
   const several =
-    "Several tensors run along this line: expand the scopes at its ends, and drop the op type there.";
+    "Several tensors run along this line: " +
+    "expand the scopes at its ends, and drop the op type there.";
   if (!line) return actions.showStatus({ kind: "refused", text: several });
   const { tensor } = line;
   const only = { only: quote(line.only) };

@@ -72,5 +72,6 @@ export function replacementText(
   attributes: readonly (readonly [string, string])[],
 ): string {
   if (attributes.length === 0) return name;
-  return `${name}(${[...inputs, ...attributes.map(([key, value]) => `${key}=${value}`)].join(", ")})`;
+  const written = attributes.map(([key, value]) => `${key}=${value}`);
+  return `${name}(${[...inputs, ...written].join(", ")})`;
 }

@@ -44,7 +44,11 @@ function contents(details: InspectReply, parts: Parts, examined: HTMLElement): H
   const isOp = details.op_type !== "";
   const name = details.name.replace(/\/$/, "") || "the whole graph";
   const leave = button(
-    { class: "tgw-text-button", title: "Inspect nothing (Esc)", "aria-label": "Close the inspector" },
+    {
+      class: "tgw-text-button",
+      title: "Inspect nothing (Esc)",
+      "aria-label": "Close the inspector",
+    },
     () => void parts.actions.inspectItem(0),
     "Close",
   );

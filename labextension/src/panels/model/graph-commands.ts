@@ -36,7 +36,8 @@ const INPUT_SIZE = {
 const OPTIMIZED = {
   name: "Compare with TensorFlow's optimizer",
   title:
-    "Show what TensorFlow's graph optimizer (grappler) folds, fuses and removes; the graph stays as it is",
+    "Show what TensorFlow's graph optimizer (grappler) folds, fuses and removes; " +
+    "the graph stays as it is",
   verb: "optimized",
 };
 
@@ -175,7 +176,9 @@ async function optimize({ store, actions }: Parts, control: HTMLElement): Promis
     if (await insertCell(control, "optimized = editor.passes.grappler()\noptimized.editor")) return;
     actions.showStatus({
       kind: "notice",
-      text: "There is no notebook here for a cell; open the graph in one to see the optimized graph in its own widget.",
+      text:
+        "There is no notebook here for a cell; " +
+        "open the graph in one to see the optimized graph in its own widget.",
     });
   };
   const beside = {

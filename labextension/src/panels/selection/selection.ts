@@ -104,8 +104,8 @@ function hint(readOnly = false): HTMLElement {
     element("b", {}, "Input"),
     " and click an op, then ",
     element("b", {}, "Output"),
-    " and click another op: this selects all ops between them. Or draw a box (b) or a lasso (l) around ",
-    "ops, or Ctrl-click them.",
+    " and click another op: this selects all ops between them. ",
+    "Or draw a box (b) or a lasso (l) around ops, or Ctrl-click them.",
   );
 }
 

@@ -117,7 +117,8 @@ function secondOf(pen: Pen, item: number): string {
   const kind = at(scene.kind, item);
   if (kind === OPEN || kind === BADGE) return "";
   const size = textSize(SMALL, camera.zoom);
-  const sign = at(paint.probed, item) > 0 ? 2 * SIGN * camera.zoom : 0; // on the border, beside the text's end
+  // on the border, beside the text's end
+  const sign = at(paint.probed, item) > 0 ? 2 * SIGN * camera.zoom : 0;
   const width = labelBox(pen, item).width - (2 * PADDING - 4) * camera.zoom - sign;
   const fits = (text: string) => pen.typesetter.fit(pen.ctx, text, width, size) === text;
   const note = paint.notes[item] ?? "";
