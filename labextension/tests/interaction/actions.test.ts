@@ -112,7 +112,8 @@ describe("the tab in front", () => {
   });
 
   test("goes back a step with Escape: from the op to what is marked, and to the model", async () => {
-    const { actions, store } = await opened(painted({ inputs: ["input"] }, [0, 0, 0, 0, 0]));
+    const marked = painted({ inputs: ["input"] }, [0, 0, 0, 0, 0]);
+    const { actions, store } = await opened(marked, inspected("input"));
     await actions.mark(INPUT, "inputs");
     await actions.inspectItem(INPUT);
     expect(store.value.tab).toBe("op");
@@ -153,7 +154,7 @@ describe("edits", () => {
     const form = { ...plainForm, others: ["net/w"] };
     expect(await actions.clone(form)).toBe(true);
     expect(sent[1]).toEqual({
-      type: "selection",
+      type: "clone",
       inputs: ["input"],
       outputs: ["net"],
       ...form,

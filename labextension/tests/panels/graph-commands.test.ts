@@ -30,7 +30,7 @@ describe("the edits of the whole graph", () => {
     ["import_graph_def", ["add"]],
     ["diff", ["compare"]],
     ["compare", ["compare", "optimized"]],
-    ["save", ["export"]],
+    ["tflite", ["export"]],
     ["resolution", ["input_size"]],
     ["cse", ["merge_duplicates"]],
     ["strip_unused_nodes", ["strip_training"]],

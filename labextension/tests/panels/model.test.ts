@@ -4,7 +4,6 @@ import type { ModelReply } from "../../src/protocol/messages";
 
 const MODEL: ModelReply = {
   type: "model_reply",
-  id: 1,
   title: "net.meta",
   inside: "",
   about: ["MetaGraph"],

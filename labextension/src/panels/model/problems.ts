@@ -14,7 +14,7 @@ const TARGETS: Record<LintRequest["target"], string> = {
 };
 
 /** What the button is found by. */
-export const CHECK = {
+const CHECK = {
   name: "Check the graph",
   title: "Find what may stand in the way of a graph that is to run elsewhere",
   verb: "lint",
