@@ -386,7 +386,7 @@ BUTTONS: Mapping[str, EditButton] = {
         keywords="replace everywhere pattern rewrite find substitute",
         fields=(
             FormField(
-                "pattern", "Pattern", hint="Such as Relu(BiasAdd(x, b=Const)), or Identity(x)."
+                "pattern", "Pattern", hint="Such as Relu(BiasAdd(x, Const)), or Identity(x)."
             ),
             FormField(
                 "by",

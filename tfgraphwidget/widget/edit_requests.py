@@ -224,15 +224,18 @@ class EditRequests:
         yield self._signature_row(Signature("", likely.inputs, likely.outputs), likely)
 
     def _signature_row(self, signature: Signature, edit: Command | None) -> p.SignatureRow:
+        is_there = signature.name != ""
         inputs, outputs = (
-            ", ".join(key if key == name else f"{key}={name}" for key, name in side[:_MOST_ENDS])
+            ", ".join(
+                f"{key}={name}" if is_there and key != name else key
+                for key, name in side[:_MOST_ENDS]
+            )
             + (f" and {len(side) - _MOST_ENDS:,} more" if len(side) > _MOST_ENDS else "")
             for side in (signature.inputs, signature.outputs)
         )
         ops = dict.fromkeys(
             split_tensor(name)[0] for _, name in (*signature.inputs, *signature.outputs)
         )
-        is_there = signature.name != ""
         head = f"{signature.name}:" if is_there else "No signature yet; likely"
         text = f"{head} {inputs or 'nothing'} → {outputs}"
         label = "Remove" if is_there else "Add"

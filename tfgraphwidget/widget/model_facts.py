@@ -29,10 +29,11 @@ if TYPE_CHECKING:
     from tfgraphwidget.widget.edit_requests import EditRequests
 
 _MOST_ENDS = 1_000  # inputs or outputs: what a panel can show when it is asked for all
-_SMALL, _FEW = 1_000, 20
-"""Ops and functions; to check so many and to count their FLOPs takes less than a user notices."""
+_SMALL, _FEW = 5_000, 20
+"""Ops and functions; to check so many takes less than a user notices."""
+_LARGE = 10_000
+"""Ops of a graph of which nothing is found that takes time until the user asks for it."""
 _STEP = "global_step"  # the collection of the variable that counts the steps of training
-_BATCH = 1
 
 
 class _Ends(NamedTuple):
@@ -45,6 +46,9 @@ class _Ends(NamedTuple):
     dtypes: tuple[str, ...]
 
 
+_UNKNOWN = _Ends((), (), 0.0, 0.0, ())
+
+
 class ModelFacts:
     """Answers to DescribeModel. What takes time is found once for each graph."""
 
@@ -53,15 +57,16 @@ class ModelFacts:
         self._found: tuple[GraphIndex, object, _Ends] | None = None
 
     def describe(self, request: p.DescribeModel) -> p.ModelReply:
-        """The facts; FLOPs where they are asked for, or where they are counted at once.
+        """The facts; FLOPs where they are asked for.
 
         Args:
             request: The batch size to count FLOPs for, or 0.
         """
-        core = self._editor._core
-        index, ends = core.index, self._ends()
+        core, batch = self._editor._core, request.batch
+        index = core.index
+        is_complete = request.large or len(index) <= _LARGE or self._is_found()
+        ends = self._ends() if is_complete else _UNKNOWN
         is_small = len(index) <= _SMALL and len(index.functions) <= _FEW
-        batch = request.batch or (_BATCH if is_small and is_loaded() else 0)
         is_batch_open = any(shape and shape[0] is None for shape in _shapes(index, ends.inputs))
         return p.ModelReply(
             title=_title(core.source.title, is_file=core.source.stored is not None),
@@ -79,15 +84,24 @@ class ModelFacts:
             input_count=len(ends.inputs),
             outputs=tuple(_end(index, name) for name in ends.outputs[:_MOST_ENDS]),
             output_count=len(ends.outputs),
-            signatures=tuple(self._edits.signature_rows()),
+            signatures=tuple(self._edits.signature_rows()) if is_complete else (),
             is_small=is_small,
+            is_ready=is_small and is_loaded(),
+            is_complete=is_complete,
+        )
+
+    def _is_found(self) -> bool:
+        """Whether all is known of the graph as it is now."""
+        core = self._editor._core
+        return self._found is not None and self._found[:2] == (
+            core.index,
+            core.executor.signatures,
         )
 
     def _ends(self) -> _Ends:
         core = self._editor._core
-        index, signatures = core.index, core.executor.signatures
-        if self._found is None or self._found[:2] != (index, signatures):
-            self._found = index, signatures, _find_ends(self._editor)
+        if self._found is None or not self._is_found():
+            self._found = core.index, core.executor.signatures, _find_ends(self._editor)
         return self._found[2]
 
     def _flops(self, batch: int) -> float:
@@ -164,7 +178,7 @@ def _about(editor: GraphEditor) -> Iterator[str]:
             yield "tags " + ", ".join(source.stored.tags())
         version = meta.meta_info_def.tensorflow_version
         producer = source.body.versions().producer
-        yield f"TensorFlow {version}" if version else f"graph version {producer}"
+        yield f"TensorFlow {version}" if version else f"producer {producer}"
         return
     elif source.graph is not None:
         yield f"live graph {'with' if source.session is not None else 'without'} a session"
@@ -182,10 +196,21 @@ def _values(editor: GraphEditor, ends: _Ends) -> str:
     if not count_variables(core.index, range(len(core.index))):
         return "the weights are constants"
     if core.target.came_without_values():
-        return "not trained: the file has no values"
-    if core.executor.default_init() != "current":
+        return "no values: the file comes without its checkpoint"
+    if core.executor.default_init() != "current" or not _has_values(editor):
         return "not trained: the variables have no values yet"
     return _trained(editor)
+
+
+def _has_values(editor: GraphEditor) -> bool:
+    """Whether the smallest variable of a live graph has a value."""
+    core, index = editor._core, editor._core.index
+    handles = [each.handle for each in index.variable_defs if each.handle in index.ids]
+    if core.source.session is None or not handles:
+        return True
+    counts = np.nan_to_num(costs.parameters(index))
+    smallest = min(handles, key=lambda handle: counts[index.ids[handle]])
+    return editor.inspect(smallest).value is not None
 
 
 def _trained(editor: GraphEditor) -> str:

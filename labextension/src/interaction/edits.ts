@@ -122,12 +122,15 @@ export class Edits {
   }
 
   /**
-   * What the graph is, with the FLOPs for a batch size; with 0 these are counted if that takes no
-   * time. Null if there is no reply.
+   * What the graph is; `asked` is what the user has asked for, whose progress is shown. Null if
+   * there is no reply.
    */
-  async describeModel(batch: number): Promise<ModelReply | null> {
-    const request = { type: "describe_model", batch } as const;
-    const answer = await (batch > 0 ? this.#queue.run(request) : this.#queue.query(request));
+  async describeModel(
+    { batch = 0, large = false }: { readonly batch?: number; readonly large?: boolean },
+    asked = false,
+  ): Promise<ModelReply | null> {
+    const request = { type: "describe_model", batch, large } as const;
+    const answer = await (asked ? this.#queue.run(request) : this.#queue.query(request));
     return answer?.type === "model_reply" ? answer : null;
   }
 

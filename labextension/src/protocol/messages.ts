@@ -357,6 +357,7 @@ export interface SaveFormat {
   name: string;
   refused: string;
   options: SaveOption[];
+  opens: boolean;
 }
 
 /**
@@ -766,12 +767,13 @@ export interface LintRequest {
 }
 
 /**
- * Say what the current graph is. `batch` is the batch size to count FLOPs for, 0 to count them
- * for a small graph only.
+ * Say what the current graph is. `batch` is the batch size to count FLOPs for, 0 for none;
+ * `large` finds also of a large graph what takes a moment.
  */
 export interface DescribeModelRequest {
   type: "describe_model";
   batch: number;
+  large: boolean;
 }
 
 /** The signatures of the graph, or the one that it seems to be for. */
@@ -1143,6 +1145,8 @@ export interface ModelReply {
   output_count: number;
   signatures: SignatureRow[];
   is_small: boolean;
+  is_ready: boolean;
+  is_complete: boolean;
 }
 
 /** The signatures of the graph. */
@@ -1329,7 +1333,7 @@ export const EDIT_BUTTONS: readonly (EditButton & { verb: ChangeRequest["verb"] 
   {"verb": "freeze", "name": "Freeze", "title": "Convert variables to constants and keep only what the outputs need", "on": "graph", "order": 100, "fields": [{"key": "outputs", "label": "Outputs", "python": true, "optional": true, "hint": "A list of ops or tensors; without one those that are marked, of the signatures, or not read."}, {"key": "updates", "label": "Updates", "initial": "refuse", "words": ["refuse", "keep", "drop"], "hint": "Of what the outputs write: refused, kept as variables, or left out."}, {"key": "inline", "label": "Inline", "initial": "False", "words": ["False", "True"], "python": true, "hint": "The ops of functions in place of calls: one graph."}, {"key": "lower_control_flow", "label": "Lower", "initial": "False", "words": ["False", "True"], "python": true, "hint": "Switch and Merge of TensorFlow 1 in place of loops and conditionals of TensorFlow 2."}], "keywords": "variables to constants convert_variables_to_constants"},
   {"verb": "strip_training", "name": "Strip training", "title": "Remove gradients, optimizers, savers and summaries", "on": "graph", "order": 110, "keywords": "strip_unused_nodes prune dead code elimination extract_sub_graph"},
   {"verb": "change_batch_size", "name": "Batch size", "title": "Change the first dimension of all inputs", "on": "graph", "order": 120, "fields": [{"key": "size", "label": "Batch size", "initial": "None", "python": true, "hint": "None for any."}], "keywords": "change batch size input shape placeholder dynamic"},
-  {"verb": "replace_all", "name": "Replace all", "title": "Replace every match of a pattern", "on": "graph", "order": 130, "fields": [{"key": "pattern", "label": "Pattern", "hint": "Such as Relu(BiasAdd(x, b=Const)), or Identity(x)."}, {"key": "by", "label": "By", "hint": "Such as LeakyRelu(x, alpha=0.2), or x; an op type is called on all."}, {"key": "into", "label": "Name scope", "optional": true}], "keywords": "replace everywhere pattern rewrite find substitute"},
+  {"verb": "replace_all", "name": "Replace all", "title": "Replace every match of a pattern", "on": "graph", "order": 130, "fields": [{"key": "pattern", "label": "Pattern", "hint": "Such as Relu(BiasAdd(x, Const)), or Identity(x)."}, {"key": "by", "label": "By", "hint": "Such as LeakyRelu(x, alpha=0.2), or x; an op type is called on all."}, {"key": "into", "label": "Name scope", "optional": true}], "keywords": "replace everywhere pattern rewrite find substitute"},
   {"verb": "fold_constants", "name": "Fold constants", "title": "Compute what depends on constants alone", "on": "graph", "order": 200, "fields": [{"key": "limit", "label": "Largest result", "initial": "102400", "python": true, "hint": "In bytes; a larger result is stored only if it is smaller than what it is computed from."}], "group": "Clean up", "keywords": "constant folding propagation"},
   {"verb": "fold_batch_norm", "name": "Fold batch norm", "title": "Fold batch normalization into the preceding weights", "on": "graph", "order": 205, "group": "Clean up", "keywords": "fold_batch_norms fuse normalization"},
   {"verb": "merge_duplicates", "name": "Merge duplicates", "title": "Keep one of ops that compute the same", "on": "graph", "order": 210, "group": "Clean up", "keywords": "merge_duplicate_nodes common subexpression elimination cse deduplicate"},

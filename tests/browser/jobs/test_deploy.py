@@ -72,8 +72,8 @@ def canvas(hand: Hand, status: str = "ready") -> bytes:
 
 
 def test_a_graph_is_checked_fixed_and_given_a_signature_whose_ends_are_ordered(hand: Hand) -> None:
-    root, whole = hand.root, hand.root.get_by_role("region", name="Whole graph")
-    hand.click(root.get_by_role("tab", name="Op"))
+    root, whole = hand.root, hand.root.get_by_role("tabpanel", name="Model")
+    hand.click(root.get_by_role("tab", name="Model"))
     hand.click(whole.get_by_role("button", name="Check the graph"))
     training = finding(hand, "training-ops")
     expect(training).to_be_visible()
@@ -100,7 +100,7 @@ def test_a_graph_is_checked_fixed_and_given_a_signature_whose_ends_are_ordered(h
 
     # A graph without signatures has a likely one.
     signatures = root.get_by_role("list", name="Signatures")
-    expect(signatures).to_contain_text("None; likely serving_default: ")
+    expect(signatures).to_contain_text("No signature yet; likely x, shift → ")
     hand.click(signatures.get_by_role("button", name="Add"))
     hand.lines(2)
     expect(signatures).to_contain_text("serving_default: ")

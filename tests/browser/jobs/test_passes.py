@@ -42,28 +42,18 @@ def hand(page: Page, jupyter_server: JupyterServer) -> Hand:
     notebook.run_cell(0)
     root = notebook.run_cell(1).locator(".tfgraphwidget")
     root.scroll_into_view_if_needed()
-    hand = Hand(Widget(notebook, root))
-    hand.click(root.get_by_role("tab", name="Op"))
-    return hand
+    return Hand(Widget(notebook, root))
 
 
 def commands(hand: Hand) -> Locator:
     """The edits of the whole graph."""
-    return hand.root.get_by_role("region", name="Whole graph")
+    return hand.root.get_by_role("tabpanel", name="Model")
 
 
 @pytest.mark.slow
 def test_an_edit_of_the_whole_graph_is_previewed_applied_and_undone(hand: Hand) -> None:
     root, whole = hand.root, commands(hand)
-    headings = [
-        "For inference",
-        "Clean up",
-        "Make smaller",
-        "Replace and rename",
-        "Signatures",
-        "Other graphs",
-        "Check",
-    ]
+    headings = ["Clean up", "Make smaller", "Replace and rename", "Signatures"]
     expect(whole.locator(".tgw-subtitle")).to_have_text(headings)
     names = [
         name.removesuffix(" …")

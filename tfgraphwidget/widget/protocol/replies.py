@@ -811,7 +811,8 @@ class ModelReply:
     `parameters` are counted, `size` is their bytes, `dtypes` are theirs, the most frequent first.
     `flops` are -1 where they were not counted; `batch` is the batch size that they are counted for,
     0 where the graph leaves none open. `signatures` are as in LintReply. `is_small` says that a
-    check takes no time.
+    check takes no time, `is_ready` that FLOPs are counted in a moment. Of a large graph
+    `is_complete` is false, and all that takes a moment is left out, until it is asked for.
     """
 
     title: str
@@ -831,6 +832,8 @@ class ModelReply:
     output_count: int
     signatures: tuple[SignatureRow, ...]
     is_small: bool
+    is_ready: bool
+    is_complete: bool
 
 
 @dataclasses.dataclass(frozen=True)

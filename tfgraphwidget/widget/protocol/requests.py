@@ -564,11 +564,12 @@ class Lint:
 
 @dataclasses.dataclass(frozen=True)
 class DescribeModel:
-    """Say what the current graph is. `batch` is the batch size to count FLOPs for, 0 to count them
-    for a small graph only.
+    """Say what the current graph is. `batch` is the batch size to count FLOPs for, 0 for none;
+    `large` finds also of a large graph what takes a moment.
     """
 
     batch: int = 0
+    large: bool = False
 
 
 @dataclasses.dataclass(frozen=True)

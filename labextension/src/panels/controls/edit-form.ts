@@ -268,10 +268,14 @@ export function editButtons(
   return buttonsWithForms(label, entries, parts, ...others);
 }
 
-/** The button of an edit. */
-export function commandEntry(command: EditCommand, parts: Parts): ButtonEntry {
+/** The button of an edit, whose form is that of `current` when it opens. */
+export function commandEntry(
+  command: EditCommand,
+  parts: Parts,
+  current = () => command,
+): ButtonEntry {
   return command.fields
-    ? { ...command, form: (close) => commandForm(command, parts, close) }
+    ? { ...command, form: (close) => commandForm(current(), parts, close) }
     : { ...command, act: () => applyCommand(command, parts) };
 }
 

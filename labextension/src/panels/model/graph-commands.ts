@@ -1,7 +1,9 @@
 // What can be done with the whole graph: the usual first, the passes in groups with headings, and a
 // field that finds each by its name and by its names elsewhere.
+
+import { quote } from "../../interaction/edits";
 import type { Parts } from "../../interaction/parts";
-import type { ModelEnd } from "../../protocol/messages";
+import type { ModelEnd, ModelReply } from "../../protocol/messages";
 import { GRAPH_COMMANDS } from "../controls/edit-commands";
 import {
   type ButtonEntry,
@@ -70,8 +72,42 @@ export function isCalled({ name, title, verb, keywords = "" }: Called, text: str
     .every((word) => names.includes(word));
 }
 
-/** `inputs` are those of the model, as far as they are known. */
-export function graphCommands(parts: Parts, inputs: () => readonly ModelEnd[]): HTMLElement {
+/**
+ * The command with what the model proposes: the outputs to freeze, unless some are marked, and a
+ * batch size that it does not have.
+ */
+export function filledIn(
+  command: EditCommand,
+  model: ModelReply | null,
+  isMarked: boolean,
+): EditCommand {
+  if (!model) return command;
+  const { outputs, output_count: total, inputs } = model;
+  const isOpen = inputs.some(({ shape }) => shape.startsWith("(None"));
+  const isShort = !isMarked && total > 0 && total === outputs.length && total <= FEW;
+  const proposals: Readonly<Record<string, string>> = {
+    "freeze.outputs": isShort
+      ? `[${outputs.map(({ tensor }) => quote(nameOf(tensor))).join(", ")}]`
+      : "",
+    "change_batch_size.size": isOpen ? "1" : "None",
+  };
+  const fields = command.fields?.map((field) => {
+    const initial = proposals[`${command.verb}.${field.key}`];
+    return initial ? { ...field, initial } : field;
+  });
+  return fields ? { ...command, fields } : command;
+}
+
+/** Outputs that a field can show. */
+const FEW = 6;
+
+/** The first tensor of an op is called as the op is. */
+function nameOf(tensor: string): string {
+  return tensor.replace(/:0$/, "");
+}
+
+/** `model` is what is known of the graph. */
+export function graphCommands(parts: Parts, model: () => ModelReply | null): HTMLElement {
   const filter = element("input", {
     ...TEXT,
     type: "search",
@@ -80,9 +116,18 @@ export function graphCommands(parts: Parts, inputs: () => readonly ModelEnd[]): 
     title: "By what it does, or by its name elsewhere, such as strip_unused_nodes or float16",
   });
   const groups = [...commandGroups(GRAPH_COMMANDS)].map(([title, commands]) => {
-    const edits = commands.map((command) => ({ ...command, ...commandEntry(command, parts) }));
+    const edits = commands.map((command) => ({
+      ...command,
+      ...commandEntry(command, parts, () =>
+        filledIn(command, model(), (parts.store.value.state?.outputs.length ?? 0) > 0),
+      ),
+    }));
     return title === ""
-      ? groupOf(title, usualCommands(edits, parts, inputs), parts)
+      ? groupOf(
+          title,
+          usualCommands(edits, parts, () => model()?.inputs ?? []),
+          parts,
+        )
       : groupOf(title, edits, parts);
   });
   const none = element("p", { class: "tgw-none", hidden: true }, "Nothing of that name");

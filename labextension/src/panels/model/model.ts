@@ -23,34 +23,42 @@ export function createModel(parts: Parts): HTMLElement {
   const problems = createProblems(parts);
   let [shown, asked, timer] = ["", "", 0];
   let last: ModelReply | null = null;
-  const ask = async (batch = 0) => {
+  // What was asked for of this graph, if it still is in view.
+  const describe = async (
+    what: Parameters<typeof actions.edits.describeModel>[0],
+    byUser: boolean,
+  ) => {
     const key = keyOf(store.value);
-    asked = key;
-    const model = await actions.edits.describeModel(batch);
-    if (asked !== key) return;
-    if (!model) {
-      asked = "";
-      return;
-    }
-    last = model;
-    show(model);
-    if (model.is_small) await problems.look();
-    else problems.forget();
-    facts.setAttribute("data-known", "true");
+    const model = await actions.edits.describeModel(what, byUser);
+    if (asked !== key) return null;
+    if (model) show(model);
+    else asked = "";
+    return model;
   };
+  const ask = async () => {
+    asked = keyOf(store.value);
+    facts.setAttribute("data-known", "false");
+    const model = await describe({}, false);
+    if (model?.is_small) await problems.look();
+    else if (model) problems.forget();
+    if (model?.is_ready && weighs(model)) await describe({ batch: 1 }, false);
+    if (model) facts.setAttribute("data-known", "true");
+  };
+  const count: Count = async (what) => void (await describe({ ...what, large: true }, true));
   const show = (model: ModelReply) => {
     const text = JSON.stringify({ ...model, id: 0 });
     if (text === shown) return;
     shown = text;
+    last = model;
     releaseFocus(facts);
-    facts.replaceChildren(...contents(model, parts, ask));
+    facts.replaceChildren(...contents(model, parts, count));
   };
   store.watch(ASKED_WHILE, (screen) => {
     clearTimeout(timer);
     if (isInView(screen) && keyOf(store.value) !== asked)
       timer = window.setTimeout(() => isInView(store.value) && void ask(), IDLE);
   });
-  const commands = graphCommands(parts, () => last?.inputs ?? []);
+  const commands = graphCommands(parts, () => last);
   return element(
     "section",
     { class: "tgw-model-tab", "aria-label": "Model" },
@@ -72,12 +80,16 @@ function keyOf({ state }: Screen): string {
   return JSON.stringify([state?.path, state?.ops, state?.code, state?.values, state?.untrusted]);
 }
 
-function contents(
-  model: ModelReply,
-  parts: Parts,
-  count: (batch: number) => Promise<void>,
-): HTMLElement[] {
-  const { title, inside, about, values, flops, signatures } = model;
+/** Ask for what takes a moment. */
+type Count = (what: { readonly batch?: number }) => Promise<void>;
+
+/** Whether it has something to compute with. */
+function weighs({ parameters, ops }: ModelReply): boolean {
+  return parameters > 0 && ops > 0;
+}
+
+function contents(model: ModelReply, parts: Parts, count: Count): HTMLElement[] {
+  const { title, inside, about, values, flops } = model;
   const name = element("p", { class: "tgw-name" }, breakableName(title));
   const line = (text: string) => element("p", { class: "tgw-model-line" }, text);
   return [
@@ -85,7 +97,23 @@ function contents(
     ...(inside ? [line(`inside ${inside}`)] : []),
     line([...about, ...sizeTexts(model)].join(" · ")),
     ...(values ? [line(values)] : []),
-    ...(model.parameters > 0 || flops > 0 ? [flopsLine(model, count)] : []),
+    ...(model.is_complete ? [] : [largeLine(count)]),
+    ...(weighs(model) || flops > 0 ? [flopsLine(model, count)] : []),
+    ...(model.is_complete ? endsAndSignatures(model, parts) : []),
+  ];
+}
+
+/** Of a large graph these are found on request. */
+function largeLine(count: Count): HTMLElement {
+  const title = "Find the inputs, outputs, parameters and signatures; this takes a moment";
+  const text = "Find inputs, outputs and parameters";
+  const find = taskButton({ class: "tgw-text-button", title }, () => count({}), text);
+  return element("p", { class: "tgw-model-line" }, find);
+}
+
+function endsAndSignatures(model: ModelReply, parts: Parts): HTMLElement[] {
+  const { signatures } = model;
+  return [
     endsOf("Inputs", "inputs", model.inputs, model.input_count, parts),
     endsOf("Outputs", "outputs", model.outputs, model.output_count, parts),
     ...(signatures.length > 0
@@ -115,13 +143,14 @@ export function sizeTexts({ ops, variables, parameters, size, dtypes }: ModelRep
 }
 
 /** The FLOPs, for a batch size that can be chosen; or the button that counts them. */
-function flopsLine(
-  { flops, batch }: ModelReply,
-  count: (batch: number) => Promise<void>,
-): HTMLElement {
+function flopsLine({ flops, batch }: ModelReply, count: Count): HTMLElement {
   if (flops < 0) {
     const title = "Count the floating-point operations of one run; this may take some seconds";
-    const start = taskButton({ class: "tgw-text-button", title }, () => count(1), "Count FLOPs");
+    const start = taskButton(
+      { class: "tgw-text-button", title },
+      () => count({ batch: 1 }),
+      "Count FLOPs",
+    );
     return element("p", { class: "tgw-model-line" }, start);
   }
   const text = `${costText(flops, "flops") || "0"} FLOPs`;
@@ -129,7 +158,7 @@ function flopsLine(
   const { select, value } = selectField("batch", { ...BATCHES, [batch]: String(batch) });
   select.setAttribute("aria-label", "Batch size of the FLOPs");
   select.value = String(batch);
-  select.addEventListener("change", () => void count(Number(value())));
+  select.addEventListener("change", () => void count({ batch: Number(value()) }));
   return element("p", { class: "tgw-model-line" }, `${text} for a batch of `, select);
 }
 
@@ -157,9 +186,10 @@ function endsOf(
     const type = withDrawnShapes([dtype, shape].filter(Boolean).join(" "));
     return element(
       "li",
-      {},
-      element("div", { class: "tgw-titled" }, link, mark),
+      { class: "tgw-model-end" },
+      link,
       element("span", { class: "tgw-dtype" }, type),
+      mark,
     );
   };
   const list = element("ul", { class: "tgw-tensors" });

@@ -23,9 +23,12 @@ const CHECK = {
 
 export interface Problems {
   readonly root: HTMLElement;
-  /** Show what a quick check finds; nothing is said of where the graph is to run. */
+  /**
+   * Show what a quick check finds, unless the user has checked the graph: those findings stay, with
+   * a word on it once the graph is another one.
+   */
   look(): Promise<void>;
-  /** The graph is another one: what was found of the last one goes. */
+  /** The graph is another one: what a quick check has found of the last one goes. */
   forget(): void;
 }
 
@@ -39,17 +42,26 @@ export function createProblems(parts: Parts): Problems {
     "aria-label": "Findings",
     "aria-live": "polite",
   });
-  // While the file has ops that do not run: the switch that lets them.
+  // While the list has ops that do not run: the switch that lets them.
   const question = element("div", {});
-  let untrusted = "";
   parts.store.watch(["state"], ({ state }) => {
-    if (state?.untrusted === untrusted) return;
-    untrusted = state?.untrusted ?? "";
-    releaseFocus(question);
-    question.replaceChildren(...(untrusted ? [trustQuestion(parts)] : []));
+    if (question.childElementCount > 0 && !state?.untrusted) void check();
   });
+  // The version of the graph that the user has checked.
+  let checked: string | null = null;
+  const version = () =>
+    JSON.stringify([parts.store.value.state?.path, parts.store.value.state?.code]);
+  const say = (count: number) => {
+    const isOld = checked !== null && checked !== version();
+    heading.textContent =
+      (count > 0 ? `Problems (${count})` : "Problems") + (isOld ? ", before the last edit" : "");
+  };
   const show = (findings: readonly LintFinding[] | null) => {
-    heading.textContent = findings?.length ? `Problems (${findings.length})` : "Problems";
+    say(findings?.length ?? 0);
+    const untrusted = findings?.some(({ code }) => code === "untrusted");
+    const asks = untrusted && parts.store.value.state?.untrusted;
+    releaseFocus(question);
+    question.replaceChildren(...(asks ? [trustQuestion(parts)] : []));
     releaseFocus(list);
     const rows = (findings ?? []).map((finding) =>
       row(finding, () => edits.light(finding.sentence, finding.ops), fix),
@@ -59,16 +71,21 @@ export function createProblems(parts: Parts): Problems {
   };
   const check = async () => {
     const reply = await edits.lint(target.value());
-    if (reply) show(reply.findings);
+    if (!reply) return;
+    checked = version();
+    show(reply.findings);
   };
   const fix = async (line: string) => {
     await edits.fix(line);
     await check();
   };
   const start = taskButton({ class: "tgw-button", title: CHECK.title }, check, CHECK.name);
+  const forget = () =>
+    checked === null ? show(null) : say(list.querySelectorAll("[data-code]").length);
   const look = async () => {
-    const findings = await edits.quickLint();
-    if (findings) show(findings);
+    const findings = checked === null ? await edits.quickLint() : null;
+    if (findings && checked === null) show(findings);
+    else forget();
   };
   show(null);
   const root = element(
@@ -79,12 +96,12 @@ export function createProblems(parts: Parts): Problems {
     list,
     element(
       "div",
-      { class: "tgw-derive", role: "group", "aria-label": "Check" },
+      { class: "tgw-check", role: "group", "aria-label": "Check" },
       start,
       target.select,
     ),
   );
-  return { root, look, forget: () => show(null) };
+  return { root, look, forget };
 }
 
 /** A finding: its sentence frames its ops, and its fix is a button. */
