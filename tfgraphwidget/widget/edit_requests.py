@@ -55,7 +55,7 @@ _FEW = 3
 _MOST_ENDS = 6  # inputs or outputs of a signature that a row names
 _MOST_LIT = 1_000  # ops of a finding that the page frames
 _NOT_QUICK = ("not-finite", "duplicate-weights", "batch-size")
-"""Rules that read all values, or try an edit: a check that nobody asked for leaves them out."""
+"""Rules that read all values or try an edit, which only a check that was asked for does."""
 _REMEMBERED = 20  # offers; a view may take up that of a refusal before the last
 
 
@@ -240,8 +240,8 @@ class EditRequests:
         text = f"{head} {inputs or 'nothing'} → {outputs}"
         label = "Remove" if is_there else "Add"
         offer = None if edit is None else replace(self.offer(edit)[0], text=label)
-        known = tuple(op for op in ops if op in self._editor._core.index.ids)[:_MOST_LIT]
-        lit = self._editor._core.view.with_closed_groups(known)
+        present_ops = tuple(op for op in ops if op in self._editor._core.index.ids)[:_MOST_LIT]
+        lit = self._editor._core.view.with_closed_groups(present_ops)
         return p.SignatureRow(text, lit, offer, signature.name, signature.inputs, signature.outputs)
 
     def offers(self) -> tuple[p.Offer, ...]:

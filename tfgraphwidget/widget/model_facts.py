@@ -54,7 +54,7 @@ class ModelFacts:
 
     def __init__(self, editor: GraphEditor, edits: EditRequests) -> None:
         self._editor, self._edits = editor, edits
-        self._found: tuple[GraphIndex, object, _Ends] | None = None
+        self._cache: tuple[GraphIndex, object, _Ends] | None = None
 
     def describe(self, request: p.DescribeModel) -> p.ModelReply:
         """The facts; FLOPs where they are asked for.
@@ -93,16 +93,16 @@ class ModelFacts:
     def _is_found(self) -> bool:
         """Whether all is known of the graph as it is now."""
         core = self._editor._core
-        return self._found is not None and self._found[:2] == (
+        return self._cache is not None and self._cache[:2] == (
             core.index,
             core.executor.signatures,
         )
 
     def _ends(self) -> _Ends:
         core = self._editor._core
-        if self._found is None or not self._is_found():
-            self._found = core.index, core.executor.signatures, _find_ends(self._editor)
-        return self._found[2]
+        if self._cache is None or not self._is_found():
+            self._cache = core.index, core.executor.signatures, _find_ends(self._editor)
+        return self._cache[2]
 
     def _flops(self, batch: int) -> float:
         flops = self._editor._core.coloring.cost_values(batch)["flops"]
@@ -199,7 +199,7 @@ def _values(editor: GraphEditor, ends: _Ends) -> str:
         return "no values: the file comes without its checkpoint"
     if core.executor.default_init() != "current" or not _has_values(editor):
         return "not trained: the variables have no values yet"
-    return _trained(editor)
+    return _steps_text(editor)
 
 
 def _has_values(editor: GraphEditor) -> bool:
@@ -213,7 +213,7 @@ def _has_values(editor: GraphEditor) -> bool:
     return editor.inspect(smallest).value is not None
 
 
-def _trained(editor: GraphEditor) -> str:
+def _steps_text(editor: GraphEditor) -> str:
     """How many steps it was trained, where a variable counts them."""
     core = editor._core
     for member in core.index.collections.get(_STEP, ()):

@@ -144,9 +144,10 @@ def test_edits_and_pictures_are_downloaded_and_opened(
     menu = root.get_by_role("menu")
     # Without edits the reason is there.
     hand.click(export)
-    why = "mark its outputs in the drawing first"
-    expect(menu.get_by_role("menuitem", name="SavedModel")).to_have_accessible_description(why)
-    expect(menu.get_by_text(why)).to_be_visible()
+    why = "there are no edits yet"
+    script = menu.get_by_role("menuitem", name="Python script")
+    expect(script).to_have_accessible_description(why)
+    expect(menu.get_by_text(why).first).to_be_visible()
     page.keyboard.press("Escape")
     expect(menu).to_have_count(0)
     hand.widget.notebook.kernel_eval("0", before="editor.rename('loss', 'cost')")
