@@ -128,7 +128,7 @@ def test_toolbar_and_export(page: Page, jupyter_server: JupyterServer, place: Pl
     hand = open_in(page, jupyter_server, place, "toolbar", NETWORK)
     root = hand.root
     check_pictures(hand, f"21_09_toolbar_{place}")
-    export = root.get_by_role("button", name="Export")
+    export = root.get_by_role("button", name="Export", exact=True)
     export.click()
     menu = root.get_by_role("menu")
     expect(menu.get_by_role("menuitem").first).to_be_focused()
