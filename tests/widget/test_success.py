@@ -29,8 +29,8 @@ from tfgraphwidget.widget.request_handler import RequestHandler
 SENTENCES = Path(__file__).parents[2] / "labextension" / "tests" / "success.json"
 REFUSED = re.compile(r"cell of the notebook|refused|only be done|did you mean")
 KIND = "graph and session"
-# What the page asks for otherwise, or what this network has nothing of.
-NOT_HERE = {"call", "clone", "add"}
+# What the page asks for otherwise, and what names one of several collections.
+NOT_HERE = {"call", "clone", "add", "passes.remove_collection"}
 
 
 def said(editor: GraphEditor, edit: Callable[[GraphEditor, Path], Any], folder: Path) -> str | None:
