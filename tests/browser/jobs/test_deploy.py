@@ -73,6 +73,7 @@ def canvas(hand: Hand, status: str = "ready") -> bytes:
 
 def test_a_graph_is_checked_fixed_and_given_a_signature_whose_ends_are_ordered(hand: Hand) -> None:
     root, whole = hand.root, hand.root.get_by_role("tabpanel", name="Model")
+    expect(root.locator(".tgw-model")).to_have_attribute("data-known", "true")
     hand.click(root.get_by_role("tab", name="Model"))
     hand.click(whole.get_by_role("button", name="Check the graph"))
     training = finding(hand, "training-ops")
