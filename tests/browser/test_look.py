@@ -70,7 +70,7 @@ def test_a_box_that_is_dragged_stays_there(page: Page, jupyter_server: JupyterSe
     zoom = again.number("zoom") / widget_zoom
     now = [
         there - here
-        for there, here in zip(again.set_device("other"), again.set_device("aside"), strict=True)
+        for there, here in zip(again.place("other"), again.place("aside"), strict=True)
     ]
     assert now == pytest.approx([zoom * part for part in apart], abs=3)
 
