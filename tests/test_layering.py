@@ -69,6 +69,7 @@ MAY_IMPORT_INTERNALS = (
     "sources.describe.origins",
     "jupyterlab.namespace",
     "widget.kernel_namespace",
+    "widget.model_facts",
 )
 
 # Who may name TensorFlow's internal modules otherwise, as strings.

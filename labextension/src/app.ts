@@ -208,7 +208,8 @@ function connect(root: HTMLElement, host: HTMLElement, parts: Parts): void {
       const { mode, picking } = store.value;
       if (dragConnect.active) return void dragConnect.drop(pointOf(event));
       if (picking) return void deliverPick(store, item);
-      void actions.inspectItem(item);
+      const chooses = hasControl(event) || event.shiftKey || event.altKey || mode !== "look";
+      void actions.inspectItem(item, !(chooses && item > 0));
       if (hasControl(event)) void actions.toggleSelected(item);
       else if (event.shiftKey || (mode === "input" && !event.altKey))
         void actions.mark(item, "inputs");
@@ -255,7 +256,7 @@ async function cloneHere(root: HTMLElement, parts: Parts): Promise<void> {
 
 /** Lead to the form that clones the selection, with its name marked: Enter clones. */
 function focusCloneForm(root: HTMLElement, { store }: Parts): void {
-  store.set({ panelOpen: true, tab: "clone" });
+  store.set({ panelOpen: true, tab: "selection" });
   const name = root.querySelector<HTMLInputElement>(".tgw-clone [name='into']");
   name?.focus();
   name?.select();

@@ -103,6 +103,6 @@ class Widget:
 
     def clone(self, into: str) -> None:
         """Fill in the scope and press the button."""
-        self.tab("Clone")
+        self.tab("Selection")
         self.root.get_by_role("textbox", name="scope").fill(into)
         self.root.get_by_role("button", name="Clone", exact=True).click()

@@ -97,7 +97,7 @@ def page(browser: Browser, server: JupyterServer, link: Link) -> Iterator[Page]:
 
 def download_graph(widget: Widget) -> None:
     """Download the graph as a GraphDef."""
-    widget.root.get_by_role("button", name="Export").click()
+    widget.root.get_by_role("button", name="Export", exact=True).click()
     widget.root.get_by_role("menuitem", name="GraphDef", exact=True).click()
     widget.root.get_by_role("form").get_by_role("button", name="Download").click()
 

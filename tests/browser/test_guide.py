@@ -74,7 +74,7 @@ def mark(hand: Hand, input_op: str, output_op: str) -> None:
 
 def cloned(hand: Hand) -> list[str]:
     """Press Clone; the lines of the edits then."""
-    hand.widget.tab("Clone")
+    hand.widget.tab("Selection")
     hand.click(hand.root.get_by_role("button", name="Clone", exact=True))
     return hand.lines(1)
 
@@ -155,7 +155,7 @@ def test_out_of_the_function_and_into_it_again_goes_where_the_answer_goes(reader
 def test_the_twin_that_is_clicked_is_taken_by_the_answer(reader: Reader) -> None:
     hand = reader.run_to_answer(shown=3)
     mark(hand, "x", "net/out")
-    hand.widget.tab("Clone")
+    hand.widget.tab("Selection")
     form = hand.root.locator(".tgw-clone")
     hand.root.get_by_role("textbox", name="scope").fill("twin")
     form.get_by_label("Variables").select_option("shared with original")

@@ -69,8 +69,7 @@ def test_a_box_that_is_dragged_stays_there(page: Page, jupyter_server: JupyterSe
     again = Widget(widget.notebook, root)
     zoom = again.number("zoom") / widget_zoom
     now = [
-        there - here
-        for there, here in zip(again.set_device("other"), again.set_device("aside"), strict=True)
+        there - here for there, here in zip(again.place("other"), again.place("aside"), strict=True)
     ]
     assert now == pytest.approx([zoom * part for part in apart], abs=3)
 
@@ -94,7 +93,7 @@ def test_the_drawing_turns_and_control_edges_can_be_left_out(
 def test_a_picture_is_downloaded(page: Page, jupyter_server: JupyterServer, tmp_path: Path) -> None:
     widget = shown(page, jupyter_server, "picture")
     for kind, start in (("SVG", b"<?xml"), ("PNG", b"\x89PNG"), ("PDF", b"%PDF")):
-        widget.root.get_by_role("button", name="Export").click()
+        widget.root.get_by_role("button", name="Export", exact=True).click()
         widget.root.get_by_role("menuitem", name=f"Picture, {kind}").click()
         with page.expect_download() as download:
             widget.root.get_by_role("form").get_by_role("button", name="Download").click()

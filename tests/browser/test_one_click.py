@@ -60,7 +60,7 @@ def test_a_click_on_clone_is_one_plan_one_revision_and_two_requests(
     notebook.kernel_eval("0", before=NOTED)
     revision = notebook.kernel_eval("editor.view.widget.revision")
 
-    widget.tab("Clone")
+    widget.tab("Selection")
     scope = root.get_by_role("textbox", name="scope")
     scope.fill("tower")
     preview_of(widget, "tower")
@@ -80,7 +80,7 @@ def test_a_click_on_clone_is_one_plan_one_revision_and_two_requests(
     shoot(page, "one_click")
 
     # A refused click: one request, nothing else.
-    widget.tab("Clone")
+    widget.tab("Selection")
     scope.fill("tower")
     expect(root.locator(".tgw-preview")).to_contain_text("'tower'")
     before = asked(widget)

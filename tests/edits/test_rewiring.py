@@ -805,3 +805,16 @@ def test_a_handle_of_the_same_kind_is_taken() -> None:
     editor = tgw.edit(graph_of_handles())
     editor.connect("same_variable:0", "variable/Read/ReadVariableOp", k=0)
     assert editor.inspect("variable/Read/ReadVariableOp").inputs[0].name == "same_variable:0"
+
+
+def test_a_bypass_names_the_gradient_ops_that_still_read_what_stays() -> None:
+    with tf.Graph().as_default() as graph:
+        x = v1.placeholder(tf.float32, [2, 2], name="x")
+        w = v1.get_variable("w", [2, 2], use_resource=True)
+        y = tf.nn.relu(tf.matmul(x, w), name="act")
+        v1.gradients(tf.reduce_mean(y * 2.0), [w])
+    editor = tgw.edit(graph)
+    report = editor.bypass("act", gradients=True)
+    index = editor._core.index
+    (reader,) = {index.names[op] for op in index.consumers.row(index.op("act")).tolist()}
+    assert f"'act' stays in the graph, read by '{reader}'." in report.notes

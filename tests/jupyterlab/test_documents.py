@@ -339,15 +339,22 @@ def test_kinds_that_the_source_does_not_allow_say_why(meta: Path) -> None:
     ]
 
 
-def test_a_kind_that_needs_a_choice_says_so_and_comes_last_of_its_group(frozen: Path) -> None:
+def test_the_outputs_that_a_kind_would_keep_are_proposed_until_some_are_marked(
+    frozen: Path,
+) -> None:
     document = open_at(frozen)
 
     def models() -> list[dict[str, Any]]:
         return [kind for kind in document.kinds()["kinds"] if kind["group"] == "Model"]
 
-    assert models()[-1]["refused"] == "mark its outputs in the drawing first"
+    def options() -> set[str]:
+        return {option["name"] for kind in models() for option in kind["options"]}
+
+    assert not any(kind["refused"] for kind in models() if "pip install" not in kind["refused"])
+    assert "outputs" in options()
     document.editor.mark("x:0", "b:0")
     assert not any(kind["refused"] for kind in models() if "pip install" not in kind["refused"])
+    assert "outputs" not in options()
 
 
 @pytest.mark.parametrize(

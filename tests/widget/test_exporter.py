@@ -49,7 +49,7 @@ def test_every_format_is_written_and_downloaded_under_the_name_it_proposes(
     for one in formats:
         saved = exporter.save(one.kind, one.name)
         assert saved.path == tmp_path / one.name
-        assert saved.relative == one.name
+        assert saved.relative == (one.name if one.opens else "")
         assert saved.about.startswith(f"Saved as {one.name}, ")
         name, data, about = exporter.download(one.kind)
         assert about.startswith(f"Downloaded {name}, ")
@@ -124,9 +124,6 @@ def test_a_stripped_graph_is_frozen_without_marking_its_outputs(
         session.run(v1.global_variables_initializer())
     editor = tgw.edit(graph, session=session)
     exporter = Exporter(editor)
-    assert next(one for one in exporter.formats() if one.kind == "saved_model").refused.startswith(
-        "mark its outputs"
-    )
     editor.passes.strip_training("y:0")
     frozen = next(one for one in exporter.formats() if one.kind == "frozen")
     assert (frozen.refused, frozen.about) == (
@@ -150,9 +147,38 @@ def test_formats_come_with_their_folder(exporter: Exporter, tmp_path: Path) -> N
         ("script", "there are no edits yet"),
         ("edits", "there are no edits yet"),
     ]
-    of_models = [one for one in reply.formats if one.group == "Model"]
-    assert of_models[-1].kind == "saved_model"
-    assert of_models[-1].refused == "mark its outputs in the drawing first"
+
+
+def test_the_outputs_that_are_guessed_are_shown_with_the_signature_and_can_be_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    v1 = tf.compat.v1
+    with tf.Graph().as_default() as graph:
+        x = v1.placeholder(tf.float32, [None, 2], name="x")
+        tf.nn.relu(tf.matmul(x, tf.ones([2, 2]), name="scores"), name="y")
+        tf.negative(x, name="z")
+    exporter = Exporter(tgw.edit(graph, session=v1.Session(graph=graph)))
+    formats = {one.kind: one for one in exporter.formats()}
+    assert {
+        kind for kind, one in formats.items() if "outputs" in [o.name for o in one.options]
+    } == {
+        "saved_model",
+        "frozen",
+        "tflite",
+        "onnx",
+    }
+    one = formats["saved_model"]
+    assert (one.refused, one.options[0].choices) == ("", ("y, z",))
+    assert "its signature serving_default (x → y, z)" in one.about
+    for chosen, ends in (("y, z", {"y:0", "z:0"}), (" scores ", {"scores:0"})):
+        saved = exporter.save("saved_model", one.name, replace=True, options=(("outputs", chosen),))
+        (signature,) = tgw.edit(saved.path).signatures.values()
+        assert {tensor for _, tensor in signature.outputs} == ends
+    saved = exporter.save("frozen", "part.pb", options=(("outputs", "scores"),))
+    assert "y" not in tgw.edit(saved.path)._core.index.ids
+    with pytest.raises(GraphEditError, match="nothing"):
+        exporter.save("frozen", "other.pb", options=(("outputs", "nothing"),))
 
 
 @pytest.mark.parametrize("is_file", [True, False], ids=["meta", "live"])

@@ -56,13 +56,14 @@ def test_likely_inputs_and_outputs_are_proposed_as_a_signature_and_listed_when_t
     reply, _ = handler.handle(p.Lint())
     assert isinstance(reply, p.LintReply)
     (likely,) = reply.signatures
-    assert likely.text.startswith("None; likely serving_default: ")
+    assert likely.text == "No signature yet; likely obs → Mean"
     assert "Mean" in likely.ops
     editor.signatures.add("serving_default")
     reply, _ = handler.handle(p.Lint("tflite"))
     assert isinstance(reply, p.LintReply)
     (there,) = reply.signatures
-    assert there.text == likely.text.removeprefix("None; likely ")
+    assert there.text == "serving_default: obs=obs:0 → Mean=Mean:0"
+    assert there.edit is not None
     assert there.edit.line == 'editor.signatures.remove(name="serving_default")'
     listed, _ = handler.handle(p.ListSignatures())
     assert listed == p.SignatureList((there,))

@@ -89,3 +89,13 @@ def test_a_widget_looks_twice_a_second_again_once_it_can_read(
 
     run(asyncio.wait_for(grow(), 60))
     assert len(calls) >= 5
+
+
+def test_a_question_that_reads_what_was_added_lets_the_views_draw_it() -> None:
+    graph = tf.Graph()
+    widget = tgw.edit(graph).view.widget
+    before = widget.revision
+    with graph.as_default():
+        tf.constant(1.0, name="late")
+    widget.answer(1, {"id": 1, "type": "describe_model", "batch": 0, "large": False})
+    assert widget.revision == before + 1

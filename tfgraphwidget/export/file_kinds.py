@@ -24,7 +24,8 @@ class SaveOption:
     Attributes:
         name: Its name: the keyword of `save`, and with "--" that of the command line.
         label: What a form calls it.
-        choices: The values that a form offers, the first of them without the option.
+        choices: The values that a form offers, the first of them without the option; a single one
+            is a text that can be changed.
         about: A sentence on it.
     """
 

@@ -64,7 +64,8 @@ class EditButton:
         fields: What its form asks for; () for a button that edits at once.
         options: Arguments that no field asks for, or that stand for an empty one: pairs of a
             parameter and a literal.
-        group: The heading that it is below, among the buttons of the whole graph.
+        group: The heading that it is below, among the buttons of the whole graph; "" for those that
+            come first.
         keywords: Other names of what it does, by which it is found too.
     """
 
@@ -179,20 +180,19 @@ BUTTONS: Mapping[str, EditButton] = {
         ),
     ),
     "change_batch_size": EditButton(
-        "Change batch size",
+        "Batch size",
         "Change the first dimension of all inputs",
         on="graph",
-        order=130,
-        group="For inference",
-        keywords="input shape placeholder dynamic",
+        order=120,
+        keywords="change batch size input shape placeholder dynamic",
         fields=(FormField("size", "Batch size", initial="None", hint="None for any."),),
     ),
     "fold_batch_norm": EditButton(
         "Fold batch norm",
         "Fold batch normalization into the preceding weights",
         on="graph",
-        order=120,
-        group="For inference",
+        order=205,
+        group="Clean up",
         keywords="fold_batch_norms fuse normalization",
     ),
     "fold_constants": EditButton(
@@ -216,7 +216,6 @@ BUTTONS: Mapping[str, EditButton] = {
         "Convert variables to constants and keep only what the outputs need",
         on="graph",
         order=100,
-        group="For inference",
         keywords="variables to constants convert_variables_to_constants",
         fields=(
             FormField(
@@ -246,7 +245,6 @@ BUTTONS: Mapping[str, EditButton] = {
         "Remove gradients, optimizers, savers and summaries",
         on="graph",
         order=110,
-        group="For inference",
         keywords="strip_unused_nodes prune dead code elimination extract_sub_graph",
     ),
     "insert": EditButton(
@@ -384,12 +382,11 @@ BUTTONS: Mapping[str, EditButton] = {
         "Replace all",
         "Replace every match of a pattern",
         on="graph",
-        order=400,
-        group="Replace and rename",
-        keywords="pattern rewrite find substitute",
+        order=130,
+        keywords="replace everywhere pattern rewrite find substitute",
         fields=(
             FormField(
-                "pattern", "Pattern", hint="Such as Relu(BiasAdd(x, b=Const)), or Identity(x)."
+                "pattern", "Pattern", hint="Such as Relu(BiasAdd(x, Const)), or Identity(x)."
             ),
             FormField(
                 "by",

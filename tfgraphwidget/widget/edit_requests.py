@@ -54,6 +54,8 @@ _MOST_REASONS = 3
 _FEW = 3
 _MOST_ENDS = 6  # inputs or outputs of a signature that a row names
 _MOST_LIT = 1_000  # ops of a finding that the page frames
+_NOT_QUICK = ("not-finite", "duplicate-weights", "batch-size")
+"""Rules that read all values or try an edit, which only a check that was asked for does."""
 _REMEMBERED = 20  # offers; a view may take up that of a refusal before the last
 
 
@@ -184,7 +186,7 @@ class EditRequests:
         Args:
             request: What the graph is to run on, or the request for its signatures alone.
         """
-        signatures = tuple(self._signatures())
+        signatures = tuple(self.signature_rows())
         if isinstance(request, p.ListSignatures):
             return p.SignatureList(signatures)
         return p.LintReply(
@@ -196,45 +198,51 @@ class EditRequests:
                     self._editor._core.view.with_closed_groups(each.ops[:_MOST_LIT]),
                     None if each.fix is None else self.offer(each.fix)[0],
                 )
-                for each in self._editor.lint(request.target or None)
+                for each in self._editor.lint(
+                    request.target or None, never=_NOT_QUICK if request.quick else None
+                )
             ),
             signatures,
         )
 
-    def _signatures(self) -> Iterator[p.SignatureRow]:
-        """The signatures, with a button that removes each; without any the likely one, with a
-        button that adds it.
+    def signature_rows(self) -> Iterator[p.SignatureRow]:
+        """The signatures, with a button that removes each where the whole graph is the current one;
+        without any the likely one, with a button that adds it.
         """
         core = self._editor._core
-        if len(core.navigator.path) > 1 or core.executor.boundary is not None:
-            return
+        is_whole = len(core.navigator.path) == 1 and core.executor.boundary is None
         signatures = core.executor.signatures
         for signature in signatures:
-            yield self._signature_row(signature, "", RemoveSignature(signature.name))
-        if signatures:
+            edit = RemoveSignature(signature.name) if is_whole else None
+            yield self._signature_row(signature, edit)
+        if signatures or not is_whole:
             return
         try:
             likely = command_of(AddSignature, core.arguments, "serving_default")
         except GraphEditError:  # nothing looks like a result
             return
-        yield self._signature_row(
-            Signature(likely.name, likely.inputs, likely.outputs), "None; likely ", likely
-        )
+        yield self._signature_row(Signature("", likely.inputs, likely.outputs), likely)
 
-    def _signature_row(self, signature: Signature, before: str, edit: Command) -> p.SignatureRow:
+    def _signature_row(self, signature: Signature, edit: Command | None) -> p.SignatureRow:
+        is_there = signature.name != ""
         inputs, outputs = (
-            ", ".join(key if key == name else f"{key}={name}" for key, name in side[:_MOST_ENDS])
+            ", ".join(
+                f"{key}={name}" if is_there and key != name else key
+                for key, name in side[:_MOST_ENDS]
+            )
             + (f" and {len(side) - _MOST_ENDS:,} more" if len(side) > _MOST_ENDS else "")
             for side in (signature.inputs, signature.outputs)
         )
         ops = dict.fromkeys(
             split_tensor(name)[0] for _, name in (*signature.inputs, *signature.outputs)
         )
-        text = f"{before}{signature.name}: {inputs or 'nothing'} → {outputs}"
-        offer = replace(self.offer(edit)[0], text="Add" if before else "Remove")
-        name = "" if before else signature.name
-        lit = self._editor._core.view.with_closed_groups(tuple(ops)[:_MOST_LIT])
-        return p.SignatureRow(text, lit, offer, name, signature.inputs, signature.outputs)
+        head = f"{signature.name}:" if is_there else "No signature yet; likely"
+        text = f"{head} {inputs or 'nothing'} → {outputs}"
+        label = "Remove" if is_there else "Add"
+        offer = None if edit is None else replace(self.offer(edit)[0], text=label)
+        present_ops = tuple(op for op in ops if op in self._editor._core.index.ids)[:_MOST_LIT]
+        lit = self._editor._core.view.with_closed_groups(present_ops)
+        return p.SignatureRow(text, lit, offer, signature.name, signature.inputs, signature.outputs)
 
     def offers(self) -> tuple[p.Offer, ...]:
         """Edits that the present graph suggests."""

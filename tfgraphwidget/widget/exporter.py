@@ -23,6 +23,7 @@ from tfgraphwidget.widget import protocol as p
 from tfgraphwidget.widget.page_text import on_page, reply_on_page
 from tfgraphwidget.widget.pictures import picture_file
 from tfgraphwidget.widget.save_formats import (
+    OUTPUTS,
     SaveFormat,
     check_name,
     find_save_format,
@@ -51,7 +52,8 @@ class SavedFile:
     Attributes:
         path: The file, or the folder of a SavedModel.
         relative: Its path from the folder of the document or notebook on, with "/" at the end of a
-            folder; absolute for one outside of the exporter's folder.
+            folder; absolute for one outside of the exporter's folder, "" for a file that nothing
+            opens here.
         about: A sentence with the notices.
     """
 
@@ -142,7 +144,8 @@ class Exporter:
             and self.folder != self.path.parent
             and not Path(name).is_absolute()
         )
-        return SavedFile(path, f"../{name}" if above else name, about)
+        relative = f"../{name}" if above else name
+        return SavedFile(path, relative if save_format.opens else "", about)
 
     def download(
         self, kind: object, options: Options = (), name: str = ""
@@ -194,17 +197,28 @@ class Exporter:
             except OSError as error:
                 raise unwritable(target, error) from error
             return target, []
-        if unknown := {name for name, _ in options} - {option.name for option in kind.options}:
+        chosen = {OUTPUTS.name, *(option.name for option in kind.options)}
+        if unknown := {name for name, _ in options} - chosen:
             raise GraphEditError(
                 f"{kind.label} has no option {min(unknown)!r}; choose one of the form."
             )
-        frozen = kind.kind == "frozen"
-        outputs = (frozen_outputs(self._editor) or None) if frozen else None
+        frozen, names = kind.kind == "frozen", dict(options).get(OUTPUTS.name, "")
+        outputs = [name.strip() for name in names.split(",") if name.strip()]
+        if not outputs and kind.kind in {"frozen", "saved_model"}:
+            outputs = list(frozen_outputs(self._editor) or ())
+        options = tuple(each for each in options if each[0] != OUTPUTS.name)
+        ends: dict[str, Any] = {"outputs": outputs or None}
+        if outputs and not frozen:  # a signature has inputs, too
+            inputs, _ = self._editor._core.arguments.signature_ends("outputs", None, outputs)
+            ends["inputs"] = [tensor for _, tensor in inputs]
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             ending = "/" if kind.suffix == "/" else ""
             path = self._editor.save(
-                f"{target}{ending}", outputs=outputs, frozen=frozen, **parse_options(options)
+                f"{target}{ending}",
+                **ends,
+                frozen=frozen,
+                **parse_options(options),
             )
         return path, [
             _notice(warning.message) for warning in caught if warning.category is UserWarning

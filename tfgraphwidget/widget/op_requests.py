@@ -51,7 +51,7 @@ class OpRequests:
         """
         text = request.text.strip().lower()
         common = _common(request.verb) if text == "" else ()
-        dtypes = self._dtypes(request.verb, request.what)
+        dtypes, own = self._dtypes(request.verb, request.what), self._own_type(request)
         ranked: list[tuple[tuple[bool | int | str, ...], p.OpType]] = []
         for name in self._namespace.functions():
             if text in name.lower():
@@ -60,6 +60,8 @@ class OpRequests:
                 ranked.append(((-1, *_rank(name, text, is_fit=True)), op_type))
         for name in op_types():
             summary = ""
+            if name == own and text != own.lower():  # typed in full, it may get other attributes
+                continue
             if text not in name.lower():
                 if len(text) < 3:
                     continue
@@ -80,6 +82,14 @@ class OpRequests:
             self._likely(request.what, dtypes) if request.verb == "replace" and text == "" else ()
         )
         return p.OpTypeList(tuple(map(_with_summary, first)), len(ranked), likely)
+
+    def _own_type(self, request: p.Palette) -> str:
+        """The type that all ops to be replaced have; "" if they differ."""
+        if request.verb != "replace":
+            return ""
+        index = self._editor._core.index
+        types = {index.types[index.op(op)] for op in self._beside("replace", request.what)}
+        return types.pop() if len(types) == 1 else ""
 
     def _likely(self, what: tuple[str, ...], dtypes: tuple[str, ...]) -> tuple[p.LikelyType, ...]:
         """The types that are like that of the only op, and take its inputs and attributes."""

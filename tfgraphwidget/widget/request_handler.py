@@ -19,6 +19,7 @@ from tfgraphwidget.widget.edited_names import edited_names
 from tfgraphwidget.widget.exporter import Exporter, FileExists
 from tfgraphwidget.widget.inspector import Inspector
 from tfgraphwidget.widget.kernel_namespace import KernelNamespace, code_for_cell
+from tfgraphwidget.widget.model_facts import ModelFacts
 from tfgraphwidget.widget.op_requests import OpRequests
 from tfgraphwidget.widget.other_graphs import OtherGraphs
 from tfgraphwidget.widget.page_text import reply_on_page
@@ -80,6 +81,7 @@ class RequestHandler:
         self._selections = SelectionRequests(editor)
         self._others = OtherGraphs(editor, self._exporter)
         self._inspector = Inspector(editor)
+        self._model = ModelFacts(editor, self._edits)
         self.refusal_reply = self._edits.refusal_reply
         self.revision = 0
 
@@ -162,6 +164,8 @@ class RequestHandler:
                 return self._edits.preview(request)
             case p.Lint() | p.ListSignatures():
                 return self._edits.check(request)
+            case p.DescribeModel():
+                return self._model.describe(request)
             case p.FindEditOps(step):
                 names = edited_names(self._editor._core.index, self._core.executor.history, step)
                 return p.EditOps(self._core.view.with_closed_groups(names))

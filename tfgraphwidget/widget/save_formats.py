@@ -36,6 +36,7 @@ class SaveFormat:
         name: A file name that is proposed.
         refused: Why the graph cannot be saved in it now, or "".
         options: What can be chosen for it.
+        opens: Whether it can be opened where the graph was.
     """
 
     kind: str
@@ -47,6 +48,7 @@ class SaveFormat:
     name: str = ""
     refused: str = ""
     options: tuple[SaveOption, ...] = ()
+    opens: bool = True
 
 
 _ALL = (
@@ -54,7 +56,7 @@ _ALL = (
         "saved_model",
         "SavedModel",
         "/",
-        "A folder with the graph, its signatures and the variables' values.",
+        "A folder with the graph, {signatures} and the variables' values.",
         "Model",
         True,
         options=SAVED_MODEL_OPTIONS,
@@ -100,6 +102,7 @@ _ALL = (
             f"The frozen graph for {conversion.runtime}, run there and compared with the graph.",
             "Model",
             options=conversion.options,
+            opens=False,
         )
         for suffix, conversion in CONVERSIONS.items()
     ),
@@ -156,6 +159,10 @@ _EDITOR = _BY_NAME["editor"]
 _CONVERTED = frozenset(suffix[1:] for suffix in CONVERSIONS)
 _PACKAGES = {".png": "matplotlib", ".pdf": "matplotlib", ".graphml": "networkx"}
 _RUNNABLE = frozenset({"saved_model", "frozen", "meta"}) | _CONVERTED
+_CHOSEN = _RUNNABLE - {"meta"}  # of which the user chooses the outputs
+OUTPUTS = SaveOption(
+    "outputs", "Outputs", ("",), "The ops or tensors that are computed, with commas between them"
+)
 _BARE = (
     "Every op and collection; without a checkpoint, as the file came without the values of "
     "its "
@@ -199,19 +206,21 @@ def list_save_formats(editor: GraphEditor, path: Path | None = None) -> list[Sav
     )
     # A file with its edits: saved under its own name again it loses nothing.
     editor_name = path.name if path is not None and path.suffix.lower() == _EDITOR.suffix else ""
-    formats = []
+    formats, guessed = [], frozen_outputs(editor)
     for kind in _ALL:
-        about = (
-            kind.about.format(outputs=_outputs_text(editor))
-            if kind.kind == "frozen"
-            else kind.about
+        about = kind.about.format(
+            outputs=_outputs_text(guessed), signatures=_signatures_text(editor, guessed)
         )
         if kind.kind == "meta" and editor._core.target.came_without_values():
             about = _BARE
         name = f"{stem}{'_frozen' if kind.kind == 'frozen' else ending}{kind.suffix}"
         if editor_name and kind is _EDITOR:
             name = editor_name
-        formats.append(replace(kind, name=name, refused=_refusal(editor, kind), about=about))
+        options = kind.options
+        if guessed and kind.kind in _CHOSEN:
+            options = (replace(OUTPUTS, choices=(", ".join(guessed),)), *options)
+        refused = _refusal(editor, kind)
+        formats.append(replace(kind, name=name, refused=refused, about=about, options=options))
     groups = sorted(
         {kind.group: None for kind in _ALL},
         key=lambda group: editor_name != "" and group != _EDITOR.group,
@@ -237,9 +246,20 @@ def frozen_outputs(editor: GraphEditor) -> tuple[str, ...] | None:
         return ()
 
 
-def _outputs_text(editor: GraphEditor) -> str:
+def _signatures_text(editor: GraphEditor, guessed: tuple[str, ...] | None) -> str:
+    """The words "its signature serving_default (x → y)", as far as it is known."""
+    names = [signature.name for signature in editor.signatures.values()]
+    if names or not guessed:
+        return f"its signatures {', '.join(names)}" if names else "its signature"
+    inputs, outputs = editor._core.arguments.signature_ends("serving_default", None, guessed)
+    keys = (", ".join(key for key, _ in side[:3]) for side in (inputs, outputs))
+    more = (" …" if len(side) > 3 else "" for side in (inputs, outputs))
+    before, after = (key + sign for key, sign in zip(keys, more, strict=True))
+    return f"its signature serving_default ({before or 'nothing'} → {after})"
+
+
+def _outputs_text(outputs: tuple[str, ...] | None) -> str:
     """The words "The ops that y needs"; the outputs that were marked need no name."""
-    outputs = frozen_outputs(editor)
     if not outputs:
         return "The ops that the outputs need"
     more = f" and {len(outputs) - 3} more" if len(outputs) > 3 else ""
@@ -271,13 +291,7 @@ def _refusal(editor: GraphEditor, kind: SaveFormat) -> str:
         if editor._core.source.graph is None:
             return "there is no checkpoint beside the file with the values of its variables"
         return "it was opened without the session that has the values of its variables"
-    if (
-        kind.kind == "saved_model"
-        and executor.boundary is None
-        and not (editor._core.view.boundary[1] or editor.signatures)
-    ):
-        return "mark its outputs in the drawing first"
-    if kind.kind == "frozen" and frozen_outputs(editor) == ():
+    if kind.kind in {"saved_model", "frozen"} and frozen_outputs(editor) == ():
         return "mark its outputs in the drawing first"
     if kind.kind in _CONVERTED and (missing := missing_packages(kind.suffix)):
         return missing

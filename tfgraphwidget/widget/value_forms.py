@@ -14,6 +14,7 @@ import numpy as np
 from tfgraphwidget.errors import GraphEditError, InvalidArgument, NameTaken, UnknownName
 from tfgraphwidget.graph import Shape, shape_text
 from tfgraphwidget.naming import identifier, last_part, split_tensor
+from tfgraphwidget.runtime.session import current_values
 from tfgraphwidget.sources import parse_path
 from tfgraphwidget.widget import protocol as p
 from tfgraphwidget.widget.feed_values import (
@@ -89,7 +90,9 @@ class ValueForms:
         not be replaced.
         """
         if not request.variable:
-            name = identifier(last_part(split_tensor(request.name.rstrip("/"))[0])) or "value"
+            op, index = split_tensor(request.name.rstrip("/"))[0], self._editor._core.index
+            state = current_values.find_state_op(index, op)  # of a read: its variable
+            name = identifier(last_part(op if state is None else index.names[state])) or "value"
             return p.VariableReply(self._namespace.free_name(name))
         value = self._known_value(request.name)
         try:

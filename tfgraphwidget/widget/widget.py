@@ -103,6 +103,8 @@ class GraphWidget(anywidget.AnyWidget):
 
     def answer(self, number: int, request: object) -> Message:
         """Handle a request, and return the reply to it; see `Responder.answer`."""
+        if self._editor._core.target.is_behind():  # a request may read it on, and draw nothing
+            self._follow()
         self._before_request = self._handler.snapshot()
         reply, buffers = self._handler.handle(codec.decode(request)[1], codec.pane_of(request))
         message = codec.encode(number, reply), buffers

@@ -23,11 +23,18 @@ import type { Answer, Channel } from "../rpc/model-channel";
 import type { SceneTarget } from "../state/reply-handler";
 import { RequestQueue } from "../state/request-queue";
 import { firstLimit } from "../state/search-results";
-import { bringForward, type Mode, type Status, type Store, type Tool } from "../state/store";
+import {
+  bringForward,
+  type Mode,
+  type PanelTab,
+  type Status,
+  type Store,
+  type Tool,
+} from "../state/store";
 import { Edits } from "./edits";
 import { Exports } from "./exports";
 import { Prefetch } from "./prefetch";
-import { hasSelection, type SelectionVerb, whyNot } from "./selection-commands";
+import { hasSelection, isMarked, type SelectionVerb, whyNot } from "./selection-commands";
 
 export type Side = "inputs" | "outputs";
 /** The values of the clone form; the cloned part is that of the boundary, or the selection. */
@@ -191,14 +198,28 @@ export class Actions {
     await this.inspect(scene.names[item] === plain ? keyOf(scene, item) : plain);
   }
 
-  async inspectItem(item: number): Promise<void> {
-    const { scene } = this.#store.value;
+  /** Inspect an item, 0 for none; `opens` its tab, unless the same click opens another one. */
+  async inspectItem(item: number, opens = true): Promise<void> {
+    const { scene, tab } = this.#store.value;
     if (scene && item > 0) {
-      bringForward(this.#store, "op");
+      if (opens) bringForward(this.#store, "op");
       return this.inspect(keyOf(scene, item));
     }
     this.#queue.abortInspection();
     this.#store.set({ picked: "", details: null });
+    if (tab === "op" && opens) this.#store.set({ tab: this.#tabBehind() });
+  }
+
+  /** The tab that is in front while nothing is inspected. */
+  #tabBehind(): PanelTab {
+    const { state } = this.#store.value;
+    return hasSelection(state) || isMarked(state) ? "selection" : "model";
+  }
+
+  /** From an op back to the selection, and to the model at last. */
+  back(): void {
+    if (this.#store.value.tab === "op") void this.inspectItem(0);
+    else this.#store.set({ tab: "model" });
   }
 
   async inspect(key: string): Promise<void> {
@@ -266,16 +287,19 @@ export class Actions {
   }
 
   /**
-   * Cancel one thing: a drag or pick, else the region, the drag mode, the message, the selection.
+   * Cancel one thing: a drag or pick, else the region, the drag mode, the message, the selection;
+   * else go back to the tab behind.
    */
   cancel(): void {
-    const { region, tool, connecting, picking, itemMove, status, state } = this.#store.value;
+    const { region, tool, connecting, picking, itemMove, status, warned, state } =
+      this.#store.value;
     if (connecting || picking || itemMove)
       this.#store.set({ connecting: null, picking: null, itemMove: null });
     else if (region) this.#store.set({ region: null });
     else if (tool !== "pan") this.setTool("pan");
-    else if (status) this.dismiss();
+    else if (status || warned.length > 0) this.dismiss();
     else if (hasSelection(state)) void this.derive("clear");
+    else this.back();
   }
 
   /** Set, extend or reduce the selection by the items in a region. */
@@ -305,7 +329,7 @@ export class Actions {
 
   /** Derive a new selection from the current one. */
   derive(verb: SelectionVerb): Promise<void> {
-    if (verb !== "clear") bringForward(this.#store, "clone");
+    if (verb !== "clear") bringForward(this.#store, "selection");
     return this.#queue.enqueue(() => {
       const text = whyNot(verb, this.#store.value.state);
       if (text === "") return { type: "derive", verb };
@@ -350,7 +374,7 @@ export class Actions {
 
   /** Add an op to a side of the boundary; if the op or a tensor of it is there, remove that. */
   toggleBoundary(name: string, side: Side): Promise<void> {
-    bringForward(this.#store, "clone");
+    bringForward(this.#store, "selection");
     return this.#queue.enqueue(() => {
       const { inputs, outputs } = this.#boundary();
       const old = side === "inputs" ? inputs : outputs;
@@ -407,14 +431,14 @@ export class Actions {
 
   /** Once both sides are marked, a click marks no more. */
   async #mark(side: Side, name: string, tensors: string[] = []): Promise<void> {
-    bringForward(this.#store, "clone");
+    bringForward(this.#store, "selection");
     const answer = await this.#queue.reply(() => ({ type: "mark", side, name, tensors }));
     const { inputs, outputs } = this.#boundary();
     if (answer?.type !== "refusal" && inputs.length > 0 && outputs.length > 0) this.setMode("look");
   }
 
   #select(verb: SelectRequest["verb"], ops: string[] = [], scopes: string[] = []): Promise<void> {
-    bringForward(this.#store, "clone");
+    bringForward(this.#store, "selection");
     return this.#queue.enqueue(() => ({ type: "select", verb, ops, scopes }));
   }
 }

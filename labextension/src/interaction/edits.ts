@@ -6,8 +6,10 @@ import type {
   Feed,
   Hit,
   Joints,
+  LintFinding,
   LintReply,
   LintRequest,
+  ModelReply,
   PaletteRequest,
   PreviewedEdit,
   Request,
@@ -107,10 +109,29 @@ export class Edits {
    * shown.
    */
   async lint(target: LintRequest["target"]): Promise<LintReply | null> {
-    const answer = await this.#queue.run({ type: "lint", target });
+    const answer = await this.#queue.run({ type: "lint", target, quick: false });
     if (answer?.type === "lint_reply") return answer;
     if (answer) this.#queue.accept(answer);
     return null;
+  }
+
+  /** What a check finds that takes no time; null if there is no reply. */
+  async quickLint(): Promise<readonly LintFinding[] | null> {
+    const answer = await this.#queue.query({ type: "lint", target: "", quick: true });
+    return answer?.type === "lint_reply" ? answer.findings : null;
+  }
+
+  /**
+   * What the graph is; `asked` is what the user has asked for, whose progress is shown. Null if
+   * there is no reply.
+   */
+  async describeModel(
+    { batch = 0, large = false }: { readonly batch?: number; readonly large?: boolean },
+    asked = false,
+  ): Promise<ModelReply | null> {
+    const request = { type: "describe_model", batch, large } as const;
+    const answer = await (asked ? this.#queue.run(request) : this.#queue.query(request));
+    return answer?.type === "model_reply" ? answer : null;
   }
 
   /** The signatures of the graph; null if that was refused, which is shown. */

@@ -76,7 +76,8 @@ export class Exports {
   /** The sentence, with buttons that open the file and copy its path. */
   #savedStatus({ about, path, relative }: ExportReply, from: Element): Status {
     // A path elsewhere on the disk of the kernel may not be one of the application's.
-    const open = (ask: boolean) => !relative.startsWith("/") && openFile(from, relative, ask);
+    const isHere = relative !== "" && !relative.startsWith("/");
+    const open = (ask: boolean) => isHere && openFile(from, relative, ask);
     const copy = () => void this.#copy(path);
     const actions = [
       ...(open(true)

@@ -42,6 +42,6 @@ export function useAllHits(
   { store, actions }: SearchContext,
   use: SelectMatchingRequest["use"],
 ): Promise<void> {
-  if (use === "select" || use === "add") bringForward(store, "clone");
+  if (use === "select" || use === "add") bringForward(store, "selection");
   return actions.changeView({ type: "select_matching", text: store.value.query.trim(), use });
 }

@@ -68,10 +68,14 @@ export function hasSelection(state: State | null): boolean {
   return state !== null && (state.selected_ops > 0 || state.expression !== "");
 }
 
+/** Whether an input or output is marked. */
+export function isMarked(state: State | null): boolean {
+  return state !== null && state.inputs.length + state.outputs.length > 0;
+}
+
 /** "" if the command is available, else a sentence with the reason. */
 export function whyNot(verb: SelectionVerb, state: State | null): string {
-  const marked = state ? state.inputs.length + state.outputs.length : 0;
-  if (verb === "clear") return hasSelection(state) || marked > 0 ? "" : "Nothing is selected.";
+  if (verb === "clear") return hasSelection(state) || isMarked(state) ? "" : "Nothing is selected.";
   if (verb === "invert") return state?.ops ? "" : "There is nothing to select.";
   return hasSelection(state) ? whyNotOf(verb, state?.selected_ops ?? 0) : NOTHING;
 }

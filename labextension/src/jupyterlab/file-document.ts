@@ -146,7 +146,8 @@ export class GraphDocument {
     if (!saved) throw cancelError();
     const { commands } = this.#services.app;
     const open = paneAction("Open", () => openFile(this.#services.app, this.#path, saved.relative));
-    this.#tabs.setNews(saved.about, false, saved.relative.startsWith("/") ? [] : [open]);
+    const isHere = saved.relative !== "" && !saved.relative.startsWith("/");
+    this.#tabs.setNews(saved.about, false, isHere ? [open] : []);
     if (commands.hasCommand("filebrowser:refresh"))
       await commands.execute("filebrowser:refresh").catch(() => {});
   }

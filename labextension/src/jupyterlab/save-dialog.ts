@@ -18,7 +18,8 @@ interface FileKind {
   readonly options: readonly SaveOption[];
 }
 /**
- * As tfgraphwidget/writable.py tells it: the first of the choices is the one without the option.
+ * As tfgraphwidget/writable.py tells it: the first of the choices is the one without the option, a
+ * single one a text that can be changed.
  */
 interface SaveOption {
   readonly name: string;
@@ -239,8 +240,10 @@ class Form extends Widget {
     return { kind: this.#kind.value, name: this.#name.value, options };
   }
 
-  get #optionFields(): HTMLSelectElement[] {
-    return [...this.#options.querySelectorAll("select")];
+  get #optionFields(): (HTMLSelectElement | HTMLInputElement)[] {
+    return [
+      ...this.#options.querySelectorAll<HTMLSelectElement | HTMLInputElement>("select, input"),
+    ];
   }
 
   get #chosen(): FileKind | undefined {
@@ -280,6 +283,11 @@ class Form extends Widget {
     this.#about.textContent = this.#chosen?.about ?? "";
     this.#options.replaceChildren(
       ...(this.#chosen?.options ?? []).map(({ name, label, choices, about }) => {
+        if (choices.length === 1) {
+          const input = element("input", "jp-mod-styled") as HTMLInputElement;
+          Object.assign(input, { name, title: about, value: choices[0] });
+          return labeledField(label, input);
+        }
         const select = element("select", "jp-mod-styled") as HTMLSelectElement;
         Object.assign(select, { name, title: about });
         for (const value of choices) {

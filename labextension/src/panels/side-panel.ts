@@ -8,8 +8,7 @@ import { createPanelResizer } from "./panel-size";
 /** A tab: what is rendered, once, as the content of the panel while the tab is in front. */
 export interface PanelTab {
   readonly id: TabId;
-  /** What it says; `readOnly` is a page without a kernel. */
-  title(readOnly: boolean): string;
+  readonly title: string;
   readonly tooltip: string;
   /** Needs a kernel: not in a saved page. */
   readonly kernel?: true;
@@ -32,7 +31,7 @@ export function createSidePanel(parts: Parts, id: string, tabs: readonly PanelTa
         "data-tab": tab.id,
       },
       () => store.set({ tab: tab.id }),
-      tab.title(readOnly),
+      tab.title,
     );
     const content = element(
       "div",

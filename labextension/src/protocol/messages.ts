@@ -357,6 +357,7 @@ export interface SaveFormat {
   name: string;
   refused: string;
   options: SaveOption[];
+  opens: boolean;
 }
 
 /**
@@ -371,11 +372,22 @@ export interface LintFinding {
   fix: Offer | null;
 }
 
-/** A signature in words, the ops of its inputs and outputs, and the edit that removes it. */
+/** An input or output of the graph: its op and its tensor, with dtype and static shape. */
+export interface ModelEnd {
+  op: string;
+  tensor: string;
+  dtype: string;
+  shape: string;
+}
+
+/**
+ * A signature in words, the ops of its inputs and outputs, and the edit that removes it; null
+ * where a function is the current graph.
+ */
 export interface SignatureRow {
   text: string;
   ops: string[];
-  edit: Offer;
+  edit: Offer | null;
   name: string;
   inputs: [string, string][];
   outputs: [string, string][];
@@ -746,11 +758,22 @@ export interface PictureRequest {
 
 /**
  * Find what may stand in the way of the graph where it is to run: "", "cpu", "tflite" or
- * "onnx".
+ * "onnx". `quick` leaves out the rules that read values or try edits.
  */
 export interface LintRequest {
   type: "lint";
   target: "" | "cpu" | "tflite" | "onnx";
+  quick: boolean;
+}
+
+/**
+ * Say what the current graph is. `batch` is the batch size to count FLOPs for, 0 for none;
+ * `large` finds also of a large graph what takes a moment.
+ */
+export interface DescribeModelRequest {
+  type: "describe_model";
+  batch: number;
+  large: boolean;
 }
 
 /** The signatures of the graph, or the one that it seems to be for. */
@@ -1102,6 +1125,30 @@ export interface LintReply {
   signatures: SignatureRow[];
 }
 
+/** What the current graph is. */
+export interface ModelReply {
+  type: "model_reply";
+  title: string;
+  inside: string;
+  about: string[];
+  values: string;
+  ops: number;
+  variables: number;
+  parameters: number;
+  size: number;
+  dtypes: string[];
+  flops: number;
+  batch: number;
+  inputs: ModelEnd[];
+  input_count: number;
+  outputs: ModelEnd[];
+  output_count: number;
+  signatures: SignatureRow[];
+  is_small: boolean;
+  is_ready: boolean;
+  is_complete: boolean;
+}
+
 /** The signatures of the graph. */
 export interface SignatureList {
   type: "signature_list";
@@ -1221,6 +1268,7 @@ export type Request =
   | ExamineRequest
   | PictureRequest
   | LintRequest
+  | DescribeModelRequest
   | ListSignaturesRequest
   | ListFormatsRequest
   | ExportRequest
@@ -1260,6 +1308,7 @@ export type Reply =
   | ScriptReply
   | PictureReply
   | LintReply
+  | ModelReply
   | SignatureList
   | Formats
   | ExportReply
@@ -1281,11 +1330,12 @@ export const EDIT_BUTTONS: readonly (EditButton & { verb: ChangeRequest["verb"] 
   {"verb": "set_constant", "name": "Set constant", "title": "Change the value; a placeholder becomes a constant", "on": "op", "order": 80, "types": ["Const", "HostConst", "Placeholder", "PlaceholderV2", "PlaceholderWithDefault"], "output": true, "fields": [{"key": "value", "label": "Value", "known": "value", "python": true}]},
   {"verb": "set_trainable", "name": "Train only this", "title": "Make the variables in it the only trainable ones", "on": "part", "order": 85, "types": ["VarHandleOp", "Variable", "VariableV2"]},
   {"verb": "add_control_inputs", "name": "Add control dependency", "title": "Have this op run after another one", "on": "op", "order": 90, "fields": [{"key": "ops", "label": "Op", "tensor": true}]},
-  {"verb": "freeze", "name": "Freeze", "title": "Convert variables to constants and keep only what the outputs need", "on": "graph", "order": 100, "fields": [{"key": "outputs", "label": "Outputs", "python": true, "optional": true, "hint": "A list of ops or tensors; without one those that are marked, of the signatures, or not read."}, {"key": "updates", "label": "Updates", "initial": "refuse", "words": ["refuse", "keep", "drop"], "hint": "Of what the outputs write: refused, kept as variables, or left out."}, {"key": "inline", "label": "Inline", "initial": "False", "words": ["False", "True"], "python": true, "hint": "The ops of functions in place of calls: one graph."}, {"key": "lower_control_flow", "label": "Lower", "initial": "False", "words": ["False", "True"], "python": true, "hint": "Switch and Merge of TensorFlow 1 in place of loops and conditionals of TensorFlow 2."}], "group": "For inference", "keywords": "variables to constants convert_variables_to_constants"},
-  {"verb": "strip_training", "name": "Strip training", "title": "Remove gradients, optimizers, savers and summaries", "on": "graph", "order": 110, "group": "For inference", "keywords": "strip_unused_nodes prune dead code elimination extract_sub_graph"},
-  {"verb": "fold_batch_norm", "name": "Fold batch norm", "title": "Fold batch normalization into the preceding weights", "on": "graph", "order": 120, "group": "For inference", "keywords": "fold_batch_norms fuse normalization"},
-  {"verb": "change_batch_size", "name": "Change batch size", "title": "Change the first dimension of all inputs", "on": "graph", "order": 130, "fields": [{"key": "size", "label": "Batch size", "initial": "None", "python": true, "hint": "None for any."}], "group": "For inference", "keywords": "input shape placeholder dynamic"},
+  {"verb": "freeze", "name": "Freeze", "title": "Convert variables to constants and keep only what the outputs need", "on": "graph", "order": 100, "fields": [{"key": "outputs", "label": "Outputs", "python": true, "optional": true, "hint": "A list of ops or tensors; without one those that are marked, of the signatures, or not read."}, {"key": "updates", "label": "Updates", "initial": "refuse", "words": ["refuse", "keep", "drop"], "hint": "Of what the outputs write: refused, kept as variables, or left out."}, {"key": "inline", "label": "Inline", "initial": "False", "words": ["False", "True"], "python": true, "hint": "The ops of functions in place of calls: one graph."}, {"key": "lower_control_flow", "label": "Lower", "initial": "False", "words": ["False", "True"], "python": true, "hint": "Switch and Merge of TensorFlow 1 in place of loops and conditionals of TensorFlow 2."}], "keywords": "variables to constants convert_variables_to_constants"},
+  {"verb": "strip_training", "name": "Strip training", "title": "Remove gradients, optimizers, savers and summaries", "on": "graph", "order": 110, "keywords": "strip_unused_nodes prune dead code elimination extract_sub_graph"},
+  {"verb": "change_batch_size", "name": "Batch size", "title": "Change the first dimension of all inputs", "on": "graph", "order": 120, "fields": [{"key": "size", "label": "Batch size", "initial": "None", "python": true, "hint": "None for any."}], "keywords": "change batch size input shape placeholder dynamic"},
+  {"verb": "replace_all", "name": "Replace all", "title": "Replace every match of a pattern", "on": "graph", "order": 130, "fields": [{"key": "pattern", "label": "Pattern", "hint": "Such as Relu(BiasAdd(x, Const)), or Identity(x)."}, {"key": "by", "label": "By", "hint": "Such as LeakyRelu(x, alpha=0.2), or x; an op type is called on all."}, {"key": "into", "label": "Name scope", "optional": true}], "keywords": "replace everywhere pattern rewrite find substitute"},
   {"verb": "fold_constants", "name": "Fold constants", "title": "Compute what depends on constants alone", "on": "graph", "order": 200, "fields": [{"key": "limit", "label": "Largest result", "initial": "102400", "python": true, "hint": "In bytes; a larger result is stored only if it is smaller than what it is computed from."}], "group": "Clean up", "keywords": "constant folding propagation"},
+  {"verb": "fold_batch_norm", "name": "Fold batch norm", "title": "Fold batch normalization into the preceding weights", "on": "graph", "order": 205, "group": "Clean up", "keywords": "fold_batch_norms fuse normalization"},
   {"verb": "merge_duplicates", "name": "Merge duplicates", "title": "Keep one of ops that compute the same", "on": "graph", "order": 210, "group": "Clean up", "keywords": "merge_duplicate_nodes common subexpression elimination cse deduplicate"},
   {"verb": "remove_identities", "name": "Remove identities", "title": "Let the consumers of each Identity read its input", "on": "graph", "order": 220, "fields": [{"key": "also", "label": "Also", "python": true, "optional": true, "hint": "A list of other op types: Assert, CheckNumerics, NoOp, PreventGradient, Snapshot, StopGradient"}], "group": "Clean up", "keywords": "remove_nodes Identity CheckNumerics StopGradient NoOp Assert dependency optimization"},
   {"verb": "remove_devices", "name": "Remove devices", "title": "Let TensorFlow place all ops", "on": "graph", "order": 230, "group": "Clean up", "keywords": "remove_device placement gpu cpu"},
@@ -1293,7 +1343,6 @@ export const EDIT_BUTTONS: readonly (EditButton & { verb: ChangeRequest["verb"] 
   {"verb": "cast", "name": "Cast", "title": "Compute in half precision, with weights of half the size", "on": "graph", "order": 300, "fields": [{"key": "dtype", "label": "Dtype", "initial": "float16", "words": ["float16", "bfloat16"]}, {"key": "keep", "label": "Keep in float32", "python": true, "optional": true, "hint": "A list of ops, scopes or op types."}], "group": "Make smaller", "keywords": "float16 bfloat16 half mixed precision"},
   {"verb": "round_weights", "name": "Round weights", "title": "Round weights to few values, so that the file compresses", "on": "graph", "order": 310, "fields": [{"key": "bits", "label": "Bits", "initial": "8", "python": true}, {"key": "minimum", "label": "Smallest weight", "initial": "1024", "python": true, "hint": "In elements."}], "group": "Make smaller", "keywords": "round_weights compress"},
   {"verb": "quantize_weights", "name": "Quantize weights", "title": "Store weights as int8, with a scale and a zero point", "on": "graph", "order": 320, "fields": [{"key": "minimum", "label": "Smallest weight", "initial": "1024", "python": true, "hint": "In elements."}], "group": "Make smaller", "keywords": "quantize_weights int8"},
-  {"verb": "replace_all", "name": "Replace all", "title": "Replace every match of a pattern", "on": "graph", "order": 400, "fields": [{"key": "pattern", "label": "Pattern", "hint": "Such as Relu(BiasAdd(x, b=Const)), or Identity(x)."}, {"key": "by", "label": "By", "hint": "Such as LeakyRelu(x, alpha=0.2), or x; an op type is called on all."}, {"key": "into", "label": "Name scope", "optional": true}], "group": "Replace and rename", "keywords": "pattern rewrite find substitute"},
   {"verb": "rename_type", "name": "Rename type", "title": "Make the ops of one type ops of another", "on": "graph", "order": 410, "fields": [{"key": "old", "label": "Type"}, {"key": "new", "label": "New type"}], "group": "Replace and rename", "keywords": "rename_op custom op"},
   {"verb": "obfuscate_names", "name": "Obfuscate names", "title": "Rename all ops and scopes, for bug reports", "on": "graph", "order": 420, "fields": [{"key": "contents", "label": "Contents too", "initial": "False", "words": ["False", "True"], "python": true}], "group": "Replace and rename", "keywords": "obfuscate_names anonymize hide bug report"},
   {"verb": "add_signature", "name": "Add signature", "title": "Let a saved model be called by the marked inputs and outputs", "on": "graph", "order": 500, "fields": [{"key": "name", "label": "Name", "initial": "serving_default", "hint": "Of the marked inputs and outputs"}], "group": "Signatures", "keywords": "signature_def serving_default"},

@@ -65,6 +65,7 @@ export class ReplyHandler {
       case "script_reply":
       case "picture_reply":
       case "lint_reply":
+      case "model_reply":
       case "signature_list":
       case "formats":
       case "export_reply":

@@ -20,7 +20,7 @@ export type Mode = "look" | "input" | "output";
 /** What a drag does. */
 export type Tool = "pan" | Shape;
 /** A tab of the side panel. */
-export type PanelTab = "clone" | "op" | "history" | "costs";
+export type PanelTab = "model" | "selection" | "op" | "history" | "costs";
 interface StatusAction {
   readonly text: string;
   readonly title: string;
@@ -158,7 +158,7 @@ const EMPTY: Screen = {
   ticking: null,
   panelOpen: true,
   panelPlace: "beside",
-  tab: "clone",
+  tab: "model",
   controls: true,
   minimap: true,
   helping: false,

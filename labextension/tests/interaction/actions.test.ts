@@ -95,9 +95,13 @@ describe("boundary", () => {
 
 describe("the tab in front", () => {
   test.each<[string, PanelTab, (actions: Actions) => unknown]>([
-    ["marked", "clone", (actions) => actions.mark(INPUT, "inputs")],
-    ["marked in the inspector", "clone", (actions) => actions.toggleBoundary("input", "inputs")],
-    ["selected", "clone", (actions) => actions.toggleSelected(INPUT)],
+    ["marked", "selection", (actions) => actions.mark(INPUT, "inputs")],
+    [
+      "marked in the inspector",
+      "selection",
+      (actions) => actions.toggleBoundary("input", "inputs"),
+    ],
+    ["selected", "selection", (actions) => actions.toggleSelected(INPUT)],
     ["compared", "history", (actions) => actions.edits.compare(true)],
   ])("shows the op that was clicked, and then what was %s", async (_, tab, act) => {
     const { actions, store } = await opened();
@@ -105,6 +109,24 @@ describe("the tab in front", () => {
     expect(store.value.tab).toBe("op");
     await act(actions);
     expect(store.value.tab).toBe(tab);
+  });
+
+  test("goes back a step with Escape: from the op to what is marked, and to the model", async () => {
+    const marked = painted({ inputs: ["input"] }, [0, 0, 0, 0, 0]);
+    const { actions, store } = await opened(marked, inspected("input"));
+    await actions.mark(INPUT, "inputs");
+    await actions.inspectItem(INPUT);
+    expect(store.value.tab).toBe("op");
+    actions.cancel();
+    expect([store.value.tab, store.value.picked]).toEqual(["selection", ""]);
+    actions.cancel();
+    expect(store.value.tab).toBe("model");
+  });
+
+  test("stays where a click both inspects and marks", async () => {
+    const { actions, store } = await opened();
+    await actions.inspectItem(INPUT, false);
+    expect([store.value.tab, store.value.picked]).toEqual(["model", "input"]);
   });
 
   test("is that of the costs until the user leaves it", async () => {

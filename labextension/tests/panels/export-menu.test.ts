@@ -14,6 +14,7 @@ const format = (kind: string, group: string, refused = ""): SaveFormat => ({
   name: kind,
   refused,
   options: [],
+  opens: true,
 });
 
 test("neighbors that are refused for the same reason have it below them once", () => {

@@ -12,8 +12,8 @@ test("a listener is called at once and for each change of its fields, until unsu
   unsubscribe();
   store.set({ hover: 5 });
   expect(listener.mock.calls).toEqual([
-    [-1, "clone"],
-    [3, "clone"],
+    [-1, "model"],
+    [3, "model"],
     [4, "op"],
   ]);
 });

@@ -132,7 +132,7 @@ def test_a_graph_is_saved_in_a_folder_that_is_browsed_for(
     page: Page, jupyter_server: JupyterServer, folder: Path
 ) -> None:
     hand = opened(page, jupyter_server)
-    hand.root.get_by_role("button", name="Export").click()
+    hand.root.get_by_role("button", name="Export", exact=True).click()
     hand.root.get_by_role("menuitem", name="GraphDef", exact=True).click()
     form = hand.root.get_by_role("form", name="Save GraphDef")
     shoot(page, "browse_export_light")
@@ -195,7 +195,7 @@ def test_a_document_is_saved_in_a_folder_that_is_browsed_for(
     root = page.locator(".tfgraphwidget")
     expect(root).to_have_attribute("data-status", "ready", timeout=120_000)
     # The form of the toolbar: its kernel does not run in the folder of the file.
-    root.get_by_role("button", name="Export").click()
+    root.get_by_role("button", name="Export", exact=True).click()
     root.get_by_role("menuitem", name="GraphDef", exact=True).click()
     form = root.get_by_role("form", name="Save GraphDef")
     choose(page, form, "..", "models")
@@ -228,7 +228,7 @@ def test_a_saved_folder_opens_in_notebook_7_on_a_page_of_its_own(
         hand.right_click(name)
         hand.choose(f"Mark as {side}")
         hand.widget.settled()
-    hand.root.get_by_role("button", name="Export").click()
+    hand.root.get_by_role("button", name="Export", exact=True).click()
     hand.root.get_by_role("menuitem", name="SavedModel", exact=True).click()
     hand.root.get_by_role("form", name="Save SavedModel").get_by_role("button", name="Save").click()
     expect(hand.widget.status).to_contain_text("Saved as graph/", timeout=120_000)

@@ -72,8 +72,9 @@ def canvas(hand: Hand, status: str = "ready") -> bytes:
 
 
 def test_a_graph_is_checked_fixed_and_given_a_signature_whose_ends_are_ordered(hand: Hand) -> None:
-    root, whole = hand.root, hand.root.get_by_role("region", name="Whole graph")
-    hand.click(root.get_by_role("tab", name="Op"))
+    root, whole = hand.root, hand.root.get_by_role("tabpanel", name="Model")
+    expect(root.locator(".tgw-model")).to_have_attribute("data-known", "true")
+    hand.click(root.get_by_role("tab", name="Model"))
     hand.click(whole.get_by_role("button", name="Check the graph"))
     training = finding(hand, "training-ops")
     expect(training).to_be_visible()
@@ -100,7 +101,7 @@ def test_a_graph_is_checked_fixed_and_given_a_signature_whose_ends_are_ordered(h
 
     # A graph without signatures has a likely one.
     signatures = root.get_by_role("list", name="Signatures")
-    expect(signatures).to_contain_text("None; likely serving_default: ")
+    expect(signatures).to_contain_text("No signature yet; likely x, shift → ")
     hand.click(signatures.get_by_role("button", name="Add"))
     hand.lines(2)
     expect(signatures).to_contain_text("serving_default: ")
@@ -164,7 +165,7 @@ def test_what_a_converter_refuses_is_lit_and_its_options_are_in_the_form(
     hand.widget.notebook.kernel_eval("0", before="editor.mark(['x', 'shift'], ['y'])")
     hand.widget.settled()
     before = canvas(hand)
-    hand.click(root.get_by_role("button", name="Export"))
+    hand.click(root.get_by_role("button", name="Export", exact=True))
     hand.click(root.get_by_role("menuitem", name="TFLite"))
     form = root.get_by_role("form", name="Save TFLite")
     weights = form.get_by_role("combobox", name="Weights")
@@ -188,7 +189,7 @@ def test_what_a_converter_refuses_is_lit_and_its_options_are_in_the_form(
     hand.widget.settled()
     sizes = []
     for choice in ("", "float16"):
-        hand.click(root.get_by_role("button", name="Export"))
+        hand.click(root.get_by_role("button", name="Export", exact=True))
         hand.click(root.get_by_role("menuitem", name="TFLite"))
         weights.select_option(label=choice or "as it is")
         shoot(root, "deploy_options_light")
@@ -200,7 +201,7 @@ def test_what_a_converter_refuses_is_lit_and_its_options_are_in_the_form(
         expect(hand.widget.status).to_contain_text("largest")
         sizes.append((jupyter_server.root / f"graph_{choice}.tflite").read_bytes())
     assert sizes[0] != sizes[1]
-    hand.click(root.get_by_role("button", name="Export"))
+    hand.click(root.get_by_role("button", name="Export", exact=True))
     hand.click(root.get_by_role("menuitem", name="ONNX"))
     form = root.get_by_role("form", name="Save ONNX")
     opset = form.get_by_role("combobox", name="Opset")
@@ -248,7 +249,7 @@ def test_save_as_of_a_document_has_the_options_of_the_format(
 
     # The button Export of the document saves both.
     for kind_of_file, suffix in (("TFLite", "tflite"), ("ONNX", "onnx")):
-        root.get_by_role("button", name="Export").click()
+        root.get_by_role("button", name="Export", exact=True).click()
         root.get_by_role("menuitem", name=kind_of_file).click()
         form = root.get_by_role("form", name=f"Save {kind_of_file}")
         form.get_by_role("textbox", name="Path").fill(f"exported.{suffix}")
@@ -284,7 +285,7 @@ def test_save_as_of_a_document_has_the_options_of_the_format(
     )
     page.locator(".jp-Dialog").get_by_role("button", name="Cancel").click()
     expect(dialog).to_have_count(0)
-    root.get_by_role("button", name="Export").click()
+    root.get_by_role("button", name="Export", exact=True).click()
     root.get_by_role("menuitem", name="TFLite").click()
     page.keyboard.press("Enter")
     expect(root.locator(".tgw-status")).to_contain_text(

@@ -97,7 +97,7 @@ def test_a_graph_is_saved_frozen_without_training_in_three_clicks(
 ) -> None:
     root, page = hand.root, hand.page
     # What is saved frozen is what the outputs need, so training is left out.
-    export = root.get_by_role("button", name="Export")
+    export = root.get_by_role("button", name="Export", exact=True)
     hand.click(export)
     menu = root.get_by_role("menu")
     expect(menu.get_by_role("menuitem").first).to_be_focused()
@@ -140,13 +140,14 @@ def test_edits_and_pictures_are_downloaded_and_opened(
     hand: Hand, jupyter_server: JupyterServer
 ) -> None:
     root, page = hand.root, hand.page
-    export = root.get_by_role("button", name="Export")
+    export = root.get_by_role("button", name="Export", exact=True)
     menu = root.get_by_role("menu")
     # Without edits the reason is there.
     hand.click(export)
-    why = "mark its outputs in the drawing first"
-    expect(menu.get_by_role("menuitem", name="SavedModel")).to_have_accessible_description(why)
-    expect(menu.get_by_text(why)).to_be_visible()
+    why = "there are no edits yet"
+    script = menu.get_by_role("menuitem", name="Python script")
+    expect(script).to_have_accessible_description(why)
+    expect(menu.get_by_text(why).first).to_be_visible()
     page.keyboard.press("Escape")
     expect(menu).to_have_count(0)
     hand.widget.notebook.kernel_eval("0", before="editor.rename('loss', 'cost')")
@@ -197,7 +198,7 @@ def saved_pictures_are_the_screen(hand: Hand, server: JupyterServer) -> None:
     hand.widget.place("x")
     drawn = {tuple(pair) for pair in page.evaluate("window.drawnTexts")}
     for name in ("SVG", "PNG"):
-        hand.click(root.get_by_role("button", name="Export"))
+        hand.click(root.get_by_role("button", name="Export", exact=True))
         hand.click(root.get_by_role("menuitem", name=f"Picture, {name}"))
         hand.press("Enter")
         expect(hand.widget.status).to_contain_text(
@@ -237,7 +238,7 @@ def test_a_model_or_page_is_saved_and_opened_from_what_is_said(
         hand.widget.settled()
         hand.widget.click("loss", "Alt")
         hand.widget.settled()
-    hand.click(root.get_by_role("button", name="Export"))
+    hand.click(root.get_by_role("button", name="Export", exact=True))
     hand.click(root.get_by_role("menuitem", name=label))
     form = root.get_by_role("form", name=f"Save {label}")
     expect(form.get_by_role("textbox", name="Path")).to_have_value(
@@ -300,7 +301,7 @@ def test_a_document_has_the_same_list_and_saves_beside_its_file(
     page.goto(jupyter_server.page_url("exported/small.pb"))
     root = page.locator(".tfgraphwidget")
     expect(root).to_have_attribute("data-status", "ready", timeout=120_000)
-    root.get_by_role("button", name="Export").click()
+    root.get_by_role("button", name="Export", exact=True).click()
     expect(root.get_by_role("menuitem").first).to_be_focused()
     labels = root.locator("[role=menuitem] > span:first-child").all_inner_texts()
     assert set(labels) == LABELS  # as in a notebook

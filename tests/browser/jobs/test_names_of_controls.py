@@ -87,14 +87,12 @@ def test_no_two_controls_of_a_place_have_the_same_name(hand: Hand) -> None:
         widget.settled()
         shared.extend((state, *one) for one in root.evaluate(SHARED))
 
-    for name in ("Costs", "History", "Op", "Clone"):
+    for name in ("Costs", "History", "Op", "Selection", "Model"):
         widget.tab(name)
         look(f"{name}, nothing done")
     widget.click("both")
     look("an op")
-    expect(
-        root.get_by_role("button", name="Whole graph: edits, checks and signatures")
-    ).to_have_text("Whole graph")
+    expect(root.get_by_role("button", name="Close the inspector")).to_have_text("Close")
     root.get_by_role("tabpanel", name="Op").get_by_role("button", name="Insert after").click()
     look("an op and a form")
     widget.click("one")
@@ -105,7 +103,7 @@ def test_no_two_controls_of_a_place_have_the_same_name(hand: Hand) -> None:
     widget.notebook.kernel_eval(
         "0", before="editor.clone(); editor.rename('y', 'end'); editor.undo()"
     )
-    for name in ("History", "Costs", "Op", "Clone"):
+    for name in ("History", "Costs", "Op", "Selection", "Model"):
         widget.tab(name)
         look(f"{name}, with edits")
     widget.show_python()

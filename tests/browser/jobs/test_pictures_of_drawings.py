@@ -289,7 +289,7 @@ def test_saved_pictures(page: Page, jupyter_server: JupyterServer, place: Place)
         page.wait_for_timeout(500)
         shoot(hand.root, f"21_07_screen_{place}_{theme}")
         for kind in ("PNG", "SVG"):
-            hand.root.get_by_role("button", name="Export").click()
+            hand.root.get_by_role("button", name="Export", exact=True).click()
             hand.root.get_by_role("menuitem", name=f"Picture, {kind}").click()
             if kind == "PNG":
                 shoot(page, f"21_07_form_{place}_{theme}")

@@ -128,7 +128,7 @@ def test_toolbar_and_export(page: Page, jupyter_server: JupyterServer, place: Pl
     hand = open_in(page, jupyter_server, place, "toolbar", NETWORK)
     root = hand.root
     check_pictures(hand, f"21_09_toolbar_{place}")
-    export = root.get_by_role("button", name="Export")
+    export = root.get_by_role("button", name="Export", exact=True)
     export.click()
     menu = root.get_by_role("menu")
     expect(menu.get_by_role("menuitem").first).to_be_focused()
@@ -164,7 +164,7 @@ def test_panel_and_history(page: Page, jupyter_server: JupyterServer, place: Pla
     hand = open_in(page, jupyter_server, place, "tabs", NETWORK)
     root = hand.root
     show_panel(hand)
-    panel_of(hand, "Clone")
+    panel_of(hand, "Selection")
     check_pictures(hand, f"21_10_clone_empty_{place}")
     panel_of(hand, "History")
     check_pictures(hand, f"21_10_history_empty_{place}")
@@ -172,7 +172,7 @@ def test_panel_and_history(page: Page, jupyter_server: JupyterServer, place: Pla
     check_pictures(hand, f"21_10_op_empty_{place}")
     mark(hand, "images", "dense/Relu")
     fit(hand)
-    expect(root.get_by_role("tabpanel", name="Clone")).to_contain_text("Copies")
+    expect(root.get_by_role("tabpanel", name="Selection")).to_contain_text("Copies")
     check_pictures(hand, f"21_10_clone_{place}")
     root.get_by_role("textbox", name="Scope of the clone").fill("tower")
     root.get_by_role("button", name="Clone", exact=True).click()
@@ -213,7 +213,7 @@ def test_panel_and_history(page: Page, jupyter_server: JupyterServer, place: Pla
         handle.focus()
         page.keyboard.press(key)
         hand.widget.settled()
-        for name in ("Op", "History", "Costs", "Clone"):
+        for name in ("Model", "Op", "History", "Costs", "Selection"):
             panel_of(hand, name)
             check_pictures(hand, f"21_10_{width}_{name}_{place}")
     handle.dblclick()
@@ -243,7 +243,7 @@ def test_marks(page: Page, jupyter_server: JupyterServer, place: Place) -> None:
     check_pictures(hand, f"21_11_scope_input_{place}")
     page.keyboard.press("Escape")
     show_panel(hand)
-    panel_of(hand, "Clone")
+    panel_of(hand, "Selection")
     check_pictures(hand, f"21_11_panel_{place}")
 
 

@@ -125,7 +125,7 @@ def test_functions_have_their_names_wherever_they_are_shown(
         seen.append(root.inner_text())
         page.keyboard.press("Escape")
     assert len(seen) > 2
-    for name in ("Clone", "History", "Costs"):
+    for name in ("Model", "Selection", "History", "Costs"):
         hand.widget.tab(name)
         hand.widget.settled()
         seen.append(root.inner_text())

@@ -55,16 +55,16 @@ def tab(hand: Hand, name: str) -> Locator:
 
 
 def test_the_tab_in_front_follows_what_is_clicked(hand: Hand) -> None:
-    expect(tab(hand, "Clone")).to_have_attribute("aria-selected", "true")
+    expect(tab(hand, "Model")).to_have_attribute("aria-selected", "true")
     hand.click_at(*hand.widget.place("y"))
     expect(tab(hand, "Op")).to_have_attribute("aria-selected", "true")
     expect(hand.root.get_by_role("tabpanel", name="Op")).to_contain_text("Neg")
     shoot(hand.root, "panel_op_light")
     hand.widget.click("x", "Shift")
-    expect(tab(hand, "Clone")).to_have_attribute("aria-selected", "true")
+    expect(tab(hand, "Selection")).to_have_attribute("aria-selected", "true")
     hand.widget.click("y", "Alt")
     hand.widget.settled()
-    expect(hand.root.get_by_role("tabpanel", name="Clone")).to_contain_text("Copies")
+    expect(hand.root.get_by_role("tabpanel", name="Selection")).to_contain_text("Copies")
     shoot(hand.root, "panel_clone_light")
     # Costs are linked with the drawing, and stay.
     hand.click(tab(hand, "Costs"))
@@ -74,9 +74,9 @@ def test_the_tab_in_front_follows_what_is_clicked(hand: Hand) -> None:
     shoot(hand.root, "panel_costs_light")
     # No tab is a long column, and none offers anything twice.
     expect(hand.root.get_by_role("tablist").first.get_by_role("tab")).to_have_text(
-        ["Clone", "Op", "History", "Costs"]
+        ["Model", "Selection", "Op", "History", "Costs"]
     )
-    for name in ("Costs", "History", "Op", "Clone"):
+    for name in ("Costs", "History", "Op", "Selection", "Model"):
         hand.click(tab(hand, name))
         hand.widget.settled()
         page = hand.root.get_by_role("tabpanel", name=name)
@@ -315,6 +315,21 @@ def test_long_lists_are_shown_whole_and_training_is_offered_where_there_is_a_var
     expect(entries).to_have_count(40)
     expect(entries.last).to_contain_text("x_39")
     expect(entries.nth(30).get_by_role("button")).to_be_focused()
+    # Of its forty tensors one is found by its name.
+    hand.right_click("sum")
+    hand.choose("Mark as input")
+    ticks = root.get_by_role("dialog", name="Which tensors are the input?")
+    boxes = ticks.get_by_role("checkbox")
+    expect(boxes).to_have_count(40)
+    hand.click(ticks.get_by_role("button", name="All or none"))
+    expect(ticks.get_by_role("button", name="Mark as input")).to_be_disabled()
+    ticks.get_by_role("searchbox", name="Find a tensor").fill("x_39")
+    expect(boxes).to_have_count(1)
+    boxes.check()
+    shoot(root, "panel_ticks_light")
+    hand.click(ticks.get_by_role("button", name="Mark as input"))
+    expect(root.get_by_role("tabpanel", name="Selection")).to_contain_text("x_39")
+    hand.click(root.get_by_role("button", name="Clear"))
     # The scope has no variable to train; the whole graph has one.
     edits = root.get_by_role("group", name="Edit the selection")
     train = edits.get_by_role("button", name="Train only this")
@@ -322,7 +337,7 @@ def test_long_lists_are_shown_whole_and_training_is_offered_where_there_is_a_var
         for name in names:
             hand.widget.click(name, "Control")
             hand.widget.settled()
-        hand.click(tab(hand, "Clone"))
+        hand.click(tab(hand, "Selection"))
         expect(edits.get_by_role("button", name="Bypass")).to_be_visible()
         expect(train).to_be_visible(visible=offered)
         hand.root.focus()

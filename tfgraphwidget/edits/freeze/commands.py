@@ -497,9 +497,9 @@ def results(index: GraphIndex) -> tuple[str, ...]:
         # A loss that only its gradients consume is a result. What only an optimizer or a Saver
         # consumes is none.
         is_loss = not gradient_ops.isdisjoint(consumers) and is_aside[consumers].all()
-        is_value = any(dtype not in HANDLE_DTYPES for dtype in index.dtypes(op))
         if consumers and not is_loss:
             continue
+        is_value = any(dtype not in HANDLE_DTYPES for dtype in index.dtypes(op))
         if is_value and index.types[op] not in CONSTANTS and _is_computed(index, op):
             names.append(index.names[op])
     doubtful = _penalties(index) | _conditions(index) | _reports(index)

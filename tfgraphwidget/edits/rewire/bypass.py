@@ -147,7 +147,10 @@ class Bypass(Rewire):
                 unmatched += self._bypass_part(
                     context, moves, boundary, each, alone=len(parts) == 1
                 )
-        self._add_notes(moves, unmatched, unread, primary)
+        outside = Boundary(index, part.mask).leaving.values()
+        slots = [slot for each in outside for slot in each if slot not in moves.inputs]
+        readers = list(dict.fromkeys(index.names[op] for op, _ in slots))
+        self._add_notes(moves, unmatched, unread, primary, readers)
         return moves
 
     def _bypass_part(
@@ -181,8 +184,9 @@ class Bypass(Rewire):
         unmatched: list[Tensor],
         unread: list[str],
         primary: Collection[Tensor],
+        readers: list[str],
     ) -> None:
-        """Say what is read as before, and what stays without consumers."""
+        """Say what is read as before, and what stays without consumers, or with `readers`."""
         if unread and not isinstance(self.what, str):
             verb = "has" if len(unread) == 1 else "have"
             moves.notes.append(
@@ -190,7 +194,12 @@ class Bypass(Rewire):
             )
         if not unmatched:
             moves.notes.append(
-                part_text(self.what) + " stays in the graph, without consumers outside."
+                part_text(self.what)
+                + (
+                    f" stays in the graph, read by {names_text(readers)}."
+                    if readers
+                    else " stays in the graph, without consumers outside."
+                )
             )
             return
         tensors = names_text([moves.tensor_name(tensor) for tensor in unmatched])

@@ -135,7 +135,7 @@ def choice_notice(signatures: Sequence[Signature], where: str) -> str:
             f"editor.signatures.open({names[0]!r}) shows what that one computes, and "
             f"signature={names[0]!r} opens it "
             "there.",
-            "'Check the graph' in the tab Op lists them, and 'Open' shows what one computes.",
+            "the tab Model lists them, and 'Open' shows what one computes.",
         )
     )
 

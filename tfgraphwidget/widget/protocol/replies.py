@@ -769,7 +769,8 @@ class LintFinding:
 
 @dataclasses.dataclass(frozen=True)
 class SignatureRow:
-    """A signature in words, the ops of its inputs and outputs, and the edit that removes it.
+    """A signature in words, the ops of its inputs and outputs, and the edit that removes it; null
+    where a function is the current graph.
 
     `inputs` and `outputs` are (key, tensor) pairs in their order. Of a graph without any: the
     likely inputs and outputs, and the edit that adds them as a signature; `name` is "" then.
@@ -777,7 +778,7 @@ class SignatureRow:
 
     text: str
     ops: tuple[str, ...]
-    edit: Offer
+    edit: Offer | None
     name: str
     inputs: tuple[tuple[str, str], ...]
     outputs: tuple[tuple[str, str], ...]
@@ -789,6 +790,50 @@ class LintReply:
 
     findings: tuple[LintFinding, ...]
     signatures: tuple[SignatureRow, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class ModelEnd:
+    """An input or output of the graph: its op and its tensor, with dtype and static shape."""
+
+    op: str
+    tensor: str
+    dtype: str
+    shape: str
+
+
+@dataclasses.dataclass(frozen=True)
+class ModelReply:
+    """What the current graph is.
+
+    `title` is the name of what was opened, `inside` that of the function that is the current graph,
+    or "". `about` are facts of a few words, `values` says whether it is trained, or is "".
+    `parameters` are counted, `size` is their bytes, `dtypes` are theirs, the most frequent first.
+    `flops` are -1 where they were not counted; `batch` is the batch size that they are counted for,
+    0 where the graph leaves none open. `signatures` are as in LintReply. `is_small` says that a
+    check takes no time, `is_ready` that FLOPs are counted in a moment. Of a large graph
+    `is_complete` is false, and all that takes a moment is left out, until it is asked for.
+    """
+
+    title: str
+    inside: str
+    about: tuple[str, ...]
+    values: str
+    ops: int
+    variables: int
+    parameters: float
+    size: float
+    dtypes: tuple[str, ...]
+    flops: float
+    batch: int
+    inputs: tuple[ModelEnd, ...]
+    input_count: int
+    outputs: tuple[ModelEnd, ...]
+    output_count: int
+    signatures: tuple[SignatureRow, ...]
+    is_small: bool
+    is_ready: bool
+    is_complete: bool
 
 
 @dataclasses.dataclass(frozen=True)
@@ -910,6 +955,7 @@ Reply = (
     | ScriptReply
     | PictureReply
     | LintReply
+    | ModelReply
     | SignatureList
     | Formats
     | ExportReply

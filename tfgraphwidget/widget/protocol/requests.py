@@ -555,10 +555,21 @@ class Picture:
 @dataclasses.dataclass(frozen=True)
 class Lint:
     """Find what may stand in the way of the graph where it is to run: "", "cpu", "tflite" or
-    "onnx".
+    "onnx". `quick` leaves out the rules that read values or try edits.
     """
 
     target: Literal["", "cpu", "tflite", "onnx"] = ""
+    quick: bool = False
+
+
+@dataclasses.dataclass(frozen=True)
+class DescribeModel:
+    """Say what the current graph is. `batch` is the batch size to count FLOPs for, 0 for none;
+    `large` finds also of a large graph what takes a moment.
+    """
+
+    batch: int = 0
+    large: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
@@ -650,6 +661,7 @@ Question = (
     | Examine
     | Picture
     | Lint
+    | DescribeModel
     | ListSignatures
     | ListFormats
     | Export

@@ -29,6 +29,7 @@ from tfgraphwidget.widget.protocol import (
     Legend,
     LikelyType,
     LintFinding,
+    ModelEnd,
     NearMatch,
     Offer,
     OpType,
@@ -85,7 +86,7 @@ _PARTS = (
         NearMatch,
     ),
     PatternMatches,
-    *(FormField, EditButton, SaveOption, SaveFormat, LintFinding, SignatureRow),
+    *(FormField, EditButton, SaveOption, SaveFormat, LintFinding, ModelEnd, SignatureRow),
 )
 _OF_BUTTONS = (FormField, EditButton)  # written in TypeScript, without what is at its default
 

@@ -264,17 +264,30 @@ export function editButtons(
   parts: Parts,
   ...others: HTMLElement[]
 ): HTMLElement {
-  const entries = verbs.map((command): ButtonEntry => {
-    return command.fields
-      ? { ...command, form: (close) => commandForm(command, parts, close) }
-      : { ...command, act: () => applyCommand(command, parts) };
-  });
+  const entries = verbs.map((command) => commandEntry(command, parts));
   return buttonsWithForms(label, entries, parts, ...others);
 }
 
-/** A button that acts, or that shows its form; `verb` is what its attribute "data-change" says. */
-type ButtonEntry = Pick<EditCommand, "name" | "title"> & { readonly verb: string } & (
-    | { act(): Promise<unknown> }
+/** The button of an edit, whose form is that of `current` when it opens. */
+export function commandEntry(
+  command: EditCommand,
+  parts: Parts,
+  current = () => command,
+): ButtonEntry {
+  return command.fields
+    ? { ...command, form: (close) => commandForm(current(), parts, close) }
+    : { ...command, act: () => applyCommand(command, parts) };
+}
+
+/**
+ * A button that acts, or that shows its form; `verb` is what its attribute "data-change" says, and
+ * `opens` that something is to be filled in before anything happens.
+ */
+export type ButtonEntry = Pick<EditCommand, "name" | "title"> & {
+  readonly verb: string;
+  readonly opens?: boolean;
+} & (
+    | { act(control: HTMLElement): Promise<unknown> }
     | { form(close: () => void): HTMLFormElement }
   );
 
@@ -298,7 +311,9 @@ export function buttonsWithForms(
     const { verb, name, title } = entry;
     const attributes = { class: "tgw-button", title, "data-change": verb };
     if ("act" in entry) {
-      group.append(taskButton(attributes, () => entry.act(), name));
+      const text = entry.opens ? `${name} …` : name;
+      const control = taskButton(attributes, () => entry.act(control), text);
+      group.append(control);
       continue;
     }
     const opener = button(

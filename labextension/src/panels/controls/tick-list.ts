@@ -3,16 +3,33 @@
 import type { Parts } from "../../interaction/parts";
 import type { BoundaryTensor } from "../../protocol/messages";
 import { breakableName, button, element, setAttributes } from "../dom";
+import { TEXT } from "./form-fields";
 import { Popover } from "./menus";
+
+/** From so many on there is a field to find one, and a button for all that are shown. */
+const SEARCHED = 12;
 
 export function createTickList({ store, stage }: Parts): HTMLElement {
   const list = element("ul", { class: "tgw-switches" });
   const submit = element("button", { type: "submit", class: "tgw-primary" });
+  const search = element("input", {
+    ...TEXT,
+    type: "search",
+    placeholder: "Find a tensor",
+    "aria-label": "Find a tensor",
+  });
+  const all = button(
+    { class: "tgw-text-button", title: "Tick all tensors that are shown, or none of them" },
+    () => tickAll(),
+    "All or none",
+  );
   const cancel = button({ class: "tgw-button" }, () => close(), "Cancel");
   const form = element(
     "form",
     { role: "dialog" },
+    search,
     list,
+    all,
     element("div", { class: "tgw-tick-foot" }, submit, cancel),
   );
   const popover = new Popover("tgw-ticks", {
@@ -21,6 +38,20 @@ export function createTickList({ store, stage }: Parts): HTMLElement {
   });
   const close = () => popover.close();
   const boxes = () => [...list.querySelectorAll("input")];
+  const shown = () => boxes().filter((box) => box.closest("li")?.hidden === false);
+  const tickAll = () => {
+    const tick = shown().some((box) => !box.checked);
+    for (const box of shown()) box.checked = tick;
+    submit.disabled = checked().length === 0;
+  };
+  search.addEventListener("input", () => {
+    const wanted = search.value.trim().toLowerCase();
+    for (const box of boxes()) {
+      const entry = box.closest("li");
+      if (entry) entry.hidden = !box.value.toLowerCase().includes(wanted);
+    }
+  });
+  search.addEventListener("keydown", (event) => event.key === "Enter" && event.preventDefault());
   const checked = () => boxes().flatMap((box) => (box.checked ? [box.value] : []));
   form.addEventListener("submit", (event) => {
     event.preventDefault();
@@ -43,7 +74,13 @@ export function createTickList({ store, stage }: Parts): HTMLElement {
     setAttributes(form, { "aria-label": title });
     submit.textContent = `Mark as ${side}`;
     submit.disabled = false;
-    list.replaceChildren(...ticking.tensors.map(entry));
+    // Of a long list those that are proposed come first.
+    const isLong = ticking.tensors.length >= SEARCHED;
+    const proposed = ticking.tensors.filter((each) => each.proposed);
+    const others = ticking.tensors.filter((each) => !each.proposed);
+    list.replaceChildren(...(isLong ? [...proposed, ...others] : ticking.tensors).map(entry));
+    search.hidden = all.hidden = !isLong;
+    search.value = "";
     if (checked().length === 0) for (const box of boxes()) box.checked = true;
     const { x, y } = stage.handle(ticking.item);
     popover.show(title, form, { x, y });

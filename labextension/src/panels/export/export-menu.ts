@@ -82,17 +82,23 @@ function exportForm(
   const visible = element("input", { type: "checkbox", name: "visible" });
   const area = () => (visible.checked ? visibleArea(parts) : []);
   const fields = format.options.map(({ name, label, choices, about }) => {
+    const [only = "", ...others] = choices;
+    if (others.length === 0) {
+      const input = element("input", { ...TEXT, class: "tgw-input tgw-mono", name, title: about });
+      input.value = only;
+      return { name, label, control: input, value: () => input.value };
+    }
     const texts = Object.fromEntries(
       choices.map((value: string) => [` ${value}`, value || "as it is"]),
     );
-    const field = selectField(name, texts); // a space before numbers keeps the order
-    setAttributes(field.select, { title: about });
-    return { name, label, field };
+    const { select, value } = selectField(name, texts); // a space before numbers keeps the order
+    setAttributes(select, { title: about });
+    return { name, label, control: select, value };
   });
   const options = () =>
-    fields.flatMap(({ name, field }): [string, string][] => {
-      const value = field.value().trim();
-      return value ? [[name, value]] : [];
+    fields.flatMap(({ name, value }): [string, string][] => {
+      const chosen = value().trim();
+      return chosen ? [[name, chosen]] : [];
     });
   const why = element("p", { class: "tgw-refusal", role: "alert", hidden: true });
   const save = element("button", { type: "submit", class: "tgw-primary" }, "Save");
@@ -127,7 +133,7 @@ function exportForm(
     path,
     element("p", { class: "tgw-hint tgw-export-folder" }, `in ${folder}`),
     ...browseButton(path, parts, { title: "Choose the folder to save in", kind: "folder" }),
-    ...fields.map(({ label, field }) => labeledField(label, field.select)),
+    ...fields.map(({ label, control }) => labeledField(label, control)),
     ...(isPicture(format.kind) ? [checkboxField("Only the visible part", visible)] : []),
     why,
     element("div", { class: "tgw-buttons" }, save, download),

@@ -90,6 +90,7 @@ export function opForm(
     describe,
     undefined,
     target.call ? undefined : showLikely,
+    !target.call, // what replaces all may be a text, and is previewed
   );
   search.input.name = key;
   search.input.value = initial;

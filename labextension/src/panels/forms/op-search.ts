@@ -22,7 +22,7 @@ type Place = Pick<PaletteRequest, "verb" | "what">;
 
 /**
  * `choose` is called with each type that is chosen, or typed in full; null while there is none. A
- * `palette` makes the entries, and its list stays open.
+ * `palette` makes the entries, and its list stays open. `says`: that there is no type of that name.
  */
 export function createOpSearch(
   { actions }: Parts,
@@ -30,6 +30,7 @@ export function createOpSearch(
   choose: (found: OpType | null, isPicked: boolean) => void,
   palette?: (found: OpType) => HTMLElement,
   showLikely: ShowLikely = () => {},
+  says = true,
 ): OpSearch {
   const list = element("ul", {
     class: "tgw-options",
@@ -47,7 +48,7 @@ export function createOpSearch(
   let timer = 0;
   let last: Promise<OpType | null> = Promise.resolve(null);
   const open = (isOpen: boolean) => {
-    list.hidden = !(isOpen || palette) || found.length === 0;
+    list.hidden = !(isOpen || palette) || list.children.length === 0;
     field.expand(!list.hidden);
   };
   const pick = (type: OpType) => {
@@ -73,6 +74,14 @@ export function createOpSearch(
         return option;
       }),
     );
+    if (says && found.length === 0)
+      list.replaceChildren(
+        element(
+          "li",
+          { class: "tgw-none", role: "option", "aria-disabled": "true" },
+          `No op type and no function of the notebook is called ${text}.`,
+        ),
+      );
     const exact = found.find(({ name }) => name === text) ?? null;
     field.reset();
     open(hasFocus(input) && exact === null);

@@ -9,14 +9,13 @@ import { commandsFor } from "../controls/edit-commands";
 import { commandForm, editButtons, pencilButton } from "../controls/edit-form";
 import { breakableName, button, element, ICONS, icon, releaseFocus, scrollToShow } from "../dom";
 import { hideButtons } from "../selection/hide-ops";
-import { graphCommands } from "./graph-commands";
 import { createOpDetails } from "./op-details";
 import { attributesOf, controlsOf, inputsOf, outputsOf } from "./tensors";
 
 export function createInspector(parts: Parts): HTMLElement {
   const body = element("div", { class: "tgw-inspector" });
   const examined = createOpDetails(parts);
-  const whole = wholeGraph(parts);
+  const hint = element("p", { class: "tgw-hint" }, "Click an op or a scope to inspect it.");
   let shown: unknown[] = [];
   parts.store.watch(["details", "paint", "scene"], ({ details }) => {
     // An edit may leave the facts of an item as they were, and its edges without effect.
@@ -29,7 +28,7 @@ export function createInspector(parts: Parts): HTMLElement {
     if (page && name !== body.dataset["name"]) page.scrollTop = 0;
     body.setAttribute("data-name", name);
     releaseFocus(body);
-    whole.hidden = details !== null;
+    hint.hidden = details !== null;
     body.replaceChildren(...(details ? contents(details, parts, examined) : []));
   });
   parts.store.watch(["run"], ({ run }) => {
@@ -37,35 +36,21 @@ export function createInspector(parts: Parts): HTMLElement {
       run?.name === body.dataset["name"] ? body.querySelector(".tgw-outputs .tgw-seen") : null;
     if (value) scrollToShow(value);
   });
-  return element("section", { "aria-label": "Inspector" }, whole, body);
-}
-
-/** Shown while nothing is inspected: edits of the whole graph. */
-function wholeGraph(parts: Parts): HTMLElement {
-  const hint = element("p", { class: "tgw-hint" }, "Click an op or a scope to inspect it.");
-  return element(
-    "div",
-    { class: "tgw-field" },
-    hint,
-    ...(parts.readOnly ? [] : [graphCommands(parts)]),
-  );
+  return element("section", { "aria-label": "Inspector" }, hint, body);
 }
 
 function contents(details: InspectReply, parts: Parts, examined: HTMLElement): HTMLElement[] {
   const go = (name: string) => void parts.actions.reveal(name);
   const isOp = details.op_type !== "";
   const name = details.name.replace(/\/$/, "") || "the whole graph";
-  const title = parts.readOnly
-    ? "Inspect nothing"
-    : "Edits, checks and signatures of the whole graph";
-  // Not the name of the toolbar's button that shows the whole graph.
-  const [text, label] = parts.readOnly
-    ? ["Close", "Close the inspector"]
-    : ["Whole graph", "Whole graph: edits, checks and signatures"];
   const leave = button(
-    { class: "tgw-text-button", title, "aria-label": label },
+    {
+      class: "tgw-text-button",
+      title: "Inspect nothing (Esc)",
+      "aria-label": "Close the inspector",
+    },
     () => void parts.actions.inspectItem(0),
-    text,
+    "Close",
   );
   const facts = element("dl", { class: "tgw-facts" });
   if (isOp) facts.append(...typeFact(details, parts));

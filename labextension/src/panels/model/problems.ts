@@ -6,7 +6,6 @@ import { selectField } from "../controls/form-fields";
 import { trustQuestion } from "../controls/trust";
 import { button, element, releaseFocus, taskButton } from "../dom";
 
-const TITLE = "Check";
 const TARGETS: Record<LintRequest["target"], string> = {
   "": "as it is",
   cpu: "for a CPU",
@@ -15,18 +14,29 @@ const TARGETS: Record<LintRequest["target"], string> = {
 };
 
 /** What the button is found by. */
-export const CHECK = {
+const CHECK = {
   name: "Check the graph",
   title: "Find what may stand in the way of a graph that is to run elsewhere",
   verb: "lint",
-  keywords: "tflite onnx signature",
+  keywords: "problems tflite onnx signature",
 };
 
-export function lintList(parts: Parts): HTMLElement {
+export interface Problems {
+  readonly root: HTMLElement;
+  /**
+   * Show what a quick check finds, unless the user has checked the graph: those findings stay, with
+   * a word on it once the graph is another one.
+   */
+  look(): Promise<void>;
+  /** The graph is another one: what a quick check has found of the last one goes. */
+  forget(): void;
+}
+
+export function createProblems(parts: Parts): Problems {
   const { edits } = parts.actions;
   const target = selectField("target", TARGETS);
   target.select.setAttribute("aria-label", "Where the graph is to run");
-  const signatures = element("ul", { class: "tgw-lint", "aria-label": "Signatures" });
+  const heading = element("h4", { class: "tgw-label" });
   const list = element("ul", {
     class: "tgw-lint",
     "aria-label": "Findings",
@@ -37,49 +47,68 @@ export function lintList(parts: Parts): HTMLElement {
   parts.store.watch(["state"], ({ state }) => {
     if (question.childElementCount > 0 && !state?.untrusted) void check();
   });
+  // The version of the graph that the user has checked.
+  let checked: string | null = null;
+  const version = () =>
+    JSON.stringify([parts.store.value.state?.path, parts.store.value.state?.code]);
+  const say = (count: number) => {
+    const isOld = checked !== null && checked !== version();
+    heading.textContent =
+      (count > 0 ? `Problems (${count})` : "Problems") + (isOld ? ", before the last edit" : "");
+  };
+  const show = (findings: readonly LintFinding[] | null) => {
+    say(findings?.length ?? 0);
+    const untrusted = findings?.some(({ code }) => code === "untrusted");
+    const asks = untrusted && parts.store.value.state?.untrusted;
+    releaseFocus(question);
+    question.replaceChildren(...(asks ? [trustQuestion(parts)] : []));
+    releaseFocus(list);
+    const rows = (findings ?? []).map((finding) =>
+      row(finding, () => edits.light(finding.sentence, finding.ops), fix),
+    );
+    const none = findings ? [element("li", { class: "tgw-none" }, "Nothing found")] : [];
+    list.replaceChildren(...(rows.length > 0 ? rows : none));
+  };
   const check = async () => {
     const reply = await edits.lint(target.value());
     if (!reply) return;
-    const fix = async (line: string) => {
-      await edits.fix(line);
-      await check();
-    };
-    const rows = reply.findings.map((finding) =>
-      row(finding, () => edits.light(finding.sentence, finding.ops), fix),
-    );
-    signatures.replaceChildren(
-      ...reply.signatures.map((signature) => signatureRow(parts, signature, fix)),
-    );
-    const asks =
-      reply.findings.some(({ code }) => code === "untrusted") && parts.store.value.state?.untrusted;
-    releaseFocus(question);
-    question.replaceChildren(...(asks ? [trustQuestion(parts)] : []));
-    list.replaceChildren(
-      ...(rows.length > 0 ? rows : [element("li", { class: "tgw-none" }, "Nothing found")]),
-    );
+    checked = version();
+    show(reply.findings);
+  };
+  const fix = async (line: string) => {
+    await edits.fix(line);
+    await check();
   };
   const start = taskButton({ class: "tgw-button", title: CHECK.title }, check, CHECK.name);
-  return element(
+  const forget = () =>
+    checked === null ? show(null) : say(list.querySelectorAll("[data-code]").length);
+  const look = async () => {
+    const findings = checked === null ? await edits.quickLint() : null;
+    if (findings && checked === null) show(findings);
+    else forget();
+  };
+  show(null);
+  const root = element(
     "div",
-    { class: "tgw-command-group" },
-    element("p", { class: "tgw-subtitle" }, TITLE),
+    { class: "tgw-field" },
+    heading,
+    question,
+    list,
     element(
       "div",
-      { class: "tgw-derive", role: "group", "aria-label": TITLE },
+      { class: "tgw-check", role: "group", "aria-label": "Check" },
       start,
       target.select,
     ),
-    question,
-    list,
-    signatures,
   );
+  return { root, look, forget };
 }
 
 /** A finding: its sentence frames its ops, and its fix is a button. */
 function row(
   finding: LintFinding,
   light: () => void,
-  applyFix: (line: string) => Promise<void>,
+  applyFix: (line: string) => Promise<unknown>,
 ): HTMLElement {
   const { severity, code, sentence, fix } = finding;
   const item = line(sentence, light, fix, applyFix);
@@ -95,10 +124,10 @@ function row(
  * A signature: its text frames its ops, a button shows what it computes, and another removes or
  * adds it.
  */
-function signatureRow(
+export function signatureRow(
   parts: Parts,
   { text, ops, edit, name }: SignatureRow,
-  applyFix: (line: string) => Promise<void>,
+  applyFix: (line: string) => Promise<unknown>,
 ): HTMLElement {
   const item = line(text, () => parts.actions.edits.light(text, ops), edit, applyFix);
   if (name)
@@ -117,7 +146,7 @@ function line(
   text: string,
   light: () => void,
   edit: Offer | null,
-  applyFix: (line: string) => Promise<void>,
+  applyFix: (line: string) => Promise<unknown>,
 ): HTMLElement {
   const show = button({ class: "tgw-finding", title: "Frame its ops in the drawing" }, light, text);
   const item = element("li", {}, show);

@@ -1,0 +1,104 @@
+"""The tab Model: what opens first, what it says of the model, and what can be done with the whole
+of it.
+"""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.browser.hands import Widget
+from tests.browser.jobs.counted import Hand
+from tests.browser.lab import open_notebook, set_theme, shoot, write_notebook
+from tests.browser.server import JupyterServer
+
+pytestmark = pytest.mark.one_page
+
+MODEL = Path(__file__).parents[3] / "notebooks" / "models" / "dqn_online_train.meta"
+FIRST = ("Clone a part …", "Export …", "Freeze …", "Strip training …", "Batch size …")
+
+
+@pytest.fixture
+def hand(page: Page, jupyter_server: JupyterServer) -> Hand:
+    """A network of TensorFlow 1 that trains, in the widget of a notebook's cell."""
+    shutil.copy(MODEL, jupyter_server.root)
+    page.set_viewport_size({"width": 1400, "height": 1000})
+    show = f"editor = tgw.edit({MODEL.name!r})\neditor.view.widget.height = 760\neditor"
+    notebook = open_notebook(
+        page,
+        jupyter_server,
+        write_notebook(jupyter_server, "model.ipynb", ["import tfgraphwidget as tgw", show]),
+    )
+    notebook.run_cell(0)
+    root = notebook.run_cell(1).locator(".tfgraphwidget")
+    root.scroll_into_view_if_needed()
+    hand = Hand(Widget(notebook, root))
+    expect(root.locator(".tgw-model")).to_have_attribute("data-known", "true")
+    return hand
+
+
+def front(hand: Hand) -> Locator:
+    """The tab in front."""
+    return hand.root.get_by_role("tablist").first.get_by_role("tab", selected=True)
+
+
+def test_the_model_opens_first_each_fact_leads_there_and_jobs_are_a_click_away(hand: Hand) -> None:
+    root, page = hand.root, hand.root.get_by_role("tabpanel", name="Model")
+    expect(front(hand)).to_have_text("Model")
+    expect(page).to_contain_text("TensorFlow 1.15.5")
+    expect(page).to_contain_text("301 ops · 32 variables · 1.69M parameters · 6.75MB of float32")
+    expect(page).to_contain_text("Problems (2)")
+    for name in FIRST:  # without a scroll
+        button = page.get_by_role("button", name=name)
+        expect(button).to_be_in_viewport()
+    for dark in (True, False):
+        set_theme(hand.page, dark=dark)
+        hand.widget.settled()
+        shoot(root, f"model_tab_{'dark' if dark else 'light'}")
+
+    # An input leads to its op; a click on that shows it, and Escape leads back.
+    hand.click(page.get_by_role("button", name="obs", exact=True))
+    expect(root.locator(".tgw-inspector")).to_have_attribute("data-name", "obs")
+    expect(front(hand)).to_have_text("Model")
+    hand.widget.click("obs")
+    expect(front(hand)).to_have_text("Op")
+    expect(root.locator(".tgw-inspector")).to_have_attribute("data-name", "obs")
+    hand.widget.settled()
+    root.focus()
+    hand.press("Escape")
+    expect(front(hand)).to_have_text("Model")
+
+    # FLOPs are those of a batch that is chosen.
+    if page.get_by_role("button", name="Count FLOPs").is_visible():
+        hand.click(page.get_by_role("button", name="Count FLOPs"))
+    batch = page.get_by_role("combobox", name="Batch size of the FLOPs")
+    expect(page).to_contain_text("68.0M FLOPs for a batch of", timeout=60_000)
+    batch.select_option("8")
+    expect(page).to_contain_text("521M FLOPs for a batch of")
+    expect(batch).to_have_value("8")
+
+    # A problem is fixed by its button, and is gone.
+    fix = page.locator("[data-code='training-ops']").get_by_role("button", name="Strip training")
+    hand.click(fix)
+    hand.lines(1)
+    expect(page.locator("[data-code='training-ops']")).to_have_count(0)
+    expect(page).to_contain_text("10 variables")
+    shoot(root, "model_tab_stripped")
+
+    # A mark brings the form of Clone forward.
+    hand.click(page.get_by_role("button", name="Mark obs as input of a part"))
+    expect(front(hand)).to_have_text("Selection")
+    root.focus()
+    hand.press("f")
+    hand.widget.settled()
+    hand.widget.click("Mean", "Alt")
+    expect(front(hand)).to_have_text("Selection")
+    clone = root.get_by_role("tabpanel", name="Selection").get_by_role(
+        "button", name="Clone", exact=True
+    )
+    expect(clone).to_be_in_viewport()
+    expect(clone).to_be_enabled()
+    shoot(root, "model_tab_selection")

@@ -1,0 +1,241 @@
+"""What the panel shows of a whole model: what it is, how large, what goes in and comes out."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import PurePath
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.graph import (
+    BYTES,
+    HANDLE_DTYPES,
+    costs,
+    count_variables,
+    needed_placeholders,
+    pairs,
+    shape_text,
+)
+from tfgraphwidget.naming import count_text, split_tensor
+from tfgraphwidget.tensorflow_modules import installed_version, is_loaded
+from tfgraphwidget.widget import protocol as p
+
+if TYPE_CHECKING:
+    from tfgraphwidget.editor import GraphEditor
+    from tfgraphwidget.graph import GraphIndex
+    from tfgraphwidget.widget.edit_requests import EditRequests
+
+_MOST_ENDS = 1_000  # inputs or outputs: what a panel can show when it is asked for all
+_SMALL, _FEW = 5_000, 20
+"""Ops and functions; to check so many takes less than a user notices."""
+_LARGE = 10_000
+"""Ops of a graph of which nothing is found that takes time until the user asks for it."""
+_STEP = "global_step"  # the collection of the variable that counts the steps of training
+
+
+class _Ends(NamedTuple):
+    """What is expensive to find of a graph."""
+
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    parameters: float
+    size: float
+    dtypes: tuple[str, ...]
+
+
+_UNKNOWN = _Ends((), (), 0.0, 0.0, ())
+
+
+class ModelFacts:
+    """Answers to DescribeModel. What takes time is found once for each graph."""
+
+    def __init__(self, editor: GraphEditor, edits: EditRequests) -> None:
+        self._editor, self._edits = editor, edits
+        self._cache: tuple[GraphIndex, object, _Ends] | None = None
+
+    def describe(self, request: p.DescribeModel) -> p.ModelReply:
+        """The facts; FLOPs where they are asked for.
+
+        Args:
+            request: The batch size to count FLOPs for, or 0.
+        """
+        core, batch = self._editor._core, request.batch
+        index = core.index
+        is_complete = request.large or len(index) <= _LARGE or self._is_found()
+        ends = self._ends() if is_complete else _UNKNOWN
+        is_small = len(index) <= _SMALL and len(index.functions) <= _FEW
+        is_batch_open = any(shape and shape[0] is None for shape in _shapes(index, ends.inputs))
+        return p.ModelReply(
+            title=_title(core.source.title, is_file=core.source.stored is not None),
+            inside=core.navigator.path[-1] if len(core.navigator.path) > 1 else "",
+            about=tuple(_about(self._editor)),
+            values=_values(self._editor, ends),
+            ops=len(index),
+            variables=count_variables(index, range(len(index))),
+            parameters=ends.parameters,
+            size=ends.size,
+            dtypes=ends.dtypes,
+            flops=self._flops(batch) if batch else -1.0,
+            batch=batch if is_batch_open else 0,
+            inputs=tuple(_end(index, name) for name in ends.inputs[:_MOST_ENDS]),
+            input_count=len(ends.inputs),
+            outputs=tuple(_end(index, name) for name in ends.outputs[:_MOST_ENDS]),
+            output_count=len(ends.outputs),
+            signatures=tuple(self._edits.signature_rows()) if is_complete else (),
+            is_small=is_small,
+            is_ready=is_small and is_loaded(),
+            is_complete=is_complete,
+        )
+
+    def _is_found(self) -> bool:
+        """Whether all is known of the graph as it is now."""
+        core = self._editor._core
+        return self._cache is not None and self._cache[:2] == (
+            core.index,
+            core.executor.signatures,
+        )
+
+    def _ends(self) -> _Ends:
+        core = self._editor._core
+        if self._cache is None or not self._is_found():
+            self._cache = core.index, core.executor.signatures, _find_ends(self._editor)
+        return self._cache[2]
+
+    def _flops(self, batch: int) -> float:
+        flops = self._editor._core.coloring.cost_values(batch)["flops"]
+        return float(sum(int(count) for count in flops if count is not None))  # type: ignore[call-overload]
+
+
+def _find_ends(editor: GraphEditor) -> _Ends:
+    core = editor._core
+    index = core.index
+    try:
+        outputs = core.arguments.outputs(None, use_selection=False)
+    except GraphEditError:  # nothing in it looks like a result
+        outputs = ()
+    captured = core.view.body.constants
+    inputs = core.executor.ends[0] or needed_placeholders(index, outputs)
+    counts = costs.parameters(index)
+    sizes: Counter[str] = Counter()
+    for op in np.flatnonzero(np.nan_to_num(counts)).tolist():
+        dtype = _held_dtype(index, op)
+        sizes[dtype] += int(counts[op])
+    return _Ends(
+        tuple(name for name in inputs if name not in captured and not _is_handle(index, name)),
+        outputs,
+        float(np.nansum(counts)),
+        float(sum(BYTES.get(dtype, 0) * count for dtype, count in sizes.items())),
+        tuple(dtype for dtype, _ in sizes.most_common() if dtype),
+    )
+
+
+def _is_handle(index: GraphIndex, name: str) -> bool:
+    """Whether an input is a variable or a table of the caller's."""
+    op = pairs(index, [name])[0][0]
+    return all(dtype in HANDLE_DTYPES for dtype in index.dtypes(op))
+
+
+def _held_dtype(index: GraphIndex, op: int) -> str:
+    """The dtype of what a variable or a constant holds; "" where the op does not say."""
+    dtype = index.dtypes(op)[0].removesuffix("_ref")
+    if dtype != "resource":
+        return dtype
+    return next(
+        (
+            index.dtypes(reader)[0]
+            for reader in index.consumers.row(op).tolist()
+            if index.types[reader] == "ReadVariableOp"
+        ),
+        "",
+    )
+
+
+def _title(title: str, *, is_file: bool) -> str:
+    """The name of what was opened, of a file without its folder."""
+    return PurePath(title).name or title if is_file else title
+
+
+def _about(editor: GraphEditor) -> Iterator[str]:
+    """What made it and what it is, in a few words each."""
+    core = editor._core
+    source = core.source
+    if source.model is not None:
+        yield "Keras model"
+        yield count_text(len(source.model.layers), "layer")
+    elif source.stored is not None:
+        meta = source.stored.meta()
+        yield (
+            "SavedModel"
+            if source.stored.tags() or source.stored.folder()
+            else "MetaGraph"
+            if meta.ListFields()
+            else "GraphDef"
+        )
+        if source.stored.tags():
+            yield "tags " + ", ".join(source.stored.tags())
+        version = meta.meta_info_def.tensorflow_version
+        producer = source.body.versions().producer
+        yield f"TensorFlow {version}" if version else f"producer {producer}"
+        return
+    elif source.graph is not None:
+        yield f"live graph {'with' if source.session is not None else 'without'} a session"
+        yield "grows with the notebook"
+    else:
+        yield "traced function"
+    yield f"TensorFlow {installed_version()}"
+
+
+def _values(editor: GraphEditor, ends: _Ends) -> str:
+    """Whether it is trained, as far as is known without a run; "" of a graph without weights."""
+    core = editor._core
+    if not ends.parameters:
+        return ""
+    if not count_variables(core.index, range(len(core.index))):
+        return "the weights are constants"
+    if core.target.came_without_values():
+        return "no values: the file comes without its checkpoint"
+    if core.executor.default_init() != "current" or not _has_values(editor):
+        return "not trained: the variables have no values yet"
+    return _steps_text(editor)
+
+
+def _has_values(editor: GraphEditor) -> bool:
+    """Whether the smallest variable of a live graph has a value."""
+    core, index = editor._core, editor._core.index
+    handles = [each.handle for each in index.variable_defs if each.handle in index.ids]
+    if core.source.session is None or not handles:
+        return True
+    counts = np.nan_to_num(costs.parameters(index))
+    smallest = min(handles, key=lambda handle: counts[index.ids[handle]])
+    return editor.inspect(smallest).value is not None
+
+
+def _steps_text(editor: GraphEditor) -> str:
+    """How many steps it was trained, where a variable counts them."""
+    core = editor._core
+    for member in core.index.collections.get(_STEP, ()):
+        try:
+            step = editor.inspect(split_tensor(member.name)[0]).value
+        except GraphEditError:
+            continue
+        if step is not None and step.value is not None and step.value.size == 1:
+            return f"trained: step {int(step.value.item()):,}"
+    return "the variables have values"
+
+
+def _shapes(index: GraphIndex, names: Sequence[str]) -> Iterator[Sequence[int | None] | None]:
+    for op, port in pairs(index, names):
+        if max(port, 0) < len(index.dtypes(op)):
+            yield index.shape(op, max(port, 0))
+
+
+def _end(index: GraphIndex, name: str) -> p.ModelEnd:
+    op, port = pairs(index, [name])[0]
+    port, dtypes = max(port, 0), index.dtypes(op)
+    dtype, shape = (
+        (dtypes[port], shape_text(index.shape(op, port))) if port < len(dtypes) else ("", "")
+    )
+    return p.ModelEnd(index.names[op], f"{index.names[op]}:{port}", dtype, shape)
