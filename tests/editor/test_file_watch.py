@@ -90,16 +90,26 @@ def test_an_edit_that_no_longer_fits_is_named_and_all_stays(
     editor: GraphEditor, path: Path
 ) -> None:
     editor.rename("net/a", "net/first")
-    editor.bypass("net/b")
+    editor.rename("net/c", "net/last")
     index = editor._core.index
     path.write_bytes(graph_def("x", "net/a", "net/b"))
-    assert "Edit 2 (bypass) cannot be done" in editor.source.reload()
+    assert "Edit 2 (rename) cannot be done" in editor.source.reload()
     assert editor._core.index is index
     assert len(editor.history.done) == 2
     assert editor.source.reload() == ""
     path.write_bytes(graph_def("x", "net/a", "net/b", "net/c", "net/d"))
     assert "2 edits were made again" in editor.source.reload()
     assert sum("m.pb" in notice for notice in editor.source.notices) == 1
+
+
+def test_an_edit_that_finds_nothing_to_do_in_a_new_file_is_not_made_again(
+    editor: GraphEditor, path: Path
+) -> None:
+    editor.rename("net/a", "net/first")
+    editor.bypass("net/b")
+    path.write_bytes(graph_def("x", "net/a", "net/b"))  # nothing reads net/b
+    assert "1 edit was made again, and 1 found nothing to do." in editor.source.reload()
+    assert len(editor.history.done) == 1
 
 
 def test_half_a_file_and_none_leave_the_drawing_until_it_is_there_again(

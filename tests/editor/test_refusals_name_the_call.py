@@ -62,7 +62,6 @@ REFUSED: dict[str, Callable[[tgw.GraphEditor], Any]] = {
     "set_trainable('x')": lambda e: e.set_trainable("x"),
     "probe('x:0')": lambda e: e.probe("x:0"),
     "save('net.nothing')": lambda e: e.save("net.nothing"),
-    "undo()": lambda e: e.undo(),
     "apply(int)": lambda e: e.apply(int),
     "match('Relu(')": lambda e: e.match("Relu("),
     "ops(file='none.npz')": lambda e: e.ops(file="none.npz"),

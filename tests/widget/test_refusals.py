@@ -74,8 +74,6 @@ def answer(handler: RequestHandler, request: p.Request) -> p.Reply:
         ("bypass", "sum", {}),
         ("bypass", "wide", {}),
         ("bypass", "total", {}),
-        ("bypass", "y", {}),
-        ("detach", "alone", {}),
         ("rename", "w/Assign", {"new": "'v'"}),
         ("rename", "x", {"new": "'y'"}),
         ("replace", "sum", {"by": "'Relu'", "remove": "True"}),

@@ -342,7 +342,7 @@ def test_refusals(
         (p.Redo(), "There is nothing to redo."),
         (p.Change("rename", ("x",), ("new",), ('"x"',)), "'x' has that name already."),
         (p.Change("set_device", ("x",), ("device",), ("None",)), "without a device already."),
-        (p.Change("bypass", ("net/other",), (), ()), "so there is nothing to bypass."),
+        (p.Change("bypass", ("net/logits",), (), ()), "so there is nothing to bypass."),
     ],
 )
 def test_nothing_to_do_is_a_result_that_the_page_shows_in_gray(

@@ -122,7 +122,6 @@ class FileWatch:
                 "see it as it is now."
             )
         records = core.executor.history.done[len(self.edits) :]
-        count = len(records)
         before = set(core.target.first.names)
         try:
             in_file = reopen(core, source, records_of(records))
@@ -132,11 +131,14 @@ class FileWatch:
                 "was: " + error.why
             )
         self.edits = _commands(core)[:in_file]
+        count = len(core.executor.history.done) - in_file
         edits = (
             f", and {count:,} edit{'s' * (count > 1)} {'was' if count == 1 else 'were'} made again"
             if count
             else ""
         )
+        if idle := len(records) - count:
+            edits += f", and {idle:,} found nothing to do"
         common = len(before.intersection(core.target.first.names))
         what = "holds another model now" if common < _SAME_MODEL * len(before) else "has changed"
         return f"{name} {what}; it was opened again{edits}."

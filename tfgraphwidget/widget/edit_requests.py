@@ -22,7 +22,7 @@ from tfgraphwidget.edits import (
     registry,
     shape_texts,
 )
-from tfgraphwidget.edits.rewire import refusals, why_not
+from tfgraphwidget.edits.rewire import is_gradient_name, refusals, why_not
 from tfgraphwidget.edits.rewrite import Remove
 from tfgraphwidget.errors import GraphEditError, NotTrusted, reason_of
 from tfgraphwidget.graph import Signature, mask_of
@@ -81,8 +81,7 @@ class EditRequests:
         """
         before = self._editor.history.done
         report = self._call(request, self._editor)()
-        new_op = report.added[-1] if request.verb in _MAKING and report.added else ""
-        return self._outcome(report, before), new_op
+        return self._outcome(report, before), _new_op(report) if request.verb in _MAKING else ""
 
     def preview(self, request: p.PreviewEdit) -> p.PreviewedEdit:
         """What the edit would do; a refusal is an answer too.
@@ -459,6 +458,12 @@ class EditRequests:
             if stats is None
             else describe_stats(stats, tuple(map(image, images.tensor_images(stats.value))))
         )
+
+
+def _new_op(report: Edits) -> str:
+    """The last op that an edit has made, its gradients aside; "" without one."""
+    forward_ops = [name for name in report.added if not is_gradient_name(name)]
+    return (forward_ops or list(report.added) or [""])[-1]
 
 
 def tensor_type(index: GraphIndex, tensor: str) -> str:

@@ -4,6 +4,7 @@ from .bypass import Bypass as Bypass
 from .bypass import Detach as Detach
 from .edge_moves import argument_count as argument_count
 from .gradients import has_gradient_ops as has_gradient_ops
+from .gradients import is_gradient_name as is_gradient_name
 from .gradients import new_names as new_names
 from .operands import is_scope as is_scope
 from .operands import outputs_of as outputs_of

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from tfgraphwidget.edits.patch import NodeChange
@@ -59,6 +59,19 @@ class ConsumerRewriter:
             if split_input(text) == (name, old[1]):
                 node.input[k] = as_input(op, CONTROL if old[1] == CONTROL else port or 0)
 
+    def stand_in(self, old: int, new: str) -> None:
+        """Let what waits for an op wait for another, and its consumers stand on the device of that
+        one where they stood on its own.
+        """
+        index = self.index
+        for waiting in index.waiting_lists[old]:
+            self.redirect(waiting, (old, CONTROL), new)
+        device, new_device = (f"loc:@{name}".encode() for name in (index.names[old], new))
+        for reader in index.consumer_lists[old]:
+            if device in _colocation(index.nodes[reader]):
+                classes = self.node(reader).attr["_class"].list.s
+                classes[:] = [new_device if each == device else each for each in classes]
+
     def changes(self) -> tuple[NodeChange, ...]:
         """The changed ops, in graph order."""
         pairs = ((self.index.nodes[op], self._changed[op]) for op in sorted(self._changed))
@@ -67,6 +80,11 @@ class ConsumerRewriter:
             for before, after in pairs
             if before != after
         )
+
+
+def _colocation(node: NodeDef) -> Sequence[bytes]:
+    """The ops on whose devices an op stands, as its attribute lists them."""
+    return node.attr["_class"].list.s if "_class" in node.attr else ()
 
 
 def _with_sorted_control_inputs(before: NodeDef, after: NodeDef) -> NodeDef:

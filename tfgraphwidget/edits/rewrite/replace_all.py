@@ -839,6 +839,9 @@ class _Round:
         self.scopes += grafts.scopes
         self.traces += grafts.traces
         self.removed |= unused_gradient_ops(index, replaced)
+        for gradients_of_match in replaced:
+            for of, _ in gradients_of_match.leaving:
+                self.rewriter.stand_in(of[0], split_tensor(self._final(of))[0])
         return carried
 
     def _new_gradients(

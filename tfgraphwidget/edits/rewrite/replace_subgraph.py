@@ -40,7 +40,7 @@ from tfgraphwidget.edits.rewrite.gradient_grafts import GradientGrafts, unused_g
 from tfgraphwidget.edits.rewrite.graft import graft_function
 from tfgraphwidget.edits.rewrite.remove import Remove
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.graph import CONTROL, HANDLES, NEXT, GraphIndex, Part, Selection, traversal
+from tfgraphwidget.graph import HANDLES, NEXT, GraphIndex, Part, Selection, traversal
 from tfgraphwidget.naming import free_name, names_text, split_tensor
 from tfgraphwidget.sentences import in_cell
 from tfgraphwidget.tf_types import OpsLike, TensorKey, TensorLike
@@ -431,9 +431,8 @@ def _consumers_reading(
             if reader not in inside:
                 rewriter.redirect(reader, old, name)
     for gradients in replaced:
-        for (op, port), _ in gradients.leaving:
-            for waiting in index.waiting_lists[op]:
-                rewriter.redirect(waiting, (op, CONTROL), new[op, port])
+        for of, _ in gradients.leaving:
+            rewriter.stand_in(of[0], split_tensor(new[of])[0])
     return rewriter.changes()
 
 
