@@ -1,5 +1,5 @@
-"""What is no file is refused at once in a sentence: nobody waits for a pipe, or reads a device that
-has no end.
+"""What is not a file is refused at once in a sentence: nobody waits for a pipe, or reads a device
+that has no end.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def kinds(folder: Path) -> dict[str, str]:
-    """Paths of things that are no files, by what they are."""
+    """Paths of things that are not files, by what they are."""
     os.mkfifo(folder / "pipe")
     (folder / "link").symlink_to(folder / "pipe")
     with socket.socket(socket.AF_UNIX) as server:

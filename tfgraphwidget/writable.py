@@ -53,7 +53,7 @@ def _check_name(path: Path) -> None:
         why = "leave the NUL out"
     except UnicodeEncodeError:
         why = "it holds half a character"
-    raise GraphEditError(f"{str(path)[:200]!r} is no name of a file; {why}.")
+    raise GraphEditError(f"{str(path)[:200]!r} is not a name of a file; {why}.")
 
 
 def unwritable(path: Path, error: Exception) -> GraphEditError:

@@ -919,7 +919,7 @@ def test_a_server_that_is_gone_is_no_hang(graph: tf.Graph) -> None:
 
 
 class Fault(RuntimeError):
-    """What is no answer of TensorFlow's: no memory, say."""
+    """What is not an answer of TensorFlow's: no memory, say."""
 
 
 def faults(

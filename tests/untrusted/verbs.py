@@ -79,7 +79,7 @@ def checkpoint_of(path: Path) -> Path | None:
 
 Verb = Callable[[Opened], Any]
 RAW = "session."
-"""How the verbs begin that are TensorFlow's own: its errors are no defects."""
+"""How the verbs begin that are TensorFlow's own: its errors are not defects."""
 VERBS: dict[str, Verb] = {
     "open": lambda o: o.editor,
     "scene": lambda o: o.editor.view.scene(),

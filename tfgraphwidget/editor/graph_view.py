@@ -584,7 +584,7 @@ class GraphView:
         index = self.index
         if not isinstance(name, str):
             raise UnknownName(
-                f"{value_text(name)} is no name; write that of an op, a tensor or a scope."
+                f"{value_text(name)} is not a name; write that of an op, a tensor or a scope."
             )
         if self.is_container(name):
             node = self._node(name)

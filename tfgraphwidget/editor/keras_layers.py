@@ -129,7 +129,7 @@ class _Layers:
 
     def _add(self, line: str, patch: Patch, layer: object, command: object) -> None:
         if not is_keras_model(layer):
-            raise _refusal(line, "the function is no keras.layers.Layer")
+            raise _refusal(line, "the function is not a keras.layers.Layer")
         scope, outputs = patch.scopes[0], patch.traced.outputs
         if len(outputs) != 1:
             raise _refusal(line, "the layer has several outputs")

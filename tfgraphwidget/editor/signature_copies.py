@@ -43,7 +43,7 @@ def copy_for_signature(
         The copied ops, and the signature by the tensors of the graph.
 
     Raises:
-        NotClonable: The part needs an argument that is no input, or holds what no copy can have
+        NotClonable: The part needs an argument that is not an input, or holds what no copy can have
             right.
     """
     reused = {

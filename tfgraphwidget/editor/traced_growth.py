@@ -115,7 +115,7 @@ def _gradient_refusal(name: str, graph: Graph, index: GraphIndex) -> GraphEditEr
         "control flow context, "
         f"and {names_text(names)} came from a GraphDef, which has none; open the .meta file or "
         "SavedModel of "
-        "the graph, or take the gradient of what does not lie behind the loop. Nothing is left in "
+        "the graph, or take the gradient of what does not come after the loop. Nothing is left in "
         "the graph.",
         bare,
     )

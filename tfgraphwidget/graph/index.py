@@ -191,8 +191,8 @@ class GraphIndex:
 
         Raises:
             UnknownName: The graph has no such op.
-            WrongType: The name is no string: what a page or a file of edits gives to a command can
-                be anything.
+            WrongType: The name is not a string: what a page or a file of edits gives to a command
+                can be anything.
         """
         if not isinstance(name, str):
             raise WrongType(

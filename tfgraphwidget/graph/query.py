@@ -83,7 +83,7 @@ def parse(text: str) -> tuple[Term, ...]:
     if not isinstance(text, str):
         raise WrongType(
             "text",
-            f"{value_text(text)} is no query; write text: "
+            f"{value_text(text)} is not a query; write text: "
             + editor_call("find", "'type:Conv2D'")
             + ".",
         )
@@ -172,7 +172,7 @@ def _value(text: str, at: int, key: str) -> tuple[str, str, int]:
     match = next(filter(None, (pattern.match(text, at) for pattern in (*longer, _WORD))), None)
     if match is None or match[0] == "/" or (key == "attr" and match[0][0] == "="):
         raise GraphEditError(
-            f"Write what you look for behind {key + ':'!r}, as in {KEYS[key].example}."
+            f"Write what you look for after {key + ':'!r}, as in {KEYS[key].example}."
         )
     return match[0], _kind(match[0]), match.end()
 

@@ -185,7 +185,7 @@ class TermMatcher:
 
 
 def text_predicate(term: Term, timeout: RegexTimeout) -> Holds:
-    """Whether a text fits a term's value. Raises GraphEditError for what is no regular
+    """Whether a text fits a term's value. Raises GraphEditError for what is not a regular
     expression.
     """
     if term.kind == "regex":

@@ -57,7 +57,7 @@ def copy_variable_to_graph(
             copied are added.
 
     Raises:
-        TypeError: `variable` is no tf.Variable of a graph, or `to_graph` no graph.
+        TypeError: `variable` is not a tf.Variable of a graph, or `to_graph` no graph.
         ValueError: `to_graph` has another op of a name that is needed, or TensorFlow refuses the
             copy.
     """
@@ -297,7 +297,7 @@ class _Copying:
             same = op.node_def.attr["value"] == original.node_def.attr["value"]
         if not same:
             raise ValueError(
-                f"The other graph has another op {op.name!r}, a {op.type}, which is no copy of "
+                f"The other graph has another op {op.name!r}, a {op.type}, which is not a copy of "
                 f"{name!r}; "
                 "give a namespace of your own."
             )

@@ -328,7 +328,7 @@ def make_list_of_op(
 
     Args:
         ops: Ops, one op, or a graph, which stands for all its ops; a variable stands for its op.
-        check_graph: Check types, and that all are of one graph; else what is no op is left out.
+        check_graph: Check types, and that all are of one graph; else what is not an op is left out.
         allow_graph: Take a graph.
         ignore_ts: Leave tensors out without complaint.
 
@@ -350,8 +350,8 @@ def make_list_of_t(
     Args:
         ts: Tensors, one tensor, or a graph, which stands for all its tensors; a variable stands for
             its own.
-        check_graph: Check types, and that all are of one graph; else what is no tensor is left out.
-        allow_graph: Take a graph.
+        check_graph: Check types, and that all are of one graph; else what is not a tensor is left
+        out. allow_graph: Take a graph.
         ignore_ops: Leave ops out without complaint.
 
     Raises:
@@ -368,7 +368,7 @@ def get_tensors(graph: Graph) -> list[Tensor]:
     """All tensors of a graph: the outputs of its ops, in graph order.
 
     Raises:
-        TypeError: `graph` is no tf.Graph.
+        TypeError: `graph` is not a tf.Graph.
     """
     check_type(graph, (tf.Graph,))
     return [t for op in graph.get_operations() for t in op.outputs]

@@ -638,7 +638,7 @@ def _missing_functions(
 
 
 def _negative_dim(value: AttrValue) -> int | None:
-    """The first dimension of a shape in an attribute that is no size."""
+    """The first dimension of a shape in an attribute that is not a size."""
     kind = value.WhichOneof("value")
     if kind == "shape":
         return _below(value.shape, _UNKNOWN_DIM)

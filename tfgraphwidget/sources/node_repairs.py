@@ -79,7 +79,7 @@ def _has_ambiguous_names(nodes: NodeDefs) -> bool:
 
 
 def _name_each_once(nodes: Sequence[NodeDef]) -> Iterator[str]:
-    """Give ops whose name is no name for one op another one; yield a sentence for each.
+    """Give ops whose name is not a name for one op another one; yield a sentence for each.
 
     Inputs go on naming the op that they named: the first one of several, by what they read as if
     that is an op.
@@ -145,7 +145,7 @@ def _sort_inputs(nodes: Sequence[NodeDef]) -> Iterator[str]:
         yield (
             f"control inputs of op {_short(changed[0])}{others} stood before tensors, which "
             "TensorFlow does not take; "
-            "they stand behind them now."
+            "they stand after them now."
         )
 
 

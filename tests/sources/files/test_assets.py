@@ -123,7 +123,8 @@ def test_a_frozen_graph_says_what_fills_its_table_from_which_file(
         "filled;" in told
     )
     (fill,) = re.findall(
-        "keeps hash table 'hash_table', which is no variable; run '(.*)' once after importing", told
+        "keeps hash table 'hash_table', which is not a variable; run '(.*)' once after importing",
+        told,
     )
     with tf.Graph().as_default() as graph, v1.Session() as session:
         tf.import_graph_def(v1.GraphDef.FromString((tmp_path / "frozen.pb").read_bytes()), name="")

@@ -191,7 +191,7 @@ def _check_ends(index: GraphIndex, ends: Iterable[Tensor]) -> None:
             raise NotClonable(
                 f"Op {index.names[op]!r} is inside v1 {kind} {inner[0].name!r}, of which a copy "
                 "needs the whole; "
-                "choose boundaries wholly before or behind it.",
+                "choose boundaries wholly before or after it.",
                 [index.names[op]],
             )
 

@@ -39,8 +39,8 @@ def check_free(index: GraphIndex, *scopes: object, may_be_root: bool = False) ->
             continue
         if not isinstance(scope, str) or not is_scope_name(scope):
             raise NameTaken(
-                f"{repr(scope)[:LONGEST]} is no name scope: use letters, digits, '_', '-', '.' and "
-                "'/', and begin "
+                f"{repr(scope)[:LONGEST]} is not a name scope: use letters, digits, '_', '-', '.' "
+                "and '/', and begin "
                 "with a letter or digit."
             )
         if len(scope) > LONGEST:

@@ -87,7 +87,7 @@ def updated_variables(
 def forwarded_references(
     node: NodeDef, references: Mapping[int, VariableValue]
 ) -> dict[int, VariableValue]:
-    """By port the references that an op, which is no call, hands on."""
+    """By port the references that an op, which is not a call, hands on."""
     if node.op == "IdentityN":
         return dict(references)
     kind = _PLAIN.get(node.op, node.op)

@@ -514,7 +514,7 @@ def _input_placeholder(index: GraphIndex, op: int, port: int, name: str) -> Node
     if index.dtypes(op)[port] in HANDLE_DTYPES:
         tensor = f"{index.names[op]}:{port}"
         raise GraphEditError(
-            f"{tensor!r} is no value that anybody can feed; "
+            f"{tensor!r} is not a value that anybody can feed; "
             + either("leave it out of inputs=.", "leave inputs empty."),
             [index.names[op]],
         )

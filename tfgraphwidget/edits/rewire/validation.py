@@ -308,8 +308,8 @@ def _description(moves: EdgeMoves, tensor: Tensor) -> str:
 def _no_reference(moves: EdgeMoves, slot: Slot, new: Tensor) -> str:
     return (
         f"{moves.name(slot[0])!r} changes the variable that it reads at input {slot[1]} "
-        f"({moves.tensor_name(moves.current_input(slot))!r}), and {moves.tensor_name(new)!r} is no "
-        "variable, but "
+        f"({moves.tensor_name(moves.current_input(slot))!r}), and {moves.tensor_name(new)!r} is "
+        "not a variable, but "
         f"{moves.dtype(new)}; give a variable, of a dtype with '_ref'."
     )
 
@@ -375,7 +375,7 @@ def cycle_of(moves: EdgeMoves) -> list[int]:
     """A cycle that goes through a new edge, in the order in which values flow, from the op that
     reads it; [] for none.
 
-    A loop's way round (NextIteration to Merge) is no cycle.
+    A loop's way round (NextIteration to Merge) is not a cycle.
     """
     index, edges, waits = moves.index, moves.changed_inputs(), moves.changed_control_inputs()
     n, types = len(index), index.types

@@ -369,7 +369,7 @@ class SetDevice(Command):
         return f"Set the device of {subject_text(self.what)} {device}"
 
     def plan(self, context: PlanContext) -> Patch:
-        """The patch; GraphEditError for what is no device."""
+        """The patch; GraphEditError for what is not a device."""
         if not _DEVICE.fullmatch(self.device):
             raise GraphEditError(
                 f"{self.device!r} is not written as TensorFlow writes a device: '/device:GPU:0', "
@@ -576,7 +576,7 @@ class SetTrainable(Command):
         unknown = [name for name in self.variables if name not in variables]
         if unknown:
             raise GraphEditError(
-                f"{unknown[0]!r} is no tf.Variable of this graph's collections, so no optimizer "
+                f"{unknown[0]!r} is not a tf.Variable of this graph's collections, so no optimizer "
                 "can take it; clone it, "
                 "or add it to tf.compat.v1.GraphKeys.GLOBAL_VARIABLES.",
                 unknown,

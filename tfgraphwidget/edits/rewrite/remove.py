@@ -183,7 +183,7 @@ def no_longer_needed(
 
     Args:
         protected: The ops that stay in any case; those that an input of the graph needs are added.
-        stand_ins: The placeholders that are no inputs of the graph.
+        stand_ins: The placeholders that are not inputs of the graph.
     """
     unused = _used_only_by(index, removed, protected)
     outside = from_outside(index) & ~traversal.mask_of(index, stand_ins)

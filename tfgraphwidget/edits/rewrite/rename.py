@@ -176,8 +176,8 @@ class Rename(Command):
             return self._names_without_scope(index, old)
         if not is_scope_name(new):
             raise NameTaken(
-                f"{self.new!r} is no name: use letters, digits, '_', '-', '.' and '/', and begin "
-                "with a letter or "
+                f"{self.new!r} is not a name: use letters, digits, '_', '-', '.' and '/', and "
+                "begin with a letter or "
                 "digit."
             )
         if whole in index.ids:
@@ -203,7 +203,7 @@ class Rename(Command):
         wrong = next((old for old, new in names_by_old.items() if not is_scope_name(new)), None)
         if wrong is not None:
             raise NameTaken(
-                f"{wrong!r} without {scope!r} is no name: a name begins with a letter or digit; "
+                f"{wrong!r} without {scope!r} is not a name: a name begins with a letter or digit; "
                 "rename that op first.",
                 [wrong],
             )

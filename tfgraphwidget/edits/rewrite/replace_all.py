@@ -205,7 +205,7 @@ class ReplaceAll(Command):
         if not is_scope_name(self.into):
             raise InvalidArgument(
                 "into",
-                f"{self.into!r} is no name scope; "
+                f"{self.into!r} is not a name scope; "
                 + in_cell("write letters and digits: into='gelu'."),
             )
         report = _Report()

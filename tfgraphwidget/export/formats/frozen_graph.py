@@ -276,7 +276,7 @@ def _report_omissions(
             f"; run {names_text(state.starters)} once after importing it" if state.starters else ""
         )
         request.notices.append(
-            f"The frozen graph keeps {kind} {name!r}, which is no variable{fills}."
+            f"The frozen graph keeps {kind} {name!r}, which is not a variable{fills}."
         )
     if why and request.settings.verify:
         request.notices.append("What was written was not run: " + why)

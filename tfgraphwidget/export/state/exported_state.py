@@ -120,7 +120,7 @@ def present_values(
     if orphans:
         raise GraphEditError(
             f"Variable {orphans[0]!r} has no op that only reads it, so its value cannot be saved; "
-            + in_cell("add a tf.raw_ops.ReadVariableOp on it, or cut behind it with inputs=[…]."),
+            + in_cell("add a tf.raw_ops.ReadVariableOp on it, or cut after it with inputs=[…]."),
             orphans,
         )
     reads = {v.handle: v.snapshot or v.name for v in variables}

@@ -173,7 +173,7 @@ def same_dtype_and_shape(a: npt.ArrayLike, b: npt.ArrayLike) -> bool:
 
 
 def largest_difference(expected: npt.ArrayLike, actual: npt.ArrayLike) -> float:
-    """The largest difference of two elements of arrays of one shape; 0 for what are no numbers."""
+    """The largest difference of two elements of arrays of one shape; 0 for what are not numbers."""
     a, b = np.asarray(expected), np.asarray(actual)
     if not np.issubdtype(a.dtype, np.number) and a.dtype.name != "bfloat16":
         return 0.0

@@ -198,8 +198,8 @@ def _point(layout_name: str, answer: Mapping[str, Sequence[float]], name: str) -
         x, y = nan, nan
     if not (isfinite(x) and isfinite(y)):
         raise GraphEditError(
-            f"The layout {layout_name!r} put {name!r} at {position!r}, which is no pair of finite "
-            f"numbers. {_WAY_OUT}",
+            f"The layout {layout_name!r} put {name!r} at {position!r}, which is not a pair of "
+            f"finite numbers. {_WAY_OUT}",
             [name],
         )
     return x, y

@@ -112,7 +112,7 @@ def as_module(
     """
     if not is_scope_name(into):
         raise NameTaken(
-            f"{into!r} is no name scope: use letters, digits, '_', '-', '.' and '/', and begin "
+            f"{into!r} is not a name scope: use letters, digits, '_', '-', '.' and '/', and begin "
             "with a letter or digit."
         )
     if not is_eager_by_default():

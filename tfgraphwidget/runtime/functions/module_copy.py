@@ -249,8 +249,8 @@ class ModuleCopy(tf.Module):
         """Give the module's own variables the originals' present values; with `tau`, that much of
         them.
 
-        What is no floating or complex number is copied. Raises NotClonable for originals in a file
-        or a session.
+        What is not a floating or complex number is copied. Raises NotClonable for originals in a
+        file or a session.
         """
         check_tau(tau)
         pairs = [(copy, original.read_value()) for _, original, copy in self._pairs()]

@@ -399,7 +399,7 @@ def _function(function: object) -> tuple[Callable[..., object], str]:
     if not isinstance(function, str):
         raise WrongType(
             "function",
-            f"{value_text(function)!r} is no function; give a Python function, or an op type: "
+            f"{value_text(function)!r} is not a function; give a Python function, or an op type: "
             "'Identity'.",
         )
     definition_of(function)
@@ -547,7 +547,7 @@ def constant(value: object, dtype: str, shape: Shape) -> TensorProto:
         raise
     except Exception as error:  # TensorFlow's refusals are of many types
         raise GraphEditError(
-            f"{value_text(value)} is no value of {name}; give {_value_words(name)}."
+            f"{value_text(value)} is not a value of {name}; give {_value_words(name)}."
         ) from error
     value_shape = tuple(dim.size for dim in proto.tensor_shape.dim)
     if shape is not None and not (

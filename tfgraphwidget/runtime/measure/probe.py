@@ -92,7 +92,7 @@ class Stats:
 
     @cached_property
     def nans(self) -> int:
-        """How many elements are no numbers."""
+        """How many elements are not numbers."""
         return int(np.isnan(self._numbers).sum()) if self._numbers.dtype.kind == "f" else 0
 
     @cached_property

@@ -78,7 +78,7 @@ class VariableStore(Protocol):
 
     @property
     def scope(self) -> str:
-        """The scope that all names begin with, and that is no part of what the variables are; or
+        """The scope that all names begin with, and that is not a part of what the variables are; or
         "".
         """
 

@@ -482,8 +482,8 @@ _UNSUPPORTED = (
 
 
 def _unsupported_input(data: bytes, name: str) -> str:
-    """The kind of a file that is no graph, and what to pass instead: "a picture; give …"; "" if it
-    is unknown.
+    """The kind of a file that is not a graph, and what to pass instead: "a picture; give …"; "" if
+    it is unknown.
 
     Args:
         data: The first bytes of the file.

@@ -47,7 +47,7 @@ class ImportRepairs:
                 version, meta.graph_def.versions.producer
             )
             self.notices.append(
-                f"The file says that TensorFlow {version[:80]!r} wrote it, which is no version "
+                f"The file says that TensorFlow {version[:80]!r} wrote it, which is not a version "
                 "that TensorFlow reads; "
                 "that is left out."
             )
