@@ -160,9 +160,8 @@ def test_what_the_shell_gives_for_a_command_is_refused(files: Path, arguments: s
     if shell is None:
         pytest.skip("needs bash")
     program = (
-        f"import sys; sys.path.insert(0, {str(Path.cwd())!r}); from tfgraphwidget.cli "
-        "import "
-        "main; sys.exit(main())"
+        f"import sys; sys.path.insert(0, {str(Path.cwd())!r}); from tfgraphwidget.cli import main; "
+        "sys.exit(main())"
     )
     done = subprocess.run(
         [shell, "-c", f'{sys.executable} -c "$PROGRAM" {arguments}'],

@@ -399,8 +399,8 @@ def _settle(stage: Path) -> list[str]:
     except OSError as error:
         raise GraphEditError(
             f"A save into {str(stage.parent)!r} could not be ended: {reason(error)}; its files are "
-            f"in {stage.name!r} "
-            "there, and the next save into that folder puts them in their places."
+            f"in {stage.name!r} there, and the next save into that folder puts them in their "
+            "places."
         ) from error
 
 

@@ -79,8 +79,7 @@ def test_gradients_of_what_is_replaced_are_named() -> None:
     editor = tgw.edit(graph)
     done = editor.replace("f", "Elu", remove=True)
     said = (
-        "The gradients of f ('gradients/f_grad/ReluGrad') stay as they were; compute them "
-        "again "
+        "The gradients of f ('gradients/f_grad/ReluGrad') stay as they were; compute them again "
         "before you train."
     )
     assert done.notes[0] == said

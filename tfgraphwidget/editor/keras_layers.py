@@ -102,8 +102,7 @@ class _Layers:
         if functional is None:
             raise GraphEditError(
                 f"Keras model {model.name!r} is a subclass whose call is Python, so its edits "
-                "cannot be said "
-                "in layers; "
+                "cannot be said in layers; "
                 + either("editor.to_module() is the edited model.", "Export saves the edited one.")
             )
         return cls(functional, layer_outputs(functional, body.graph))
@@ -288,7 +287,6 @@ def _check_same(model: KerasModel, executor: EditExecutor) -> None:
         if not np.allclose(value, expected[key], rtol=_TOLERANCE, atol=_TOLERANCE, equal_nan=True):
             raise GraphEditError(
                 f"Keras model {model.name!r} with the edits in its layers computes another {key!r} "
-                "than the "
-                "edited graph; "
+                "than the edited graph; "
                 + either("editor.to_module() is the edited model.", "Export saves the edited one.")
             )

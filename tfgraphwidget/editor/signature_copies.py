@@ -19,8 +19,7 @@ from tfgraphwidget.tf_types import NodeDef
 
 _COPY = (
     "Signature {!r} computes a copy of {:,} ops, in {!r} of the graph that was opened; later edits "
-    "of the function do "
-    "not change it."
+    "of the function do not change it."
 )
 
 

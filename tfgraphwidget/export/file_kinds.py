@@ -148,8 +148,7 @@ def checked_kind(path: Path, *, folder: bool, frozen: bool) -> str:
     if kind != SAVED_MODEL and kind not in FILES:
         raise GraphEditError(
             f"{path.suffix!r} is not a kind of file that can be written; use {', '.join(FILES)}, "
-            "or a folder for a "
-            "SavedModel."
+            "or a folder for a SavedModel."
         )
     if frozen and kind not in GRAPH_DEFS:
         raise GraphEditError(

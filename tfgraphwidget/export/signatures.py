@@ -171,8 +171,7 @@ def _tensors(index: GraphIndex, names: Iterable[str]) -> list[str]:
             if dtypes[k : k + 1] and dtypes[k] in HANDLE_DTYPES:
                 raise GraphEditError(
                     f"Tensor '{index.names[op]}:{k}' refers to a {dtypes[k]} and is not a value "
-                    "that could be fed or "
-                    "fetched; name the tensor that is read from it.",
+                    "that could be fed or fetched; name the tensor that is read from it.",
                     [index.names[op]],
                 )
             tensors.append(f"{index.names[op]}:{k}")
@@ -190,8 +189,8 @@ def _check_frames(index: GraphIndex, signature: Signature) -> None:
         if frame and index.types[op] not in EXIT:
             raise GraphEditError(
                 f"Tensor {tensor!r} lies inside the while loop {contexts.key[frame]!r}, where it "
-                "has a value for each "
-                "iteration; name what the loop takes in, or what comes out of it.",
+                "has a value for each iteration; name what the loop takes in, or what comes out "
+                "of it.",
                 [index.names[op]],
             )
 

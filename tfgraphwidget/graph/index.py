@@ -383,8 +383,7 @@ class GraphIndex:
                 how = "reads" if source in data else "waits for"
                 raise UnknownName(
                     f"Op {reader!r} {how} {self.names[source]!r}, which the edit removes; connect "
-                    f"{reader!r} to "
-                    "another op or remove it, and make the edit again.",
+                    f"{reader!r} to another op or remove it, and make the edit again.",
                     [reader, self.names[source]],
                 )
 

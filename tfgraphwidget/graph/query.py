@@ -149,8 +149,7 @@ def _term(text: str, at: int) -> tuple[Term, int]:
         keys = ", ".join(f"{k}:" for k in KEYS)
         raise GraphEditError(
             f"There is no key {key_match[0]!r}; the keys are {keys}; put quotes around text with a "
-            "colon in "
-            f"it{did_you_mean(key, KEYS)}"
+            f"colon in it{did_you_mean(key, KEYS)}"
         )
     return Term("", name, _kind(name), negated), word.end()
 

@@ -233,8 +233,7 @@ def shape_pattern(pattern: Any) -> ShapePattern:
     ):
         raise GraphEditError(
             f"{value_text(pattern)} is not a shape pattern; write one entry for each dimension: "
-            "its size, None for "
-            "unknown, "
+            "its size, None for unknown, "
             '"*" for any, and once ... for any number of them.'
         )
     return tuple(entries)
@@ -264,8 +263,7 @@ def parse_shape(text: str) -> ShapePattern:
     ):
         raise GraphEditError(
             f"{text[:40]!r} is not a shape; write shape:?x224x224x3 or shape:[None, 10], with * "
-            "for any size, "
-            "and once ... for any number of them."
+            "for any size, and once ... for any number of them."
         )
     return shape_pattern([_SIZES[size] if size in _SIZES else int(size) for size in sizes])
 

@@ -280,8 +280,7 @@ class _Copying:
         if new in record.hidden and new not in record.failed:
             raise ValueError(
                 f"The name {new!r} is taken in the other graph by an edit that was undone, since "
-                "TensorFlow cannot "
-                "remove ops; redo that edit, or give another namespace."
+                "TensorFlow cannot remove ops; redo that edit, or give another namespace."
             )
         if variable is not None:
             return new
@@ -298,7 +297,6 @@ class _Copying:
         if not same:
             raise ValueError(
                 f"The other graph has another op {op.name!r}, a {op.type}, which is not a copy of "
-                f"{name!r}; "
-                "give a namespace of your own."
+                f"{name!r}; give a namespace of your own."
             )
         return str(op.name)

@@ -195,8 +195,8 @@ def check_reads(variables: Iterable[Variable], ops: Collection[Operation]) -> No
             if op in ops and op.type != "ReadVariableOp":
                 raise ValueError(
                     f"{op.name!r}, a {op.type}, takes the variable {variable.name!r} itself, and "
-                    "no tensor can stand "
-                    "for it there; give another variable, or replace what the op gives."
+                    "no tensor can stand for it there; give another variable, or replace what the "
+                    "op gives."
                 )
 
 
@@ -214,14 +214,12 @@ def check_alike(variable: Variable, other: Variable | Tensor) -> None:
     if variable.dtype.base_dtype != other.dtype.base_dtype:
         raise TypeError(
             f"{other.name!r} is {other.dtype.base_dtype.name}, but stands for {variable.name!r}, "
-            "which is "
-            f"{variable.dtype.base_dtype.name}; cast it first."
+            f"which is {variable.dtype.base_dtype.name}; cast it first."
         )
     if not variable.shape.is_compatible_with(other.shape):
         raise ValueError(
             f"{other.name!r} has shape {other.shape}, but stands for {variable.name!r}, which has "
-            f"{variable.shape}; "
-            "give a variable of that shape."
+            f"{variable.shape}; give a variable of that shape."
         )
 
 

@@ -72,8 +72,7 @@ def make_regex(obj: object) -> re.Pattern[str]:
     except re.error as error:
         why = (
             f"{obj!r} is not a regular expression: {error.msg}; escape it with re.escape if it is "
-            "a "
-            "name"
+            "a name"
         )
         raise re.error(why, obj, error.pos) from error
 

@@ -191,9 +191,8 @@ def test_an_archive_of_a_table_that_was_never_filled_says_from_which_file_it_is(
     source = graph.as_graph_def() if kind == "pb" else graph
     editor = tgw.edit(source, session=session) if kind == "session" else tgw.edit(source)
     said = (
-        f"The editor names '{words}', from which tables are filled that hold nothing yet; "
-        "leave "
-        "it there"
+        f"The editor names '{words}', from which tables are filled that hold nothing yet; leave it "
+        "there"
     )
     with pytest.warns(UserWarning, match=said):
         editor.save(tmp_path / "editor.tgw")

@@ -447,9 +447,8 @@ class ValueRewriter:
                         variable = min(stale)
                         raise GraphEditError(
                             f"Op {reader!r}{self._place} reads variable {variable!r} after {op!r} "
-                            "has "
-                            "updated it, which a constant cannot follow; choose outputs that only "
-                            "read "
+                            "has updated it, which a constant cannot follow; choose outputs that "
+                            "only read "
                             "variables, or " + KEEP + ".",
                             [reader, op],
                         )

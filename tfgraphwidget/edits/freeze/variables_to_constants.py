@@ -203,8 +203,8 @@ class FunctionSpecializer:
         ):
             raise GraphEditError(
                 f"Op {node.name!r} ({node.op}) hands on a variable in one case and something else "
-                "in another, so what "
-                "it gives cannot be a constant's value; choose outputs that do not need it.",
+                "in another, so what it gives cannot be a constant's value; choose outputs that "
+                "do not need it.",
                 [node.name],
             )
 
@@ -215,8 +215,7 @@ class FunctionSpecializer:
             if name in self._open:
                 raise GraphEditError(
                     f"Function {name!r} calls itself, so what it reads cannot become constants; "
-                    "freeze outputs that "
-                    "do not need it."
+                    "freeze outputs that do not need it."
                 )
             self._open.add(name)
             try:

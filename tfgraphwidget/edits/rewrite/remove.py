@@ -262,8 +262,7 @@ def _check_variables(index: GraphIndex, removed: set[int]) -> None:
             name = index.names[op]
             raise GraphEditError(
                 f"Op {name!r} is a part of variable {parts[op]!r}, which stays; remove the "
-                "variable with all "
-                "that reads it, or leave this op.",
+                "variable with all that reads it, or leave this op.",
                 [name, parts[op]],
             )
 
@@ -285,8 +284,7 @@ def _reconnect_control_inputs(
                 name = index.names[op]
                 raise GraphEditError(
                     f"Op {node.name!r} runs in its loop or conditional only because it waits for "
-                    f"{name!r}; remove it "
-                    "too, or leave that.",
+                    f"{name!r}; remove it too, or leave that.",
                     [node.name, name],
                 )
 

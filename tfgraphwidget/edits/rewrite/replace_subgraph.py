@@ -209,8 +209,8 @@ class Replace(Command):
                 return names
         raise GraphEditError(
             f"{count} tensor{'s' * (count != 1)} cannot take the place of the "
-            f"{len(read) or len(part.outputs)} that "
-            f"come out ({names_text(read or part.outputs)}); let the function give one for each.",
+            f"{len(read) or len(part.outputs)} that come out ({names_text(read or part.outputs)}); "
+            "let the function give one for each.",
             part.ops[:1],
         )
 
@@ -228,8 +228,7 @@ class Replace(Command):
         if missing is not None:
             raise GraphEditError(
                 f"{missing!r} has no consumers, so the function would not take its place; leave it "
-                "out, or let the "
-                "function give a tensor for it, too.",
+                "out, or let the function give a tensor for it, too.",
                 [missing],
             )
         return self._with_gradients(context, graft.patch, [graft])

@@ -500,8 +500,7 @@ def _edits_of(decoded: Mapping[object, object]) -> object:
     if version > VERSION:
         raise GraphEditError(
             f"These edits were written in version {version}, and this tfgraphwidget reads up to "
-            f"{VERSION}; install a "
-            "newer one."
+            f"{VERSION}; install a newer one."
         )
     if decoded.keys() != {_NAME, "edits"}:
         other = min(map(str, decoded.keys() ^ {_NAME, "edits"}))

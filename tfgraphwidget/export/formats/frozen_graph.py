@@ -56,8 +56,8 @@ from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.tf_types import FunctionDefLibrary, GraphDef, TensorCompatible, TensorProto
 
 _WAY_OUT = (
-    "save a SavedModel (a folder) or a '.meta', which keep the variables' values in files "
-    "of their own"
+    "save a SavedModel (a folder) or a '.meta', which keep the variables' values in files of their "
+    "own"
 )
 
 _STATE_WAYS_OUT = (
@@ -215,8 +215,8 @@ def _stored_state(request: ExportRequest, need: Mask) -> ExportedState:
     if missing is not None:
         raise TensorFlowMissing(
             f"Variable {missing!r} has no value in the file, and to compute one for the frozen "
-            "graph needs TensorFlow: "
-            "run pip install 'tfgraphwidget[tensorflow]', or open the file with its checkpoint."
+            "graph needs TensorFlow: run pip install 'tfgraphwidget[tensorflow]', or open the "
+            "file with its checkpoint."
         )
     values = {variable.handle: np.asarray(readers[variable.handle]()) for variable in variables}
     return ExportedState(variables, values, (), (), (), {})

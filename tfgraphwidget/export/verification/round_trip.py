@@ -195,8 +195,7 @@ def describe_difference(
     if not same_dtype_and_shape(expected_array, actual_array):
         return (
             f"is {actual_array.dtype} of shape {actual_array.shape} in place of "
-            f"{expected_array.dtype} of shape "
-            f"{expected_array.shape}"
+            f"{expected_array.dtype} of shape {expected_array.shape}"
         )
     if np.array_equal(expected_array, actual_array) or expected_array.size == 0:
         return ""

@@ -293,8 +293,7 @@ def _build(function: Callable[..., object]) -> Pattern:
     except (TypeError, AttributeError) as error:
         raise invalid(
             f"{getattr(function, '__name__', 'The builder')} raised {kind_and_reason(error)}; the "
-            "tensors of a "
-            "pattern are symbols, so write op.Mul(x, y) in place of x * y."
+            "tensors of a pattern are symbols, so write op.Mul(x, y) in place of x * y."
         ) from error
     except GraphEditError:
         raise

@@ -26,8 +26,7 @@ MAX_NAMES = 2  # names of ops in a message
 MANY_EDGES = 500  # fewer are routed in no time, and no progress is shown
 _WAY_OUT = (
     "Pass a callable that takes any graph, and that alone, like networkx.kamada_kawai_layout, or "
-    "none for the layered "
-    "drawing."
+    "none for the layered drawing."
 )
 
 

@@ -152,8 +152,8 @@ class ModuleCopy(tf.Module):
             self._is_warned = True
             warnings.warn(
                 f"Keras does not see the {len(self.variables)} variables of {self.scope!r}, so it "
-                "does not train or "
-                "save them: use module.layer(), a keras.layers.Layer that has them.",
+                "does not train or save them: use module.layer(), a keras.layers.Layer that has "
+                "them.",
                 stacklevel=2,
             )
         values = {self._parameter(name): value for name, value in keywords.items()}
@@ -279,8 +279,7 @@ class ModuleCopy(tf.Module):
             far = [name for name, original, _ in triples if original is None]
             raise NotClonable(
                 f"Variable {far[0]!r} of the original is in a file or a session, where this module "
-                "cannot look; "
-                "clone it again for its present value.",
+                "cannot look; clone it again for its present value.",
                 far,
             )
         return pairs

@@ -165,8 +165,7 @@ def initialize(session: Session, variables: Sequence[VariableDef], tables: Seque
     except tf.errors.OpError as error:
         raise SessionRefused(
             f"What the function made cannot be initialized: {variable_values.error_text(error)}; "
-            "give it initial "
-            "values that need nothing that is fed."
+            "give it initial values that need nothing that is fed."
         ) from error
 
 
@@ -341,8 +340,7 @@ def trace_in_function(
     if fills:
         raise GraphEditError(
             f"{name} makes a table ({fills[0]!r} fills it), which a function's body cannot "
-            "initialize; make the table "
-            "before, and let the function read it.",
+            "initialize; make the table before, and let the function read it.",
             fills,
         )
     captured = {name: value for name, value in live.items() if name in index.ids}

@@ -97,8 +97,7 @@ def _check(
             if reader.op in needed or not fetches:
                 raise ValueError(
                     f"{tensor.name!r} is fed a value of {rank} dimensions, and op {reader.name!r} "
-                    f"({reader.op_type}) "
-                    f"takes one of {_FEWEST[reader.op_type]} or more"
+                    f"({reader.op_type}) takes one of {_FEWEST[reader.op_type]} or more"
                 )
 
 

@@ -199,8 +199,7 @@ def find_format(container: Container) -> SourceFormat:
     if len(errors) == len(MessageClasses._fields) and not container.is_text:
         raise NotAGraph(
             f"{where} is not a GraphDef, MetaGraphDef or SavedModel, or it is truncated or "
-            "damaged; save or copy it "
-            "again."
+            "damaged; save or copy it again."
         )
     why = f" ({str(errors[0])[:120]})" if errors and container.is_text else ""
     raise NotAGraph(
