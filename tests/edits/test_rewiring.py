@@ -207,8 +207,10 @@ def test_gradients_of_what_was_renamed_are_bypassed_with_it(as_file: bool) -> No
                 np.testing.assert_allclose(*pair, rtol=1e-6)
     editor.undo()
     editor.rename("relu", "activation")
-    told = editor.replace("activation", tf.tanh, into="other")
+    told = editor.replace("activation", tf.round, into="other")
     assert "The gradients of activation ('gradients/relu_grad/ReluGrad')" in str(told)
+    editor.undo()
+    assert "The gradients go through it, too." in str(editor.replace("activation", tf.tanh))
 
 
 def test_gradients_of_what_another_editor_has_renamed_are_bypassed_with_it() -> None:

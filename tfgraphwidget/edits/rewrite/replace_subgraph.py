@@ -82,10 +82,11 @@ class Replace(Command):
         >>> editor = tgw.example()
         >>> import tensorflow as tf
         >>> report = editor.replace("net/hidden/Relu", tf.nn.elu, into="body", remove=True)
-        >>> report.added, report.removed
-        (('body/Elu',), ('net/hidden/Relu',))
-        >>> editor.ops(type="Elu").ops
-        ('body/Elu',)
+        >>> report.removed, report.notes
+        (('net/hidden/Relu', 'gradients/net/hidden/Relu_grad/ReluGrad'),
+         ('The gradients go through it, too.',))
+        >>> "body/Elu" in editor
+        True
     """
 
     what: OpsArgument
