@@ -1104,13 +1104,15 @@ def test_an_edit_of_a_function_that_nobody_calls_says_so() -> None:
     built = live(called)
     editor = built.editor
     op = found(editor, "PartitionedCall")
-    (door,) = editor.view.called_functions(op)
+    (called_function,) = editor.view.called_functions(op)
     editor.view.enter(op)
     bypass_relu(editor)
     editor.view.leave()
-    editor.view.enter(door.function)
+    editor.view.enter(called_function.function)
     report = bypass_relu(editor)
-    assert any(f"No op of the graph calls {door.function!r}" in note for note in report.notes)
+    assert any(
+        f"No op of the graph calls {called_function.function!r}" in note for note in report.notes
+    )
     assert built.y() == [-2, 7]
 
 

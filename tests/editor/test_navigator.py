@@ -76,7 +76,7 @@ def test_a_function_shows_its_variables_by_name(doubler: Doubler) -> None:
 def test_rooms_to_any_depth_and_back(doubler: Doubler) -> None:
     editor = tgw.edit(doubler.__call__)
     loop = next(iter(editor.ops(where=lambda op: op.type.endswith("While"))))
-    assert {door.label for door in editor.view.called_functions(loop)} == {"body", "cond"}
+    assert {called.label for called in editor.view.called_functions(loop)} == {"body", "cond"}
     editor.view.enter(loop, "body")
     assert len(editor.view.breadcrumb) == 2
     branch = next(iter(editor.ops(where=lambda op: op.type.endswith("If"))))
@@ -103,7 +103,9 @@ def test_rooms_to_any_depth_and_back(doubler: Doubler) -> None:
     assert editor.selection is not None, "a room remembers what was chosen in it"
 
 
-def test_a_wrong_door_is_refused_and_one_stays_where_one_is(doubler: Doubler) -> None:
+def test_a_function_that_no_op_calls_is_refused_and_one_stays_where_one_is(
+    doubler: Doubler,
+) -> None:
     editor = tgw.edit(doubler.__call__)
     loop = next(iter(editor.ops(where=lambda op: op.type.endswith("While"))))
     with pytest.raises(UnknownName, match="'body' or 'cond'"):

@@ -147,7 +147,7 @@ class TermMatcher:
         if read is None:
             raise GraphEditError(
                 "An op can be "
-                f"{', '.join(name for name in op_predicates.TRAITS if name != 'door')}, "
+                f"{', '.join(op_predicates.TRAITS)}, "
                 f"not {term.value[:40]!r}"
                 f"{did_you_mean(term.value.lower(), op_predicates.TRAITS)}"
             )

@@ -382,9 +382,9 @@ class CalleeContext(SourceContext):
     ) -> None:
         node = caller.nodes[caller.ids[op]]
         name = next(
-            door.function
-            for door in called_functions(node, caller.functions)
-            if door.label == label
+            called.function
+            for called in called_functions(node, caller.functions)
+            if called.label == label
         )
         self._definition = caller.extras.function(name)
         node_body = open_function(name, body, caller, caller.ids[op])

@@ -161,7 +161,7 @@ export class Actions {
     // A badge is on the box of its op.
     if (scene && at(scene.kind, item) === BADGE)
       return this.activate(at(scene.parent, item), anchor);
-    if (scene && at(scene.door, item) === 1) return this.enter(scene.names[item] ?? "");
+    if (scene && at(scene.calls, item) === 1) return this.enter(scene.names[item] ?? "");
     return this.toggle(item, anchor);
   }
 

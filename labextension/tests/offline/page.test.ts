@@ -286,8 +286,8 @@ describe("the functions of a page", () => {
   test("are entered and left, each with what was open and chosen in it", () => {
     const house = houseOf(golden);
     const outside = answer(house, { type: "open", alone: false });
-    const door = outside.scene.byKey.get(first ?? "") ?? -1;
-    expect(outside.scene.door[door]).toBe(1);
+    const call = outside.scene.byKey.get(first ?? "") ?? -1;
+    expect(outside.scene.calls[call]).toBe(1);
     const inside = enter(house, first);
     expect(inside.state.path).toEqual([...outside.state.path, first]);
     expect(inside.state.ops).not.toBe(outside.state.ops);
@@ -325,7 +325,7 @@ describe("the functions of a page", () => {
     });
   });
 
-  test("a door that is none, or that leads to nothing, is refused", () => {
+  test("an op that calls no function of the page is refused", () => {
     const house = houseOf(golden);
     for (const [op, label] of [
       ["x", ""],

@@ -147,7 +147,7 @@ function opGroups(
     act: () => actions.enter(name),
   });
   return [
-    at(scene.door, item) === 1 ? [enter] : [],
+    at(scene.calls, item) === 1 ? [enter] : [],
     readOnly ? [] : [...cloneEntries([name], [], context), ...markEntries(item, context)],
     readOnly || !details ? [] : namedEdits(details, context),
     traceEntries([name], [], context),

@@ -158,7 +158,11 @@ function functionsAndContexts(
 ): HTMLElement[] {
   const links = called_functions.map((called) =>
     button(
-      { class: "tgw-button tgw-door", "data-label": called.label, title: functionText(called) },
+      {
+        class: "tgw-button tgw-called-function",
+        "data-label": called.label,
+        title: functionText(called),
+      },
       () => actions.enter(name, called.label),
       icon(ICONS.enter),
       element("span", {}, functionText(called)),
