@@ -1159,12 +1159,12 @@ def edit_at_random(choose: random.Random, editor: GraphEditor) -> None:
     ]
     ops = [name for name in ops if index.dtypes(index.ids[name]) == ("float32",)]
     if ops:
-        op, verb = choose.choice(ops), choose.randrange(5)
-        if verb < 2:
+        op, edit = choose.choice(ops), choose.randrange(5)
+        if edit < 2:
             editor.insert(f"{op}:0", choose.choice(["Tanh", "Neg", "Relu"]))
-        elif verb == 2:
+        elif edit == 2:
             editor.bypass(op)
-        elif verb == 3:
+        elif edit == 3:
             editor.rename(op, f"renamed_{choose.randrange(10**6)}/op")
         else:
             editor.connect(f"{choose.choice(ops)}:0", op, 0)

@@ -276,9 +276,9 @@ def test_the_page_selects(mlp: tf.Graph) -> None:
     assert state(p.Derive("clear")).expression == ""
     assert state(p.Derive("invert")).selected_ops == len(mlp.get_operations())
     assert state(p.Select("set", ("net/one/out",), ())).selected_ops == 1
-    for verb in ("upstream", "downstream", "scope", "grow"):
+    for command in ("upstream", "downstream", "scope", "grow"):
         state(p.Select("set", ("net/one/out",), ()))
-        assert state(p.Derive(verb)).expression.startswith("editor.ops('net/one/out').")  # type: ignore[arg-type]
+        assert state(p.Derive(command)).expression.startswith("editor.ops('net/one/out').")  # type: ignore[arg-type]
     state(p.Select("set", (), ("net/one",)))
     assert state(p.Derive("shrink")).expression == "editor.ops(scope='net/one').shrink()"
     state(p.Select("set", (), ("net/one",)))
@@ -313,14 +313,14 @@ CUTS = {
 }
 
 
-@pytest.mark.parametrize("verb", CUTS)
+@pytest.mark.parametrize("cut", CUTS)
 @pytest.mark.sample(4)
-def test_an_edit_that_cuts_the_boundary_empties_the_selection_and_says_why(verb: str) -> None:
+def test_an_edit_that_cuts_the_boundary_empties_the_selection_and_says_why(cut: str) -> None:
     editor = tgw.example()
     answers = RequestHandler(editor)
     whole = editor.mark("x:0", "net/logits:0")
     answers.handle(p.Open())
-    CUTS[verb](editor)
+    CUTS[cut](editor)
     assert editor.selection is None
     (why,) = editor.source.notices
     assert "Nothing is selected" in why
