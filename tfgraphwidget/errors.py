@@ -60,9 +60,9 @@ class GraphEditError(Exception):
 
     def __str__(self) -> str:
         method = self.call.partition("(")[0]
-        verb = method.rpartition(".")[2]
-        if verb != method and self.why.startswith((f"{verb}: ", f"{verb}(", f"{verb} needs ")):
-            return method + self.why[len(verb) :]  # of a noun: "passes.cast"
+        name = method.rpartition(".")[2]
+        if name != method and self.why.startswith((f"{name}: ", f"{name}(", f"{name} needs ")):
+            return method + self.why[len(name) :]  # of a noun: "passes.cast"
         names_it = _CALL.match(self.why) or self.why.startswith((f"{method}: ", f"{method} needs "))
         return self.why if names_it or not self.call else f"{self.call}: {self.why}"
 

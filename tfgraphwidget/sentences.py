@@ -13,7 +13,7 @@ the fields; an f-string or `join` makes plain text.
 >>> why
 "There is no script 'a.py'; give the path of one that editor.save('edits.py') wrote."
 >>> why.parts
-("There is no script 'a.py'; give the path of one that ", EditorCall(verb='save',
+("There is no script 'a.py'; give the path of one that ", EditorCall(method='save',
 arguments="'edits.py'"), ' wrote.')
 >>> why.render(lambda field: "Export")
 "There is no script 'a.py'; give the path of one that Export wrote."
@@ -29,16 +29,16 @@ from dataclasses import dataclass
 class EditorCall:
     """A method of the editor; on the page the control that does the same."""
 
-    verb: str
+    method: str
     arguments: str | None = None
 
     @property
     def python(self) -> str:
         """The call, or the name of the method without arguments."""
         return (
-            f"editor.{self.verb}"
+            f"editor.{self.method}"
             if self.arguments is None
-            else f"editor.{self.verb}({self.arguments})"
+            else f"editor.{self.method}({self.arguments})"
         )
 
 
@@ -150,14 +150,14 @@ class Sentence(str):
         )
 
 
-def editor_call(verb: str, arguments: str | None = None) -> Sentence:
+def editor_call(method: str, arguments: str | None = None) -> Sentence:
     """A call of the editor, as a part of a sentence.
 
     Args:
-        verb: A method for which the page has a control.
+        method: A method for which the page has a control.
         arguments: What stands in parentheses; None for the name alone.
     """
-    return Sentence(EditorCall(verb, arguments))
+    return Sentence(EditorCall(method, arguments))
 
 
 def clone_with(option: str, *values: str) -> Sentence:

@@ -73,7 +73,7 @@ export function sceneArrays(names: readonly string[] = NAMES): Record<string, Nu
     kind: Uint8Array.from([2, 0, 2, 1, 0]),
     family: Uint8Array.from([0, 1, 0, 4, 7]),
     aside: Uint8Array.from([0, 0, 0, 0, 0]),
-    door: Uint8Array.from([0, 0, 0, 0, 1]),
+    calls: Uint8Array.from([0, 0, 0, 0, 1]),
     count: Uint32Array.from([6, 1, 5, 4, 1]),
     variables: Uint32Array.from([2, 0, 2, 2, 0]),
     ...texts("name", names),

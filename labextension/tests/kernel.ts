@@ -10,7 +10,7 @@ import { drawn } from "./example-graph";
 export const INPUT = 1;
 export const OPEN_SCOPE = 2;
 export const CLOSED_SCOPE = 3;
-/** It is a door, too. */
+/** It calls a function, too. */
 export const OP_IN_SCOPE = 4;
 
 export const NOTHING = new DataView(new ArrayBuffer(0));

@@ -11,7 +11,7 @@ const SENTENCES: Record<string, string> = JSON.parse(readFileSync(FILE, "utf8"))
 
 describe.each([
   ...Object.entries(SENTENCES),
-  ["another verb", "This can be done in a cell of the notebook only."],
+  ["another edit", "This can be done in a cell of the notebook only."],
 ])("%s", (_, text) => {
   test("is a success or a refusal by its reply, whatever it says", async () => {
     const { actions, store } = await opened(drawn({}, "", { text }), refused(text));

@@ -221,25 +221,25 @@ def doubled(editor: GraphEditor) -> str:
     return editor.ops(where=lambda op: op.type.endswith("PartitionedCall")).ops[0]
 
 
-def test_a_door_leads_into_the_function_and_the_path_back(opened: Open) -> None:
+def test_a_call_leads_into_the_function_and_the_path_back(opened: Open) -> None:
     # Over 30 lines: one way in, and the ways out.
     editor = tgw.edit(called)
-    view, door = opened(editor), doubled(editor)
+    view, call = opened(editor), doubled(editor)
     page, way = view.page, view.root.get_by_role("navigation", name="Current graph")
-    shoot(page, "page-door")
+    shoot(page, "page-call")
     expect(way).to_have_text("tf.function 'called'")
-    view.click(door, double=True)
-    expect(view.root).to_have_attribute("data-room", f"tf.function 'called' / {door}")
+    view.click(call, double=True)
+    expect(view.root).to_have_attribute("data-room", f"tf.function 'called' / {call}")
     view.settled()
-    editor.view.enter(door)
+    editor.view.enter(call)
     assert view.number("items") == len(editor.view.scene())
     view.click("while")
-    ways = view.inspector.locator(".tgw-door")
+    ways = view.inspector.locator(".tgw-called-function")
     expect(ways).to_have_count(2)
     expect(view.inspector).to_contain_text("cond argument")
-    shoot(page, "page-door-entered")
+    shoot(page, "page-call-entered")
     ways.nth(1).click()
-    expect(way.get_by_role("button")).to_have_text(["tf.function 'called'", door, "while:cond"])
+    expect(way.get_by_role("button")).to_have_text(["tf.function 'called'", call, "while:cond"])
     view.settled()
     editor.view.enter("while", "cond")
     assert view.number("items") == len(editor.view.scene())
@@ -252,7 +252,7 @@ def test_a_door_leads_into_the_function_and_the_path_back(opened: Open) -> None:
     way.get_by_role("button").first.click()
     expect(way).to_have_text("tf.function 'called'")
     view.settled()
-    assert view.shown(door)
+    assert view.shown(call)
 
 
 @pytest.mark.slow
@@ -305,9 +305,9 @@ def test_no_control_of_the_page_asks_for_a_kernel(
 ) -> None:
     editor = tgw.edit(called)
     view = opened(editor)
-    page, door = view.page, doubled(editor)
-    view.click(door)
-    expect(view.inspector).to_have_attribute("data-name", door)
+    page, call = view.page, doubled(editor)
+    view.click(call)
+    expect(view.inspector).to_have_attribute("data-name", call)
     view.root.get_by_role("tab", name=tab, exact=True).click()
     if tab == "Selection":
         view.root.get_by_text("Change the selection").click()

@@ -1,4 +1,4 @@
-"""Every public verb on every kind of file, in a process that does not import TensorFlow.
+"""Every public method on every kind of file, in a process that does not import TensorFlow.
 
 `python -m tests.editor.file_verbs FOLDER OUT` runs them on the files in a folder, and writes what
 each did. It is run where TensorFlow is not installed, and where it is: see
@@ -23,7 +23,7 @@ from tests.commands import clone_command
 from tfgraphwidget.editor import GraphEditor
 from tfgraphwidget.errors import GraphEditError
 
-Verb = Callable[[GraphEditor, Path], Any]
+Method = Callable[[GraphEditor, Path], Any]
 KINDS = ("`.pb`", "frozen `.pb`", "`.meta`, checkpoint", "SavedModel")
 """The kinds that differ; others are read in another way only."""
 
@@ -102,7 +102,7 @@ def run_batch(editor: GraphEditor) -> None:
         editor.set_device("renamed", "/cpu:0")
 
 
-VERBS: dict[str, Verb] = {
+METHODS: dict[str, Method] = {
     # Inspecting
     "inspect": lambda e, _: e.inspect(relu(e)),
     "diff": lambda e, _: e.diff(bytes(e)),
@@ -341,7 +341,7 @@ class Refusal:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a verb did: "ok", the sentence of a refusal, or an error that is a defect.
+    """What a method did: "ok", the sentence of a refusal, or an error that is a defect.
 
     `asked` says how often it has asked for TensorFlow; `edited` whether the graph is another one,
     which was saved.
@@ -377,22 +377,22 @@ def run(
     folder: Path,
     out: Path,
     kinds: Iterable[str] = (),
-    verbs: Iterable[str] = (),
+    methods: Iterable[str] = (),
     refusal: Refusal | None = None,
 ) -> Outcomes:
-    """By kind and verb what happened. Edited graphs are saved as `out`/kind/verb.pb.
+    """By kind and method what happened. Edited graphs are saved as `out`/kind/method.pb.
 
     Args:
         folder: The files.
         out: Where graphs are saved.
         kinds: The kinds of files; () for all.
-        verbs: The verbs; () for all.
+        methods: The methods; () for all.
         refusal: What counts how often TensorFlow is asked for.
     """
     done: Outcomes = {}
     for kind, opened in sources(folder).items():
-        for verb, act in VERBS.items():
-            if (kinds and kind not in kinds) or (verbs and verb not in verbs):
+        for method, act in METHODS.items():
+            if (kinds and kind not in kinds) or (methods and method not in methods):
                 continue
             editor, asked = opened(), refusal.asked if refusal else 0
             with tempfile.TemporaryDirectory() as to, warnings.catch_warnings():
@@ -404,17 +404,17 @@ def run(
                     saved = (
                         out
                         / kind.replace("`", "").replace(" ", "_")
-                        / f"{verb.replace(' ', '_')}.pb"
+                        / f"{method.replace(' ', '_')}.pb"
                     )
                     saved.parent.mkdir(exist_ok=True, parents=True)
                     editor.view.leave(0)
                     editor.save(saved, verify=False)
-            done.setdefault(kind, {})[verb] = Outcome(text, asked, edited)
+            done.setdefault(kind, {})[method] = Outcome(text, asked, edited)
     return done
 
 
 def main(folder: Path, out: Path, *kinds: str) -> None:
-    """Run the verbs where TensorFlow cannot be imported, and write what they did as JSON."""
+    """Run the methods where TensorFlow cannot be imported, and write what they did as JSON."""
     from tfgraphwidget.tensorflow_modules import installed_folder
 
     installed_folder()  # is it installed? It is found before it is refused
@@ -430,8 +430,8 @@ def read(out: Path) -> Outcomes:
     """What `main` has written."""
     done = json.loads((out / "done.json").read_text())
     return {
-        kind: {verb: Outcome(**each) for verb, each in verbs.items()}
-        for kind, verbs in done.items()
+        kind: {method: Outcome(**each) for method, each in methods.items()}
+        for kind, methods in done.items()
     }
 
 

@@ -165,12 +165,12 @@ def test_a_jump_that_is_interrupted_is_done_wholly_or_not_at_all() -> None:
 
 MESSAGES: dict[str, dict[str, Any]] = {
     "clone": {"type": "clone", "inputs": ["x:0"], "outputs": ["net/logits:0"], "into": "copy"},
-    "change": {"type": "change", "verb": "connect", "what": ["net/two/add:0", "net/logits"],
+    "change": {"type": "change", "command": "connect", "what": ["net/two/add:0", "net/logits"],
         "keys": ["k"],
                "values": ["0"]},
-    "replace_all": {"type": "change", "verb": "replace_all", "keys": ["pattern", "by"],
+    "replace_all": {"type": "change", "command": "replace_all", "keys": ["pattern", "by"],
                     "values": ["Relu(x)", "Elu(x)"]},
-    "preview_edit": {"type": "preview_edit", "verb": "cast", "keys": ["dtype"],
+    "preview_edit": {"type": "preview_edit", "command": "cast", "keys": ["dtype"],
         "values": ["float16"]},
     "search": {"type": "search", "text": "pattern:Relu(BiasAdd|Add|AddV2(x, b))"},
     "undo": {"type": "undo"},
@@ -179,7 +179,7 @@ MESSAGES: dict[str, dict[str, Any]] = {
     "boundary": {"type": "boundary", "inputs": ["x:0"], "outputs": ["net/one/out:0"]},
     "compare": {"type": "compare", "show": True},
     "color": {"type": "color", "by": "parameters"},
-    "hide": {"type": "hide", "verb": "hide", "names": ["net/one"]},
+    "hide": {"type": "hide", "command": "hide", "names": ["net/one"]},
     "turn": {"type": "set_direction", "direction": "right"},
     "preview": {"type": "preview", "inputs": ["x:0"], "outputs": ["net/logits:0"], "into": "copy"},
 }  # fmt: skip

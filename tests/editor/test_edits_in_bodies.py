@@ -1104,13 +1104,15 @@ def test_an_edit_of_a_function_that_nobody_calls_says_so() -> None:
     built = live(called)
     editor = built.editor
     op = found(editor, "PartitionedCall")
-    (door,) = editor.view.called_functions(op)
+    (called_function,) = editor.view.called_functions(op)
     editor.view.enter(op)
     bypass_relu(editor)
     editor.view.leave()
-    editor.view.enter(door.function)
+    editor.view.enter(called_function.function)
     report = bypass_relu(editor)
-    assert any(f"No op of the graph calls {door.function!r}" in note for note in report.notes)
+    assert any(
+        f"No op of the graph calls {called_function.function!r}" in note for note in report.notes
+    )
     assert built.y() == [-2, 7]
 
 
@@ -1157,12 +1159,12 @@ def edit_at_random(choose: random.Random, editor: GraphEditor) -> None:
     ]
     ops = [name for name in ops if index.dtypes(index.ids[name]) == ("float32",)]
     if ops:
-        op, verb = choose.choice(ops), choose.randrange(5)
-        if verb < 2:
+        op, edit = choose.choice(ops), choose.randrange(5)
+        if edit < 2:
             editor.insert(f"{op}:0", choose.choice(["Tanh", "Neg", "Relu"]))
-        elif verb == 2:
+        elif edit == 2:
             editor.bypass(op)
-        elif verb == 3:
+        elif edit == 3:
             editor.rename(op, f"renamed_{choose.randrange(10**6)}/op")
         else:
             editor.connect(f"{choose.choice(ops)}:0", op, 0)

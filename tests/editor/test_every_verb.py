@@ -1,4 +1,4 @@
-"""Every verb on every kind of source works or is refused in a sentence; docs/verbs.md says
+"""Every method on every kind of source works or is refused in a sentence; docs/verbs.md says
 which.
 """
 
@@ -16,14 +16,14 @@ def found() -> dict[str, dict[str, Outcome]]:
 
 
 def defects_of(found: dict[str, dict[str, Outcome]]) -> list[str]:
-    cells = ((verb, kind, each) for verb in found for kind, each in found[verb].items())
-    return [f"{verb} on {kind}: {each.text}" for verb, kind, each in cells if each.is_defect]
+    cells = ((method, kind, each) for method in found for kind, each in found[method].items())
+    return [f"{method} on {kind}: {each.text}" for method, kind, each in cells if each.is_defect]
 
 
 @pytest.mark.parametrize("kind", ["graph and session", "`tf.function`", slow("SavedModel of TF 1")])
 @pytest.mark.sample(1)
 @pytest.mark.slow
-def test_no_verb_on_a_source_fails_other_than_by_a_refusal_and_undo_takes_each_edit_back(
+def test_no_method_on_a_source_fails_other_than_by_a_refusal_and_undo_takes_each_edit_back(
     kind: str,
 ) -> None:
     found = outcomes([kind])
@@ -32,7 +32,7 @@ def test_no_verb_on_a_source_fails_other_than_by_a_refusal_and_undo_takes_each_e
 
 
 @pytest.mark.slow
-def test_no_verb_fails_other_than_by_a_refusal_and_undo_takes_each_edit_back(
+def test_no_method_fails_other_than_by_a_refusal_and_undo_takes_each_edit_back(
     found: dict[str, dict[str, Outcome]],
 ) -> None:
     assert defects_of(found) == []

@@ -1,5 +1,5 @@
-"""Each verb on files: what works where TensorFlow is not installed, with the same result, and what
-asks for it.
+"""Each method on files: what works where TensorFlow is not installed, with the same result, and
+what asks for it.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ Bare = Callable[[str], tuple[dict[str, Outcome], Path]]
 
 @pytest.fixture(scope="module")
 def bare(models: Path, tmp_path_factory: pytest.TempPathFactory) -> Bare:
-    """What verbs do on a kind of file where TensorFlow is not installed, and the folder of the
+    """What methods do on a kind of file where TensorFlow is not installed, and the folder of the
     edited graphs.
     """
 
@@ -63,16 +63,16 @@ def bare(models: Path, tmp_path_factory: pytest.TempPathFactory) -> Bare:
     return done
 
 
-def test_each_public_method_is_among_the_verbs() -> None:
+def test_each_public_method_is_tried() -> None:
     others = {"view.unpin", "draw", "preview"}  # in the calls of others
-    tried = {verb.partition(" ")[0] for verb in file_verbs.VERBS}
+    tried = {method.partition(" ")[0] for method in file_verbs.METHODS}
     assert public_methods() - tried - others == set()
 
 
 @pytest.mark.parametrize("kind", file_verbs.KINDS)
 @pytest.mark.sample(2)
-def test_without_tensorflow_no_verb_fails_other_than_by_a_sentence(kind: str, bare: Bare) -> None:
-    texts = [f"{verb}: {each.text}" for verb, each in bare(kind)[0].items()]
+def test_without_tensorflow_no_method_fails_other_than_by_a_sentence(kind: str, bare: Bare) -> None:
+    texts = [f"{method}: {each.text}" for method, each in bare(kind)[0].items()]
     assert [text for text in texts if "DEFECT" in text] == []
     refused = [text for text in texts if "TensorFlow" in text and "[tensorflow]" in text]
     assert [
@@ -95,7 +95,7 @@ def test_the_page_of_the_documentation_says_what_works_without_tensorflow(bare: 
 def test_the_page_says_of_each_kind_what_works_without_tensorflow(kind: str, bare: Bare) -> None:
     _, table = PAGE.read_text(encoding="utf-8").split("## Without TensorFlow\n")
     rows = [line[2:-2].split(" | ") for line in table.splitlines() if line.startswith("| `")]
-    assert [row[0] for row in rows] == [f"`{verb}`" for verb in file_verbs.VERBS]
+    assert [row[0] for row in rows] == [f"`{method}`" for method in file_verbs.METHODS]
     column = 1 + file_verbs.KINDS.index(kind)
     assert [row[column] for row in rows] == column_without_tensorflow(bare(kind)[0])
 
@@ -131,13 +131,13 @@ def test_edits_without_tensorflow_give_the_graphs_that_they_give_with_it(
 ) -> None:
     done, out = bare(kind)
     edits = [
-        verb
-        for verb, each in done.items()
-        if each.edited and each.text == "ok" and verb not in BY_TENSORFLOW
+        method
+        for method, each in done.items()
+        if each.edited and each.text == "ok" and method not in BY_TENSORFLOW
     ]
     assert len(edits) > 30
     again = file_verbs.run(models, tmp_path, [kind], edits)[kind]
-    refused = {verb for verb, each in again.items() if each.text != "ok"}
+    refused = {method for method, each in again.items() if each.text != "ok"}
     assert refused == ACCEPTED.get(kind, set())
     different: list[str] = []
     for path in sorted(tmp_path.glob("*/*.pb")):
@@ -179,9 +179,9 @@ def test_where_tensorflow_is_installed_nothing_of_this_imports_it(
         "SavedModel",
     ]
     subprocess.run(command, check=True, cwd=Path(__file__).parents[2], capture_output=True)
-    for kind, verbs in file_verbs.read(tmp_path).items():
-        works = {verb for verb, each in bare(kind)[0].items() if not each.is_refused}
-        asks = {verb for verb, each in verbs.items() if each.asked}
+    for kind, methods in file_verbs.read(tmp_path).items():
+        works = {method for method, each in bare(kind)[0].items() if not each.is_refused}
+        asks = {method for method, each in methods.items() if each.asked}
         assert len(works) > 80
         assert asks & works - ASKS[kind] == set()
 
@@ -220,21 +220,21 @@ ASKS = {
 def test_the_impact_of_each_command_is_what_it_then_changes(models: Path, tmp_path: Path) -> None:
     tried = set[str]()
     kinds, normalized = file_verbs.sources(models), normalised("fused")[0]
-    names = [*file_verbs.VERBS]
+    names = [*file_verbs.METHODS]
     calls = [
         *product(
             (kinds["`.meta`, checkpoint"], kinds["frozen `.pb`"]), names[names.index("clone") :]
         )
     ]
     for opened, name in [*calls, (lambda: tgw.edit(normalized), "passes.fold_batch_norm")]:
-        editor, act = opened(), file_verbs.VERBS[name]
+        editor, act = opened(), file_verbs.METHODS[name]
         if name in tried:
             continue
         file_verbs.outcome(lambda act=act, editor=editor: act(editor, tmp_path))
         if (
             not editor.history.done
             or editor.view.breadcrumb[1:]
-            or editor._core.executor.history.done[-1].command.verb() in WITHOUT_IMPACT
+            or editor._core.executor.history.done[-1].command.command_name() in WITHOUT_IMPACT
         ):
             continue
         *earlier, last = editor._core.executor.history.done
@@ -246,9 +246,9 @@ def test_the_impact_of_each_command_is_what_it_then_changes(models: Path, tmp_pa
         assert editor._core.index is index
         assert len(editor.history.done) == len(earlier)
         check_impact(told, editor.apply(last.command), index, editor._core.index)
-        tried.add(last.command.verb())
+        tried.add(last.command.command_name())
     assert tried == commands().keys() - WITHOUT_IMPACT, (
-        "a verb of tests/editor/file_verbs.py makes each"
+        "a method of tests/editor/file_verbs.py makes each"
     )
 
 

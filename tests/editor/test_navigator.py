@@ -76,7 +76,7 @@ def test_a_function_shows_its_variables_by_name(doubler: Doubler) -> None:
 def test_rooms_to_any_depth_and_back(doubler: Doubler) -> None:
     editor = tgw.edit(doubler.__call__)
     loop = next(iter(editor.ops(where=lambda op: op.type.endswith("While"))))
-    assert {door.label for door in editor.view.called_functions(loop)} == {"body", "cond"}
+    assert {called.label for called in editor.view.called_functions(loop)} == {"body", "cond"}
     editor.view.enter(loop, "body")
     assert len(editor.view.breadcrumb) == 2
     branch = next(iter(editor.ops(where=lambda op: op.type.endswith("If"))))
@@ -103,7 +103,9 @@ def test_rooms_to_any_depth_and_back(doubler: Doubler) -> None:
     assert editor.selection is not None, "a room remembers what was chosen in it"
 
 
-def test_a_wrong_door_is_refused_and_one_stays_where_one_is(doubler: Doubler) -> None:
+def test_a_function_that_no_op_calls_is_refused_and_one_stays_where_one_is(
+    doubler: Doubler,
+) -> None:
     editor = tgw.edit(doubler.__call__)
     loop = next(iter(editor.ops(where=lambda op: op.type.endswith("While"))))
     with pytest.raises(UnknownName, match="'body' or 'cond'"):
@@ -274,9 +276,9 @@ def test_the_page_selects(mlp: tf.Graph) -> None:
     assert state(p.Derive("clear")).expression == ""
     assert state(p.Derive("invert")).selected_ops == len(mlp.get_operations())
     assert state(p.Select("set", ("net/one/out",), ())).selected_ops == 1
-    for verb in ("upstream", "downstream", "scope", "grow"):
+    for command in ("upstream", "downstream", "scope", "grow"):
         state(p.Select("set", ("net/one/out",), ()))
-        assert state(p.Derive(verb)).expression.startswith("editor.ops('net/one/out').")  # type: ignore[arg-type]
+        assert state(p.Derive(command)).expression.startswith("editor.ops('net/one/out').")  # type: ignore[arg-type]
     state(p.Select("set", (), ("net/one",)))
     assert state(p.Derive("shrink")).expression == "editor.ops(scope='net/one').shrink()"
     state(p.Select("set", (), ("net/one",)))
@@ -311,14 +313,14 @@ CUTS = {
 }
 
 
-@pytest.mark.parametrize("verb", CUTS)
+@pytest.mark.parametrize("cut", CUTS)
 @pytest.mark.sample(4)
-def test_an_edit_that_cuts_the_boundary_empties_the_selection_and_says_why(verb: str) -> None:
+def test_an_edit_that_cuts_the_boundary_empties_the_selection_and_says_why(cut: str) -> None:
     editor = tgw.example()
     answers = RequestHandler(editor)
     whole = editor.mark("x:0", "net/logits:0")
     answers.handle(p.Open())
-    CUTS[verb](editor)
+    CUTS[cut](editor)
     assert editor.selection is None
     (why,) = editor.source.notices
     assert "Nothing is selected" in why

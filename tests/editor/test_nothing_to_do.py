@@ -179,12 +179,14 @@ def test_what_is_so_already_is_no_step(
     assert (editor._core.index, editor.history) == before
 
 
-@pytest.mark.parametrize("verb", HISTORY)
+@pytest.mark.parametrize("method", HISTORY)
 @pytest.mark.parametrize("graph", GRAPHS)
-def test_a_call_without_anything_to_do_is_false_and_changes_nothing(verb: str, graph: str) -> None:
+def test_a_call_without_anything_to_do_is_false_and_changes_nothing(
+    method: str, graph: str
+) -> None:
     editor = tgw.edit(GRAPHS[graph]())
     before = editor._core.index, editor.selection, editor.history, editor.view.breadcrumb
-    assert not HISTORY[verb](editor)
+    assert not HISTORY[method](editor)
     now = editor._core.index, editor.selection, editor.history, editor.view.breadcrumb
     assert now == before
 
@@ -197,19 +199,19 @@ def test_a_query_without_a_hit_is_false(
     assert not QUERIES[query](opened(graph))
 
 
-@pytest.mark.parametrize("verb", NAMES)
+@pytest.mark.parametrize("method", NAMES)
 @pytest.mark.parametrize("graph", GRAPHS)
 def test_a_name_that_does_not_exist_is_an_error(
-    verb: str, graph: str, opened: Callable[[str], tgw.GraphEditor]
+    method: str, graph: str, opened: Callable[[str], tgw.GraphEditor]
 ) -> None:
     editor = opened(graph)
     done = len(editor.history)
     with pytest.raises(GraphEditError, match=r"Reluu|nothing"):
-        NAMES[verb](editor)
+        NAMES[method](editor)
     assert len(editor.history) == done
 
 
-def test_every_verb_is_tried() -> None:
+def test_every_method_is_tried() -> None:
     passes = {name for name in public_methods() if name.startswith("passes.")}
     assert passes == {f"passes.{name}" for name in vars(Passes) if not name.startswith("_")}
     tried = {*EDITS, *AGAIN, *HISTORY, "find", "match", "lint"}

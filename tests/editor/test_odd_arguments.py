@@ -588,7 +588,7 @@ def fields_of(kind: type) -> Iterator[tuple[str, list[Any]]]:
 
 
 def messages() -> Iterator[tuple[str, dict[str, Any]]]:
-    """Requests with one field at a time that nobody means; edits by each verb with each argument
+    """Requests with one field at a time that nobody means; edits by each command with each argument
     that it has.
     """
     for word, kind in REQUESTS.items():
@@ -606,25 +606,37 @@ def messages() -> Iterator[tuple[str, dict[str, Any]]]:
         for name, values in fields.items():
             for value in values if word != "change" else ():
                 yield f"{word} {name}={str(value)[:40]!r}", {**usual, name: value}
-    for verb in registry.requested_verbs():
+    for command in registry.requested_commands():
         keys = [
             "self",
             "no",
             "what",
             "renew",
-            *list(call_signature(registry.commands()[verb]).parameters),
+            *list(call_signature(registry.commands()[command]).parameters),
         ]
         for key, text in itertools.product(keys, TEXTS):
-            change = {"type": "change", "id": 1, "verb": verb, "keys": [key], "values": [text]}
-            yield f"{verb} {key}={text}", {**change, "what": ["net/hidden/Relu"]}
+            change = {
+                "type": "change",
+                "id": 1,
+                "command": command,
+                "keys": [key],
+                "values": [text],
+            }
+            yield f"{command} {key}={text}", {**change, "what": ["net/hidden/Relu"]}
         for what in LISTS:
             yield (
-                f"{verb} of {str(what)[:40]}",
-                {"type": "change", "id": 1, "verb": verb, "what": what},
+                f"{command} of {str(what)[:40]}",
+                {"type": "change", "id": 1, "command": command, "what": what},
             )
         yield (
-            f"{verb} keys alone",
-            {"type": "change", "id": 1, "verb": verb, "what": ["x"], "keys": ["to", "to", "by"]},
+            f"{command} keys alone",
+            {
+                "type": "change",
+                "id": 1,
+                "command": command,
+                "what": ["x"],
+                "keys": ["to", "to", "by"],
+            },
         )
 
 
@@ -935,7 +947,7 @@ def without_values(editor: GraphEditor) -> GraphEditor:
 )
 @pytest.mark.parametrize("ended", [closed, finalized, without_values])
 @pytest.mark.sample(1)
-def test_every_verb_on_a_session_or_a_graph_that_is_no_use_is_refused_in_a_sentence_or_done(
+def test_every_command_on_a_session_or_a_graph_that_is_no_use_is_refused_in_a_sentence_or_done(
     source: str, ended: Callable[[GraphEditor], GraphEditor], folder: Path
 ) -> None:
     calls = {**good_calls(folder), **dict.fromkeys(WITHOUT_ARGUMENTS, ((), {}))}

@@ -1,5 +1,5 @@
-"""Every verb on graphs that are odd to edit: it is done, or refused in a sentence, and the graph is
-as it was then.
+"""Every method on graphs that are odd to edit: it is done, or refused in a sentence, and the graph
+is as it was then.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from tensorflow.python.framework.convert_to_constants import convert_variables_t
 
 import tfgraphwidget as tgw
 from tests.conftest import v1
-from tests.editor.file_verbs import VERBS
+from tests.editor.file_verbs import METHODS
 from tests.stress.sentences import Broken, refusal_of
 from tfgraphwidget.editor import GraphEditor
 
@@ -24,7 +24,7 @@ SHAPE = [2, 4]
 
 
 def build(x: Any, middle: Callable[[Any], Any] = tf.identity, weight: Any = 1.0) -> Any:
-    """What the verbs look for: a Relu, the constant 2.0, an Identity at the end; `middle` is what
+    """What the methods look for: a Relu, the constant 2.0, an Identity at the end; `middle` is what
     is odd.
     """
     hidden = tf.nn.relu(x, name="net/relu")
@@ -149,19 +149,19 @@ SOURCES: dict[str, Callable[[], GraphEditor]] = {
 
 
 SEVERAL = frozenset({"undo", "redo", "jump"})
-"""Verbs that are tried after an edit, which stays when they are refused."""
+"""Methods that are tried after an edit, which stays when they are refused."""
 
 
 @pytest.mark.parametrize("source", SOURCES)
 @pytest.mark.filterwarnings("ignore")
-def test_every_verb_is_done_or_refused_in_a_sentence_that_changes_nothing(
+def test_every_method_is_done_or_refused_in_a_sentence_that_changes_nothing(
     source: str, tmp_path: Path
 ) -> None:
     wrong = []
     functions = [each.graph.as_graph_def() for each in (traced(), frozen())]
-    for number, (verb, call) in enumerate(VERBS.items()):
+    for number, (method, call) in enumerate(METHODS.items()):
         if (
-            verb == "session"
+            method == "session"
         ):  # which is tried by a run, and TensorFlow's own errors are a session's
             continue
         editor, folder = SOURCES[source](), tmp_path / str(number)
@@ -174,14 +174,14 @@ def test_every_verb_is_done_or_refused_in_a_sentence_that_changes_nothing(
             except Broken as error:
                 if not isinstance(
                     error.__cause__, StopIteration
-                ):  # else the graph has no op that the verb is tried on
-                    wrong.append(f"{verb}: {error}")
+                ):  # else the graph has no op that the method is tried on
+                    wrong.append(f"{method}: {error}")
                 continue
         if (
             refusal is not None
-            and verb not in SEVERAL
+            and method not in SEVERAL
             and (editor.history.done, editor._core.index.names) != before
         ):
-            wrong.append(f"{verb}: refused ({refusal.why}), and the graph is another one")
+            wrong.append(f"{method}: refused ({refusal.why}), and the graph is another one")
     assert wrong == []
     assert functions == [each.graph.as_graph_def() for each in (traced(), frozen())]

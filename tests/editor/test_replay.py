@@ -115,13 +115,13 @@ def carried(editor: tgw.GraphEditor) -> Any:
     return json.loads(json.dumps(editor.history.records(), allow_nan=False))
 
 
-@pytest.mark.parametrize("verb", EDITS)
+@pytest.mark.parametrize("command", EDITS)
 @pytest.mark.sample(9)
-def test_every_edit_is_the_same_when_it_was_written_down(verb: str) -> None:
+def test_every_edit_is_the_same_when_it_was_written_down(command: str) -> None:
     first, second = opened(), opened()
-    EDITS[verb](first)
+    EDITS[command](first)
     edits = carried(first)
-    assert edits[-1]["command"] == verb
+    assert edits[-1]["command"] == command
     assert second.history.replay(edits) == len(edits)
     assert graph_def(second) == graph_def(first)
     assert second._core.index.collections == first._core.index.collections
@@ -130,7 +130,9 @@ def test_every_edit_is_the_same_when_it_was_written_down(verb: str) -> None:
 
 def test_every_command_there_is_can_be_written_or_is_tested_elsewhere() -> None:
     # tests/edits/passes.
-    passes = {verb for verb, kind in commands().items() if ".edits.passes." in kind.__module__}
+    passes = {
+        command for command, kind in commands().items() if ".edits.passes." in kind.__module__
+    }
     assert commands().keys() - EDITS.keys() - passes == {"add", "call", "rename_key"}
 
 
@@ -345,8 +347,8 @@ BAD: dict[str, tuple[Any, str]] = {
     "a newer version": ({"tfgraphwidget": 3, "edits": []}, "reads up to 2; install a newer one"),
     "more beside": ({"tfgraphwidget": 1, "edits": [], "run": "x"}, "'run' is amiss"),
     "no object": ([5], "Edit 1 cannot be read: an edit is an object"),
-    "no verb": ([{"arguments": {}}], "Edit 1 cannot be read: 'command' is missing"),
-    "an unknown verb": (
+    "no command": ([{"arguments": {}}], "Edit 1 cannot be read: 'command' is missing"),
+    "an unknown command": (
         [{"command": "rerout", "arguments": {}}],
         "'rerout' is not a command; did you mean 'reroute'",
     ),

@@ -484,9 +484,9 @@ def made_again(editor: tgw.GraphEditor, opened: Path) -> list[tgw.GraphEditor]:
     ]
 
 
-@pytest.mark.parametrize("verb", ["bypass", "clone", "rename"])
+@pytest.mark.parametrize("method", ["bypass", "clone", "rename"])
 def test_ops_that_have_another_type_keep_their_names_when_tensorflow_imports_them(
-    verb: str, tmp_path: Path
+    method: str, tmp_path: Path
 ) -> None:
     with tf.Graph().as_default() as graph:
         x = v1.placeholder(tf.float32, [2, 3], name="x")
@@ -505,7 +505,7 @@ def test_ops_that_have_another_type_keep_their_names_when_tensorflow_imports_the
         "rename": lambda: editor.rename("pool", "net/pool"),
         "clone": lambda: editor.clone("x:0", "pool:0", into="copy"),
     }
-    done[verb]()
+    done[method]()
     for again in made_again(editor, tmp_path / "a.pb"):
         assert whole(again) == whole(editor)
 

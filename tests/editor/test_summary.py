@@ -106,7 +106,7 @@ def test_impact_of_a_refused_edit_is_the_refusal_and_its_fixes_have_impacts(
             {"command": "rename", "arguments": {"old": "Mean", "new": example._core.index.names[0]}}
         )
     with pytest.raises(GraphEditError):
-        example.preview({"command": "no such verb", "arguments": {}})
+        example.preview({"command": "no such command", "arguments": {}})
     assert not example.history.done
 
 

@@ -70,14 +70,14 @@ EDITS = {
 }
 
 
-@pytest.mark.parametrize("verb", EDITS)
+@pytest.mark.parametrize("method", EDITS)
 @pytest.mark.sample(3)
 def test_ops_that_come_in_the_middle_of_an_edit_are_taken_in(
-    verb: str, editor: GraphEditor, session: v1.Session, monkeypatch: pytest.MonkeyPatch
+    method: str, editor: GraphEditor, session: v1.Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     graph = editor.graph
     with in_the_middle(monkeypatch, lambda: add_variable(graph, "other")):
-        EDITS[verb](editor)
+        EDITS[method](editor)
     assert "other" in editor._core.index.ids
     assert "other:0" in [member.name for member in editor._core.index.collections["variables"]]
     assert "other" in [v.handle for v in editor._core.index.variable_defs]
@@ -88,9 +88,9 @@ def test_ops_that_come_in_the_middle_of_an_edit_are_taken_in(
     assert session.run("net/logits:0", {"x:0": ROWS}).shape == (2, 4)
 
 
-@pytest.mark.parametrize("verb", EDITS)
+@pytest.mark.parametrize("method", EDITS)
 def test_an_edit_that_fails_leaves_what_another_thread_has_added_meanwhile(
-    verb: str, editor: GraphEditor, monkeypatch: pytest.MonkeyPatch
+    method: str, editor: GraphEditor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     graph, before = editor.graph, set(editor._core.index.names)
     held = {key: graph.get_collection(key) for key in graph.get_all_collection_keys()}
@@ -98,7 +98,7 @@ def test_an_edit_that_fails_leaves_what_another_thread_has_added_meanwhile(
         in_the_middle(monkeypatch, lambda: add_variable(graph, "other"), fails=True),
         pytest.raises(GraphEditError, match="fails"),
     ):
-        EDITS[verb](editor)
+        EDITS[method](editor)
     theirs = {
         name for name in editor._core.index.names if name == "other" or name.startswith("other/")
     }
@@ -121,16 +121,16 @@ def test_a_collection_that_grows_in_the_middle_of_an_edit_is_read_again(
         assert "net/logits:0" in [member.name for member in editor._core.index.collections[key]]
 
 
-@pytest.mark.parametrize("verb", ["clone", "insert"])
+@pytest.mark.parametrize("method", ["clone", "insert"])
 def test_an_edit_with_nobody_else_about_reads_nothing_again(
-    verb: str, editor: GraphEditor, monkeypatch: pytest.MonkeyPatch
+    method: str, editor: GraphEditor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(*_: Any, **__: Any) -> None:
         raise AssertionError("the graph was read again")
 
     with monkeypatch.context() as context:
         context.setattr(editor._core.target.place, "_take", refuse)
-        EDITS[verb](editor)
+        EDITS[method](editor)
         assert editor._core.index
     names = list(editor._core.index.names)
     editor.source.reload()
@@ -353,8 +353,8 @@ def test_a_refused_call_leaves_a_file_with_its_edits_as_it_was(
 ) -> None:
     """Imported into TensorFlow, the new dtype would take a placeholder of another name."""
     path = folder / kind
-    for verb, refused in REFUSED.items():
-        if kind == "saved" and verb in ("clone", "freeze"):
+    for method, refused in REFUSED.items():
+        if kind == "saved" and method in ("clone", "freeze"):
             continue  # it has the values that the others lack
         editor = tgw.edit((folder / "net.pb").read_bytes() if kind == "bytes" else path)
         editor.passes.set_input("x:0", dtype="float64", adapter="Cast")
@@ -368,7 +368,7 @@ def test_a_refused_call_leaves_a_file_with_its_edits_as_it_was(
         )
         with pytest.raises(GraphEditError):
             refused(editor)
-        assert saved(editor, tmp_path) == before, verb
+        assert saved(editor, tmp_path) == before, method
         assert (
             list(editor._core.index.names),
             editor.history.lines,
@@ -377,12 +377,12 @@ def test_a_refused_call_leaves_a_file_with_its_edits_as_it_was(
             names,
             lines,
             1,
-        ), verb
+        ), method
         editor.redo()
         editor.history.goto(0)
-        assert editor._core.index.dtypes(editor._core.index.op("x")) == ("float32",), verb
+        assert editor._core.index.dtypes(editor._core.index.op("x")) == ("float32",), method
         editor.history.goto(2)
-        assert saved(editor, tmp_path) == before, verb
+        assert saved(editor, tmp_path) == before, method
 
 
 def test_a_save_leaves_a_file_with_its_edits_as_it_was(folder: Path, tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ from tfgraphwidget.runtime.live import patch_application, traced_ops
 
 
 @dataclass(frozen=True)
-class Verb:
+class Case:
     """A call that is one edit, what comes before it, and a step of it that can fail."""
 
     call: Callable[[GraphEditor], Any]
@@ -52,41 +52,41 @@ def replayed(editor: GraphEditor) -> None:
     editor.history.replay(edits)
 
 
-VERBS = {
-    "clone": Verb(
+CASES = {
+    "clone": Case(
         lambda editor: editor.clone("x:0", "net/logits:0", into="copy"), (History, "push", 1)
     ),
-    "clone, its values": Verb(
+    "clone, its values": Case(
         lambda editor: editor.clone("x:0", "net/logits:0", into="copy"),
         (patch_application, "make_variable", 2),
     ),
-    "add": Verb(lambda editor: editor.add(line(), into="second"), (History, "push", 1)),
-    "call": Verb(
+    "add": Case(lambda editor: editor.add(line(), into="second"), (History, "push", 1)),
+    "call": Case(
         lambda editor: editor.call("net/hidden/Relu:0", shifted, into="head"), (History, "push", 1)
     ),
-    "grow, its values": Verb(
+    "grow, its values": Case(
         lambda editor: editor.call("net/hidden/Relu:0", shifted, into="head"),
         (traced_ops, "initialize", 1),
     ),
-    "set_trainable": Verb(lambda editor: editor.set_trainable("net/w"), (History, "push", 1)),
-    "bypass": Verb(lambda editor: editor.bypass("net/hidden/Relu"), (History, "push", 1)),
-    "insert": Verb(
+    "set_trainable": Case(lambda editor: editor.set_trainable("net/w"), (History, "push", 1)),
+    "bypass": Case(lambda editor: editor.bypass("net/hidden/Relu"), (History, "push", 1)),
+    "insert": Case(
         lambda editor: editor.insert("net/hidden/Relu:0", shifted, into="head"),
         (History, "push", 1),
     ),
-    "remove": Verb(lambda editor: editor.remove("loss", consumers=True), (History, "push", 1)),
-    "freeze": Verb(lambda editor: editor.freeze("net/logits:0"), (History, "push", 1)),
-    "undo": Verb(lambda editor: editor.undo(), (History, "after_undo", 1), two_edits),
-    "redo": Verb(
+    "remove": Case(lambda editor: editor.remove("loss", consumers=True), (History, "push", 1)),
+    "freeze": Case(lambda editor: editor.freeze("net/logits:0"), (History, "push", 1)),
+    "undo": Case(lambda editor: editor.undo(), (History, "after_undo", 1), two_edits),
+    "redo": Case(
         lambda editor: editor.redo(),
         (History, "after_redo", 1),
         lambda editor: (two_edits(editor), editor.undo()),
     ),
-    "jump": Verb(
+    "jump": Case(
         lambda editor: editor.history.goto(0), (History, "after_undo", 2), two_edits, when_failed=1
     ),
-    "replay": Verb(replayed, (History, "push", 2), when_failed=1),
-    "extract": Verb(
+    "replay": Case(replayed, (History, "push", 2), when_failed=1),
+    "extract": Case(
         lambda editor: editor.extract("x:0", "net/logits:0"),
         (patch_application, "make_variable", 2),
         notifications=0,
@@ -110,46 +110,46 @@ def editor() -> Iterator[GraphEditor]:
     editor.session.close()
 
 
-@pytest.mark.parametrize("name", VERBS)
+@pytest.mark.parametrize("name", CASES)
 @pytest.mark.sample(6)
 def test_listeners_hear_of_an_edit_once_when_it_is_done(name: str, editor: GraphEditor) -> None:
-    verb = VERBS[name]
-    verb.before(editor)
+    case = CASES[name]
+    case.before(editor)
     heard: list[int] = []
     editor._core.listeners.append(lambda: heard.append(len(editor.history.done)))
-    verb.call(editor)
-    assert heard == [len(editor.history.done)] * verb.notifications
+    case.call(editor)
+    assert heard == [len(editor.history.done)] * case.notifications
 
 
 @pytest.mark.parametrize(
     "error", [RuntimeError("injected"), KeyboardInterrupt()], ids=["error", "interrupt"]
 )
-@pytest.mark.parametrize("name", VERBS)
+@pytest.mark.parametrize("name", CASES)
 @pytest.mark.sample(10)
 def test_an_edit_that_fails_leaves_everything_as_it_was(
     name: str, error: BaseException, editor: GraphEditor
 ) -> None:
-    verb = VERBS[name]
-    verb.before(editor)
+    case = CASES[name]
+    case.before(editor)
     heard: list[int] = []
     editor._core.listeners.append(lambda: heard.append(len(editor.history.done)))
     before, listeners = state_of(editor), list(editor._core.listeners)
-    with failing(*verb.step, error), pytest.raises((type(error), tgw.GraphEditError)):
-        verb.call(editor)
+    with failing(*case.step, error), pytest.raises((type(error), tgw.GraphEditError)):
+        case.call(editor)
     check_follows(editor)
     # Objects of it are others each time.
     keys = [key for key in before if key not in ("free scopes", "history")]
     assert differing(before, state_of(editor), keys) == ""
     assert list(editor._core.listeners) == listeners
-    assert heard == [len(editor.history.done)] * verb.when_failed
+    assert heard == [len(editor.history.done)] * case.when_failed
     heard.clear()
     editor.rename("loss", "mean_loss")
     assert heard == [len(editor.history.done)], "they hear of the next edit, once"
 
 
-@pytest.mark.parametrize("name", VERBS)
+@pytest.mark.parametrize("name", CASES)
 @pytest.mark.sample(6)
-def test_every_verb_is_a_transaction(
+def test_every_case_is_a_transaction(
     name: str, monkeypatch: pytest.MonkeyPatch, editor: GraphEditor
 ) -> None:
     begun: list[EditExecutor] = []
@@ -159,9 +159,9 @@ def test_every_verb_is_a_transaction(
         begun.append(self)
         return works(self)
 
-    VERBS[name].before(editor)
+    CASES[name].before(editor)
     monkeypatch.setattr(EditExecutor, "transaction", counted)
-    VERBS[name].call(editor)
+    CASES[name].call(editor)
     assert begun[0] is editor._core.executor
 
 

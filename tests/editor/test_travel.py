@@ -41,7 +41,7 @@ def sources(tmp_path_factory: pytest.TempPathFactory) -> Sources:
 
 
 KINDS = list(Sources(Path()).kinds())
-CASES = [(kind, verb) for kind in KINDS for verb in EDITS]
+CASES = [(kind, method) for kind in KINDS for method in EDITS]
 
 
 def edited(editor: GraphEditor) -> GraphEditor:
@@ -349,18 +349,18 @@ PYTHON = "Edit 1"  # edits with a Python function
 
 
 @pytest.mark.parametrize(
-    ("kind", "verb"),
+    ("kind", "method"),
     [case if case[1] in REMOVERS and case[0] == KINDS[0] else slow(*case) for case in CASES],
 )
 def test_each_edit_is_made_again_there_and_undone(
-    sources: Sources, tmp_path: Path, kind: str, verb: str
+    sources: Sources, tmp_path: Path, kind: str, method: str
 ) -> None:
     editor = sources.kinds()[kind]()
     relu(editor)  # enters a function where the graph itself has none
     try:
-        EDITS[verb](editor, tmp_path)
+        EDITS[method](editor, tmp_path)
     except (tgw.GraphEditError, LookupError):
-        return  # docs/verbs.md says where a verb is refused
+        return  # docs/verbs.md says where a method is refused
     editor.view.leave(0)
     try:
         other = tgw.edit(bytes(editor))

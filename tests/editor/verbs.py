@@ -1,4 +1,4 @@
-"""Every public verb on every kind of source: what happens, as a table.
+"""Every public method on every kind of source: what happens, as a table.
 
 `python -m tests.editor.verbs` writes docs/verbs.md; tests/editor/test_every_verb.py compares it.
 """
@@ -293,8 +293,8 @@ def feeds(editor: GraphEditor) -> dict[str, Any]:
     return {f"{name}:0": np.ones([2, 4], np.float32) for name in wanted[:1]}
 
 
-Verb = Callable[[GraphEditor, Path], Any]
-LOOKS: dict[str, Verb] = {
+Method = Callable[[GraphEditor, Path], Any]
+LOOKS: dict[str, Method] = {
     "between": lambda e, _: e.between(*ends(e)),
     "view.color_by": lambda e, _: e.view.color_by("type"),
     "compare": lambda e, _: e.compare(feeds(e)),
@@ -326,7 +326,7 @@ LOOKS: dict[str, Verb] = {
     "save .graphml": lambda e, to: e.save(to / "a.graphml"),
     "save TensorBoard": lambda e, to: e.save(to / "logs", format="tensorboard"),
 }
-EDITS: dict[str, Verb] = {
+EDITS: dict[str, Method] = {
     "add": lambda e, _: e.add(tgw.example().graph.as_graph_def(), into="added"),
     "add_control_inputs": lambda e, _: e.add_control_inputs(relu(e), first(e, "Placeholder")),
     "signatures.add": lambda e, _: e.signatures.add("middle", outputs={"y": ends(e)[1][0]}),
@@ -422,23 +422,23 @@ def generic(sentence: str) -> str:
 
 
 def outcomes(kinds: Iterable[str] = ()) -> dict[str, dict[str, Outcome]]:
-    """By verb and kind. Edits are undone; what is left then is compared with what was there."""
+    """By method and kind. Edits are undone; what is left then is compared with what was there."""
     folder = Path(tempfile.mkdtemp())
-    found: dict[str, dict[str, Outcome]] = {verb: {} for verb in (*LOOKS, *EDITS)}
+    found: dict[str, dict[str, Outcome]] = {method: {} for method in (*LOOKS, *EDITS)}
     try:
         for kind, opened in Sources(folder).kinds().items():
             if kinds and kind not in kinds:
                 continue
             editor = opened()
-            for verb, look in LOOKS.items():
+            for method, look in LOOKS.items():
                 to = Path(tempfile.mkdtemp(dir=folder))
                 editor.view.leave(0)
                 relu(editor)
-                found[verb][kind] = outcome(
+                found[method][kind] = outcome(
                     lambda look=look, to=to, editor=editor: look(editor, to)
                 )
-            for verb, edit in EDITS.items():
-                found[verb][kind] = outcome(
+            for method, edit in EDITS.items():
+                found[method][kind] = outcome(
                     lambda edit=edit, opened=opened: run_edit(opened(), edit, folder)
                 )
     finally:
@@ -446,7 +446,7 @@ def outcomes(kinds: Iterable[str] = ()) -> dict[str, dict[str, Outcome]]:
     return found
 
 
-def run_edit(editor: GraphEditor, edit: Verb, folder: Path) -> None:
+def run_edit(editor: GraphEditor, edit: Method, folder: Path) -> None:
     """Edit, make the function or the file of it, and undo.
 
     Raises what the edit raises, and AssertionError if undo leaves a difference.
@@ -481,16 +481,15 @@ def page(found: dict[str, dict[str, Outcome]]) -> str:
     kinds = list(next(iter(found.values())))
     sentences: dict[str, int] = {}
     lines = [f"| | {' | '.join(kinds)} |", f"|---|{'---|' * len(kinds)}"]
-    for verb, by_kind in found.items():
+    for method, by_kind in found.items():
         cells = [cell(by_kind[kind], sentences) for kind in kinds]
-        lines.append(f"| `{verb}` | {' | '.join(cells)} |")
+        lines.append(f"| `{method}` | {' | '.join(cells)} |")
     notes = [f"{number}. {sentence}" for sentence, number in sentences.items()]
     head = (
         "# What works on which source\n\n"
-        "Every verb of the editor on every kind of source, on a network of a few layers. ✓ works, "
-        "- has nothing to do\n"
-        "here; a number is the sentence of the refusal below, which says why TensorFlow forces "
-        "it.\n"
+        "Every method of the editor on every kind of source, on a network of a few layers.\n"
+        "✓ works, - has nothing to do here; a number is the sentence of the refusal below, which\n"
+        "says why TensorFlow forces it.\n"
         "`python -m tests.editor.verbs` writes this page.\n"
     )
     return "\n".join((head, *lines, "", *notes, ""))
@@ -511,7 +510,7 @@ def file_models(folder: Path) -> Path:
 def outcomes_without_tensorflow(
     models: Path | None = None, out: Path | None = None, kinds: Iterable[str] = file_verbs.KINDS
 ) -> file_verbs.Outcomes:
-    """What verbs do on files where TensorFlow is not installed, by kind; the edited graphs are
+    """What methods do on files where TensorFlow is not installed, by kind; the edited graphs are
     saved in `out`.
     """
     with tempfile.TemporaryDirectory() as folder:
@@ -526,49 +525,41 @@ def outcomes_without_tensorflow(
 
 
 def without_tensorflow(done: Mapping[str, Mapping[str, file_verbs.Outcome]]) -> str:
-    """The verbs on files where TensorFlow is not installed, as Markdown."""
+    """The methods on files where TensorFlow is not installed, as Markdown."""
     lines = [
         "## Without TensorFlow",
         "",
-        (
-            "Verbs on files where TensorFlow is not installed: ✓ works, - has nothing to do here, "
-            "TF needs TensorFlow and"
-        ),
-        (
-            "says so: `pip install 'tfgraphwidget[tensorflow]'`. Static shapes of rarer op types "
-            "are unknown then, and the"
-        ),
-        (
-            "edit says so. Where TensorFlow is installed, what works here imports it only for "
-            "these shapes, for the values"
-        ),
-        "of copied variables, and to check what `save` has written.",
+        "Methods on files where TensorFlow is not installed: ✓ works, - has nothing to do here, TF",
+        "needs TensorFlow and says so: `pip install 'tfgraphwidget[tensorflow]'`. Static shapes of",
+        "rarer op types are unknown then, and the edit says so. Where TensorFlow is installed,",
+        "what works here imports it only for these shapes, for the values of copied variables, and",
+        "to check what `save` has written.",
         "",
         f"| | {' | '.join(done)} |",
         f"|---|{'---|' * len(done)}",
     ]
-    columns = [column_without_tensorflow(by_verb) for by_verb in done.values()]
+    columns = [column_without_tensorflow(by_method) for by_method in done.values()]
     lines += [
-        f"| `{verb}` | {' | '.join(cells)} |"
-        for verb, *cells in zip(file_verbs.VERBS, *columns, strict=True)
+        f"| `{method}` | {' | '.join(cells)} |"
+        for method, *cells in zip(file_verbs.METHODS, *columns, strict=True)
     ]
     return "\n".join((*lines, ""))
 
 
 def column_without_tensorflow(done: Mapping[str, file_verbs.Outcome]) -> list[str]:
-    """What the page says of each verb on one kind of file where TensorFlow is not installed."""
+    """What the page says of each method on one kind of file where TensorFlow is not installed."""
     return [
         "✓" if each.text == "ok" else "TF" if each.is_refused else "-"
-        for each in (done[verb] for verb in file_verbs.VERBS)
+        for each in (done[method] for method in file_verbs.METHODS)
     ]
 
 
 if __name__ == "__main__":
     found = outcomes(sys.argv[1:])
-    for verb, by_kind in found.items():
+    for method, by_kind in found.items():
         for kind, result in by_kind.items():
             if result.is_defect:
-                print(f"{verb} on {kind}: {result.text[:300]}")  # noqa: T201
+                print(f"{method} on {kind}: {result.text[:300]}")  # noqa: T201
     PAGE.parent.mkdir(exist_ok=True)
     PAGE.write_text(
         f"{page(found)}\n{without_tensorflow(outcomes_without_tensorflow())}", encoding="utf-8"

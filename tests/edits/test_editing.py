@@ -393,13 +393,13 @@ BRINGING = {
 }
 
 
-@pytest.mark.parametrize("verb", BRINGING)
+@pytest.mark.parametrize("method", BRINGING)
 def test_functions_that_came_with_an_edit_go_and_come_back_with_it(
-    calling: tgw.GraphEditor, verb: str, tmp_path: Path
+    calling: tgw.GraphEditor, method: str, tmp_path: Path
 ) -> None:
     other = tgw.edit(calling.graph, session=calling.session)
     before = calling._core.index.functions
-    BRINGING[verb](calling)
+    BRINGING[method](calling)
     after = calling._core.index.functions
     assert before < after
     for _ in range(2):

@@ -334,7 +334,7 @@ def looked_up(tensor: tf.Tensor) -> tf.Tensor:
     return tensor * tf.lookup.StaticHashTable(keys, 1.0).lookup(tf.zeros([], tf.int32))
 
 
-VERBS = {
+METHODS = {
     "insert": lambda editor, op, function: editor.insert(f"{op}:0", function, "made"),
     "replace": lambda editor, op, function: editor.replace(
         op, lambda *given: function(given[0]), "made"
@@ -343,10 +343,10 @@ VERBS = {
 
 
 @pytest.mark.parametrize("function", [shifted, looked_up])
-@pytest.mark.parametrize("verb", VERBS)
+@pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("where", ["while_loop", "conditional"])
 def test_state_inside_a_loop_or_branch_is_refused_and_nothing_is_made(
-    where: str, verb: str, function: Any, request: pytest.FixtureRequest
+    where: str, method: str, function: Any, request: pytest.FixtureRequest
 ) -> None:
     graph = request.getfixturevalue(where)
     inside = next(op.name for op in graph.get_operations() if op.type == "Mul")
@@ -357,7 +357,7 @@ def test_state_inside_a_loop_or_branch_is_refused_and_nothing_is_made(
             GraphEditError,
             match=r"cannot be initialized inside of a loop or branch, where '.*' lies;",
         ):
-            VERBS[verb](editor, inside, function)
+            METHODS[method](editor, inside, function)
         assert graph.as_graph_def() == before
         assert not graph.get_collection("variables")
         assert not editor.history.done
@@ -518,13 +518,13 @@ def test_the_printed_line_makes_an_equal_command(line: tf.Graph, tmp_path: Path)
     assert saved(again, tmp_path) == saved(editor, tmp_path)
 
 
-@pytest.mark.parametrize("verb", ["insert", "replace"])
+@pytest.mark.parametrize("method", ["insert", "replace"])
 @pytest.mark.sample(2)
 def test_a_variable_that_cannot_be_initialised_leaves_nothing_in_the_graph_and_its_name_free(
-    verb: str, editor: tgw.GraphEditor, session: v1.Session
+    method: str, editor: tgw.GraphEditor, session: v1.Session
 ) -> None:
     def edit(function: Any) -> None:
-        if verb == "insert":
+        if method == "insert":
             editor.insert("net/one/out:0", function, into="scale")
         else:
             editor.replace("net/one/out", function, into="scale")

@@ -141,7 +141,7 @@ def test_a_toy_command_is_asked_for_by_a_message_of_the_browser(editor: tgw.Grap
     message = {
         "id": 1,
         "type": "change",
-        "verb": "turn_over",
+        "command": "turn_over",
         "what": ["less"],
         "keys": ["note"],
         "values": ["'hm'"],
@@ -160,24 +160,26 @@ def test_a_toy_command_is_asked_for_by_a_message_of_the_browser(editor: tgw.Grap
 
 
 def test_buttons_stand_in_their_order_and_ask_for_what_a_page_may_ask_for() -> None:
-    verbs = [verb for verb, _ in buttons()]
-    assert verbs.index("bypass") < verbs.index("rename") < verbs.index("insert")
-    assert '{"verb": "rename", "name": "Rename"' in to_typescript()
-    assert set(verbs) <= set(registry.requested_verbs()), (
+    commands = [command for command, _ in buttons()]
+    assert commands.index("bypass") < commands.index("rename") < commands.index("insert")
+    assert '{"command": "rename", "name": "Rename"' in to_typescript()
+    assert set(commands) <= set(registry.requested_commands()), (
         "what a button asks for is a message of the browser"
     )
 
 
 def test_each_field_of_a_form_is_an_argument_of_the_editor_s_method() -> None:
-    for verb, button in buttons():
+    for command, button in buttons():
         known = inspect.signature(
-            getattr(tgw.GraphEditor, verb, None) or registry.commands()[verb]
+            getattr(tgw.GraphEditor, command, None) or registry.commands()[command]
         ).parameters
-        assert {field.key for field in button.fields} <= known.keys(), verb
+        assert {field.key for field in button.fields} <= known.keys(), command
 
 
 def test_a_form_asks_as_the_method_takes_it() -> None:
-    fields = {(verb, field.key): field for verb, button in buttons() for field in button.fields}
+    fields = {
+        (command, field.key): field for command, button in buttons() for field in button.fields
+    }
     assert fields["cast", "dtype"].words == ("float16", "bfloat16")
     assert fields["cast", "dtype"].initial == "float16"
     assert fields["freeze", "inline"].words == ("False", "True")
@@ -204,13 +206,13 @@ def test_what_type_checkers_see_of_the_methods_is_up_to_date() -> None:
     assert written == edit_method_types.text(), "run python -m tests.editor.edit_method_types"
 
 
-def test_a_verb_that_nobody_has_registered_is_no_message_no_json_and_no_method(
+def test_a_command_that_nobody_has_registered_is_no_message_no_json_and_no_method(
     editor: tgw.GraphEditor,
 ) -> None:
     registry.unregister("turn_over")
     try:
-        with pytest.raises(GraphEditError, match="'verb' of a request cannot be 'turn_over'"):
-            codec.decode({"id": 1, "type": "change", "verb": "turn_over"})
+        with pytest.raises(GraphEditError, match="'command' of a request cannot be 'turn_over'"):
+            codec.decode({"id": 1, "type": "change", "command": "turn_over"})
         with pytest.raises(GraphEditError, match="'turn_over' is not a command"):
             editor.history.replay([{"command": "turn_over", "arguments": {"op": "less"}}])
         with pytest.raises(AttributeError):
@@ -223,7 +225,7 @@ def test_a_verb_that_nobody_has_registered_is_no_message_no_json_and_no_method(
         registry.register(TurnOver)
 
 
-def test_a_verb_is_of_one_class_and_the_same_class_may_be_defined_again() -> None:
+def test_a_command_is_of_one_class_and_the_same_class_may_be_defined_again() -> None:
     @dataclass(frozen=True)
     class Reroute(Command):
         op: str
@@ -231,7 +233,7 @@ def test_a_verb_is_of_one_class_and_the_same_class_may_be_defined_again() -> Non
         def plan(self, context: PlanContext) -> Patch:
             return Patch()
 
-    with pytest.raises(ValueError, match="the verb 'reroute' is taken by tfgraphwidget"):
+    with pytest.raises(ValueError, match="the name 'reroute' is taken by tfgraphwidget"):
         registry.register(Reroute)
     again = type(
         "TurnOver",
@@ -241,8 +243,8 @@ def test_a_verb_is_of_one_class_and_the_same_class_may_be_defined_again() -> Non
     assert registry.register(again) is registry.commands()["turn_over"]
 
 
-def test_a_command_is_found_by_its_verb_before_its_module_is_imported() -> None:
-    """The front has each registered class, under the name that its verb says."""
+def test_a_command_is_found_by_its_name_before_its_module_is_imported() -> None:
+    """The front has each registered class, under the name of its class."""
     registered = {
         node.name
         for path in (PACKAGE / "edits").rglob("*.py")
@@ -253,8 +255,8 @@ def test_a_command_is_found_by_its_verb_before_its_module_is_imported() -> None:
     assert len(registered) > 35
     for name in registered:
         kind = getattr(tfgraphwidget.edits, name)
-        assert name == "".join(word.capitalize() for word in kind.verb().split("_"))
-        assert registry.registration_of(kind.verb()).kind is kind
+        assert name == "".join(word.capitalize() for word in kind.command_name().split("_"))
+        assert registry.registration_of(kind.command_name()).kind is kind
     code = (
         "import sys; from tfgraphwidget.edits import registry\n"
         "print(registry.is_requested('rename'), registry.registration_of('patch'), "
@@ -277,8 +279,8 @@ def name_of(decorator: ast.expr) -> str:
 def test_options_of_a_method_have_the_defaults_of_the_command() -> None:
     """A method says the default itself: else reading its signature would import the command."""
     differing = {}
-    for verb, kind in registry.commands().items():
-        parameters = inspect.signature(getattr(tgw.GraphEditor, verb, kind)).parameters
+    for command, kind in registry.commands().items():
+        parameters = inspect.signature(getattr(tgw.GraphEditor, command, kind)).parameters
         for field in dataclasses.fields(kind):
             usual = parameters[field.name].default if field.name in parameters else None
             if usual not in (
@@ -286,7 +288,7 @@ def test_options_of_a_method_have_the_defaults_of_the_command() -> None:
                 inspect.Parameter.empty,
                 field.default,
             ):  # None: the method finds it out
-                differing[verb, field.name] = usual, field.default
+                differing[command, field.name] = usual, field.default
     assert differing == {}
 
 
@@ -306,17 +308,17 @@ def test_every_field_of_a_command_is_said_by_who_makes_it() -> None:
     """No field is filled in by somebody else: each is compared, printed, and written in code and
     JSON.
     """
-    for verb, kind in registry.commands().items():
+    for command, kind in registry.commands().items():
         for field in dataclasses.fields(kind):
-            assert field.compare, verb
-            assert field.repr, verb
-            assert field.init, verb
-            assert not field.metadata, verb
+            assert field.compare, command
+            assert field.repr, command
+            assert field.init, command
+            assert not field.metadata, command
 
 
 def test_what_the_browser_may_ask_for_neither_reads_files_nor_calls_functions() -> None:
-    assert not {"add", "clone", "call", "rename_key"} & set(registry.requested_verbs())
-    assert registry.commands().keys() > set(registry.requested_verbs())
+    assert not {"add", "clone", "call", "rename_key"} & set(registry.requested_commands())
+    assert registry.commands().keys() > set(registry.requested_commands())
 
 
 def test_a_patch_names_the_function_that_it_is_for() -> None:

@@ -495,20 +495,20 @@ def test_threads_of_a_queue_in_a_scope_are_copied_wherever_the_call_is_made() ->
 
 
 @pytest.mark.parametrize(
-    "verb", ["copy", "copy_into_another_graph", "copy_to_graph", "rename", "save"]
+    "method", ["copy", "copy_into_another_graph", "copy_to_graph", "rename", "save"]
 )
-def test_other_verbs_keep_the_threads_too(verb: str, tmp_path: Path) -> None:
+def test_other_methods_keep_the_threads_too(method: str, tmp_path: Path) -> None:
     graph, other = queue_in_a_scope(), tf.Graph()
-    if verb == "copy":
+    if method == "copy":
         ge.copy(ge.sgv(graph.get_operations()), dst_graph=graph, dst_scope="copy")
         assert queues_filled(graph) == ["pipe/queue", "copy/pipe/queue"]
-    elif verb == "copy_into_another_graph":
+    elif method == "copy_into_another_graph":
         ge.copy(ge.sgv(graph.get_operations()), dst_graph=other, dst_scope="copy")
         assert queues_filled(other) == ["copy/pipe/queue"]
-    elif verb == "copy_to_graph":
+    elif method == "copy_to_graph":
         ge.copy_to_graph(graph.get_operation_by_name("pipe/y"), other, {}, "copy")
         assert queues_filled(other) == ["copy/pipe/queue"]
-    elif verb == "rename":
+    elif method == "rename":
         tgw.edit(graph).rename("pipe/", "way")
         assert queues_filled(graph) == ["way/queue"]
     else:

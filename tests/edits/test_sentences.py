@@ -12,9 +12,9 @@ from tfgraphwidget.widget import protocol as p
 from tfgraphwidget.widget.request_handler import RequestHandler
 
 
-@pytest.mark.parametrize("verb", sorted(registry.commands()))
-def test_every_registered_command_has_a_sentence_of_its_own(verb: str) -> None:
-    assert registry.commands()[verb].sentence is not Command.sentence
+@pytest.mark.parametrize("command", sorted(registry.commands()))
+def test_every_registered_command_has_a_sentence_of_its_own(command: str) -> None:
+    assert registry.commands()[command].sentence is not Command.sentence
 
 
 def test_sentences_name_what_was_edited(editor: GraphEditor) -> None:

@@ -1,5 +1,5 @@
-"""Every verb that changes the forward path says that gradients are stale exactly where TensorFlow's
-own are others.
+"""Every method that changes the forward path says that gradients are stale exactly where
+TensorFlow's own are others.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def with_constant_input(editor: tgw.GraphEditor) -> Any:
     return editor.set_constant("x:0", X)
 
 
-VERBS: dict[str, Callable[[tgw.GraphEditor], Any]] = {
+METHODS: dict[str, Callable[[tgw.GraphEditor], Any]] = {
     "insert behind an activation": lambda e: e.insert("act:0", halve),
     "insert for one consumer": lambda e: e.insert("act:0", halve, only=["skip/MatMul"]),
     "insert at the input": lambda e: e.insert("x:0", halve),
@@ -146,14 +146,14 @@ VERBS: dict[str, Callable[[tgw.GraphEditor], Any]] = {
 
 
 @pytest.mark.parametrize("resource", [True, False], ids=["resource", "ref"])
-@pytest.mark.parametrize("verb", VERBS)
+@pytest.mark.parametrize("method", METHODS)
 def test_stale_gradients_are_said_where_they_are_others_and_only_there(
-    verb: str, resource: bool
+    method: str, resource: bool
 ) -> None:
     graph = trained(resource=resource)
     assert same_gradients(graph)
     editor = tgw.edit(graph, session=v1.Session(graph=graph))
-    told = str(VERBS[verb](editor))
+    told = str(METHODS[method](editor))
     assert same_gradients(graph) != (SAYS in told), told
     if "Its gradients" in told or CARRIES in told:
         assert same_gradients(graph)

@@ -1,4 +1,4 @@
-"""Verbs that take away: a level of scope, attributes, functions, collections; and what edits must
+"""Methods that take away: a level of scope, attributes, functions, collections; and what edits must
 not take away.
 """
 

@@ -272,23 +272,23 @@ def test_a_body_that_is_called_alike_from_two_places_is_there_once() -> None:
 
     _, rooms = unpack_page(pack_page(page_input(tgw.edit(both)._core)))
     assert [len(room.head["called_functions"]) for room in rooms] == [2, 0]
-    assert {door[4] for door in rooms[0].head["called_functions"]} == {1}
+    assert {entry[4] for entry in rooms[0].head["called_functions"]} == {1}
 
 
 def inside_of_called() -> tuple[GraphEditor, str]:
     """An editor that stands in the function that `called` calls, and the op that leads there."""
     editor = tgw.edit(called)
-    door = editor.ops(where=lambda op: op.type.endswith("PartitionedCall")).ops[0]
-    editor.view.enter(door)
-    return editor, door
+    call = editor.ops(where=lambda op: op.type.endswith("PartitionedCall")).ops[0]
+    editor.view.enter(call)
+    return editor, call
 
 
 def test_where_one_stands_in_a_function_the_rooms_around_are_there() -> None:
-    editor, door = inside_of_called()
+    editor, call = inside_of_called()
     editor.view.enter("while", "body")
     editor.view.expand()
     page, rooms = unpack_page(pack_page(page_input(editor._core)))
-    assert [title for title, _ in page["way"]] == ["tf.function 'called'", door, "while:body"]
+    assert [title for title, _ in page["way"]] == ["tf.function 'called'", call, "while:body"]
     assert [rooms[room].head["names"] for _, room in page["way"]][-1] == list(
         editor._core.index.names
     )
@@ -297,27 +297,27 @@ def test_where_one_stands_in_a_function_the_rooms_around_are_there() -> None:
 
 
 def test_an_edited_body_is_shown_as_it_is_now() -> None:
-    editor, door = inside_of_called()
+    editor, call = inside_of_called()
     editor.rename("x", "renamed")
     editor.view.leave()
     _, rooms = unpack_page(pack_page(page_input(editor._core)))
     behind = next(
         entry[4]
         for entry in rooms[0].head["called_functions"]
-        if rooms[0].head["names"][entry[0]] == door
+        if rooms[0].head["names"][entry[0]] == call
     )
     assert "renamed" in rooms[behind].head["names"]
 
 
-def test_a_body_for_which_there_is_no_room_is_left_out_and_its_door_says_so(
+def test_a_body_for_which_there_is_no_room_is_left_out_and_its_call_says_so(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("tfgraphwidget.export.html.function_pages._MOST_OPS", 20)
     _, rooms = unpack_page(pack_page(page_input(tgw.edit(called)._core)))
-    ways = [door for room in rooms for door in room.head["called_functions"]]
-    left = [door for door in ways if door[4] < 0]
+    ways = [entry for room in rooms for entry in room.head["called_functions"]]
+    left = [entry for entry in ways if entry[4] < 0]
     assert 0 < len(left) < len(ways)
-    assert all(" ops" in door[5] and "tgw.edit" in door[5] for door in left)
+    assert all(" ops" in entry[5] and "tgw.edit" in entry[5] for entry in left)
 
 
 def test_a_function_that_calls_itself_does_not_end_the_page() -> None:

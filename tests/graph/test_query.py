@@ -194,7 +194,6 @@ def test_what_an_op_is(net: GraphIndex) -> None:
     assert "turns/LoopCond" in hits(net, "is:loop")
     assert "x" not in hits(net, "is:loop")
     assert [net.types[net.ids[n]] for n in hits(net, "is:call")] == ["PartitionedCall"]
-    assert hits(net, "is:door") == hits(net, "is:call")
     assert {"w", "steps"} <= set(hits(net, "is:Stateful"))
     assert "product" not in hits(net, "is:stateful")
 

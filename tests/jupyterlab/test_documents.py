@@ -298,7 +298,7 @@ def test_edits_that_cannot_be_done_again_leave_the_file_open_and_a_sentence(froz
     after = open_at(frozen, edits=edits, stamp=kept["stamp"])
     assert not after.editor.history.done
     assert after.notice.startswith("1 edit of last time was not done again: ")
-    assert open_at(frozen, again=True, edits=[{"verb": "__import__('os')"}]).notice
+    assert open_at(frozen, again=True, edits=[{"command": "__import__('os')"}]).notice
 
 
 def test_an_edit_that_no_file_can_hold_is_told_of(frozen: Path) -> None:

@@ -1,1 +1,1 @@
-"""A sweep of every verb over files that people have, and over small ones made to the same kinds."""
+"""A sweep of every method over files that people have, and over small ones of the same kinds."""

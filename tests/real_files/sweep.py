@@ -1,4 +1,4 @@
-"""The sweep: every verb on every file, each file in a process with limits; what came of it is
+"""The sweep: every method on every file, each file in a process with limits; what came of it is
 recorded.
 
     python -m tests.real_files.sweep FOLDER            prints what is worse than recorded, and the
@@ -16,11 +16,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from tests.real_files.made import MADE
-from tests.real_files.verbs import VERBS, Job, Outcome, Tried, try_job
+from tests.real_files.verbs import METHODS, Job, Outcome, Tried, try_job
 from tests.untrusted.processes import Ended, run_apart
 
 RECORD = Path(__file__).with_name("outcomes.tsv")
-SECONDS = 120.0  # that one verb may take on a busy machine
+SECONDS = 120.0  # that one method may take on a busy machine
 SUFFIXES = (".pb", ".pbtxt", ".meta")
 _LETTERS = "drwex"
 """A letter for each Outcome: done, refused, wrong, error, died."""
@@ -45,42 +45,44 @@ def make_files(folder: Path, names: Iterable[str] = MADE) -> list[Path]:
 
 
 def sweep(paths: Sequence[Path]) -> Iterator[tuple[Path, dict[str, Tried]]]:
-    """What came of each verb on each file."""
-    jobs = [Job(str(path), verb) for path in paths for verb in VERBS]
+    """What came of each method on each file."""
+    jobs = [Job(str(path), method) for path in paths for method in METHODS]
     results = run_apart(try_job, jobs, SECONDS)
     for path in paths:
-        tried = {verb: next(results) for verb in VERBS}
+        tried = {method: next(results) for method in METHODS}
         yield (
             path,
             {
-                verb: Tried(Outcome.DIED, t.how) if isinstance(t, Ended) else t
-                for verb, t in tried.items()
+                method: Tried(Outcome.DIED, t.how) if isinstance(t, Ended) else t
+                for method, t in tried.items()
             },
         )
 
 
 def recorded() -> dict[str, dict[str, Outcome]]:
-    """What came of each verb on each file when it was recorded."""
+    """What came of each method on each file when it was recorded."""
     rows = [
         line.split("\t")
         for line in RECORD.read_text(encoding="utf-8").splitlines()
         if line[0] != "#"
     ]
     return {
-        name: {verb: Outcome(_LETTERS.index(c)) for verb, c in zip(VERBS, letters, strict=True)}
+        name: {
+            method: Outcome(_LETTERS.index(c)) for method, c in zip(METHODS, letters, strict=True)
+        }
         for name, letters in rows
     }
 
 
 def worse(name: str, tried: Mapping[str, Tried], before: Mapping[str, Outcome]) -> list[str]:
-    """Sentences on the verbs that came out worse than recorded; of a new file on what is no
+    """Sentences on the methods that came out worse than recorded; of a new file on what is no
     refusal.
     """
-    limit = {verb: before.get(verb, Outcome.REFUSED) for verb in VERBS}
+    limit = {method: before.get(method, Outcome.REFUSED) for method in METHODS}
     return [
-        f"{name}: {verb} is {t.outcome.name}, was {limit[verb].name}: {t.says}"
-        for verb, t in tried.items()
-        if t.outcome > limit[verb]
+        f"{name}: {method} is {t.outcome.name}, was {limit[method].name}: {t.says}"
+        for method, t in tried.items()
+        if t.outcome > limit[method]
     ]
 
 
@@ -92,26 +94,28 @@ def main(arguments: Sequence[str]) -> None:
         paths = files_in(root) if places else make_files(root)
         rows, counts, before = (
             dict[str, str](),
-            {verb: Counter[Outcome]() for verb in VERBS},
+            {method: Counter[Outcome]() for method in METHODS},
             recorded(),
         )
         for path, tried in sweep(paths):
             name = path.relative_to(root).as_posix()
             rows[name] = "".join(_LETTERS[t.outcome] for t in tried.values())
-            for verb, t in tried.items():
-                counts[verb][t.outcome] += 1
+            for method, t in tried.items():
+                counts[method][t.outcome] += 1
             for line in worse(name, tried, before.get(name, {})):
                 sys.stdout.write(line.replace("\n", " ") + "\n")
                 sys.stdout.flush()
     sys.stdout.write(
-        "| verb | "
+        "| method | "
         + " | ".join(each.name.lower() for each in Outcome)
         + " |\n|---|"
         + "---:|" * 5
         + "\n"
     )
-    for verb, count in counts.items():
-        sys.stdout.write(f"| {verb} | " + " | ".join(str(count[each]) for each in Outcome) + " |\n")
+    for method, count in counts.items():
+        sys.stdout.write(
+            f"| {method} | " + " | ".join(str(count[each]) for each in Outcome) + " |\n"
+        )
     if "--record" in arguments:
         letters = {
             name: "".join(_LETTERS[o] for o in by.values()) for name, by in before.items()
@@ -119,7 +123,7 @@ def main(arguments: Sequence[str]) -> None:
         meaning = ", ".join(
             f"{letter} {each.name.lower()}" for letter, each in zip(_LETTERS, Outcome, strict=True)
         )
-        head = f"# What came of {', '.join(VERBS)}: {meaning}.\n"
+        head = f"# What came of {', '.join(METHODS)}: {meaning}.\n"
         RECORD.write_text(
             head + "".join(f"{name}\t{letters[name]}\n" for name in sorted(letters)),
             encoding="utf-8",

@@ -1,4 +1,4 @@
-"""No verb on a file of the kinds that people have comes out worse than it did when that was
+"""No method on a file of the kinds that people have comes out worse than it did when that was
 recorded.
 """
 
@@ -11,7 +11,7 @@ import pytest
 
 from tests.real_files.made import MADE
 from tests.real_files.sweep import files_in, make_files, recorded, sweep, worse
-from tests.real_files.verbs import VERBS, Outcome
+from tests.real_files.verbs import METHODS, Outcome
 
 FILES = Path(os.environ.get("TFGRAPHWIDGET_FILES", Path(__file__).parents[3] / "shared" / "files"))
 """Files of public projects, where they are there."""
@@ -36,10 +36,10 @@ def test_a_file_of_each_kind_comes_out_as_recorded(kind: str, tmp_path: Path) ->
 
 def test_no_recorded_outcome_is_wrong_or_an_error() -> None:
     bad = [
-        (name, verb)
+        (name, method)
         for name, by in recorded().items()
-        for verb in VERBS
-        if by[verb] > Outcome.REFUSED
+        for method in METHODS
+        if by[method] > Outcome.REFUSED
     ]
     assert bad == []
 

@@ -26,7 +26,7 @@ _FLOATS = ("float16", "float32", "float64", "bfloat16")
 
 
 class Outcome(IntEnum):
-    """What came of a verb on a file; a larger number is worse."""
+    """What came of a method on a file; a larger number is worse."""
 
     DONE = 0
     REFUSED = 1
@@ -36,10 +36,10 @@ class Outcome(IntEnum):
 
 
 class Job(NamedTuple):
-    """A verb on a file."""
+    """A method on a file."""
 
     path: str
-    verb: str
+    method: str
 
 
 class Tried(NamedTuple):
@@ -200,7 +200,7 @@ def save_alike(editor: GraphEditor, to: Path) -> None:
         raise Wrong("nothing was written")
 
 
-VERBS: dict[str, Callable[[GraphEditor, Path], Any]] = {
+METHODS: dict[str, Callable[[GraphEditor, Path], Any]] = {
     "open": lambda editor, _: editor.source.notices,
     "draw": lambda editor, _: (editor.view.scene(), editor.view.to_svg()),
     "cost": lambda editor, _: editor.table(batch=2),
@@ -224,7 +224,7 @@ def opened(path: Path) -> GraphEditor:
 
 
 def try_job(job: Job) -> Tried:
-    """Open the file, and call the verb."""
+    """Open the file, and call the method."""
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     with (
         warnings.catch_warnings(),
@@ -234,7 +234,7 @@ def try_job(job: Job) -> Tried:
         warnings.simplefilter("ignore")
         try:
             with contextlib.redirect_stderr(nowhere), contextlib.redirect_stdout(nowhere):
-                VERBS[job.verb](opened(Path(job.path)), Path(folder))
+                METHODS[job.method](opened(Path(job.path)), Path(folder))
         except GraphEditError as refusal:
             try:
                 check_sentence(refusal.why)

@@ -99,7 +99,7 @@ def drawing() -> Scene:
         scene,
         box=2 * scene.box,  # room for what is written on lines
         route=2 * scene.route,
-        door=marked({"loss": 1, "head": 2}),
+        calls=marked({"loss": 1, "head": 2}),
         members=marked({"head": 4}, np.uint32),
         part=marked({"loop": 1}),
         loop=marked({"loop": 1}),

@@ -435,7 +435,7 @@ def damaged_json(value: Any, chance: random.Random) -> Any:
             {},
             [[]],
             {"ops": 7},
-            {"verb": "undo"},
+            {"command": "undo"},
         )
         return chance.choice(odd)
     key = chance.choice([*value]) if isinstance(value, dict) else chance.randrange(len(value))

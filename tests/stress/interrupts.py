@@ -124,7 +124,7 @@ class Request(Call):
         if editor not in _pages:
             _pages.clear()
             _pages[editor] = FrontEnd(editor)
-        reply = _pages[editor].ask(self.verb, **self.options)
+        reply = _pages[editor].ask(self.method, **self.options)
         if reply["type"] == "refusal":
             assert reply["why"].startswith("Cancelled"), reply
             raise KeyboardInterrupt

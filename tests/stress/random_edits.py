@@ -1,4 +1,4 @@
-"""Calls of an editor at random: all verbs, on ops of the graph as it is, good ones and bad ones."""
+"""Random calls of an editor: all methods, on ops of the present graph, good ones and bad ones."""
 
 from __future__ import annotations
 
@@ -84,9 +84,9 @@ PATTERNS = (
 )  # fmt: skip
 
 
-def _path(verb: str) -> str:
-    """The name of the editor's method for a verb of these steps: "view.enter", "passes.cast"."""
-    registration = registration_of(verb)
+def _path(step: str) -> str:
+    """The name of the editor's method for one of these steps: "view.enter", "passes.cast"."""
+    registration = registration_of(step)
     if registration is not None:
         return registration.kind.call_name()
     renamed = {
@@ -100,8 +100,8 @@ def _path(verb: str) -> str:
         "show_all": "view.show",
     }
     methods = public_methods()
-    return renamed.get(verb) or next(
-        name for name in (verb, f"view.{verb}", f"history.{verb}") if name in methods
+    return renamed.get(step) or next(
+        name for name in (step, f"view.{step}", f"history.{step}") if name in methods
     )
 
 
@@ -113,7 +113,7 @@ class Call:
     the run's folder.
     """
 
-    verb: str
+    method: str
     args: tuple[Any, ...] = ()
     options: dict[str, Any] = field(default_factory=dict)
 
@@ -128,9 +128,9 @@ class Call:
             "run": "editor.session.run({0})",
             "sync": "editor[{0}].sync()",
         }
-        if self.verb in told:
-            return told[self.verb].format(*words)
-        return f"editor.{_path(self.verb)}({', '.join(words)})"
+        if self.method in told:
+            return told[self.method].format(*words)
+        return f"editor.{_path(self.method)}({', '.join(words)})"
 
     def on(self, editor: GraphEditor, folder: Path) -> Any:
         """Make it."""
@@ -138,7 +138,7 @@ class Call:
         options = {key: _meant(value, editor, folder) for key, value in self.options.items()}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what a save could not do is said in a warning
-            match self.verb:
+            match self.method:
                 case "select":
                     editor.selection = args[0]
                     return None
@@ -154,7 +154,7 @@ class Call:
                     return editor.split(*args).check()
                 case "run":
                     return _run(editor, args[0])
-            return attrgetter(_path(self.verb))(editor)(*args, **options)
+            return attrgetter(_path(self.method))(editor)(*args, **options)
 
 
 @dataclass(frozen=True)
@@ -223,13 +223,13 @@ class Draw:
 
     def call(self) -> Call:
         """The next one."""
-        verb = self.random.choices([*self.weights], [*self.weights.values()])[0]
-        return self.of(verb)
+        method = self.random.choices([*self.weights], [*self.weights.values()])[0]
+        return self.of(method)
 
-    def of(self, verb: str) -> Call:
-        """One of a verb."""
-        args, options = getattr(self, f"_{verb}", lambda: ((), {}))()
-        return Call(verb, args, options)
+    def of(self, method: str) -> Call:
+        """A call of a method."""
+        args, options = getattr(self, f"_{method}", lambda: ((), {}))()
+        return Call(method, args, options)
 
     # Names
 
@@ -304,7 +304,7 @@ class Draw:
         )
         return self.random.choice([free] * 8 + [self.scope(), self.op()])
 
-    # What each verb is given
+    # What each method is given
 
     def _clone(self) -> Any:
         options: dict[str, Any] = {"into": self.into()}

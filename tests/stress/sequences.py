@@ -12,9 +12,9 @@ With its files in memory it is faster:
 
     TMPDIR=/dev/shm python -m tests.stress.sequences 0 200 6 small
 
-runs 10,700: of four seeds of `small` one is for all its models and all verbs, with values compared
-and the edits made again by code and by data; three are for its files and the verbs that need no
-TensorFlow graph, made again in one of the two ways.
+runs 10,700: of four seeds of `small` one is for all its models and all methods, with values
+compared and the edits made again by code and by data; three are for its files and the methods that
+need no TensorFlow graph, made again in one of the two ways.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ _IMPORTS = (
     "insert",
     "replace",
 )
-_OF_FILES = {verb: weight for verb, weight in WEIGHTS.items() if verb not in _IMPORTS}
+_OF_FILES = {method: weight for method, weight in WEIGHTS.items() if method not in _IMPORTS}
 _MOST_REPEATS = 80  # runs of parts of a sequence, to find the shortest one
 
 
@@ -158,25 +158,27 @@ class Run:
         before, computed = self.state, self._computed(call)
         refusal = refusal_of(lambda: results.append(call.on(self.editor, self.folder)))
         count("refusals" if refusal else "edits")
-        if call.verb in _COUNTED and not refusal:
-            count(_COUNTED[call.verb])
+        if call.method in _COUNTED and not refusal:
+            count(_COUNTED[call.method])
         after = self.state = self._look()
         keys = list(before)
-        if refusal or call.verb in _QUESTIONS:
+        if refusal or call.method in _QUESTIONS:
             # What a function made before it failed stays in TensorFlow's graph; the same scope can
             # be grown again.
-            passed = {"save": "" if refusal else "files", "call": "free scopes"}.get(call.verb, "")
+            passed = {"save": "" if refusal else "files", "call": "free scopes"}.get(
+                call.method, ""
+            )
             left = [key for key in keys if key != passed]
             _same(before, after, left, "a refusal changes" if refusal else "a question changes")
-        elif call.verb in _RUNS:
+        elif call.method in _RUNS:
             self.has_run |= before["values"] != after["values"]
             _same(
                 before,
                 after,
-                [key for key in keys if key != "values" or call.verb == "renew"],
+                [key for key in keys if key != "values" or call.method == "renew"],
                 "a run changes",
             )
-        elif call.verb in _LOOKS:
+        elif call.method in _LOOKS:
             graph = [
                 k
                 for k in keys
@@ -187,16 +189,16 @@ class Run:
             _same(before, after, keys, "an edit that found nothing to do changes")
         else:
             self._check_edit(call, before, after)
-            if call.verb in PRESERVING:
+            if call.method in PRESERVING:
                 self._check_computed(call, results[0], computed, was_live=before["live"])
         if not refusal:
-            self.has_run_values |= self.has_run and call.verb in _WITH_VALUES
+            self.has_run_values |= self.has_run and call.method in _WITH_VALUES
             self._check_result(call, results[0])
         return refusal is None
 
     def _computed(self, call: Call) -> tuple[Values, Values]:
         """Before an edit that changes no value: the feeds, and some values."""
-        if call.verb not in PRESERVING or (self.quick and not self.state["live"]):
+        if call.method not in PRESERVING or (self.quick and not self.state["live"]):
             return {}, {}
         fetches = pure_tensors(self.editor, len(self.editor.history.done))
         feeds = feeds_of(self.editor) if fetches else {}
@@ -209,7 +211,7 @@ class Run:
         feeds, before = computed
         if not before or self.state["live"] != was_live:
             return  # a file that the edit has imported: its values are initial ones now
-        if not was_live and (call.verb in _WITH_VALUES or getattr(result, "renamed", ())):
+        if not was_live and (call.method in _WITH_VALUES or getattr(result, "renamed", ())):
             return  # values were made up for the variables of a file, by their names
         new_names = dict(getattr(result, "renamed", ()))
         ids = self.editor._core.target.index.ids
@@ -226,30 +228,30 @@ class Run:
         told = unlike(
             before,
             {name: after[new] for name, new in names.items() if new in after},
-            _TOLERANCES[call.verb],
+            _TOLERANCES[call.method],
         )
         if told:
-            raise Broken(f"{call.verb} changes the value of {told}")
+            raise Broken(f"{call.method} changes the value of {told}")
         count("values unchanged by an edit", len(after))
 
     def _check_result(self, call: Call, result: Any) -> None:
         """What a call returned computes what it must."""
         editor, in_function = self.editor, self.editor._core.executor.boundary is not None
-        if call.verb == "save":
+        if call.method == "save":
             self._check_saved(result)
             seed = len(editor.history.done)
             if result.name in ("frozen.pb", "saved") and not in_function:
                 check_saved_values(editor, result, call.args[1:], seed)
-        elif call.verb == "extract":
+        elif call.method == "extract":
             self._check_extracted(result)
             if not in_function:
                 check_part(editor, result, *call.args)
             if result._core.source.session is not None:
                 result._core.source.session.close()
-        elif call.verb == "split" and result > _ROUNDING:
+        elif call.method == "split" and result > _ROUNDING:
             raise Broken(f"the parts of a split compute something else, by {result}")
         elif (
-            call.verb == "clone"
+            call.method == "clone"
             and not in_function
             and len(call.args) == 2
             and not _OTHERS & call.options.keys()
@@ -263,9 +265,9 @@ class Run:
         if changed:
             raise Broken(f"the values of {changed[:5]} were changed")
         position = len(self.editor.history.done)
-        if call.verb in _STEPS and not self.known[position]:
+        if call.method in _STEPS and not self.known[position]:
             self.known[position] = after
-        elif call.verb in _STEPS:
+        elif call.method in _STEPS:
             _same(self.known[position], after, GRAPH, "a step in the history gives another graph:")
             lost = self.known[position]["values"].keys() - after["values"].keys()
             if lost:

@@ -44,8 +44,8 @@ class Case:
         return f"{self.model}: {'; '.join(map(str, (*self.first, self.call)))}"
 
 
-def call(verb: str, *args: Any, **options: Any) -> Call:
-    return Call(verb, args, options)
+def call(method: str, *args: Any, **options: Any) -> Call:
+    return Call(method, args, options)
 
 
 CLONE = call("clone", "x:0", "net/logits:0", into="copy")

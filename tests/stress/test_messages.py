@@ -207,12 +207,12 @@ class Page(RuleBasedStateMachine):
         return made
 
     def change(self, data: st.DataObject) -> p.Change:
-        verb = data.draw(st.sampled_from(registry.requested_verbs()), label="verb")
+        command = data.draw(st.sampled_from(registry.requested_commands()), label="command")
         if data.draw(st.integers(0, 3), label="as a form sends it"):
-            return self.form(data, verb)
+            return self.form(data, command)
         keys = [
             name
-            for name in call_signature(registry.commands()[verb]).parameters
+            for name in call_signature(registry.commands()[command]).parameters
             if name not in ("self", "more")
         ]
         chosen = data.draw(
@@ -224,9 +224,9 @@ class Page(RuleBasedStateMachine):
             for key in chosen
         ]
         what = data.draw(st.lists(self.names(), max_size=3), label="what")
-        return p.Change(verb, tuple(what), tuple(chosen), tuple(values))
+        return p.Change(command, tuple(what), tuple(chosen), tuple(values))
 
-    def form(self, data: st.DataObject, verb: str) -> p.Change:
+    def form(self, data: st.DataObject, command: str) -> p.Change:
         """An edit as a form of the panel sends it, of ops that are there."""
         index = self.editor._core.index
         op = st.sampled_from(index.names)
@@ -271,12 +271,12 @@ class Page(RuleBasedStateMachine):
             "add_control_inputs": ([op], {"ops": op.map(repr)}),
             "remove_control_inputs": ([op], {"ops": op.map(repr)}),
         }
-        what, more = forms.get(verb, ([op], {}))
-        if verb in ("freeze", "strip_training", "fold_batch_norm"):
+        what, more = forms.get(command, ([op], {}))
+        if command in ("freeze", "strip_training", "fold_batch_norm"):
             what = []
         values = {key: data.draw(value, label=key) for key, value in more.items()}
         drawn = tuple(data.draw(some, label="what") for some in what)
-        return p.Change(verb, drawn, tuple(values), tuple(values.values()))
+        return p.Change(command, drawn, tuple(values), tuple(values.values()))
 
     # What happens
 

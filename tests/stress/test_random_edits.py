@@ -1,4 +1,4 @@
-"""Random calls of all verbs on graphs of every kind; see `sequences.Run` for what must hold after
+"""Random calls of all methods on graphs of every kind; see `sequences.Run` for what must hold after
 each.
 """
 

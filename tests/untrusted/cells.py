@@ -1,4 +1,4 @@
-"""A cell of the matrix: one op, in one place of a file, under one verb."""
+"""A cell of the matrix: one op, in one place of a file, under one method."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.untrusted import generic
 from tests.untrusted.canary import Canary
 from tests.untrusted.hostile import ENDS, HOSTILE, WAITS
 from tests.untrusted.places import PLACES, Build
-from tests.untrusted.verbs import RAW, VERBS, Opened
+from tests.untrusted.verbs import METHODS, RAW, Opened
 from tfgraphwidget.errors import GraphEditError, NotTrusted
 
 v1 = tf.compat.v1
@@ -35,7 +35,7 @@ class Cell(NamedTuple):
 
     op: str
     place: str
-    verb: str
+    method: str
 
 
 class Tried(NamedTuple):
@@ -108,7 +108,7 @@ def lay_out(op: str, place: str) -> Path | str:
 
 
 def try_cell(cell: Cell) -> Tried:
-    """Open the file of a cell, call its verb, and look at the canary."""
+    """Open the file of a cell, call its method, and look at the canary."""
     path = lay_out(cell.op, cell.place)
     if isinstance(path, str):
         return Tried(frozenset(), NO_FILE, path)
@@ -118,7 +118,7 @@ def try_cell(cell: Cell) -> Tried:
         warnings.simplefilter("ignore")
         try:
             with contextlib.redirect_stderr(nowhere):
-                VERBS[cell.verb](Opened(path, canary().saved))
+                METHODS[cell.method](Opened(path, canary().saved))
         except GraphEditError as refusal:
             outcome, says = (
                 "refused" if isinstance(refusal, NotTrusted) else "other refusal",
@@ -130,7 +130,7 @@ def try_cell(cell: Cell) -> Tried:
                 outcome = f"Broken: {broken}"
         except Exception as error:
             outcome, says = (
-                "done" if cell.verb.startswith(RAW) else type(error).__name__,
+                "done" if cell.method.startswith(RAW) else type(error).__name__,
                 str(error),
             )
     effects = canary().effects() | {f"secret in {name}" for name in canary().leaks()}

@@ -17,7 +17,7 @@ from tests.untrusted.generic import dangerous_types
 from tests.untrusted.hostile import ENDS, HOSTILE, NO_CONTROL
 from tests.untrusted.places import PLACES
 from tests.untrusted.processes import Ended, run_apart
-from tests.untrusted.verbs import VERBS
+from tests.untrusted.verbs import METHODS
 from tfgraphwidget.graph import effect_of
 
 SAMPLE = 130  # cells of the matrix in `make test`; most take a tenth of a second
@@ -42,7 +42,7 @@ RUNNING = (
         "call",
     ),
 )
-PARTS = 5  # of the op types; prime to the numbers of places and verbs, so that each part has all
+PARTS = 5  # of the op types; prime to the numbers of places and methods, so that each part has all
 # the share of dangerous op types that a NodeDef can be made of; a shape function refuses the others
 BUILT_TYPES = 0.9
 slow_in_parts = pytest.mark.skipif(ROUNDS == 1, reason="make stress tries the whole matrix")
@@ -54,7 +54,7 @@ def defects(cells: Sequence[Cell], *, built: float = 0.0) -> list[str]:
     for cell, tried in zip(cells, run_apart(try_cell, cells), strict=True):
         what = tried.how if isinstance(tried, Ended) else tried.defect
         if what:
-            found.append(f"{cell.op} in {cell.place} under {cell.verb}: {what}")
+            found.append(f"{cell.op} in {cell.place} under {cell.method}: {what}")
         made += isinstance(tried, Tried) and tried.outcome != NO_FILE
     count("hostile files", len(cells))
     assert made >= built * len(cells) - len(found)
@@ -68,9 +68,9 @@ def spread(values: Sequence[str], rng: random.Random) -> Iterator[str]:
 
 
 def sample(seed: int) -> list[Cell]:
-    """Cells in which all ops, places and verbs have their turn."""
+    """Cells in which all ops, places and methods have their turn."""
     rng = random.Random(seed)
-    columns = (spread(list(values), rng) for values in (HOSTILE, PLACES, VERBS))
+    columns = (spread(list(values), rng) for values in (HOSTILE, PLACES, METHODS))
     return [Cell(*cell) for cell in islice(zip(*columns, strict=False), SAMPLE)]
 
 
@@ -88,7 +88,7 @@ def test_each_op_is_dangerous_by_the_table() -> None:
 @pytest.mark.parametrize("seed", seeds(1))
 def test_no_op_has_its_effect(seed: int) -> None:
     cells = sample(seed)
-    assert {cell.verb for cell in cells} == set(VERBS)
+    assert {cell.method for cell in cells} == set(METHODS)
     assert {cell.op for cell in cells} == set(HOSTILE)
     assert defects(cells, built=BUILT_TYPES) == []
 
@@ -107,15 +107,15 @@ def test_no_op_type_that_there_is_has_its_effect(part: int) -> None:
 @pytest.mark.parametrize("op", HOSTILE)
 @pytest.mark.parametrize("place", PLACES)
 def test_the_whole_matrix(place: str, op: str) -> None:
-    assert defects([Cell(op, place, verb) for verb in VERBS]) == []
+    assert defects([Cell(op, place, method) for method in METHODS]) == []
 
 
 @slow_in_parts
-@pytest.mark.parametrize("verb", RUNNING)
-def test_the_whole_table(verb: str) -> None:
+@pytest.mark.parametrize("method", RUNNING)
+def test_the_whole_table(method: str) -> None:
     assert (
         defects(
-            [Cell(op, place, verb) for op in dangerous_types() for place in ("top", "function")]
+            [Cell(op, place, method) for op in dangerous_types() for place in ("top", "function")]
         )
         == []
     )

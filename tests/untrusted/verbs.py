@@ -77,10 +77,10 @@ def checkpoint_of(path: Path) -> Path | None:
     return path.with_suffix("") if path.suffix == ".meta" else None
 
 
-Verb = Callable[[Opened], Any]
+Method = Callable[[Opened], Any]
 RAW = "session."
-"""How the verbs begin that are TensorFlow's own: its errors are not defects."""
-VERBS: dict[str, Verb] = {
+"""How the methods begin that are TensorFlow's own: its errors are not defects."""
+METHODS: dict[str, Method] = {
     "open": lambda o: o.editor,
     "scene": lambda o: o.editor.view.scene(),
     "svg": lambda o: o.editor.view.to_svg(),
@@ -153,9 +153,9 @@ VERBS: dict[str, Verb] = {
     "add_signature": lambda o: o.editor.signatures.add("twice", outputs={"y": o.y}),
     "graph": lambda o: o.editor.graph,
     "session": lambda o: o.editor.session,
-    "session, insert, undo, redo": lambda o: (o.editor.session, VERBS["insert, undo, redo"](o)),
+    "session, insert, undo, redo": lambda o: (o.editor.session, METHODS["insert, undo, redo"](o)),
     "session, grow shapes": lambda o: (o.editor.session, grow_shapes(o.editor)),
-    "session, clone": lambda o: (o.editor.session, VERBS["clone"](o)),
+    "session, clone": lambda o: (o.editor.session, METHODS["clone"](o)),
     "session, fold_constants": lambda o: (o.editor.session, o.editor.passes.fold_constants()),
     "session, freeze": lambda o: (o.editor.session, o.editor.freeze(o.y)),
     "session, renew": lambda o: tgw.renew(o.editor.session),

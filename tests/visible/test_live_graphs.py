@@ -27,7 +27,7 @@ def test_lines_tell_the_shape_and_the_bytes_of_their_tensors():
     assert told["half", "both"] == ("?×3×4 float16", 24)
 
 
-def test_a_closed_scope_that_holds_a_function_call_is_a_door_of_its_own_kind():
+def test_a_closed_scope_that_holds_a_function_call_is_marked_in_its_own_way():
     import tensorflow as tf
 
     import tfgraphwidget as tgw
@@ -43,5 +43,5 @@ def test_a_closed_scope_that_holds_a_function_call_is_a_door_of_its_own_kind():
         build_visible_graph(index, ViewSpec()),
         build_visible_graph(index, ViewSpec(frozenset({"part"}))),
     )
-    assert closed.door[closed.names.index("part")] == 2
-    assert sorted(opened.door[1:].tolist()) == [0, 0, 0, 1]
+    assert closed.calls[closed.names.index("part")] == 2
+    assert sorted(opened.calls[1:].tolist()) == [0, 0, 0, 1]

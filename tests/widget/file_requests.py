@@ -47,7 +47,7 @@ REQUESTS = [
     ),
     *(
         p.Palette("Ta", "insert", ("net/one/out:0",)),
-        p.Describe("Reshape", function=False, verb="insert", what=("net/one/out:0",)),
+        p.Describe("Reshape", function=False, command="insert", what=("net/one/out:0",)),
     ),
     *(
         p.ListFormats(),
@@ -66,7 +66,7 @@ RUNS = [p.Probe("net/one/out", (X,)), p.Measure((X,))]
 
 def answer(handler: RequestHandler, request: p.Request) -> list[str]:
     """The type of the reply, and the sentence of a refusal."""
-    kind = f"{type(request).__name__} {getattr(request, 'verb', '')}".strip()
+    kind = f"{type(request).__name__} {getattr(request, 'command', '')}".strip()
     try:
         return [kind, type(handler.handle(request)[0]).__name__, ""]
     except GraphEditError as error:

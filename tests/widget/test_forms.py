@@ -63,10 +63,10 @@ def reply(answers: RequestHandler, request: p.Request) -> Any:
 
 
 def names(
-    answers: RequestHandler, text: str, verb: Any = "replace", what: tuple[str, ...] = (RELU,)
+    answers: RequestHandler, text: str, command: Any = "replace", what: tuple[str, ...] = (RELU,)
 ) -> list[str]:
     """The op types and functions that are listed for a text."""
-    return [found.name for found in reply(answers, p.Palette(text, verb, what)).types]
+    return [found.name for found in reply(answers, p.Palette(text, command, what)).types]
 
 
 def test_functions_of_the_notebook_and_usual_types_are_proposed_before_anything_is_typed(
@@ -127,7 +127,9 @@ def test_types_that_are_like_that_of_the_op_are_proposed_with_its_attributes(
     assert shapes == [[None, 3, 3, 3], [None, 1, 1, 3]]
     # The only op of a layer stays in it, by the form and by a call.
     assert (
-        reply(answers, p.Describe("Elu", function=False, verb="replace", what=("layer/act",))).scope
+        reply(
+            answers, p.Describe("Elu", function=False, command="replace", what=("layer/act",))
+        ).scope
         == "layer/Elu"
     )
     assert editor.replace("layer/act", "Elu", remove=True).added == ("layer/Elu",)
@@ -137,7 +139,7 @@ def test_a_type_is_described_with_the_kinds_and_defaults_of_its_parameters(
     answers: RequestHandler,
 ) -> None:
     described = reply(
-        answers, p.Describe("LeakyRelu", function=False, verb="replace", what=(RELU,))
+        answers, p.Describe("LeakyRelu", function=False, command="replace", what=(RELU,))
     )
     (alpha,) = described.parameters
     assert (alpha.name, alpha.kind, alpha.default, alpha.required) == (
@@ -150,7 +152,7 @@ def test_a_type_is_described_with_the_kinds_and_defaults_of_its_parameters(
     padding = {
         parameter.name: parameter
         for parameter in reply(
-            answers, p.Describe("AvgPool", function=False, verb="replace", what=(RELU,))
+            answers, p.Describe("AvgPool", function=False, command="replace", what=(RELU,))
         ).parameters
     }
     assert padding["padding"].allowed == ("SAME", "VALID")
@@ -160,13 +162,13 @@ def test_a_type_is_described_with_the_kinds_and_defaults_of_its_parameters(
         True,
     )
     (scale,) = reply(
-        answers, p.Describe("BiasAdd", function=False, verb="insert", what=(RELU,))
+        answers, p.Describe("BiasAdd", function=False, command="insert", what=(RELU,))
     ).parameters[:1]
     assert (scale.name, scale.kind, scale.required) == ("bias", "tensor", True)
 
 
 def test_a_function_is_described_by_its_signature(answers: RequestHandler) -> None:
-    described = reply(answers, p.Describe("swish", function=True, verb="replace", what=(RELU,)))
+    described = reply(answers, p.Describe("swish", function=True, command="replace", what=(RELU,)))
     assert described.summary == "A smooth activation."
     kinds = [
         (parameter.name, parameter.kind, parameter.default) for parameter in described.parameters
@@ -179,7 +181,7 @@ def test_what_there_is_not_is_refused(
     answers: RequestHandler, name: str, is_function: bool
 ) -> None:
     with pytest.raises(GraphEditError, match=name):
-        reply(answers, p.Describe(name, function=is_function, verb="replace", what=(RELU,)))
+        reply(answers, p.Describe(name, function=is_function, command="replace", what=(RELU,)))
 
 
 def test_an_op_is_replaced_by_a_type_with_attributes_undone_and_replayed(
@@ -514,25 +516,25 @@ FORMS = {
 NOTHING_TO_DO = {"merge_duplicates", "quantize_weights"}  # in this graph, after `freeze`
 
 
-@pytest.mark.parametrize("verb", FORMS)
+@pytest.mark.parametrize("command", FORMS)
 def test_a_button_of_the_whole_graph_does_its_edit_whatever_is_selected(
-    verb: str, answers: RequestHandler, editor: GraphEditor
+    command: str, answers: RequestHandler, editor: GraphEditor
 ) -> None:
     editor.freeze("net/logits")
     editor.selection = editor.ops("x")
-    form = FORMS[verb]
-    asked = {field.key for field in BUTTONS[verb].fields}
+    form = FORMS[command]
+    asked = {field.key for field in BUTTONS[command].fields}
     assert form.keys() <= asked
-    change = p.Change(verb, (), tuple(form), tuple(form.values()))  # type: ignore[arg-type]
-    if verb in NOTHING_TO_DO:
+    change = p.Change(command, (), tuple(form), tuple(form.values()))  # type: ignore[arg-type]
+    if command in NOTHING_TO_DO:
         edited = reply(answers, change).edited
         assert edited.is_nothing
         assert edited.text.endswith(".")
-        assert [step.command.verb() for step in editor.history] == ["freeze"]
+        assert [step.command.command_name() for step in editor.history] == ["freeze"]
         return
     reply(answers, change)
-    assert editor.history.done[-1].command.verb() == verb
-    assert editor.undo().startswith(f"editor.{registry.commands()[verb].call_name()}(")
+    assert editor.history.done[-1].command.command_name() == command
+    assert editor.undo().startswith(f"editor.{registry.commands()[command].call_name()}(")
 
 
 def test_what_is_fed_beside_a_batch_of_a_fixed_size_is_proposed_of_as_many() -> None:

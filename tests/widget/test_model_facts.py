@@ -116,10 +116,10 @@ def test_inside_a_function_the_facts_are_those_of_its_body() -> None:
 
     editor = tgw.edit(outer)
     assert facts(editor).inside == ""
-    door = editor.ops(where=lambda op: op.type.endswith("PartitionedCall")).ops[0]
-    editor.view.enter(door)
+    call = editor.ops(where=lambda op: op.type.endswith("PartitionedCall")).ops[0]
+    editor.view.enter(call)
     found = facts(editor)
-    assert found.inside == door
+    assert found.inside == call
     assert [end.shape for end in found.inputs] == ["(2,)"]
     assert found.signatures == ()
 

@@ -247,7 +247,7 @@ def test_the_reply_lists_a_renamed_scope_once_also_when_it_is_undone_and_redone(
 ) -> None:
     reply = front.ask(
         "change",
-        verb="rename",
+        command="rename",
         what=["net/"],
         keys=["new"],
         values=['"web"'],
@@ -263,7 +263,7 @@ def test_the_reply_lists_a_renamed_scope_once_also_when_it_is_undone_and_redone(
 
 def test_a_jump_over_several_renames_lists_the_first_and_the_last_name(front: FrontEnd) -> None:
     for old, new in (("net/", "web"), ("web/two/add", "web/two/sum")):
-        front.ask("change", verb="rename", what=[old], keys=["new"], values=[repr(new)])
+        front.ask("change", command="rename", what=[old], keys=["new"], values=[repr(new)])
     reply = front.ask("jump", to=0, inspected="web/two/sum")
     assert reply["edited"]["inspected"]["name"] == "net/two/add"
     assert reply["edited"]["renamed"] == [["web/two/sum", "net/two/add"], ["web", "net"]]
@@ -281,7 +281,12 @@ def test_what_is_moved_into_a_closed_scope_is_shown_in_it(
     front.editor.view.collapse()
     front.editor.view.expand("net")
     reply = front.ask(
-        "change", verb="rename", what=[old], keys=["new"], values=[f'"{new}"'], inspected=inspected
+        "change",
+        command="rename",
+        what=[old],
+        keys=["new"],
+        values=[f'"{new}"'],
+        inspected=inspected,
     )
     assert reply["focus"] == new
     assert {"net", "net/two"} <= front.editor.view.expanded
@@ -292,7 +297,7 @@ def test_what_is_moved_into_a_closed_scope_is_shown_in_it(
 def test_what_a_closed_scope_held_before_does_not_open_it(front: FrontEnd) -> None:
     front.editor.view.collapse()
     rename = {
-        "verb": "rename",
+        "command": "rename",
         "what": ["net/two/add"],
         "keys": ["new"],
         "values": ['"net/two/sum"'],
@@ -325,9 +330,9 @@ CLICKS = (
 )
 
 
-@pytest.mark.parametrize(("verb", "options"), CLICKS, ids=[verb for verb, _ in CLICKS])
+@pytest.mark.parametrize(("command", "options"), CLICKS, ids=[command for command, _ in CLICKS])
 def test_a_click_on_an_edit_of_the_graph_plans_once_and_bumps_one_revision(
-    front: FrontEnd, monkeypatch: pytest.MonkeyPatch, verb: str, options: dict[str, str]
+    front: FrontEnd, monkeypatch: pytest.MonkeyPatch, command: str, options: dict[str, str]
 ) -> None:
     planned = []
     plan = runtime.plan
@@ -336,8 +341,11 @@ def test_a_click_on_an_edit_of_the_graph_plans_once_and_bumps_one_revision(
     )
     revision = front.editor.view.widget.revision
     reply = front.ask(
-        "change", verb=verb, keys=[*options], values=[repr(value) for value in options.values()]
+        "change",
+        command=command,
+        keys=[*options],
+        values=[repr(value) for value in options.values()],
     )
-    assert [command.verb() for command in planned] == [verb]
+    assert [each.command_name() for each in planned] == [command]
     assert reply["state"]["revision"] == front.editor.view.widget.revision == revision + 1
     assert len(front.editor.history.done) == 1

@@ -37,9 +37,9 @@ def ask(editor: GraphEditor, request: p.Request) -> p.Reply:
     return RequestHandler(editor).handle(request)[0]
 
 
-def preview(editor: GraphEditor, verb: str, **options: str) -> p.PreviewedEdit:
+def preview(editor: GraphEditor, command: str, **options: str) -> p.PreviewedEdit:
     """What an edit would do."""
-    reply = ask(editor, p.PreviewEdit(verb, (), tuple(options), tuple(options.values())))
+    reply = ask(editor, p.PreviewEdit(command, (), tuple(options), tuple(options.values())))
     assert isinstance(reply, p.PreviewedEdit)
     return reply
 
@@ -58,15 +58,17 @@ GRAPH_EDITS = (
 )
 
 
-@pytest.mark.parametrize(("verb", "options"), GRAPH_EDITS, ids=[verb for verb, _ in GRAPH_EDITS])
+@pytest.mark.parametrize(
+    ("command", "options"), GRAPH_EDITS, ids=[command for command, _ in GRAPH_EDITS]
+)
 @pytest.mark.parametrize("of", ["graph", "file"])
 def test_a_preview_counts_what_the_edit_then_does_and_changes_nothing(
-    graph: tf.Graph, verb: str, options: dict[str, str], of: str
+    graph: tf.Graph, command: str, options: dict[str, str], of: str
 ) -> None:
     editor = tgw.edit(graph if of == "graph" else graph.as_graph_def())
     editor.selection = editor.ops(scope="two")
     nodes = list(editor._core.index.nodes)
-    previewed = preview(editor, verb, **options)
+    previewed = preview(editor, command, **options)
     assert editor._core.index.nodes == nodes
     assert editor.history.lines == ()
     assert editor.selection is not None
@@ -77,9 +79,12 @@ def test_a_preview_counts_what_the_edit_then_does_and_changes_nothing(
     }
     if previewed.refusal:
         with pytest.raises(GraphEditError):
-            ask(editor, p.Change(verb=verb, keys=tuple(options), values=tuple(options.values())))
+            ask(
+                editor,
+                p.Change(command=command, keys=tuple(options), values=tuple(options.values())),
+            )
         return
-    ask(editor, p.Change(verb=verb, keys=tuple(options), values=tuple(options.values())))
+    ask(editor, p.Change(command=command, keys=tuple(options), values=tuple(options.values())))
     if not editor.history.done:
         assert previewed.text == "Changes no op of this graph."
         assert previewed.notes

@@ -150,10 +150,16 @@ def test_what_is_no_message_gets_a_reply_to_nobody(front: FrontEnd, message: Any
         ),
         ({"type": "leave", "depth": -5}, "depth must be 0 to 0"),
         ({"type": "fix", "line": "__import__('os').abort()"}, "try the edit again"),
-        ({"type": "change", "verb": "save", "what": ["x"]}, "reload the page"),
-        ({"type": "change", "verb": "__class__"}, "reload the page"),
+        ({"type": "change", "command": "save", "what": ["x"]}, "reload the page"),
+        ({"type": "change", "command": "__class__"}, "reload the page"),
         (
-            {"type": "change", "verb": "rename", "what": ["x"], "keys": ["self"], "values": ["1"]},
+            {
+                "type": "change",
+                "command": "rename",
+                "what": ["x"],
+                "keys": ["self"],
+                "values": ["1"],
+            },
             "reload the page",
         ),
         ({"type": "toggle", "scope": "n" * 900_000}, "no name scope"),
@@ -173,7 +179,7 @@ def test_the_text_of_a_value_is_no_program(front: FrontEnd, text: str) -> None:
     message = {
         "id": 5,
         "type": "change",
-        "verb": "rename",
+        "command": "rename",
         "what": ["net/logits"],
         "keys": ["new"],
         "values": [text],

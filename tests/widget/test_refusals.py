@@ -69,7 +69,7 @@ def answer(handler: RequestHandler, request: p.Request) -> p.Reply:
 
 
 @pytest.mark.parametrize(
-    ("verb", "what", "options"),
+    ("command", "what", "options"),
     [
         ("bypass", "sum", {}),
         ("bypass", "wide", {}),
@@ -82,11 +82,11 @@ def answer(handler: RequestHandler, request: p.Request) -> p.Reply:
     ],
 )
 def test_a_refusal_of_an_edit_on_the_page_speaks_no_python(
-    editor: tgw.GraphEditor, verb: str, what: str, options: dict[str, str]
+    editor: tgw.GraphEditor, command: str, what: str, options: dict[str, str]
 ) -> None:
     keys, values = tuple(options), tuple(options.values())
-    reply = answer(RequestHandler(editor), p.Change(verb, (what,), keys, values))
-    assert isinstance(reply, p.Refusal), (verb, what)
+    reply = answer(RequestHandler(editor), p.Change(command, (what,), keys, values))
+    assert isinstance(reply, p.Refusal), (command, what)
     assert not PYTHON.search(reply.why), reply.why
     assert reply.why.endswith(".")
 
@@ -119,22 +119,23 @@ ODD = (
 )
 
 
-def options_of(verb: str) -> list[str]:
+def options_of(command: str) -> list[str]:
     """The arguments that a page may give beside what is edited."""
-    return [field.name for field in dataclasses.fields(registry.commands()[verb])]
+    return [field.name for field in dataclasses.fields(registry.commands()[command])]
 
 
-@pytest.mark.parametrize("verb", sorted(registry.requested_verbs()))
-def test_whatever_a_page_asks_of_a_verb_is_refused_in_words(
-    editor: tgw.GraphEditor, verb: str
+@pytest.mark.parametrize("command", sorted(registry.requested_commands()))
+def test_whatever_a_page_asks_of_a_command_is_refused_in_words(
+    editor: tgw.GraphEditor, command: str
 ) -> None:
     handler = RequestHandler(editor)
     asked = [
-        p.Change(verb, what)
+        p.Change(command, what)
         for what in ((), ("x",), ("sum", "y"), ("y:0",), ("alone",), ("w",), ("no",))
     ]
     asked += [
-        p.Change(verb, ("sum",), (key,), (value,)) for key, value in product(options_of(verb), ODD)
+        p.Change(command, ("sum",), (key,), (value,))
+        for key, value in product(options_of(command), ODD)
     ]
     refusals = [
         reply for request in asked if isinstance(reply := answer(handler, request), p.Refusal)
@@ -287,9 +288,9 @@ def constants(call: ast.Call) -> list[str]:
 
 
 def test_each_field_has_words_for_the_page() -> None:
-    verbs = {constants(call)[0] for call in calls_of("editor_call")}
-    assert len(verbs) > 10
-    assert all(control(verb) and has_method(verb) for verb in verbs)
+    methods = {constants(call)[0] for call in calls_of("editor_call")}
+    assert len(methods) > 10
+    assert all(control(method) and has_method(method) for method in methods)
     options = [constants(call) for call in calls_of("clone_with")]
     assert {option for option, *_ in options} == set(CLONE_FIELDS)
     assert all(value in CLONE_CHOICES for _, *values in options for value in values)
@@ -304,7 +305,7 @@ def test_the_page_has_the_controls_that_refusals_name() -> None:
     assert not [label for label in labels if f'"{label}' not in source]
     assert control("bypass") == "Bypass"
     assert control("summary") == ""
-    assert all(has_method(verb) for verb in CONTROLS)
+    assert all(has_method(method) for method in CONTROLS)
 
 
 # Notices

@@ -486,7 +486,7 @@ def test_targets_are_told_why_they_cannot_read_a_tensor(
         ),
         (p.Change("freeze"), "editor.freeze("),
     ],
-    ids=lambda value: value.verb if isinstance(value, p.Change) else "",
+    ids=lambda value: value.command if isinstance(value, p.Change) else "",
 )
 @pytest.mark.sample(10)
 def test_the_panel_s_forms_are_calls(answers: RequestHandler, asked: p.Change, line: str) -> None:
@@ -601,7 +601,7 @@ json = st.recursive(
 )
 fields = ("id", "type", "scope", "name", "inputs", "outputs", "text", "limit", "into", "variables",
     "init", "times",
-          "verb", "what", "keys", "values", "show", "to", "line", "tensor")  # fmt: skip
+          "command", "what", "keys", "values", "show", "to", "line", "tensor")  # fmt: skip
 values = json | st.sampled_from(sorted(codec.REQUESTS)) | st.lists(st.text(max_size=3), max_size=3)
 
 

@@ -1,4 +1,4 @@
-"""What edits say on the page once they are made: every verb, in the words of success.
+"""What edits say on the page once they are made: every method, in the words of success.
 
 `python -m tests.widget.test_success` writes their sentences for the tests of the page
 (labextension/tests/success.test.ts), which shows each as a success.
@@ -52,27 +52,27 @@ def said(editor: GraphEditor, edit: Callable[[GraphEditor, Path], Any], folder: 
 
 
 def sentences(folder: Path) -> dict[str, str]:
-    """By verb, on a live network."""
+    """By method, on a live network."""
     sources = Sources(folder)
     found = {
-        verb: said(sources.kinds()[KIND](), edit, folder)
-        for verb, edit in EDITS.items()
-        if verb not in NOT_HERE
+        method: said(sources.kinds()[KIND](), edit, folder)
+        for method, edit in EDITS.items()
+        if method not in NOT_HERE
     }
-    return {verb: text for verb, text in found.items() if text}
+    return {method: text for method, text in found.items() if text}
 
 
 @pytest.fixture(scope="module")
 def success(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """The sentences of all verbs."""
+    """The sentences of all methods."""
     return sentences(tmp_path_factory.mktemp("success"))
 
 
 def test_no_success_reads_like_a_refusal_or_like_python(success: dict[str, str]) -> None:
     assert len(success) > 25
     wrong = {
-        verb: text
-        for verb, text in success.items()
+        method: text
+        for method, text in success.items()
         if REFUSED.search(text) or (PYTHON.search(text) and "with Elu(x)" not in text)
     }
     assert wrong == {}
@@ -81,8 +81,8 @@ def test_no_success_reads_like_a_refusal_or_like_python(success: dict[str, str])
 def test_the_tests_of_the_page_have_these_sentences(success: dict[str, str]) -> None:
     kept = json.loads(SENTENCES.read_text())
     # What comes after depends on the names that a release gives its ops.
-    assert {verb: text.partition(". ")[0] for verb, text in kept.items()} == {
-        verb: text.partition(". ")[0] for verb, text in success.items()
+    assert {method: text.partition(". ")[0] for method, text in kept.items()} == {
+        method: text.partition(". ")[0] for method, text in success.items()
     }
 
 

@@ -159,13 +159,16 @@ class EditMethod:
     """A method of the editor for a command, whose class is imported on first use.
 
     Attributes:
-        verb: The verb of the command; "" for the name of the method.
+        command_name: The name of the command; "" for the name of the method.
         result: What the method does with the command.
         documentation: Its documentation, see `method_of`.
     """
 
-    def __init__(self, verb: str = "", result: Result = edit, documentation: str = "") -> None:
-        self.verb, self.result, self.documentation = verb, result, inspect.cleandoc(documentation)
+    def __init__(
+        self, command_name: str = "", result: Result = edit, documentation: str = ""
+    ) -> None:
+        self.command_name, self.result = command_name, result
+        self.documentation = inspect.cleandoc(documentation)
         self.name, self.module = "", ""
         self._function: Callable[..., Any] | None = None
 
@@ -175,14 +178,15 @@ class EditMethod:
         return self.documentation.partition("Example:\n")[2]
 
     def __set_name__(self, owner: type, name: str) -> None:
-        self.name, self.verb, self.module = name, self.verb or name, owner.__module__
+        self.name, self.module = name, owner.__module__
+        self.command_name = self.command_name or name
 
     @property
     def function(self) -> Callable[..., Any]:
         """The function that it is."""
         if self._function is None:
-            registration = edits.registry.registration_of(self.verb)
-            assert registration is not None  # each verb of the lists below is that of a command
+            registration = edits.registry.registration_of(self.command_name)
+            assert registration is not None  # each name of the lists below is that of a command
             function = method_of(registration.kind, self.name, self.result, self.documentation)
             function.__module__ = (
                 self.module if self.documentation else registration.kind.__module__

@@ -210,7 +210,7 @@ class GraphEditor(SelectionAPI, EditMethods, EditAPI, PatternAPI, AnalysisAPI, F
 
     def __dir__(self) -> list[str]:
         """The names of the class, and those of commands of others, which `__getattr__` gives."""
-        return sorted({*dir(type(self)), *registry.verbs_of_others()})
+        return sorted({*dir(type(self)), *registry.commands_of_others()})
 
     def __len__(self) -> int:
         """The number of ops of the current graph.

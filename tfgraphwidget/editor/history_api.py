@@ -210,7 +210,8 @@ class EditHistory(Sequence[AnyStep], ArgumentChecks, inside=one_thread):
             the last one is the current one then.
 
         Raises:
-            GraphEditError: An edit cannot be read or made; the sentence names its number and verb.
+            GraphEditError: An edit cannot be read or made; the sentence names its number and
+                command.
 
         Example:
             >>> import tfgraphwidget as tgw

@@ -34,23 +34,18 @@ class Pass:
     """An edit of a whole graph to be made later; its names are looked up in that graph.
 
     Attributes:
-        verb: The verb of the command: "fold_constants".
+        name: The name of the command: "fold_constants".
         arguments: Its positional arguments.
         options: Its arguments by name.
     """
 
-    verb: str
+    name: str
     arguments: tuple[Any, ...] = ()
     options: Mapping[str, Any] = field(default_factory=dict)
 
-    @property
-    def name(self) -> str:
-        """What the history calls it in a batch."""
-        return self.verb
-
     def command(self, core: EditorCore) -> edits.Command:
         """The command for an editor's graph. Raises UnknownName for what the graph lacks."""
-        registration = edits.registry.registration_of(self.verb)
+        registration = edits.registry.registration_of(self.name)
         assert registration is not None
         command: edits.Command = edits.command_of(
             registration.kind, core.arguments, *self.arguments, **self.options
@@ -65,7 +60,7 @@ class Pass:
             *map(repr, self.arguments),
             *(f"{name}={value!r}" for name, value in self.options.items()),
         ]
-        return f"{self.verb}({', '.join(written)})"
+        return f"{self.name}({', '.join(written)})"
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -134,7 +129,11 @@ def _check_passes(passes: Iterable[object]) -> tuple[Any, ...]:
 
 def _name(edit: object) -> str:
     """What an edit is called in the name of several."""
-    return edit.verb() if isinstance(edit, edits.Command) else str(getattr(edit, "name", "edit"))
+    return (
+        edit.command_name()
+        if isinstance(edit, edits.Command)
+        else str(getattr(edit, "name", "edit"))
+    )
 
 
 def apply_edits(core: EditorCore, values: tuple[object, ...]) -> edits.Edits:
@@ -269,11 +268,11 @@ class PassValues:
         return f"<passes: {', '.join(dir(self))}>"
 
 
-def _maker_of(verb: str) -> Callable[..., Pass]:
+def _maker_of(name: str) -> Callable[..., Pass]:
     """The function that makes a pass of its arguments; its parameters and documentation are those
     of the command.
     """
-    registration = edits.registry.registration_of(verb)
+    registration = edits.registry.registration_of(name)
     assert registration is not None  # each name is that of a command
     signature = edits.call_signature(registration.kind)
 
@@ -281,10 +280,10 @@ def _maker_of(verb: str) -> Callable[..., Pass]:
         try:
             signature.bind(*arguments, **options)
         except TypeError as error:
-            raise TypeError(f"passes.{verb}() {error}") from None
-        return Pass(verb, arguments, options)
+            raise TypeError(f"passes.{name}() {error}") from None
+        return Pass(name, arguments, options)
 
-    make.__name__, make.__qualname__ = verb, f"passes.{verb}"
+    make.__name__, make.__qualname__ = name, f"passes.{name}"
     make.__doc__ = inspect.getdoc(registration.kind)
     make.__dict__["__signature__"] = signature
     return make

@@ -85,4 +85,4 @@ def _makes_an_edit(method: Callable[..., object]) -> bool:
     """Whether a method of an editor or of one of its nouns is that of a command."""
     owner, name = type(getattr(method, "__self__", None)), getattr(method, "__name__", "")
     own = inspect.getattr_static(owner, name, None)
-    return isinstance(own, EditMethod) or name in registry.verbs_of_others()
+    return isinstance(own, EditMethod) or name in registry.commands_of_others()

@@ -24,7 +24,7 @@ def replay(
 
     `edits` are a list as `editor.history.records()` gives it, a document, or the path of its file.
     All are read before the first is made. Raises GraphEditError, which names the edit's number and
-    verb, and everything is unchanged.
+    command, and everything is unchanged.
 
     Args:
         then: Called after each edit with its patch.
@@ -44,15 +44,15 @@ def replay(
                 if reports[-1]:
                     then(executor.history.done[-1].patch)
             except GraphEditError as error:
-                why = f"Edit {number} ({edit.verb}) cannot be done: " + error.why
+                why = f"Edit {number} ({edit.command_name}) cannot be done: " + error.why
                 raise GraphEditError(why, error.ops) from error
             except (
                 Exception
             ) as error:  # what TensorFlow or Python say of a value that no command takes
                 message = kind_and_reason(error)
                 raise GraphEditError(
-                    f"Edit {number} ({edit.verb}) cannot be done: {message}; fix it, or leave it "
-                    "out."
+                    f"Edit {number} ({edit.command_name}) cannot be done: {message}; fix it, or "
+                    "leave it out."
                 ) from error
         executor.renew, executor.batch = renew, batch
     return reports

@@ -1,6 +1,6 @@
 """Edits as values: a command plans a patch.
 
-The names of this front are the commands that `edits.registry` knows by their verbs, and what
+The names of this front are the commands that `edits.registry` knows by their names, and what
 commands are made of.
 """
 

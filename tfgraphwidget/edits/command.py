@@ -258,7 +258,7 @@ class Command(ABC):
     """An edit as a value: a frozen dataclass whose fields are the arguments of the editor's method.
 
     The annotation of a field says its kind, see `operand_kinds`. `method` is the editor's method
-    that does it, such as "signatures.add"; "" for the one of the verb's name. `asks_for_session`
+    that does it, such as "signatures.add"; "" for the one of the command's name. `asks_for_session`
     says that the edit of a file is another one where a session holds its graph. `keeps_values` says
     that no edit of the kind changes what a tensor that stays computes, so that the gradients in the
     graph stay right.
@@ -354,14 +354,14 @@ class Command(ABC):
         return self
 
     @classmethod
-    def verb(cls) -> str:
+    def command_name(cls) -> str:
         """The name of the command in JSON and messages: "set_attr" for SetAttr."""
         return _WORD.sub("_", cls.__name__).lower()
 
     @classmethod
     def call_name(cls) -> str:
         """The name of the editor's method in code: "set_attr", "passes.fold_constants"."""
-        return cls.method or cls.verb()
+        return cls.method or cls.command_name()
 
     def code(self, writer: ValueWriter | None = None, *, where: str = "") -> str:
         """The call of the editor's method: `copy = editor.clone(inputs=["x:0"], outputs=["y:0"],
@@ -388,7 +388,7 @@ class Command(ABC):
         it.
         """
         first = next((getattr(self, field.name) for field in dataclasses.fields(self)), None)
-        words = self.verb().replace("_", " ").capitalize()
+        words = self.command_name().replace("_", " ").capitalize()
         return f"{words}: {subject_text(first)}" if first is not None else words
 
     def result_name(self) -> str:

@@ -1,12 +1,12 @@
-"""The registry of commands: verb -> command.
+"""The registry of commands: name -> command.
 
-A verb is the name of the editor's method: "set_attr". From here follow the verbs that JSON of edits
-may have (`edits.serialization.json_format`), the method that code calls
+The name of SetAttr is "set_attr". From here follow the commands that JSON of edits may have
+(`edits.serialization.json_format`), the method that code calls
 (`edits.serialization.python_source`), what replay does, the edits that the browser may ask for
-(`widget.protocol.requests.Verb`, and its TypeScript), and the editor's method
+(`widget.protocol.requests.CommandName`, and its TypeScript), and the editor's method
 (`editor.edit_methods`).
 
-The commands of this package are imported on the first use of their verbs: its front has "SetAttr"
+The commands of this package are imported on the first use of their names: its front has "SetAttr"
 for "set_attr". Others are known when their module has been imported:
 
 >>> from dataclasses import dataclass
@@ -49,12 +49,12 @@ class Registration:
     """A command that the registry knows.
 
     Attributes:
-        verb: The name of the editor's method.
+        name: The name of the command.
         kind: The class of the command.
-        requested: Whether the browser may ask for the edit by its verb.
+        requested: Whether the browser may ask for the edit by its name.
     """
 
-    verb: str
+    name: str
     kind: type[Command]
     requested: bool = True
 
@@ -68,33 +68,33 @@ def register(kind: _Kind) -> _Kind: ...
 @overload
 def register(*, requested: bool = True) -> Callable[[_Kind], _Kind]: ...
 def register(kind: Any = None, *, requested: bool = True) -> Any:
-    """Register a class of commands under the verb that its name says: "set_attr" for SetAttr.
+    """Register a class of commands under its name: "set_attr" for SetAttr.
 
     A class that is defined again, as by a notebook cell that runs twice, takes the place of the old
     one.
 
     Args:
         kind: The class; left out where the decorator has options.
-        requested: Whether the browser may ask for the edit by its verb. Not for edits that have a
+        requested: Whether the browser may ask for the edit by its name. Not for edits that have a
             message of their own, that read files, or that call Python functions.
 
     Returns:
         The class itself, so that this is a decorator.
 
     Raises:
-        ValueError: Another class has the verb, or a field has the name of a method of `Command`.
+        ValueError: Another class has the name, or a field has the name of a method of `Command`.
     """
     from tfgraphwidget.edits.command import Command
 
     def registered_as(kind: type[Command]) -> type[Command]:
-        verb = kind.verb()
+        name = kind.command_name()
         if not kind.__module__.startswith(f"{_FRONT}."):  # else it is being imported
-            _import_command(verb)
-        existing = _REGISTRATIONS.get(verb)
+            _import_command(name)
+        existing = _REGISTRATIONS.get(name)
         if existing is not None and _name(existing.kind) != _name(kind):
             owner = _name(existing.kind)
             raise ValueError(
-                f"register({_name(kind)}): the verb {verb!r} is taken by {owner}; rename the class."
+                f"register({_name(kind)}): the name {name!r} is taken by {owner}; rename the class."
             )
         clashing = [field.name for field in fields(kind) if hasattr(Command, field.name)]
         if clashing:
@@ -102,47 +102,47 @@ def register(kind: Any = None, *, requested: bool = True) -> Any:
                 f"register({_name(kind)}): {clashing[0]!r} is a method of a command; rename the "
                 "field."
             )
-        _REGISTRATIONS[verb] = Registration(verb, kind, requested)
+        _REGISTRATIONS[name] = Registration(name, kind, requested)
         return kind
 
     return registered_as if kind is None else registered_as(kind)
 
 
-def unregister(verb: str) -> None:
-    """Remove a verb. Raises KeyError where there is none."""
-    del _REGISTRATIONS[verb]
+def unregister(name: str) -> None:
+    """Remove a command. Raises KeyError where there is none."""
+    del _REGISTRATIONS[name]
 
 
-def registration_of(verb: str) -> Registration | None:
-    """The registration of a verb, whose module is imported for it; None where there is none."""
-    if verb not in _REGISTRATIONS:
-        _import_command(verb)
-    return _REGISTRATIONS.get(verb)
+def registration_of(name: str) -> Registration | None:
+    """The registration of a command, whose module is imported for it; None where there is none."""
+    if name not in _REGISTRATIONS:
+        _import_command(name)
+    return _REGISTRATIONS.get(name)
 
 
 def commands() -> Mapping[str, type[Command]]:
-    """Every class of commands by its verb, in alphabetical order; all their modules are
+    """Every class of commands by its name, in alphabetical order; all their modules are
     imported.
     """
-    return MappingProxyType({verb: each.kind for verb, each in _all_registrations()})
+    return MappingProxyType({name: each.kind for name, each in _all_registrations()})
 
 
-def requested_verbs() -> tuple[str, ...]:
-    """The verbs that the browser may ask for, in alphabetical order."""
-    return tuple(verb for verb, each in _all_registrations() if each.requested)
+def requested_commands() -> tuple[str, ...]:
+    """The names of the commands that the browser may ask for, in alphabetical order."""
+    return tuple(name for name, each in _all_registrations() if each.requested)
 
 
-def is_requested(verb: str) -> bool:
-    """Whether the browser may ask for an edit by its verb."""
-    registration = registration_of(verb)
+def is_requested(name: str) -> bool:
+    """Whether the browser may ask for an edit by its name."""
+    registration = registration_of(name)
     return registration is not None and registration.requested
 
 
-def verbs_of_others() -> tuple[str, ...]:
-    """The verbs of commands that other packages have registered, in alphabetical order."""
+def commands_of_others() -> tuple[str, ...]:
+    """The names of the commands that other packages have registered, in alphabetical order."""
     others = (
-        verb
-        for verb, each in _REGISTRATIONS.items()
+        name
+        for name, each in _REGISTRATIONS.items()
         if not each.kind.__module__.startswith(f"{_FRONT}.")
     )
     return tuple(sorted(others))
@@ -155,11 +155,12 @@ def _all_registrations() -> list[tuple[str, Registration]]:
     return sorted(_REGISTRATIONS.items())
 
 
-def _import_command(verb: str) -> None:
-    """Import the class whose verb this is, if the front has it: its module registers it."""
-    name, front = "".join(word.capitalize() for word in verb.split("_")), import_module(_FRONT)
-    if name in front.__all__:
-        getattr(front, name)
+def _import_command(name: str) -> None:
+    """Import the class whose name this is, if the front has it: its module registers it."""
+    class_name = "".join(word.capitalize() for word in name.split("_"))
+    front = import_module(_FRONT)
+    if class_name in front.__all__:
+        getattr(front, class_name)
 
 
 def _name(kind: type) -> str:

@@ -39,8 +39,10 @@ def called_functions(node: NodeDef, functions: Collection[str]) -> tuple[Functio
                 FunctionRef(f"{label}[{k}]", function.name)
                 for k, function in enumerate(value.list.func)
             ]
-    in_library = (door for door in references if door.function in functions)
-    return tuple(sorted(in_library, key=lambda door: (door.label in {"cond", "else_branch"}, door)))
+    in_library = (called for called in references if called.function in functions)
+    return tuple(
+        sorted(in_library, key=lambda called: (called.label in {"cond", "else_branch"}, called))
+    )
 
 
 def reachable_functions(
@@ -59,7 +61,7 @@ def reachable_functions(
     reached: dict[str, None] = {}
     stack = list(nodes) if functions else []
     while stack:
-        pending = [door.function for door in called_functions(stack.pop(), functions)]
+        pending = [called.function for called in called_functions(stack.pop(), functions)]
         while pending:
             name = pending.pop()
             if name not in reached:

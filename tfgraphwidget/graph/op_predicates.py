@@ -52,7 +52,6 @@ TRAITS: dict[str, Callable[[GraphIndex], Mask]] = {
     "loop": _loop,
     "call": _call,
     "stateful": _stateful,
-    "door": _call,  # an older word for it
 }
 """Word behind `is:` -> the ops that are that, one bool each: handles of variables, placeholders,
 what runs in a while loop and ops that are one, ops that call a function, and those whose OpDef says

@@ -147,8 +147,8 @@ class TermMatcher:
         if read is None:
             raise GraphEditError(
                 "An op can be "
-                f"{', '.join(name for name in op_predicates.TRAITS if name != 'door')}, not "
-                f"{term.value[:40]!r}{did_you_mean(term.value.lower(), op_predicates.TRAITS)}"
+                f"{', '.join(op_predicates.TRAITS)}, not {term.value[:40]!r}"
+                f"{did_you_mean(term.value.lower(), op_predicates.TRAITS)}"
             )
         return read(self.index)[self.ops]
 

@@ -381,9 +381,9 @@ class CalleeContext(SourceContext):
     ) -> None:
         node = caller.nodes[caller.ids[op]]
         name = next(
-            door.function
-            for door in called_functions(node, caller.functions)
-            if door.label == label
+            called.function
+            for called in called_functions(node, caller.functions)
+            if called.label == label
         )
         self._definition = caller.extras.function(name)
         node_body = open_function(name, body, caller, caller.ids[op])
@@ -495,7 +495,7 @@ def plan(command: Command, context: PlanContext) -> Patch:
         return _plan_with_shapes(command, context)
     except GraphEditError as error:
         if error.code == GraphEditError.code:
-            error.code = f"{command.verb().replace('_', '-')}-{error.code}"
+            error.code = f"{command.command_name().replace('_', '-')}-{error.code}"
         renamed = command.under_a_free_name(error) if isinstance(error, NameTaken) else ()
         suggested = error.fixes or renamed or command.suggested_fixes(context)
         error.fixes = tuple(fix for fix in suggested if _works(fix, context))

@@ -50,11 +50,7 @@ ITEM_FIELDS = (
     ("family", "u1", 0),  # FAMILIES: decides the color
     ("aside", "u1", 0),  # 1: bookkeeping, drawn apart and quieter
     # 1: an op that calls a function one can enter, 2: a closed scope that holds such ops.
-    (
-        "door",
-        "u1",
-        0,
-    ),
+    ("calls", "u1", 0),
     ("count", "u4", 0),  # ops inside; 1 for an op
     ("variables", "u4", 0),  # variables inside
     ("name_start", "u4", 0),  # n + 1 offsets into name_bytes
@@ -151,7 +147,7 @@ class Scene:
     kind: npt.NDArray[np.uint8]
     family: npt.NDArray[np.uint8]
     aside: npt.NDArray[np.uint8]
-    door: npt.NDArray[np.uint8]
+    calls: npt.NDArray[np.uint8]
     count: npt.NDArray[np.uint32]
     variables: npt.NDArray[np.uint32]
     name_start: npt.NDArray[np.uint32]
@@ -269,7 +265,7 @@ def build(
     same = ["parent", "kind", "family", "source", "target", "bytes"]
     same += ["item_of_op", "home_of_op", "badge_op", "badge_item"]
     counts = ("count", "variables", "members", "omitted", "tensors")
-    bits = ("aside", "door", "part", "loop", "isolated", "back")
+    bits = ("aside", "calls", "part", "loop", "isolated", "back")
     return Scene(
         box=positions.box,
         **{name: getattr(visible_graph, name) for name in same},

@@ -81,7 +81,7 @@ class VisibleGraph:
     order.
 
     Per item: `names`, `types` ("" for scopes), `parent` (int32, -1 for the root), `kind` (uint8,
-    KINDS), `family` (uint8), `aside` (bool), `door` (uint8: 1 an op that calls a function, 2 a
+    KINDS), `family` (uint8), `aside` (bool), `calls` (uint8: 1 an op that calls a function, 2 a
     closed scope that holds such ops), `count` (ops inside), `variables` (variables inside), `depth`
     (root 0), `members` (siblings that a group stands for; 0 for blocks and what is not a group),
     `part` (uint8: 1 in training), `labels` (what is written instead of the name's last part, or
@@ -107,7 +107,7 @@ class VisibleGraph:
     kind: npt.NDArray[np.uint8]
     family: npt.NDArray[np.uint8]
     aside: Mask
-    door: npt.NDArray[np.uint8]
+    calls: npt.NDArray[np.uint8]
     count: Ints
     variables: Ints
     depth: Ints
@@ -217,7 +217,7 @@ def _item_columns(
         "kind": np.where(boxes.op >= 0, OP, np.where(boxes.open, OPEN, CLOSED)).astype(np.uint8),
         "family": boxes.per_item(facts.family, sums.family).astype(np.uint8) * ~boxes.open,
         "aside": aside,
-        "door": (
+        "calls": (
             boxes.per_item(facts.calls_function, 2 * sums.calls_function) * ~boxes.open
         ).astype(np.uint8),
         "count": boxes.per_item(ones, sums.ops),
@@ -254,7 +254,7 @@ def _badge_columns(
             facts.family[badges.op] == _CONTROL, _VARIABLE, facts.family[badges.op]
         ).astype(np.uint8),
         "aside": nothing.astype(bool),
-        "door": nothing,
+        "calls": nothing,
         "count": np.maximum(badges.more, 1),
         "variables": facts.variable[badges.op].astype(np.int32),
         "members": nothing.astype(np.int32),

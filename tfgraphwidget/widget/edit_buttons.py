@@ -417,25 +417,25 @@ BUTTONS: Mapping[str, EditButton] = {
         keywords="sort_by_execution_order topological",
     ),
 }
-"""The buttons by the verb that each asks for. Of their fields no more is said here than the method
-does not say.
+"""The buttons by the command that each asks for. Of their fields no more is said here than the
+method does not say.
 """
 
 _NOTHING_GIVEN = (None, (), "", "same")
 
 
 def buttons() -> tuple[tuple[str, EditButton], ...]:
-    """The panel's buttons with the verb of each, in their order; the fields of their forms are
+    """The panel's buttons with the command of each, in their order; the fields of their forms are
     complete.
     """
     ordered = sorted(BUTTONS.items(), key=lambda pair: pair[1].order)
-    return tuple((verb, _complete_button(verb, button)) for verb, button in ordered)
+    return tuple((name, _complete_button(name, button)) for name, button in ordered)
 
 
-def _complete_button(verb: str, button: EditButton) -> EditButton:
+def _complete_button(name: str, button: EditButton) -> EditButton:
     """The button, whose fields have what the method says of them."""
-    registration = registry.registration_of(verb)
-    assert registration is not None  # each verb of the table is that of a command
+    registration = registry.registration_of(name)
+    assert registration is not None  # each name of the table is that of a command
     kind = registration.kind
     return replace(button, fields=tuple(_complete_field(kind, field) for field in button.fields))
 

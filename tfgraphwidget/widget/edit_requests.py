@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 _OP = KINDS.index("op")
 _MOST_NAMES = 200  # what a panel can show
 _LONGEST = 80  # characters on a button
-_MAKING = ("insert", "replace")  # verbs after which the user looks at what they have made
+_MAKING = ("insert", "replace")  # commands after which the user looks at what they have made
 _MOST_REASONS = 3
 # the text of an edit has no number for up to so many ops: an op, the one before it, the one after
 # it
@@ -81,7 +81,7 @@ class EditRequests:
         """
         before = self._editor.history.done
         report = self._call(request, self._editor)()
-        return self._outcome(report, before), _new_op(report) if request.verb in _MAKING else ""
+        return self._outcome(report, before), _new_op(report) if request.command in _MAKING else ""
 
     def preview(self, request: p.PreviewEdit) -> p.PreviewedEdit:
         """What the edit would do; a refusal is an answer too.
@@ -103,8 +103,8 @@ class EditRequests:
         """The call of an editor's method that a request describes, bound to its arguments. Raises
         GraphEditError.
         """
-        registration = registry.registration_of(request.verb)
-        assert registration is not None  # a message has the verb of a command
+        registration = registry.registration_of(request.command)
+        assert registration is not None  # a message has the name of a command
         method = attrgetter(registration.kind.call_name())(editor)
         keys = {
             key: self._namespace.value(value) if key in request.variables else parsed_value(value)
@@ -114,9 +114,9 @@ class EditRequests:
         try:
             call = signature.bind(*self._what(request, signature), **keys)
         except TypeError as error:
-            verb = request.verb.replace("_", " ").capitalize()
+            name = request.command.replace("_", " ").capitalize()
             raise GraphEditError(
-                f"{verb} cannot be done like that: {reason_of(error)}; reload the page."
+                f"{name} cannot be done like that: {reason_of(error)}; reload the page."
             ) from None
         return partial(method, *call.args, **call.kwargs)
 
@@ -603,7 +603,7 @@ def by_new_name(name: str, renamed: Iterable[tuple[str, str]]) -> str:
 
 def _button_text(fix: Command) -> str:
     """A few words for what a fix does, which are not Python."""
-    return (fix.fix_label() or control(fix.verb()) or fix.sentence())[:_LONGEST]
+    return (fix.fix_label() or control(fix.command_name()) or fix.sentence())[:_LONGEST]
 
 
 def _ports(index: GraphIndex, op: int) -> list[int]:

@@ -50,8 +50,8 @@ class OpRequests:
             request: The typed text and how many entries to list.
         """
         text = request.text.strip().lower()
-        common = _common(request.verb) if text == "" else ()
-        dtypes, own = self._dtypes(request.verb, request.what), self._own_type(request)
+        common = _common(request.command) if text == "" else ()
+        dtypes, own = self._dtypes(request.command, request.what), self._own_type(request)
         ranked: list[tuple[tuple[bool | int | str, ...], p.OpType]] = []
         for name in self._namespace.functions():
             if text in name.lower():
@@ -79,13 +79,15 @@ class OpRequests:
         ranked.sort(key=lambda pair: pair[0])
         first = [each for _, each in ranked[: min(request.limit, _MOST)]]
         likely = (
-            self._likely(request.what, dtypes) if request.verb == "replace" and text == "" else ()
+            self._likely(request.what, dtypes)
+            if request.command == "replace" and text == ""
+            else ()
         )
         return p.OpTypeList(tuple(map(_with_summary, first)), len(ranked), likely)
 
     def _own_type(self, request: p.Palette) -> str:
         """The type that all ops to be replaced have; "" if they differ."""
-        if request.verb != "replace":
+        if request.command != "replace":
             return ""
         index = self._editor._core.index
         types = {index.types[index.op(op)] for op in self._beside("replace", request.what)}
@@ -114,7 +116,7 @@ class OpRequests:
         Args:
             request: An op type, or a Python function of the kernel.
         """
-        dtypes = self._dtypes(request.verb, request.what)
+        dtypes = self._dtypes(request.command, request.what)
         function: object = request.name
         if request.function:
             function = self._namespace.value(request.name)
@@ -125,14 +127,14 @@ class OpRequests:
         else:
             docs = documentation(request.name, definition_of(request.name))
             summary, options = docs.summary, parameters(request.name, max(len(dtypes), 1))
-        beside, instead = self._beside(request.verb, request.what), request.verb == "replace"
+        beside, instead = self._beside(request.command, request.what), request.command == "replace"
         scope = self._editor._core.arguments.free_name_for(function, beside, instead=instead)
         return p.FormReply(request.name, summary, tuple(map(_parameter, options)), scope)
 
-    def _beside(self, verb: str, what: tuple[str, ...]) -> tuple[str, ...]:
+    def _beside(self, command: str, what: tuple[str, ...]) -> tuple[str, ...]:
         """The ops, or the tensor, that new ops follow or replace."""
         arguments = self._editor._core.arguments
-        if verb == "insert":
+        if command == "insert":
             return tuple(map(arguments.output, what))
         return arguments.ops_of(arguments.part(self._part(what), ops=True))
 
@@ -143,12 +145,12 @@ class OpRequests:
             raise GraphEditError("Nothing is selected; draw a box, or Ctrl-click an op first.")
         return self._editor.selection
 
-    def _dtypes(self, verb: str, what: tuple[str, ...]) -> tuple[str, ...]:
+    def _dtypes(self, command: str, what: tuple[str, ...]) -> tuple[str, ...]:
         """The dtypes of the tensors that it is called on; () where there are none yet."""
         arguments, index = self._editor._core.arguments, self._editor._core.index
-        if verb == "insert":
+        if command == "insert":
             tensors = tuple(map(arguments.output, what))
-        elif verb == "replace":
+        elif command == "replace":
             tensors = Replace(arguments.part(self._part(what), ops=True), "").tensors(index)
         else:
             tensors = ()
@@ -158,9 +160,9 @@ class OpRequests:
         )
 
 
-def _common(verb: str) -> tuple[str, ...]:
+def _common(command: str) -> tuple[str, ...]:
     """The op types that a form proposes before anything is typed."""
-    button = BUTTONS.get(verb)
+    button = BUTTONS.get(command)
     return (
         next((field.words for field in button.fields if field.key in ("function", "by")), ())
         if button

@@ -50,12 +50,12 @@ CONTROLS = {
     "table": "the tab Costs",
 }
 """The control of a method; that of an edit with a button is in its registration, see `control`."""
-_VERBS = {
+_COMMANDS = {
     "passes.set_input": "set_input",
     "signatures.add": "add_signature",
     "signatures.remove": "remove_signature",
 }
-"""The verb of a command whose method has another name."""
+"""The name of a command whose method has another name."""
 CLONE_FIELDS = {"init": "Values", "variables": "Variables"}
 """The field of the form of Clone for an option."""
 CLONE_CHOICES = {
@@ -79,8 +79,8 @@ def on_page(sentence: str) -> str:
 
 def _words(field: Field) -> str:
     match field:
-        case EditorCall(verb):
-            return control(verb)
+        case EditorCall(method):
+            return control(method)
         case CloneOption(option, values):
             choices = " or ".join(repr(CLONE_CHOICES[value]) for value in values)
             return f"choose {choices} under {CLONE_FIELDS[option]}"
@@ -111,11 +111,11 @@ def _value_on_page(value: Any) -> Any:
     return reply_on_page(value) if dataclasses.is_dataclass(value) else value
 
 
-def control(verb: str) -> str:
+def control(method: str) -> str:
     """The control of the page that does what a method of the editor does; "" if it has none.
 
     Returns:
         What the control says.
     """
-    button = BUTTONS.get(_VERBS.get(verb, verb))
-    return button.name if button else CONTROLS.get(verb, "")
+    button = BUTTONS.get(_COMMANDS.get(method, method))
+    return button.name if button else CONTROLS.get(method, "")

@@ -234,10 +234,10 @@ class RequestHandler:
                 self._editor.mark(inputs, outputs)
             case p.Mark(side, name, tensors):
                 self._selections.mark(side, name, tensors)
-            case p.Select(verb, ops, scopes):
-                self._selections.select(verb, ops, scopes)
-            case p.Derive(verb):
-                self._selections.derive(verb)
+            case p.Select(command, ops, scopes):
+                self._selections.select(command, ops, scopes)
+            case p.Derive(command):
+                self._selections.derive(command)
 
     def _change_view(self, request: p.ViewRequest) -> Answer:
         editor = self._editor
@@ -274,8 +274,8 @@ class RequestHandler:
         match request:
             case p.ExpandAll(everything):
                 (editor.view.expand if everything else editor.view.collapse)()
-            case p.Hide(verb, names):
-                self._hide(verb, names)
+            case p.Hide(command, names):
+                self._hide(command, names)
             case p.SetDirection(direction):
                 editor.view.direction = direction
             case p.Pin(name, x, y):
@@ -283,14 +283,14 @@ class RequestHandler:
             case p.Unpin(name):
                 editor.view.unpin(name)
 
-    def _hide(self, verb: str, names: tuple[str, ...]) -> None:
+    def _hide(self, command: str, names: tuple[str, ...]) -> None:
         editor = self._editor
-        if verb == "nothing":
+        if command == "nothing":
             editor.view.show()
         else:
             if not names and editor.selection is None:
                 raise GraphEditError("Nothing is selected; draw a box, or Ctrl-click an op first.")
-            (editor.view.hide if verb == "hide" else editor.view.show_only)(
+            (editor.view.hide if command == "hide" else editor.view.show_only)(
                 *(names or (editor.selection,))
             )
 

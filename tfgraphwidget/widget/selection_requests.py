@@ -26,20 +26,20 @@ class SelectionRequests:
     def __init__(self, editor: GraphEditor) -> None:
         self._editor = editor
 
-    def select(self, verb: str, ops: tuple[str, ...], scopes: tuple[str, ...]) -> None:
+    def select(self, command: str, ops: tuple[str, ...], scopes: tuple[str, ...]) -> None:
         """Change the selection by ops and scopes.
 
         Args:
-            verb: "set", "add", "remove" or "toggle".
+            command: "set", "add", "remove" or "toggle".
             scopes: The names of the scopes and groups.
 
         Raises:
             UnknownName: A name is not in the graph.
         """
-        self._editor.selection = self._combine(verb, ops, scopes)
+        self._editor.selection = self._combine(command, ops, scopes)
 
     def _combine(
-        self, verb: str, ops: tuple[str, ...], scopes: tuple[str, ...]
+        self, command: str, ops: tuple[str, ...], scopes: tuple[str, ...]
     ) -> Selection | None:
         """The selection with these ops and scopes set, added, removed or toggled."""
         editor, old = self._editor, self._editor.selection
@@ -49,13 +49,13 @@ class SelectionRequests:
         scopes = tuple(scope for _, some in members for scope in some)
         parts = ([editor.ops(*ops)] if ops else []) + ([editor.ops(scope=scopes)] if scopes else [])
         if not parts:
-            return None if verb == "set" else old
+            return None if command == "set" else old
         new = parts[0] | parts[1] if len(parts) > 1 else parts[0]
-        if verb == "toggle":
-            verb = "remove" if old is not None and not (new - old) else "add"
-        if verb == "remove":
+        if command == "toggle":
+            command = "remove" if old is not None and not (new - old) else "add"
+        if command == "remove":
             return None if old is None else old - new
-        return new if old is None or verb == "set" else old | new
+        return new if old is None or command == "set" else old | new
 
     def like(self, names: tuple[str, ...]) -> p.Likeness:
         """The pattern of some items, or of the selection. Raises GraphEditError where they make
@@ -150,22 +150,22 @@ class SelectionRequests:
         assert selection is not None
         return selection
 
-    def derive(self, verb: str) -> None:
+    def derive(self, command: str) -> None:
         """Make a new selection from the present one.
 
         Args:
-            verb: "clear", "boundary", "path", "shortest", "invert", "scope", or the name of a
+            command: "clear", "boundary", "path", "shortest", "invert", "scope", or the name of a
                 method of `Selection`.
         """
         editor, old = self._editor, self._editor.selection
-        if verb == "clear":
+        if command == "clear":
             editor.selection = None
             return
         if old is None:
             old = editor.ops()
-            if verb != "invert":
+            if command != "invert":
                 raise GraphEditError("Nothing is selected; draw a box, or Ctrl-click an op first.")
-        match verb:
+        match command:
             case "boundary":
                 inputs, outputs = old.ends
                 if not outputs:
@@ -176,13 +176,13 @@ class SelectionRequests:
                 editor._core.view.mark(inputs, outputs, within=old.ops)
                 editor._core.listeners.notify()
             case "path" | "shortest":
-                editor.selection = self._select_path(old, every=verb == "path")
+                editor.selection = self._select_path(old, every=command == "path")
             case "invert":
                 editor.selection = ~old
             case "scope":
                 editor.selection = old.around()
             case _:
-                editor.selection = getattr(old, verb)()
+                editor.selection = getattr(old, command)()
 
     def _select_path(self, ends: Selection, *, every: bool) -> Selection:
         """The ops on paths from one selected op to the other, whichever comes first."""

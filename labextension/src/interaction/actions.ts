@@ -34,7 +34,7 @@ import {
 import { Edits } from "./edits";
 import { Exports } from "./exports";
 import { Prefetch } from "./prefetch";
-import { hasSelection, isMarked, type SelectionVerb, whyNot } from "./selection-commands";
+import { hasSelection, isMarked, type SelectionCommandName, whyNot } from "./selection-commands";
 
 export type Side = "inputs" | "outputs";
 /** The values of the clone form; the cloned part is that of the boundary, or the selection. */
@@ -161,7 +161,7 @@ export class Actions {
     // A badge is on the box of its op.
     if (scene && at(scene.kind, item) === BADGE)
       return this.activate(at(scene.parent, item), anchor);
-    if (scene && at(scene.door, item) === 1) return this.enter(scene.names[item] ?? "");
+    if (scene && at(scene.calls, item) === 1) return this.enter(scene.names[item] ?? "");
     return this.toggle(item, anchor);
   }
 
@@ -303,7 +303,7 @@ export class Actions {
   }
 
   /** Set, extend or reduce the selection by the items in a region. */
-  async selectRegion({ ops, scopes }: RegionItems, { shape, verb }: Region): Promise<void> {
+  async selectRegion({ ops, scopes }: RegionItems, { shape, command }: Region): Promise<void> {
     if (ops.length + scopes.length === 0) {
       const why =
         shape === "box"
@@ -313,7 +313,7 @@ export class Actions {
     }
     for (let start = 0; start < Math.max(ops.length, scopes.length); start += MOST_NAMES) {
       const [some, others] = [ops, scopes].map((names) => names.slice(start, start + MOST_NAMES));
-      await this.#select(start > 0 && verb === "set" ? "add" : verb, some, others);
+      await this.#select(start > 0 && command === "set" ? "add" : command, some, others);
     }
   }
 
@@ -328,11 +328,11 @@ export class Actions {
   }
 
   /** Derive a new selection from the current one. */
-  derive(verb: SelectionVerb): Promise<void> {
-    if (verb !== "clear") bringForward(this.#store, "selection");
+  derive(command: SelectionCommandName): Promise<void> {
+    if (command !== "clear") bringForward(this.#store, "selection");
     return this.#queue.enqueue(() => {
-      const text = whyNot(verb, this.#store.value.state);
-      if (text === "") return { type: "derive", verb };
+      const text = whyNot(command, this.#store.value.state);
+      if (text === "") return { type: "derive", command };
       this.showStatus({ kind: "refused", text });
       return null;
     });
@@ -341,7 +341,7 @@ export class Actions {
   /** Clear the selection and the boundary. */
   clearSelection(): Promise<void> {
     void this.#queue.enqueue(() =>
-      hasSelection(this.#store.value.state) ? { type: "derive", verb: "clear" } : null,
+      hasSelection(this.#store.value.state) ? { type: "derive", command: "clear" } : null,
     );
     return this.#queue.enqueue(() => {
       const { inputs, outputs } = this.#boundary();
@@ -437,9 +437,13 @@ export class Actions {
     if (answer?.type !== "refusal" && inputs.length > 0 && outputs.length > 0) this.setMode("look");
   }
 
-  #select(verb: SelectRequest["verb"], ops: string[] = [], scopes: string[] = []): Promise<void> {
+  #select(
+    command: SelectRequest["command"],
+    ops: string[] = [],
+    scopes: string[] = [],
+  ): Promise<void> {
     bringForward(this.#store, "selection");
-    return this.#queue.enqueue(() => ({ type: "select", verb, ops, scopes }));
+    return this.#queue.enqueue(() => ({ type: "select", command, ops, scopes }));
   }
 }
 

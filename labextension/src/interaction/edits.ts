@@ -22,13 +22,13 @@ import type { RequestQueue } from "../state/request-queue";
 import { bringForward, type Store } from "../state/store";
 import type { ServerPath } from "./host-application";
 
-export type ChangeVerb = ChangeRequest["verb"];
+export type CommandName = ChangeRequest["command"];
 /** Arguments by name, as Python expressions; see `quote`. */
 export type Options = Readonly<Record<string, string>>;
 
 /** The arguments of `Edits.change`. */
 export interface EditCall {
-  readonly verb: ChangeVerb;
+  readonly command: CommandName;
   readonly what: readonly string[];
   readonly options: Options;
   readonly variables?: readonly string[];
@@ -62,7 +62,7 @@ export class Edits {
    * of the options in `variables` are names of variables of the notebook.
    */
   async change(
-    verb: ChangeVerb,
+    command: CommandName,
     what: readonly string[] = [],
     options: Options = {},
     variables: readonly string[] = [],
@@ -70,7 +70,7 @@ export class Edits {
     const [keys, values] = [Object.keys(options), Object.values(options)];
     const edit = () => ({
       type: "change" as const,
-      verb,
+      command,
       what: [...what],
       keys,
       values,
@@ -81,9 +81,9 @@ export class Edits {
 
   /** What `change` would do with the same arguments; null if there is no reply. */
   async previewChange(call: EditCall): Promise<PreviewedEdit | null> {
-    const { verb, what, options, variables = [] } = call;
+    const { command, what, options, variables = [] } = call;
     const [keys, values] = [Object.keys(options), Object.values(options)];
-    const request = { verb, what: [...what], keys, values, variables: [...variables] };
+    const request = { command, what: [...what], keys, values, variables: [...variables] };
     const answer = await this.#queue.run({ type: "preview_edit", ...request });
     return answer?.type === "previewed_edit" ? answer : null;
   }

@@ -244,10 +244,10 @@ export const GROUPS: readonly Group[] = [
   { title: "Open and select", bindings: Object.values(OPEN_AND_SELECT) },
   {
     title: "Change the selection",
-    bindings: SELECTION_COMMANDS.filter(({ key }) => key).map(({ key, verb, what }) => ({
+    bindings: SELECTION_COMMANDS.filter(({ key }) => key).map(({ key, command, what }) => ({
       keys: [key],
       what,
-      act: ({ actions }) => actions.derive(verb),
+      act: ({ actions }) => actions.derive(command),
     })),
   },
   { title: "Edit", bindings: Object.values(EDIT) },
@@ -442,7 +442,7 @@ function unpin(context: KeyContext): unknown {
   return context.actions.resetLayout(context.stage.viewport);
 }
 
-type Verb = Exclude<HideRequest["verb"], "nothing">;
+type HideCommand = Exclude<HideRequest["command"], "nothing">;
 interface HideContext {
   readonly store: Store;
   readonly actions: Pick<Actions, "changeView" | "showStatus">;
@@ -450,10 +450,10 @@ interface HideContext {
 
 const NOTHING = "Nothing is selected or inspected: click an op or a scope, or draw a box (b).";
 /** The keys h and H: hide the selection or the current item, or everything else. */
-export async function hide({ store, actions }: HideContext, verb: Verb): Promise<void> {
+export async function hide({ store, actions }: HideContext, command: HideCommand): Promise<void> {
   const names = namesToHide(store.value);
   if (names === null) actions.showStatus({ kind: "refused", text: NOTHING });
-  else await actions.changeView({ type: "hide", verb, names });
+  else await actions.changeView({ type: "hide", command, names });
 }
 
 /** The names that a key hides: [] means the selection; null if there is nothing to hide. */
@@ -466,6 +466,6 @@ export function namesToHide({ state, picked }: Pick<Screen, "state" | "picked">)
 export function showAll({ store, actions }: HideContext): Promise<void> {
   const hidden = store.value.state?.hidden ?? 0;
   return hidden > 0
-    ? actions.changeView({ type: "hide", verb: "nothing", names: [] })
+    ? actions.changeView({ type: "hide", command: "nothing", names: [] })
     : Promise.resolve();
 }

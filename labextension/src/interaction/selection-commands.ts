@@ -1,10 +1,10 @@
 // Commands that derive a new selection from the current one, and why a command is not available.
 import type { DeriveRequest, State } from "../protocol/messages";
 
-export type SelectionVerb = DeriveRequest["verb"];
+export type SelectionCommandName = DeriveRequest["command"];
 
 export interface SelectionCommand {
-  readonly verb: SelectionVerb;
+  readonly command: SelectionCommandName;
   readonly name: string;
   /** "" when it has none. */
   readonly key: string;
@@ -16,42 +16,47 @@ export interface SelectionCommand {
 /** In the order of the buttons. */
 export const SELECTION_COMMANDS: readonly SelectionCommand[] = [
   {
-    verb: "upstream",
+    command: "upstream",
     name: "Upstream",
     key: "u",
     what: "Add all ops that the selected ops depend on",
   },
   {
-    verb: "downstream",
+    command: "downstream",
     name: "Downstream",
     key: "d",
     what: "Add all ops that depend on the selected ops",
   },
   {
-    verb: "scope",
+    command: "scope",
     name: "Scope",
     key: "e",
     what: "Extend the selection to the enclosing name scopes",
   },
-  { verb: "grow", name: "Grow", key: "g", what: "Add the neighbors of the selected ops" },
-  { verb: "shrink", name: "Shrink", key: "s", what: "Remove the outermost ops from the selection" },
+  { command: "grow", name: "Grow", key: "g", what: "Add the neighbors of the selected ops" },
   {
-    verb: "whole",
+    command: "shrink",
+    name: "Shrink",
+    key: "s",
+    what: "Remove the outermost ops from the selection",
+  },
+  {
+    command: "whole",
     name: "Whole loops",
     key: "",
     what: "Complete each partly selected while loop and conditional",
     kernel: true,
   },
-  { verb: "invert", name: "Invert", key: "!", what: "Invert selection" },
-  { verb: "path", name: "Path", key: "p", what: "Select all ops between the two selected ops" },
+  { command: "invert", name: "Invert", key: "!", what: "Invert selection" },
+  { command: "path", name: "Path", key: "p", what: "Select all ops between the two selected ops" },
   {
-    verb: "shortest",
+    command: "shortest",
     name: "Shortest path",
     key: "P",
     what: "Select a shortest path between the two selected ops",
   },
   {
-    verb: "boundary",
+    command: "boundary",
     name: "Use as boundary",
     key: "",
     what: "Mark the inputs and outputs of the selection",
@@ -74,17 +79,18 @@ export function isMarked(state: State | null): boolean {
 }
 
 /** "" if the command is available, else a sentence with the reason. */
-export function whyNot(verb: SelectionVerb, state: State | null): string {
-  if (verb === "clear") return hasSelection(state) || isMarked(state) ? "" : "Nothing is selected.";
-  if (verb === "invert") return state?.ops ? "" : "There is nothing to select.";
-  return hasSelection(state) ? whyNotOf(verb, state?.selected_ops ?? 0) : NOTHING;
+export function whyNot(command: SelectionCommandName, state: State | null): string {
+  if (command === "clear")
+    return hasSelection(state) || isMarked(state) ? "" : "Nothing is selected.";
+  if (command === "invert") return state?.ops ? "" : "There is nothing to select.";
+  return hasSelection(state) ? whyNotOf(command, state?.selected_ops ?? 0) : NOTHING;
 }
 
 /** The same, of a selection with this many ops. */
-function whyNotOf(verb: SelectionVerb, ops: number): string {
-  if (verb === "upstream" || verb === "downstream") return "";
+function whyNotOf(command: SelectionCommandName, ops: number): string {
+  if (command === "upstream" || command === "downstream") return "";
   if (ops === 0) return ONLY_TENSORS;
-  if ((verb === "path" || verb === "shortest") && ops !== 2) {
+  if ((command === "path" || command === "shortest") && ops !== 2) {
     const selected = `${countText(ops)} selected`;
     return `A path needs two selected ops, but ${selected}: Ctrl-click to select two.`;
   }

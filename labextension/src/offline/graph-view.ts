@@ -96,7 +96,7 @@ export class OfflineGraphView {
       case "select":
         return this.#select(applySelect(this.#graph, this.#chosen, request));
       case "derive":
-        return this.#select(deriveSelection(this.#graph, this.#chosen, request.verb));
+        return this.#select(deriveSelection(this.#graph, this.#chosen, request.command));
       case "select_matching":
         return this.#gather(request.text, request.use);
       case "boundary":
@@ -107,7 +107,7 @@ export class OfflineGraphView {
         this.#view.color = request.by;
         return this.#paintedReply();
       case "hide":
-        return this.#hide(request.verb, request.names);
+        return this.#hide(request.command, request.names);
       default:
         throw new Refusal(NO_KERNEL);
     }
@@ -141,16 +141,16 @@ export class OfflineGraphView {
   }
 
   /** Without names, the selection. */
-  #hide(verb: HideRequest["verb"], names: readonly string[]): Answer {
+  #hide(command: HideRequest["command"], names: readonly string[]): Answer {
     const isOp = (name: string) => this.#graph.op(name) >= 0 && !name.endsWith("/");
     const [ops, scopes] = [names.filter(isOp), names.filter((name) => !isOp(name))];
     const target = applySelect(this.#graph, this.#chosen, {
       type: "select",
-      verb: "set",
+      command: "set",
       ops,
       scopes,
     });
-    this.#hidden.hide(verb, names.length > 0 ? target : this.#chosen);
+    this.#hidden.hide(command, names.length > 0 ? target : this.#chosen);
     return this.#drawnReply();
   }
 

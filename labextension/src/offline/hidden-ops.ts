@@ -25,9 +25,9 @@ export class HiddenOps {
   }
 
   /** Leave ops out, or all but them, or draw everything again. */
-  hide(verb: HideRequest["verb"], ops: OpMask): void {
-    if (verb === "nothing") this.#set(new Uint8Array(ops.length));
-    else if (verb === "only") this.#set(ops.map((one) => 1 - one));
+  hide(command: HideRequest["command"], ops: OpMask): void {
+    if (command === "nothing") this.#set(new Uint8Array(ops.length));
+    else if (command === "only") this.#set(ops.map((one) => 1 - one));
     else this.#set(ops.map((one, op) => one | at(this.#ops, op)));
   }
 

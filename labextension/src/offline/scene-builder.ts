@@ -189,7 +189,7 @@ const COLUMNS: readonly (readonly [
 ])[] = [
   ["family", "u1", "child_family", "badge_family"],
   ["aside", "u1", "child_aside", ""],
-  ["door", "u1", "child_door", ""],
+  ["calls", "u1", "child_calls", ""],
   ["count", "u4", "child_count", "badge_count"],
   ["variables", "u4", "child_variables", "badge_variables"],
   ["part", "u1", "child_part", ""],
@@ -311,7 +311,7 @@ function addItems(to: Fields, items: readonly Item[], data: Data): void {
         : at(data.column(column), item.row);
     });
     const closed =
-      field === "family" || field === "door" || field === "omitted" || field === "isolated";
+      field === "family" || field === "calls" || field === "omitted" || field === "isolated";
     to.add(field, dtype, closed ? read.map((value, k) => (items[k]?.open ? 0 : value)) : read);
   }
   to.add(

@@ -12,7 +12,7 @@ export type OpMask = Uint8Array;
 export function applySelect(
   graph: Graph,
   old: OpMask,
-  { verb, ops, scopes }: SelectRequest,
+  { command, ops, scopes }: SelectRequest,
 ): OpMask {
   const mask = new Uint8Array(old.length);
   for (const name of ops) mask[checkKnown(graph.op(name), name)] = 1;
@@ -21,7 +21,7 @@ export function applySelect(
     for (let op = 0; op < inside.length; op++) if (inside[op] === 1) mask[op] = 1;
   }
   const all = mask.every((chosen, op) => chosen === 0 || old[op] === 1);
-  const use = verb === "toggle" ? (all ? "remove" : "add") : verb;
+  const use = command === "toggle" ? (all ? "remove" : "add") : command;
   if (use === "set") return mask;
   return old.map((was, op) => (use === "add" ? was | at(mask, op) : was & ~at(mask, op)));
 }
@@ -34,10 +34,14 @@ function checkKnown(number: number, name: string): number {
 type Next = (op: number) => readonly number[];
 
 /** A new selection from the present one. */
-export function deriveSelection(graph: Graph, old: OpMask, verb: DeriveRequest["verb"]): OpMask {
+export function deriveSelection(
+  graph: Graph,
+  old: OpMask,
+  command: DeriveRequest["command"],
+): OpMask {
   const sources: Next = (op) => graph.sources(op);
   const consumers: Next = (op) => graph.consumers(op);
-  switch (verb) {
+  switch (command) {
     case "clear":
       return new Uint8Array(old.length);
     case "invert":
@@ -58,7 +62,7 @@ export function deriveSelection(graph: Graph, old: OpMask, verb: DeriveRequest["
       return inScopes(graph, old);
     case "path":
     case "shortest":
-      return opsBetween(graph, old, verb);
+      return opsBetween(graph, old, command);
     default:
       throw new Refusal(NO_KERNEL);
   }
@@ -100,7 +104,7 @@ function inScopes(graph: Graph, old: OpMask): OpMask {
  * All that lies on the way from the one op to the other, whichever comes first, or the fewest that
  * join them.
  */
-function opsBetween(graph: Graph, old: OpMask, verb: "path" | "shortest"): OpMask {
+function opsBetween(graph: Graph, old: OpMask, command: "path" | "shortest"): OpMask {
   const ends = opsOf(old);
   const [a, b] = ends;
   if (a === undefined || b === undefined || ends.length !== 2)
@@ -117,7 +121,7 @@ function opsBetween(graph: Graph, old: OpMask, verb: "path" | "shortest"): OpMas
   const after = reachable(alone(below), (op) => graph.consumers(op));
   const before = reachable(alone(last), (op) => graph.sources(op));
   const between = after.map((each, op) => each & at(before, op));
-  return verb === "path" ? between : shortest(graph, below, last, between);
+  return command === "path" ? between : shortest(graph, below, last, between);
 }
 
 function shortest(graph: Graph, first: number, last: number, between: OpMask): OpMask {

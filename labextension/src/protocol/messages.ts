@@ -452,7 +452,7 @@ export interface RefreshRequest {
  */
 export interface HideRequest {
   type: "hide";
-  verb: "hide" | "only" | "nothing";
+  command: "hide" | "only" | "nothing";
   names: string[];
 }
 
@@ -501,7 +501,7 @@ export interface MarkRequest {
 /** Make these ops and scopes the selection, add them to it, or remove them. */
 export interface SelectRequest {
   type: "select";
-  verb: "set" | "add" | "remove" | "toggle";
+  command: "set" | "add" | "remove" | "toggle";
   ops: string[];
   scopes: string[];
 }
@@ -514,7 +514,7 @@ export interface SelectRequest {
  */
 export interface DeriveRequest {
   type: "derive";
-  verb: "upstream" | "downstream" | "scope" | "path" | "shortest" | "grow" | "shrink" | "whole" | "invert" | "clear" | "boundary";
+  command: "upstream" | "downstream" | "scope" | "path" | "shortest" | "grow" | "shrink" | "whole" | "invert" | "clear" | "boundary";
 }
 
 /** Show what differs from the graph as it was opened, or `show` no differences any more. */
@@ -563,13 +563,13 @@ export interface TrustRequest {
 }
 
 /**
- * Op types and functions of the notebook that fit a text; those that `verb` can use at `what`
- * come first.
+ * Op types and functions of the notebook that fit a text; those that `command` can use at
+ * `what` come first.
  */
 export interface PaletteRequest {
   type: "palette";
   text: string;
-  verb: "" | "insert" | "replace";
+  command: "" | "insert" | "replace";
   what: string[];
   limit: number;
 }
@@ -579,7 +579,7 @@ export interface DescribeRequest {
   type: "describe";
   name: string;
   function: boolean;
-  verb: "insert" | "replace";
+  command: "insert" | "replace";
   what: string[];
 }
 
@@ -709,7 +709,7 @@ export interface PreviewRequest {
 /** Preview `Change` with the same fields; nothing changes. */
 export interface PreviewEditRequest {
   type: "preview_edit";
-  verb: "add_control_inputs" | "add_signature" | "bypass" | "cast" | "change_batch_size" | "connect" | "detach" | "fold_batch_norm" | "fold_constants" | "freeze" | "insert" | "merge_duplicates" | "obfuscate_names" | "order_signature" | "quantize_weights" | "remove" | "remove_attr" | "remove_collection" | "remove_control_inputs" | "remove_devices" | "remove_functions" | "remove_identities" | "remove_signature" | "rename" | "rename_signature" | "rename_type" | "replace" | "replace_all" | "reroute" | "round_weights" | "set_attr" | "set_constant" | "set_device" | "set_input" | "set_trainable" | "sort" | "strip_training" | "swap";
+  command: "add_control_inputs" | "add_signature" | "bypass" | "cast" | "change_batch_size" | "connect" | "detach" | "fold_batch_norm" | "fold_constants" | "freeze" | "insert" | "merge_duplicates" | "obfuscate_names" | "order_signature" | "quantize_weights" | "remove" | "remove_attr" | "remove_collection" | "remove_control_inputs" | "remove_devices" | "remove_functions" | "remove_identities" | "remove_signature" | "rename" | "rename_signature" | "rename_type" | "replace" | "replace_all" | "reroute" | "round_weights" | "set_attr" | "set_constant" | "set_device" | "set_input" | "set_trainable" | "sort" | "strip_training" | "swap";
   what: string[];
   keys: string[];
   values: string[];
@@ -867,7 +867,7 @@ export interface RedoRequest {
 export interface ChangeRequest {
   type: "change";
   inspected: string;
-  verb: "add_control_inputs" | "add_signature" | "bypass" | "cast" | "change_batch_size" | "connect" | "detach" | "fold_batch_norm" | "fold_constants" | "freeze" | "insert" | "merge_duplicates" | "obfuscate_names" | "order_signature" | "quantize_weights" | "remove" | "remove_attr" | "remove_collection" | "remove_control_inputs" | "remove_devices" | "remove_functions" | "remove_identities" | "remove_signature" | "rename" | "rename_signature" | "rename_type" | "replace" | "replace_all" | "reroute" | "round_weights" | "set_attr" | "set_constant" | "set_device" | "set_input" | "set_trainable" | "sort" | "strip_training" | "swap";
+  command: "add_control_inputs" | "add_signature" | "bypass" | "cast" | "change_batch_size" | "connect" | "detach" | "fold_batch_norm" | "fold_constants" | "freeze" | "insert" | "merge_duplicates" | "obfuscate_names" | "order_signature" | "quantize_weights" | "remove" | "remove_attr" | "remove_collection" | "remove_control_inputs" | "remove_devices" | "remove_functions" | "remove_identities" | "remove_signature" | "rename" | "rename_signature" | "rename_type" | "replace" | "replace_all" | "reroute" | "round_weights" | "set_attr" | "set_constant" | "set_device" | "set_input" | "set_trainable" | "sort" | "strip_training" | "swap";
   what: string[];
   keys: string[];
   values: string[];
@@ -1318,35 +1318,35 @@ export type Reply =
   | Pong;
 
 /** The panel's buttons for edits, in their order. */
-export const EDIT_BUTTONS: readonly (EditButton & { verb: ChangeRequest["verb"] })[] = [
-  {"verb": "bypass", "name": "Bypass", "title": "Connect the consumers directly to the inputs", "on": "part", "order": 10, "needs": ["inputs", "outputs"], "options": [["gradients", "True"]]},
-  {"verb": "remove", "name": "Remove", "title": "Remove these ops and the ops that only they use (Delete)", "on": "part", "order": 20},
-  {"verb": "detach", "name": "Detach", "title": "Cut all incoming and outgoing edges; placeholders replace the inputs", "on": "part", "order": 30},
-  {"verb": "set_device", "name": "Device", "title": "Set the device", "on": "part", "order": 40, "fields": [{"key": "device", "label": "Device", "known": "device", "words": ["/device:CPU:0", "/device:GPU:0"], "optional": true, "hint": "If empty, TensorFlow chooses."}], "options": [["device", "None"]]},
-  {"verb": "rename", "name": "Rename", "title": "Change the name", "on": "named", "order": 50, "fields": [{"key": "new", "label": "Name", "known": "name"}]},
-  {"verb": "replace", "name": "Replace", "title": "Replace this op with an op of another type that has the same inputs", "on": "op", "order": 55, "needs": ["inputs", "outputs"], "fields": [{"key": "by", "label": "Op type", "words": ["Relu", "Elu", "Selu", "Relu6", "LeakyRelu", "Sigmoid", "Tanh", "Softplus", "Softmax", "Identity"], "op_type": true}], "options": [["remove", "True"]]},
-  {"verb": "insert", "name": "Insert after", "title": "Insert an op between this op and its consumers", "on": "op", "order": 60, "needs": ["outputs"], "output": true, "fields": [{"key": "function", "label": "Op type", "initial": "Identity", "words": ["Identity", "StopGradient", "Cast", "Reshape", "Transpose", "CheckNumerics", "Print", "Relu"], "op_type": true}]},
-  {"verb": "set_input", "name": "Replace input", "title": "Change the shape or dtype", "on": "op", "order": 70, "types": ["Placeholder", "PlaceholderV2", "PlaceholderWithDefault"], "output": true, "fields": [{"key": "shape", "label": "Shape", "known": "shape", "python": true, "optional": true}, {"key": "dtype", "label": "Dtype", "known": "dtype", "optional": true}]},
-  {"verb": "set_constant", "name": "Set constant", "title": "Change the value; a placeholder becomes a constant", "on": "op", "order": 80, "types": ["Const", "HostConst", "Placeholder", "PlaceholderV2", "PlaceholderWithDefault"], "output": true, "fields": [{"key": "value", "label": "Value", "known": "value", "python": true}]},
-  {"verb": "set_trainable", "name": "Train only this", "title": "Make the variables in it the only trainable ones", "on": "part", "order": 85, "types": ["VarHandleOp", "Variable", "VariableV2"]},
-  {"verb": "add_control_inputs", "name": "Add control dependency", "title": "Have this op run after another one", "on": "op", "order": 90, "fields": [{"key": "ops", "label": "Op", "tensor": true}]},
-  {"verb": "freeze", "name": "Freeze", "title": "Convert variables to constants and keep only what the outputs need", "on": "graph", "order": 100, "fields": [{"key": "outputs", "label": "Outputs", "python": true, "optional": true, "hint": "A list of ops or tensors; without one those that are marked, of the signatures, or not read."}, {"key": "updates", "label": "Updates", "initial": "refuse", "words": ["refuse", "keep", "drop"], "hint": "Of what the outputs write: refused, kept as variables, or left out."}, {"key": "inline", "label": "Inline", "initial": "False", "words": ["False", "True"], "python": true, "hint": "The ops of functions in place of calls: one graph."}, {"key": "lower_control_flow", "label": "Lower", "initial": "False", "words": ["False", "True"], "python": true, "hint": "Switch and Merge of TensorFlow 1 in place of loops and conditionals of TensorFlow 2."}], "keywords": "variables to constants convert_variables_to_constants"},
-  {"verb": "strip_training", "name": "Strip training", "title": "Remove gradients, optimizers, savers and summaries", "on": "graph", "order": 110, "keywords": "strip_unused_nodes prune dead code elimination extract_sub_graph"},
-  {"verb": "change_batch_size", "name": "Batch size", "title": "Change the first dimension of all inputs", "on": "graph", "order": 120, "fields": [{"key": "size", "label": "Batch size", "initial": "None", "python": true, "hint": "None for any."}], "keywords": "change batch size input shape placeholder dynamic"},
-  {"verb": "replace_all", "name": "Replace all", "title": "Replace every match of a pattern", "on": "graph", "order": 130, "fields": [{"key": "pattern", "label": "Pattern", "hint": "Such as Relu(BiasAdd(x, Const)), or Identity(x)."}, {"key": "by", "label": "By", "hint": "Such as LeakyRelu(x, alpha=0.2), or x; an op type is called on all."}, {"key": "into", "label": "Name scope", "optional": true}], "keywords": "replace everywhere pattern rewrite find substitute"},
-  {"verb": "fold_constants", "name": "Fold constants", "title": "Compute what depends on constants alone", "on": "graph", "order": 200, "fields": [{"key": "limit", "label": "Largest result", "initial": "102400", "python": true, "hint": "In bytes; a larger result is stored only if it is smaller than what it is computed from."}], "group": "Clean up", "keywords": "constant folding propagation"},
-  {"verb": "fold_batch_norm", "name": "Fold batch norm", "title": "Fold batch normalization into the preceding weights", "on": "graph", "order": 205, "group": "Clean up", "keywords": "fold_batch_norms fuse normalization"},
-  {"verb": "merge_duplicates", "name": "Merge duplicates", "title": "Keep one of ops that compute the same", "on": "graph", "order": 210, "group": "Clean up", "keywords": "merge_duplicate_nodes common subexpression elimination cse deduplicate"},
-  {"verb": "remove_identities", "name": "Remove identities", "title": "Let the consumers of each Identity read its input", "on": "graph", "order": 220, "fields": [{"key": "also", "label": "Also", "python": true, "optional": true, "hint": "A list of other op types: Assert, CheckNumerics, NoOp, PreventGradient, Snapshot, StopGradient"}], "group": "Clean up", "keywords": "remove_nodes Identity CheckNumerics StopGradient NoOp Assert dependency optimization"},
-  {"verb": "remove_devices", "name": "Remove devices", "title": "Let TensorFlow place all ops", "on": "graph", "order": 230, "group": "Clean up", "keywords": "remove_device placement gpu cpu"},
-  {"verb": "sort", "name": "Sort ops", "title": "List each op of a file after those that it reads", "on": "graph", "order": 240, "group": "Clean up", "keywords": "sort_by_execution_order topological"},
-  {"verb": "cast", "name": "Cast", "title": "Compute in half precision, with weights of half the size", "on": "graph", "order": 300, "fields": [{"key": "dtype", "label": "Dtype", "initial": "float16", "words": ["float16", "bfloat16"]}, {"key": "keep", "label": "Keep in float32", "python": true, "optional": true, "hint": "A list of ops, scopes or op types."}], "group": "Make smaller", "keywords": "float16 bfloat16 half mixed precision"},
-  {"verb": "round_weights", "name": "Round weights", "title": "Round weights to few values, so that the file compresses", "on": "graph", "order": 310, "fields": [{"key": "bits", "label": "Bits", "initial": "8", "python": true}, {"key": "minimum", "label": "Smallest weight", "initial": "1024", "python": true, "hint": "In elements."}], "group": "Make smaller", "keywords": "round_weights compress"},
-  {"verb": "quantize_weights", "name": "Quantize weights", "title": "Store weights as int8, with a scale and a zero point", "on": "graph", "order": 320, "fields": [{"key": "minimum", "label": "Smallest weight", "initial": "1024", "python": true, "hint": "In elements."}], "group": "Make smaller", "keywords": "quantize_weights int8"},
-  {"verb": "rename_type", "name": "Rename type", "title": "Make the ops of one type ops of another", "on": "graph", "order": 410, "fields": [{"key": "old", "label": "Type"}, {"key": "new", "label": "New type"}], "group": "Replace and rename", "keywords": "rename_op custom op"},
-  {"verb": "obfuscate_names", "name": "Obfuscate names", "title": "Rename all ops and scopes, for bug reports", "on": "graph", "order": 420, "fields": [{"key": "contents", "label": "Contents too", "initial": "False", "words": ["False", "True"], "python": true}], "group": "Replace and rename", "keywords": "obfuscate_names anonymize hide bug report"},
-  {"verb": "add_signature", "name": "Add signature", "title": "Let a saved model be called by the marked inputs and outputs", "on": "graph", "order": 500, "fields": [{"key": "name", "label": "Name", "initial": "serving_default", "hint": "Of the marked inputs and outputs"}], "group": "Signatures", "keywords": "signature_def serving_default"},
-  {"verb": "rename_signature", "name": "Rename signature", "title": "Change the name by which a saved model is called", "on": "graph", "order": 510, "fields": [{"key": "name", "label": "Signature", "signature": true}, {"key": "new", "label": "New name"}], "group": "Signatures", "keywords": "signature_def"},
-  {"verb": "order_signature", "name": "Order signature", "title": "Change the order in which a module or function takes the inputs and gives the outputs, and their keys", "on": "graph", "order": 515, "fields": [{"key": "name", "label": "Name"}], "group": "Signatures", "keywords": "signature_def arguments keys ends"},
-  {"verb": "remove_signature", "name": "Remove signature", "title": "A saved model has it no more; its ops stay", "on": "graph", "order": 520, "fields": [{"key": "name", "label": "Signature", "signature": true}], "group": "Signatures", "keywords": "signature_def"},
+export const EDIT_BUTTONS: readonly (EditButton & { command: ChangeRequest["command"] })[] = [
+  {"command": "bypass", "name": "Bypass", "title": "Connect the consumers directly to the inputs", "on": "part", "order": 10, "needs": ["inputs", "outputs"], "options": [["gradients", "True"]]},
+  {"command": "remove", "name": "Remove", "title": "Remove these ops and the ops that only they use (Delete)", "on": "part", "order": 20},
+  {"command": "detach", "name": "Detach", "title": "Cut all incoming and outgoing edges; placeholders replace the inputs", "on": "part", "order": 30},
+  {"command": "set_device", "name": "Device", "title": "Set the device", "on": "part", "order": 40, "fields": [{"key": "device", "label": "Device", "known": "device", "words": ["/device:CPU:0", "/device:GPU:0"], "optional": true, "hint": "If empty, TensorFlow chooses."}], "options": [["device", "None"]]},
+  {"command": "rename", "name": "Rename", "title": "Change the name", "on": "named", "order": 50, "fields": [{"key": "new", "label": "Name", "known": "name"}]},
+  {"command": "replace", "name": "Replace", "title": "Replace this op with an op of another type that has the same inputs", "on": "op", "order": 55, "needs": ["inputs", "outputs"], "fields": [{"key": "by", "label": "Op type", "words": ["Relu", "Elu", "Selu", "Relu6", "LeakyRelu", "Sigmoid", "Tanh", "Softplus", "Softmax", "Identity"], "op_type": true}], "options": [["remove", "True"]]},
+  {"command": "insert", "name": "Insert after", "title": "Insert an op between this op and its consumers", "on": "op", "order": 60, "needs": ["outputs"], "output": true, "fields": [{"key": "function", "label": "Op type", "initial": "Identity", "words": ["Identity", "StopGradient", "Cast", "Reshape", "Transpose", "CheckNumerics", "Print", "Relu"], "op_type": true}]},
+  {"command": "set_input", "name": "Replace input", "title": "Change the shape or dtype", "on": "op", "order": 70, "types": ["Placeholder", "PlaceholderV2", "PlaceholderWithDefault"], "output": true, "fields": [{"key": "shape", "label": "Shape", "known": "shape", "python": true, "optional": true}, {"key": "dtype", "label": "Dtype", "known": "dtype", "optional": true}]},
+  {"command": "set_constant", "name": "Set constant", "title": "Change the value; a placeholder becomes a constant", "on": "op", "order": 80, "types": ["Const", "HostConst", "Placeholder", "PlaceholderV2", "PlaceholderWithDefault"], "output": true, "fields": [{"key": "value", "label": "Value", "known": "value", "python": true}]},
+  {"command": "set_trainable", "name": "Train only this", "title": "Make the variables in it the only trainable ones", "on": "part", "order": 85, "types": ["VarHandleOp", "Variable", "VariableV2"]},
+  {"command": "add_control_inputs", "name": "Add control dependency", "title": "Have this op run after another one", "on": "op", "order": 90, "fields": [{"key": "ops", "label": "Op", "tensor": true}]},
+  {"command": "freeze", "name": "Freeze", "title": "Convert variables to constants and keep only what the outputs need", "on": "graph", "order": 100, "fields": [{"key": "outputs", "label": "Outputs", "python": true, "optional": true, "hint": "A list of ops or tensors; without one those that are marked, of the signatures, or not read."}, {"key": "updates", "label": "Updates", "initial": "refuse", "words": ["refuse", "keep", "drop"], "hint": "Of what the outputs write: refused, kept as variables, or left out."}, {"key": "inline", "label": "Inline", "initial": "False", "words": ["False", "True"], "python": true, "hint": "The ops of functions in place of calls: one graph."}, {"key": "lower_control_flow", "label": "Lower", "initial": "False", "words": ["False", "True"], "python": true, "hint": "Switch and Merge of TensorFlow 1 in place of loops and conditionals of TensorFlow 2."}], "keywords": "variables to constants convert_variables_to_constants"},
+  {"command": "strip_training", "name": "Strip training", "title": "Remove gradients, optimizers, savers and summaries", "on": "graph", "order": 110, "keywords": "strip_unused_nodes prune dead code elimination extract_sub_graph"},
+  {"command": "change_batch_size", "name": "Batch size", "title": "Change the first dimension of all inputs", "on": "graph", "order": 120, "fields": [{"key": "size", "label": "Batch size", "initial": "None", "python": true, "hint": "None for any."}], "keywords": "change batch size input shape placeholder dynamic"},
+  {"command": "replace_all", "name": "Replace all", "title": "Replace every match of a pattern", "on": "graph", "order": 130, "fields": [{"key": "pattern", "label": "Pattern", "hint": "Such as Relu(BiasAdd(x, Const)), or Identity(x)."}, {"key": "by", "label": "By", "hint": "Such as LeakyRelu(x, alpha=0.2), or x; an op type is called on all."}, {"key": "into", "label": "Name scope", "optional": true}], "keywords": "replace everywhere pattern rewrite find substitute"},
+  {"command": "fold_constants", "name": "Fold constants", "title": "Compute what depends on constants alone", "on": "graph", "order": 200, "fields": [{"key": "limit", "label": "Largest result", "initial": "102400", "python": true, "hint": "In bytes; a larger result is stored only if it is smaller than what it is computed from."}], "group": "Clean up", "keywords": "constant folding propagation"},
+  {"command": "fold_batch_norm", "name": "Fold batch norm", "title": "Fold batch normalization into the preceding weights", "on": "graph", "order": 205, "group": "Clean up", "keywords": "fold_batch_norms fuse normalization"},
+  {"command": "merge_duplicates", "name": "Merge duplicates", "title": "Keep one of ops that compute the same", "on": "graph", "order": 210, "group": "Clean up", "keywords": "merge_duplicate_nodes common subexpression elimination cse deduplicate"},
+  {"command": "remove_identities", "name": "Remove identities", "title": "Let the consumers of each Identity read its input", "on": "graph", "order": 220, "fields": [{"key": "also", "label": "Also", "python": true, "optional": true, "hint": "A list of other op types: Assert, CheckNumerics, NoOp, PreventGradient, Snapshot, StopGradient"}], "group": "Clean up", "keywords": "remove_nodes Identity CheckNumerics StopGradient NoOp Assert dependency optimization"},
+  {"command": "remove_devices", "name": "Remove devices", "title": "Let TensorFlow place all ops", "on": "graph", "order": 230, "group": "Clean up", "keywords": "remove_device placement gpu cpu"},
+  {"command": "sort", "name": "Sort ops", "title": "List each op of a file after those that it reads", "on": "graph", "order": 240, "group": "Clean up", "keywords": "sort_by_execution_order topological"},
+  {"command": "cast", "name": "Cast", "title": "Compute in half precision, with weights of half the size", "on": "graph", "order": 300, "fields": [{"key": "dtype", "label": "Dtype", "initial": "float16", "words": ["float16", "bfloat16"]}, {"key": "keep", "label": "Keep in float32", "python": true, "optional": true, "hint": "A list of ops, scopes or op types."}], "group": "Make smaller", "keywords": "float16 bfloat16 half mixed precision"},
+  {"command": "round_weights", "name": "Round weights", "title": "Round weights to few values, so that the file compresses", "on": "graph", "order": 310, "fields": [{"key": "bits", "label": "Bits", "initial": "8", "python": true}, {"key": "minimum", "label": "Smallest weight", "initial": "1024", "python": true, "hint": "In elements."}], "group": "Make smaller", "keywords": "round_weights compress"},
+  {"command": "quantize_weights", "name": "Quantize weights", "title": "Store weights as int8, with a scale and a zero point", "on": "graph", "order": 320, "fields": [{"key": "minimum", "label": "Smallest weight", "initial": "1024", "python": true, "hint": "In elements."}], "group": "Make smaller", "keywords": "quantize_weights int8"},
+  {"command": "rename_type", "name": "Rename type", "title": "Make the ops of one type ops of another", "on": "graph", "order": 410, "fields": [{"key": "old", "label": "Type"}, {"key": "new", "label": "New type"}], "group": "Replace and rename", "keywords": "rename_op custom op"},
+  {"command": "obfuscate_names", "name": "Obfuscate names", "title": "Rename all ops and scopes, for bug reports", "on": "graph", "order": 420, "fields": [{"key": "contents", "label": "Contents too", "initial": "False", "words": ["False", "True"], "python": true}], "group": "Replace and rename", "keywords": "obfuscate_names anonymize hide bug report"},
+  {"command": "add_signature", "name": "Add signature", "title": "Let a saved model be called by the marked inputs and outputs", "on": "graph", "order": 500, "fields": [{"key": "name", "label": "Name", "initial": "serving_default", "hint": "Of the marked inputs and outputs"}], "group": "Signatures", "keywords": "signature_def serving_default"},
+  {"command": "rename_signature", "name": "Rename signature", "title": "Change the name by which a saved model is called", "on": "graph", "order": 510, "fields": [{"key": "name", "label": "Signature", "signature": true}, {"key": "new", "label": "New name"}], "group": "Signatures", "keywords": "signature_def"},
+  {"command": "order_signature", "name": "Order signature", "title": "Change the order in which a module or function takes the inputs and gives the outputs, and their keys", "on": "graph", "order": 515, "fields": [{"key": "name", "label": "Name"}], "group": "Signatures", "keywords": "signature_def arguments keys ends"},
+  {"command": "remove_signature", "name": "Remove signature", "title": "A saved model has it no more; its ops stay", "on": "graph", "order": 520, "fields": [{"key": "name", "label": "Signature", "signature": true}], "group": "Signatures", "keywords": "signature_def"},
 ];

@@ -50,7 +50,7 @@ export interface Scene {
   readonly family: Uint8Array;
   readonly aside: Uint8Array;
   /** 1: an op that calls a function one can enter; 2: a closed scope that holds such ops. */
-  readonly door: Uint8Array;
+  readonly calls: Uint8Array;
   /** The number of siblings that a group represents; 0 for ops and scopes of the graph. */
   readonly members: Uint32Array;
   /** 1: gradients, optimizer and what serves only them. */
@@ -189,7 +189,7 @@ export function decodeScene(fields: readonly Field[], buffer: DataView, stamp = 
     kind,
     family: reader.take("family", "u1"),
     aside: reader.take("aside", "u1"),
-    door: reader.take("door", "u1"),
+    calls: reader.take("calls", "u1"),
     count: reader.take("count", "u4"),
     variables: reader.take("variables", "u4"),
     names,

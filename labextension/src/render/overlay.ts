@@ -45,7 +45,8 @@ export class Overlay {
     if (itemMove) this.#ghost(ctx, itemMove);
     if (!region) return;
     const { palette } = this.#stage;
-    ctx.strokeStyle = ctx.fillStyle = region.verb === "remove" ? palette.warned : palette.selected;
+    ctx.strokeStyle = ctx.fillStyle =
+      region.command === "remove" ? palette.warned : palette.selected;
     this.#outline(ctx, region);
     this.#draw(ctx, region);
   }

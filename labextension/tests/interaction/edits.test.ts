@@ -22,7 +22,7 @@ describe("edits", () => {
     expect(sent).toEqual([
       {
         type: "change",
-        verb: "reroute",
+        command: "reroute",
         what: ["a:0"],
         keys: ["to", "only"],
         values: ['"b:0"', '["c"]'],
@@ -105,7 +105,7 @@ describe("edits", () => {
     expect(store.value.status?.kind).toBe("refused");
     store.set({ picked: "net/dense/" });
     await actions.removeSelected();
-    expect(sent[0]).toMatchObject({ verb: "remove", what: ["net/dense/"] });
+    expect(sent[0]).toMatchObject({ command: "remove", what: ["net/dense/"] });
   });
 });
 
@@ -148,7 +148,7 @@ describe("forms", () => {
       shape: "(None, 3)",
       ...change,
     });
-  const names = (details: InspectReply) => commandsFor(details).map(({ verb }) => verb);
+  const names = (details: InspectReply) => commandsFor(details).map(({ command }) => command);
 
   test("an op gets the edits that make sense for it", () => {
     expect(names(op({}))).toEqual([
@@ -165,18 +165,18 @@ describe("forms", () => {
     const placeholder = op({ op_type: "Placeholder", inputs: [] });
     expect(names(placeholder)).toEqual(expect.arrayContaining(["set_input", "set_constant"]));
     expect(
-      commandsFor(placeholder).find(({ verb }) => verb === "set_input")?.fields?.[0]?.initial,
+      commandsFor(placeholder).find(({ command }) => command === "set_input")?.fields?.[0]?.initial,
     ).toBe("(None, 3)");
     const constant = commandsFor(op({ op_type: "Const", inputs: [], value: "[1, 2]" }));
-    expect(constant.find(({ verb }) => verb === "set_constant")?.fields?.[0]?.initial).toBe(
+    expect(constant.find(({ command }) => command === "set_constant")?.fields?.[0]?.initial).toBe(
       "[1, 2]",
     );
   });
 
   test("a scope is edited by its name with a slash, and renamed without", () => {
-    const verbs = commandsFor(op({ name: "net/", op_type: "" }));
-    expect(verbs.every(({ what }) => what[0] === "net/")).toBe(true);
-    const rename = verbs.find(({ verb }) => verb === "rename");
+    const commands = commandsFor(op({ name: "net/", op_type: "" }));
+    expect(commands.every(({ what }) => what[0] === "net/")).toBe(true);
+    const rename = commands.find(({ command }) => command === "rename");
     expect(rename?.fields?.[0]).toMatchObject({ initial: "net", prefix: "" });
   });
 
@@ -189,8 +189,11 @@ describe("forms", () => {
       "set_trainable",
     );
     expect(names(op({ op_type: "VarHandleOp", variables: 1 }))).not.toContain("set_trainable");
-    const ofPart = (variables: boolean) => commandsForPart([], variables).map(({ verb }) => verb);
-    expect(ofPart(true).filter((verb) => !ofPart(false).includes(verb))).toEqual(["set_trainable"]);
+    const ofPart = (variables: boolean) =>
+      commandsForPart([], variables).map(({ command }) => command);
+    expect(ofPart(true).filter((command) => !ofPart(false).includes(command))).toEqual([
+      "set_trainable",
+    ]);
   });
 });
 

@@ -105,8 +105,8 @@ describe("keys", () => {
     ["!", "derive", "invert"],
     ["i", "mark", INPUT, "inputs"],
     ["o", "mark", INPUT, "outputs"],
-    ["h", "changeView", { type: "hide", verb: "hide", names: ["input"] }],
-    ["H", "changeView", { type: "hide", verb: "only", names: ["input"] }],
+    ["h", "changeView", { type: "hide", command: "hide", names: ["input"] }],
+    ["H", "changeView", { type: "hide", command: "only", names: ["input"] }],
     ["E", "changeView", { type: "expand_all", everything: true }],
     ["C", "changeView", { type: "expand_all", everything: false }],
     ["D", "changeView", { type: "set_direction", direction: "right" }],
@@ -188,8 +188,8 @@ describe("keys", () => {
   test("no two things have the same key", () => {
     const keys = GROUPS.flatMap(({ bindings }) => bindings.flatMap(({ keys: some }) => some));
     expect(BINDINGS.size).toBe(keys.length);
-    for (const { key, verb } of SELECTION_COMMANDS.filter((each) => each.key))
-      expect(watched().press(key), key).toEqual([["derive", verb]]);
+    for (const { key, command } of SELECTION_COMMANDS.filter((each) => each.key))
+      expect(watched().press(key), key).toEqual([["derive", command]]);
   });
 
   test("keys as on their caps", () => {
@@ -205,7 +205,7 @@ describe("Escape takes back one thing at a time", () => {
   test("the box that is drawn, the tool, the message", async () => {
     const { actions, store } = await opened();
     store.set({ tool: "lasso", status: { kind: "notice", text: "x" } });
-    store.set({ region: { shape: "lasso", points: [], verb: "set" } });
+    store.set({ region: { shape: "lasso", points: [], command: "set" } });
     actions.cancel();
     expect(store.value).toMatchObject({ region: null, tool: "lasso" });
     actions.cancel();
@@ -222,7 +222,7 @@ describe("Escape takes back one thing at a time", () => {
     expect(store.value).toMatchObject({ status: null, state: { selected_ops: 3 } });
     actions.cancel();
     await vi.waitFor(() => expect(store.value.state?.selected_ops).toBe(0));
-    expect(sent.at(-1)).toEqual({ type: "derive", verb: "clear" });
+    expect(sent.at(-1)).toEqual({ type: "derive", command: "clear" });
     actions.cancel();
     expect(store.value.status).toBeNull();
     expect(sent).toHaveLength(2);
@@ -230,7 +230,7 @@ describe("Escape takes back one thing at a time", () => {
 
   test("another tool gives up the box that is drawn", async () => {
     const { actions, store } = await opened();
-    store.set({ region: { shape: "box", points: [], verb: "set" } });
+    store.set({ region: { shape: "box", points: [], command: "set" } });
     actions.setTool("lasso");
     expect(store.value).toMatchObject({ region: null, tool: "lasso" });
   });

@@ -51,7 +51,7 @@ function scene(): Scene {
       kind: Uint8Array.from([2, 0, 0, 2, 0, 0, 0, 0, 3, 3]),
       family: bytes(),
       aside: bytes(),
-      door: bytes(),
+      calls: bytes(),
       count: counts(),
       variables: counts(),
       ...texts("name", NAMES),

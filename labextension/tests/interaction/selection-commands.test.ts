@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import {
   SELECTION_COMMANDS,
-  type SelectionVerb,
+  type SelectionCommandName,
   whyNot,
 } from "../../src/interaction/selection-commands";
 import { cannotClone } from "../../src/panels/clone/clone-form";
@@ -9,16 +9,20 @@ import { drawn, painted, state } from "../example-graph";
 import { CLOSED_SCOPE, INPUT, OP_IN_SCOPE, OPEN_SCOPE, opened, openedOn } from "../kernel";
 
 const SOME = [0, 0, 1, 2, 2];
-const region = (verb: "set" | "add" | "remove") => ({ shape: "box" as const, points: [], verb });
+const region = (command: "set" | "add" | "remove") => ({
+  shape: "box" as const,
+  points: [],
+  command,
+});
 const taken = (ops: string[], scopes: string[]) => ({ items: [], ops, scopes });
 
 describe("box and lasso", () => {
   test.each(["set", "add", "remove"] as const)(
     "letting go sends what was taken: %s",
-    async (verb) => {
+    async (command) => {
       const { actions, sent, store } = await opened(painted({ selected_ops: 5 }, SOME));
-      await actions.selectRegion(taken(["input"], ["net/dense"]), region(verb));
-      expect(sent).toEqual([{ type: "select", verb, ops: ["input"], scopes: ["net/dense"] }]);
+      await actions.selectRegion(taken(["input"], ["net/dense"]), region(command));
+      expect(sent).toEqual([{ type: "select", command, ops: ["input"], scopes: ["net/dense"] }]);
       expect([...(store.value.paint?.coverage ?? [])]).toEqual(SOME);
     },
   );
@@ -38,7 +42,7 @@ describe("box and lasso", () => {
     const many = Array.from({ length: 45_000 }, (_, i) => `op_${i}`);
     await actions.selectRegion(taken(many, ["net"]), region("set"));
     const parts = sent.map((request) => (request.type === "select" ? request : null));
-    expect(parts.map((part) => part?.verb)).toEqual(["set", "add", "add"]);
+    expect(parts.map((part) => part?.command)).toEqual(["set", "add", "add"]);
     expect(parts.flatMap((part) => part?.ops)).toEqual(many);
     expect(parts.flatMap((part) => part?.scopes)).toEqual(["net"]);
   });
@@ -52,7 +56,7 @@ describe("Ctrl-click", () => {
   ])("toggles %s", async (_, item, names) => {
     const { actions, sent } = await opened(painted({}, SOME));
     await actions.toggleSelected(item);
-    expect(sent).toEqual([{ type: "select", verb: "toggle", ...names }]);
+    expect(sent).toEqual([{ type: "select", command: "toggle", ...names }]);
   });
 
   test("on the background does nothing", async () => {
@@ -64,9 +68,9 @@ describe("Ctrl-click", () => {
 });
 
 describe("what can be made of a selection", () => {
-  const verbs = SELECTION_COMMANDS.map(({ verb }) => verb);
+  const commands = SELECTION_COMMANDS.map(({ command }) => command);
   const possible = (ops: number) =>
-    verbs.filter((verb) => whyNot(verb, state({ selected_ops: ops })) === "");
+    commands.filter((command) => whyNot(command, state({ selected_ops: ops })) === "");
 
   test("of none, only its inverse", () => {
     expect(possible(0)).toEqual(["invert"]);
@@ -76,15 +80,17 @@ describe("what can be made of a selection", () => {
   });
 
   test("of two ops a path as well", () => {
-    expect(possible(2)).toEqual(verbs);
-    expect(possible(1)).toEqual(verbs.filter((verb) => verb !== "path" && verb !== "shortest"));
+    expect(possible(2)).toEqual(commands);
+    expect(possible(1)).toEqual(
+      commands.filter((command) => command !== "path" && command !== "shortest"),
+    );
     expect(whyNot("path", state({ selected_ops: 1 }))).toContain("one is selected");
     expect(whyNot("shortest", state({ selected_ops: 1234 }))).toContain("1,234 are selected");
   });
 
   test("of tensors alone what leads on from them", () => {
     const tensors = { expression: "editor.ops('input:0')" };
-    const some = verbs.filter((verb) => whyNot(verb, state(tensors)) === "");
+    const some = commands.filter((command) => whyNot(command, state(tensors)) === "");
     expect(some).toEqual(["upstream", "downstream", "invert"]);
     expect(whyNot("grow", state(tensors))).toContain("Only tensors are selected");
     expect(whyNot("clear", state(tensors))).toBe("");
@@ -96,10 +102,10 @@ describe("what can be made of a selection", () => {
     expect(whyNot("clear", state({ selected_ops: 1 }))).toBe("");
   });
 
-  test.each(verbs)("%s is asked of the kernel", async (verb) => {
+  test.each(commands)("%s is asked of the kernel", async (command) => {
     const { actions, sent } = await openedOn(drawn({ selected_ops: 2 }), painted({}, SOME));
-    await actions.derive(verb);
-    expect(sent).toEqual([{ type: "derive", verb }]);
+    await actions.derive(command);
+    expect(sent).toEqual([{ type: "derive", command }]);
   });
 
   test("what cannot work is refused here, with the reason", async () => {
@@ -112,7 +118,7 @@ describe("what can be made of a selection", () => {
   test("the reason is looked for when the turn has come", async () => {
     const { actions, sent } = await opened(painted({ selected_ops: 2 }, SOME), painted({}, SOME));
     await Promise.all([actions.toggleSelected(OP_IN_SCOPE), actions.derive("path")]);
-    expect(sent.at(-1)).toEqual({ type: "derive", verb: "path" satisfies SelectionVerb });
+    expect(sent.at(-1)).toEqual({ type: "derive", command: "path" satisfies SelectionCommandName });
   });
 
   test.each([

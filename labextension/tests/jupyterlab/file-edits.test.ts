@@ -3,7 +3,7 @@ import type { IStateDB } from "@jupyterlab/statedb";
 import { expect, test } from "vitest";
 import { EditStore, rejectedActions, type SavedEdits } from "../../src/jupyterlab/file-edits";
 
-const KEPT: SavedEdits = { edits: [{ verb: "remove" }], stamp: "1-2", saved: false };
+const KEPT: SavedEdits = { edits: [{ command: "remove" }], stamp: "1-2", saved: false };
 const WHY = "g.pb has changed on disk since.";
 
 /**

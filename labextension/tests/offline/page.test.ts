@@ -286,12 +286,12 @@ describe("the functions of a page", () => {
   test("are entered and left, each with what was open and chosen in it", () => {
     const house = houseOf(golden);
     const outside = answer(house, { type: "open", alone: false });
-    const door = outside.scene.byKey.get(first ?? "") ?? -1;
-    expect(outside.scene.door[door]).toBe(1);
+    const call = outside.scene.byKey.get(first ?? "") ?? -1;
+    expect(outside.scene.calls[call]).toBe(1);
     const inside = enter(house, first);
     expect(inside.state.path).toEqual([...outside.state.path, first]);
     expect(inside.state.ops).not.toBe(outside.state.ops);
-    house.handle({ type: "select", verb: "set", ops: ["while"], scopes: [] });
+    house.handle({ type: "select", command: "set", ops: ["while"], scopes: [] });
     const body = enter(house, "while", "cond");
     expect(body.state.path).toEqual([...outside.state.path, first, "while:cond"]);
     expect(body.state.selected_ops).toBe(0);
@@ -325,7 +325,7 @@ describe("the functions of a page", () => {
     });
   });
 
-  test("a door that is none, or that leads to nothing, is refused", () => {
+  test("an op that calls no function of the page is refused", () => {
     const house = houseOf(golden);
     for (const [op, label] of [
       ["x", ""],
@@ -403,8 +403,8 @@ describe("what a page finds and tells", () => {
   test("a selection grows along the edges and is painted", () => {
     const room = houseOf(golden);
     const scene = answer(room, { type: "expand_all", everything: true }).scene;
-    room.handle({ type: "select", verb: "set", ops: ["net/one/MatMul"], scopes: [] });
-    const reply = room.handle({ type: "derive", verb: "downstream" });
+    room.handle({ type: "select", command: "set", ops: ["net/one/MatMul"], scopes: [] });
+    const reply = room.handle({ type: "derive", command: "downstream" });
     if (reply.type !== "selection_reply") throw new Error(reply.type);
     const paint = decodePaint(reply.fields, reply.buffer, scene.length);
     expect(paint.coverage[scene.byKey.get("net/two/MatMul") ?? -1]).toBe(2);
@@ -434,7 +434,7 @@ describe("what is hidden in a page", () => {
   test("is not drawn, nor are its lines, until it is shown again", () => {
     const house = houseOf(golden);
     const all = answer(house, { type: "expand_all", everything: true });
-    const without = answer(house, { type: "hide", verb: "hide", names: ["net/two/MatMul"] });
+    const without = answer(house, { type: "hide", command: "hide", names: ["net/two/MatMul"] });
     expect(without.state.hidden).toBe(1);
     expect(without.scene.names).not.toContain("net/two/MatMul");
     expect(without.scene.length).toBeLessThan(all.scene.length);
@@ -442,7 +442,7 @@ describe("what is hidden in a page", () => {
     // Nothing else reads it, so what drew the way to it in the scopes around is gone too.
     expect(ends(all)).toContain("net/one>net/two");
     expect(ends(without)).not.toContain("net/one>net/two");
-    const again = answer(house, { type: "hide", verb: "nothing", names: [] });
+    const again = answer(house, { type: "hide", command: "nothing", names: [] });
     expect(again.scene.names).toEqual(all.scene.names);
     expect(ends(again)).toEqual(ends(all));
   });
@@ -450,7 +450,7 @@ describe("what is hidden in a page", () => {
   test("is all else when only a scope is to be shown", () => {
     const house = houseOf(golden);
     answer(house, { type: "expand_all", everything: true });
-    const { scene, state } = answer(house, { type: "hide", verb: "only", names: ["net/one/"] });
+    const { scene, state } = answer(house, { type: "hide", command: "only", names: ["net/one/"] });
     expect(
       scene.names.every((name) => name === "" || name === "net" || name.startsWith("net/one")),
     ).toBe(true);
@@ -464,8 +464,10 @@ describe("what is hidden in a page", () => {
   test("can be the selection, or what was found", () => {
     const house = houseOf(golden);
     answer(house, { type: "expand_all", everything: true });
-    house.handle({ type: "select", verb: "set", ops: ["x"], scopes: [] });
-    expect(answer(house, { type: "hide", verb: "hide", names: [] }).scene.names).not.toContain("x");
+    house.handle({ type: "select", command: "set", ops: ["x"], scopes: [] });
+    expect(answer(house, { type: "hide", command: "hide", names: [] }).scene.names).not.toContain(
+      "x",
+    );
     const found = answer(house, { type: "select_matching", text: "type:MatMul", use: "only" });
     expect(found.scene.names.filter((name) => name.endsWith("MatMul"))).toEqual([
       "net/one/MatMul",

@@ -45,7 +45,7 @@ function world(
     stage: recorder as Stage,
     readOnly,
     form: (command: EditCommand) =>
-      void asked.push(["form", command.verb, command.what, command.options]),
+      void asked.push(["form", command.command, command.what, command.options]),
     otherGraph: ({ name }) => void asked.push(["otherGraph", name]),
     values: (name: string) => void asked.push(["values", name]),
     cloneForm: () => void asked.push(["cloneForm"]),

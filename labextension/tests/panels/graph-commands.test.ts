@@ -14,7 +14,7 @@ import { MODEL } from "../example-model";
 const called = (text: string) =>
   [...GRAPH_COMMANDS, ...OTHER_COMMANDS]
     .filter((one) => isCalled(one, text))
-    .map(({ verb }) => verb);
+    .map(({ command }) => command);
 
 describe("the edits of the whole graph", () => {
   test("are in groups, each edit once and each with a preview", () => {
@@ -26,14 +26,14 @@ describe("the edits of the whole graph", () => {
       "Replace and rename",
       "Signatures",
     ]);
-    const verbs = [...groups.values()].flat().map(({ verb }) => verb);
-    expect(new Set(verbs).size).toBe(verbs.length);
-    expect(verbs.length).toBe(GRAPH_COMMANDS.length);
+    const names = [...groups.values()].flat().map(({ command }) => command);
+    expect(new Set(names).size).toBe(names.length);
+    expect(names.length).toBe(GRAPH_COMMANDS.length);
     expect(GRAPH_COMMANDS.every(({ previewed, fields }) => previewed && fields)).toBe(true);
   });
 
   test.each([
-    ["", [...GRAPH_COMMANDS, ...OTHER_COMMANDS].map(({ verb }) => verb)],
+    ["", [...GRAPH_COMMANDS, ...OTHER_COMMANDS].map(({ command }) => command)],
     ["Add a model", ["add_signature", "add"]],
     ["import_graph_def", ["add"]],
     ["diff", ["compare"]],
@@ -45,8 +45,8 @@ describe("the edits of the whole graph", () => {
     ["Signature", ["add_signature", "rename_signature", "order_signature", "remove_signature"]],
     ["half precision", ["cast"]],
     ["no such edit", []],
-  ])("are found by %j", (text, verbs) => {
-    expect(called(text)).toEqual(verbs);
+  ])("are found by %j", (text, names) => {
+    expect(called(text)).toEqual(names);
   });
 });
 
@@ -59,8 +59,8 @@ describe("the replacement of all matches", () => {
 });
 
 describe("the forms of the whole graph", () => {
-  const initialOf = (verb: string, key: string, change: Partial<ModelReply>, isMarked = false) => {
-    const command = GRAPH_COMMANDS.find((one) => one.verb === verb);
+  const initialOf = (name: string, key: string, change: Partial<ModelReply>, isMarked = false) => {
+    const command = GRAPH_COMMANDS.find((one) => one.command === name);
     const { fields } = filledIn(command as EditCommand, { ...MODEL, ...change }, isMarked);
     return fields?.find((field) => field.key === key)?.initial;
   };

@@ -15,10 +15,10 @@ describe("hiding", () => {
     expect(namesToHide({ state: null, picked: "" })).toBeNull();
   });
 
-  test.each(["hide", "only"] as const)("asks the kernel: %s", async (verb) => {
+  test.each(["hide", "only"] as const)("asks the kernel: %s", async (command) => {
     const parts = await openedOn(drawn({ selected_ops: 2 }), drawn({ hidden: 2 }));
-    await hide(parts, verb);
-    expect(parts.sent).toEqual([{ type: "hide", verb, names: [] }]);
+    await hide(parts, command);
+    expect(parts.sent).toEqual([{ type: "hide", command, names: [] }]);
     expect(parts.store.value.state?.hidden).toBe(2);
   });
 
@@ -36,7 +36,7 @@ describe("hiding", () => {
     const parts = await openedOn(drawn({ hidden: 3 }), drawn());
     await showAll(parts);
     await showAll(parts);
-    expect(parts.sent).toEqual([{ type: "hide", verb: "nothing", names: [] }]);
+    expect(parts.sent).toEqual([{ type: "hide", command: "nothing", names: [] }]);
   });
 
   test("says how much", () => {
@@ -47,13 +47,13 @@ describe("hiding", () => {
 describe("tracing", () => {
   test.each(["upstream", "downstream"] as const)(
     "%s of an op needs no selection before",
-    async (verb) => {
+    async (command) => {
       const answers = [painted({ selected_ops: 1 }, SOME), painted({ selected_ops: 4 }, SOME)];
       const parts = await opened(...answers);
-      await trace(parts, "input", verb);
+      await trace(parts, "input", command);
       expect(parts.sent).toEqual([
-        { type: "select", verb: "set", ops: ["input"], scopes: [] },
-        { type: "derive", verb },
+        { type: "select", command: "set", ops: ["input"], scopes: [] },
+        { type: "derive", command },
       ]);
       expect(parts.store.value.state?.selected_ops).toBe(4);
     },
@@ -62,7 +62,7 @@ describe("tracing", () => {
   test("of a scope is of all its ops", async () => {
     const parts = await opened(painted({ selected_ops: 3 }, SOME), painted({}, SOME));
     await trace(parts, "net/", "upstream", true);
-    expect(parts.sent[0]).toEqual({ type: "select", verb: "set", ops: [], scopes: ["net/"] });
+    expect(parts.sent[0]).toEqual({ type: "select", command: "set", ops: [], scopes: ["net/"] });
   });
 
   test("a path goes to the op that is clicked next", async () => {
@@ -75,8 +75,8 @@ describe("tracing", () => {
     parts.store.value.picking?.take("net");
     await parts.actions.refresh();
     expect(parts.sent.slice(0, 2)).toEqual([
-      { type: "select", verb: "set", ops: ["input", "net"], scopes: [] },
-      { type: "derive", verb: "path" },
+      { type: "select", command: "set", ops: ["input", "net"], scopes: [] },
+      { type: "derive", command: "path" },
     ]);
   });
 

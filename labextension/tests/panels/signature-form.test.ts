@@ -21,9 +21,9 @@ describe("the edits", () => {
   test("are the order of the side that was changed, then each key", () => {
     const ends = { inputs: [end("size"), end("x", "image")], outputs: [end("y", "scores")] };
     expect(callsFor(ROW, ends)).toEqual([
-      { verb: "order_signature", what: ["serving"], options: { inputs: '["size","x"]' } },
-      { verb: "rename", what: ["serving:x"], options: { new: '"image"' } },
-      { verb: "rename", what: ["serving:y"], options: { new: '"scores"' } },
+      { command: "order_signature", what: ["serving"], options: { inputs: '["size","x"]' } },
+      { command: "rename", what: ["serving:x"], options: { new: '"image"' } },
+      { command: "rename", what: ["serving:y"], options: { new: '"scores"' } },
     ]);
   });
 });
@@ -43,10 +43,10 @@ test("edits before one that is refused are undone, and the refusal stays to be r
   const value = { status: { text: "" } };
   const store = { value, set: (changes: object) => Object.assign(value, changes) };
   const edits = {
-    change: async (verb: string) => {
-      value.status = { text: verb === "rename" ? "The key is taken." : "Done." };
-      if (verb !== "rename") made.push(verb);
-      return verb !== "rename";
+    change: async (command: string) => {
+      value.status = { text: command === "rename" ? "The key is taken." : "Done." };
+      if (command !== "rename") made.push(command);
+      return command !== "rename";
     },
     undo: async () => {
       made.pop();
@@ -55,7 +55,7 @@ test("edits before one that is refused are undone, and the refusal stays to be r
   };
   const parts = { actions: { edits }, store } as unknown as Parts;
   const calls = callsFor(ROW, { inputs: [end("size"), end("x", "y")], outputs: [end("y")] });
-  expect(calls.map(({ verb }) => verb)).toEqual(["order_signature", "rename"]);
+  expect(calls.map(({ command }) => command)).toEqual(["order_signature", "rename"]);
   expect(await makeAll(parts, calls)).toBe(false);
   expect(made).toEqual([]);
   expect(value.status.text).toBe("The key is taken.");

@@ -24,7 +24,7 @@ describe("decodeScene", () => {
     expect(scene.types).toEqual(["", "Placeholder", "", "", "Identity"]);
     expect(boxOf(scene.box, 3)).toEqual({ x: 60, y: 140, width: 120, height: 46 });
     expect([...scene.depth]).toEqual([0, 1, 1, 2, 2]);
-    expect([...scene.door]).toEqual([0, 0, 0, 0, 1]);
+    expect([...scene.calls]).toEqual([0, 0, 0, 0, 1]);
     expect(at(scene.route, 9)).toBe(250);
   });
 

@@ -73,14 +73,14 @@ describe("dragging", () => {
     ]);
     send("pointerup", 30, 50, { ctrlKey: true });
     expect(store.value.region).toBeNull();
-    expect(selected).toMatchObject([{ shape: "box", verb: "add" }]);
+    expect(selected).toMatchObject([{ shape: "box", command: "add" }]);
   });
 
   test("with Shift draws a box too; the preview knows which keys are held", () => {
     const { store, send } = canvas("pan");
     send("pointerdown", 10, 10, { shiftKey: true });
     send("pointermove", 30, 50, { shiftKey: true, altKey: true });
-    expect(store.value.region).toMatchObject({ shape: "box", verb: "remove" });
+    expect(store.value.region).toMatchObject({ shape: "box", command: "remove" });
   });
 
   test("with the middle button pans whatever the tool", () => {

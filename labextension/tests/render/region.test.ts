@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { decodeScene } from "../../src/protocol/scene";
 import type { Point } from "../../src/render/camera/camera";
-import { shapeOf, verbOf } from "../../src/render/gestures/drag";
+import { regionCommandOf, shapeOf } from "../../src/render/gestures/drag";
 import {
   boundsOf,
   contains,
@@ -20,12 +20,12 @@ const point = (x: number, y: number): Point => ({ x, y });
 const box = (x: number, y: number, right: number, bottom: number): Region => ({
   shape: "box",
   points: [point(x, y), point(right, bottom)],
-  verb: "set",
+  command: "set",
 });
 const lasso = (...points: [number, number][]): Region => ({
   shape: "lasso",
   points: points.map(([x, y]) => point(x, y)),
-  verb: "set",
+  command: "set",
 });
 const taken = (region: Region) => {
   const { ops, scopes } = itemsInRegion(region, scene, picker.itemsIn(boundsOf(region)));
@@ -121,7 +121,7 @@ describe("a lasso takes", () => {
 describe("drawing a region", () => {
   test("a box keeps its first corner and follows the pointer", () => {
     const drawn = extendRegion(box(1, 2, 3, 4), point(9, 8), "add", 5);
-    expect(drawn).toEqual({ shape: "box", points: [point(1, 2), point(9, 8)], verb: "add" });
+    expect(drawn).toEqual({ shape: "box", points: [point(1, 2), point(9, 8)], command: "add" });
   });
 
   test("a lasso remembers the way in steps", () => {
@@ -141,9 +141,9 @@ describe("drawing a region", () => {
   });
 
   test("Ctrl or Cmd adds, Alt removes", () => {
-    expect(verbOf(keys)).toBe("set");
-    expect(verbOf({ ...keys, ctrlKey: true })).toBe("add");
-    expect(verbOf({ ...keys, metaKey: true, shiftKey: true })).toBe("add");
-    expect(verbOf({ ...keys, altKey: true })).toBe("remove");
+    expect(regionCommandOf(keys)).toBe("set");
+    expect(regionCommandOf({ ...keys, ctrlKey: true })).toBe("add");
+    expect(regionCommandOf({ ...keys, metaKey: true, shiftKey: true })).toBe("add");
+    expect(regionCommandOf({ ...keys, altKey: true })).toBe("remove");
   });
 });

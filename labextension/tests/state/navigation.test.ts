@@ -14,7 +14,7 @@ const INSIDE = ["graph", "body"];
 const eye = { x: 12, y: 34, zoom: 0.7 };
 
 describe("going in and out", () => {
-  test("a door is entered, a scope is opened, another op stays as it is", async () => {
+  test("a function call is entered, a scope is opened, another op stays as it is", async () => {
     const { actions, sent } = await opened(drawn({ path: INSIDE }), drawn());
     await actions.activate(OP_IN_SCOPE);
     await actions.activate(CLOSED_SCOPE);
@@ -178,7 +178,7 @@ describe("what is said about rooms", () => {
     ]);
   });
 
-  test("doors and what is around an op", () => {
+  test("called functions and what is around an op", () => {
     expect(functionText({ label: "body", function: "while_body_123", ops: 45 })).toBe(
       "Enter body: while_body_123 (45 ops)",
     );

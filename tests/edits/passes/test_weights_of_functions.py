@@ -115,9 +115,9 @@ def test_a_frozen_function_is_quantized_runs_and_is_saved(
 
 
 @pytest.mark.parametrize("make", [nested, in_loop, constant])
-@pytest.mark.parametrize("verb", ["quantize_weights", "round_weights"])
+@pytest.mark.parametrize("method", ["quantize_weights", "round_weights"])
 def test_a_file_with_nested_functions_stores_each_kernel_once(
-    make: Callable[[], Any], verb: str, tmp_path: Path
+    make: Callable[[], Any], method: str, tmp_path: Path
 ) -> None:
     function, module = make(), tf.Module()
     module.function, module.kept = function, list(function.get_concrete_function().variables)
@@ -125,7 +125,7 @@ def test_a_file_with_nested_functions_stores_each_kernel_once(
     editor = tgw.edit(tmp_path / "export")
     editor.view.leave(0)
     editor.freeze()
-    report = getattr(editor.passes, verb)()
+    report = getattr(editor.passes, method)()
     assert sum(note.startswith("1 constant") for note in report.notes) == 1
     editor.save(tmp_path / "f.pb", frozen=True)
     assert len(large_constants(tmp_path / "f.pb")) == 1

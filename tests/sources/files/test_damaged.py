@@ -86,8 +86,8 @@ def looked_at(data: bytes, describe: bool = True) -> bool:
 def rooms(body: Body, index: GraphIndex) -> None:
     """The functions that the ops of a graph call."""
     for op in range(len(index)):
-        for door in called_functions(index.nodes[op], body.functions()):
-            opened = sentence_or(partial(open_function, door.function, body, index, op))
+        for called in called_functions(index.nodes[op], body.functions()):
+            opened = sentence_or(partial(open_function, called.function, body, index, op))
             if opened is not None:
                 inner = index_of(opened)
                 assert len(facts(inner)) == len(inner)

@@ -24,8 +24,8 @@ def real_body(source: Source) -> tuple[Body, GraphIndex]:
     body, index = source.body, index_of(source.body)
     for name in source.entrance:
         op = index.op(name)
-        (door,) = called_functions(index.nodes[op], body.functions())
-        body = open_function(door.function, body, index, op)
+        (called,) = called_functions(index.nodes[op], body.functions())
+        body = open_function(called.function, body, index, op)
         index = index_of(body)
     return body, index
 
@@ -71,9 +71,9 @@ def test_captures_are_shown_by_name_to_any_depth(tf2_saved_model: Path) -> None:
     body, index = real_body(open_source(tf2_saved_model))
     seen = set()
     for op in range(len(index)):
-        for door in called_functions(index.nodes[op], body.functions()):
-            inner = index_of(open_function(door.function, body, index, op))
-            seen |= {(door.label, name) for name in handles(inner)}
+        for called in called_functions(index.nodes[op], body.functions()):
+            inner = index_of(open_function(called.function, body, index, op))
+            seen |= {(called.label, name) for name in handles(inner)}
             assert facts(inner)
     assert {("then_branch", "net/w"), ("else_branch", "net/b"), ("body", "net/b")} <= seen
 

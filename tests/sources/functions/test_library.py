@@ -20,10 +20,10 @@ from tfgraphwidget.sources import Body, open_function, open_source
 def inside(body: Body, index: GraphIndex, name: str, label: str = "") -> tuple[Body, GraphIndex]:
     """The function that an op calls."""
     op = index.op(name)
-    door = next(
+    called = next(
         d for d in called_functions(index.nodes[op], body.functions()) if label in ("", d.label)
     )
-    opened = open_function(door.function, body, index, op)
+    opened = open_function(called.function, body, index, op)
     return opened, index_of(opened)
 
 

@@ -73,7 +73,9 @@ class CalledFunction:
             at = index.ids.get(self.call)
             references = () if at is None else called_functions(index.nodes[at], index.functions)
             functions = (
-                door.function for door in references if self.entrance.label in ("", door.label)
+                called.function
+                for called in references
+                if self.entrance.label in ("", called.label)
             )
             self._caller_index, self._current_name = index, next(functions, self._current_name)
         return self._current_name

@@ -140,22 +140,24 @@ def _plan_folds(
         making.fold(fold)
     is_changed, why = bool(folds), folding.why
     for op in ops:
-        for door in called_functions(index.nodes[op], index.functions):
-            if door.function in ancestors:
+        for called in called_functions(index.nodes[op], index.functions):
+            if called.function in ancestors:
                 continue
-            inner = context.enter(index.names[op], door.label)
+            inner = context.enter(index.names[op], called.label)
             constant_arguments = frozenset(
                 name for name, holder in inner.caller_handles.items() if holder in variables
             )
-            around = ancestors | {door.function}
+            around = ancestors | {called.function}
             patch, inner_why = _plan_folds(
                 inner, range(len(inner.index)), constant_arguments, around, names_in_use
             )
             why = why or inner_why
             if patch is not None:
-                name = free_name(f"{door.function}_folded", {name.lower() for name in names_in_use})
+                name = free_name(
+                    f"{called.function}_folded", {name.lower() for name in names_in_use}
+                )
                 names_in_use.add(name)
-                making.call(op, door.label, inner.rewrite(patch, name), patch.add.functions)
+                making.call(op, called.label, inner.rewrite(patch, name), patch.add.functions)
                 is_changed = True
     if not is_changed:
         return None, why

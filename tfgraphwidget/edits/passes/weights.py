@@ -162,7 +162,7 @@ def _nothing(index: GraphIndex, minimum: int, which: str) -> str:
     )
 
 
-def _weights(context: PlanContext, verb: str, minimum: int) -> Iterator[tuple[int, Array]]:
+def _weights(context: PlanContext, method: str, minimum: int) -> Iterator[tuple[int, Array]]:
     """The large float32 constants, with their values; not those that hold one number over and over.
 
     A constant that a call passes to a function is one of the caller, which passes what becomes of
@@ -172,7 +172,7 @@ def _weights(context: PlanContext, verb: str, minimum: int) -> Iterator[tuple[in
     index, arguments = context.index, frozenset(context.arguments)
     if type(minimum) is not int or minimum < 1:
         raise GraphEditError(
-            either(f"{verb}(minimum={value_text(minimum)}): give", "Give")
+            either(f"{method}(minimum={value_text(minimum)}): give", "Give")
             + " a number of elements from 1 on."
         )
     fixed = {

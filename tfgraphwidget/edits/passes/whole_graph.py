@@ -66,7 +66,7 @@ class Pass(Command):
         """
         rewrite = self.rewrite
         if self.functions:
-            patch = plan_everywhere(context, rewrite, self.verb(), enters=self.enters)
+            patch = plan_everywhere(context, rewrite, self.command_name(), enters=self.enters)
         else:
             patch = rewrite(context)
         return nothing_to_do(self.nothing(context)) if patch is None else patch

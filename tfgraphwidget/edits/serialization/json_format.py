@@ -5,7 +5,7 @@ A document is `{"tfgraphwidget": 2, "edits": [...]}`, and an edit
     {"command": "reroute", "arguments": {"old": "a:0", "to": "b:0"}, "functions": ["call:body"],
     "renew": false}
 
-`command` is the verb of one in `edits.registry`, `arguments` holds its fields; those at their
+`command` is the name of one in `edits.registry`, `arguments` holds its fields; those at their
 default are left out. `functions` are those that were open, outermost first. `renew` is there when
 the session was left alone. Both may be missing, and so may `reserved` and `imported`, which are
 those of `edits.history.Step`. The edits of a batch are
@@ -294,9 +294,9 @@ class EditRecord:
     batch: Batch | None = None
 
     @property
-    def verb(self) -> str:
-        """The verb of the command."""
-        return self.kind.verb()
+    def command_name(self) -> str:
+        """The name of the command."""
+        return self.kind.command_name()
 
     def command(self, index: GraphIndex) -> Command:
         """The command for a graph.
@@ -357,7 +357,7 @@ def record_of(command: Command, number: int = 1) -> dict[str, Json]:
     Raises:
         GraphEditError: The command holds what no JSON can, or is not registered.
     """
-    verb = command.verb()
+    command_name = command.command_name()
     fields_json: dict[str, Json] = {}
     operands = operands_of(type(command))
     for field in dataclasses.fields(command):
@@ -370,18 +370,17 @@ def record_of(command: Command, number: int = 1) -> dict[str, Json]:
             fields_json[field.name] = encode(value)
         except NotEncodable as error:
             raise GraphEditError(
-                f"Edit {number} ({verb}) holds {error} for {field.name!r}, which no JSON can hold; "
-                "save a "
-                "script instead: " + editor_call("save", "'edits.py'") + "."
+                f"Edit {number} ({command_name}) holds {error} for {field.name!r}, which no JSON "
+                "can hold; save a script instead: " + editor_call("save", "'edits.py'") + "."
             ) from None
-    registration = registration_of(verb)
+    registration = registration_of(command_name)
     if registration is None or registration.kind is not type(command):
         raise GraphEditError(
-            f"Edit {number} ({verb}) cannot be written; save a script: "
+            f"Edit {number} ({command_name}) cannot be written; save a script: "
             + editor_call("save", "'edits.py'")
             + "."
         )
-    return {"command": verb, "arguments": fields_json}
+    return {"command": command_name, "arguments": fields_json}
 
 
 def _record_of(step: Step, number: int) -> dict[str, Json]:
@@ -520,11 +519,11 @@ def _record_from(edit: object, number: int) -> EditRecord:
         _check_keys(
             edit, required_keys, {*required_keys, "functions", "renew", "reserved", "imported"}
         )
-        verb, fields_json = edit["command"], edit["arguments"]
+        command_name, fields_json = edit["command"], edit["arguments"]
         functions, names = edit.get("functions", []), edit.get("reserved", [])
-        registration = registration_of(verb) if isinstance(verb, str) else None
+        registration = registration_of(command_name) if isinstance(command_name, str) else None
         if registration is None:
-            name = str(verb)[:40]
+            name = str(command_name)[:40]
             raise NotDecodable(
                 f"{name!r} is not a "
                 f"command{known_instead(name, sorted(commands()), 'commands are')}"
@@ -540,13 +539,13 @@ def _record_from(edit: object, number: int) -> EditRecord:
             raise NotDecodable("'renew' is true or false")
         fields = dict(_fields(registration.kind, fields_json))
     except (NotDecodable, RecursionError) as error:
-        verb_text = "" if registration is None else f" ({registration.verb})"
+        command_text = "" if registration is None else f" ({registration.name})"
         end = (
             ""
             if str(error).endswith(("?", "."))
             else ("; give what " + editor_call("history.records", "") + " returned.")
         )
-        raise GraphEditError(f"Edit {number}{verb_text} cannot be read: {error}" + end) from None
+        raise GraphEditError(f"Edit {number}{command_text} cannot be read: {error}" + end) from None
     options = tuple(functions), edit.get("renew", True), tuple(names), edit.get("imported", False)
     return EditRecord(registration.kind, fields, *options)
 

@@ -16,7 +16,7 @@ COMMANDS = {
     "replace_input": "set_input",
     "trainable": "set_trainable",
 }
-"""The verb of 0.2 -> the verb now, where they differ."""
+"""The command of 0.2 -> the command now, where they differ."""
 
 ARGUMENTS = {"mend": "adapter", "readers": "consumers"}
 """The argument of 0.2 -> the argument now, of any command."""

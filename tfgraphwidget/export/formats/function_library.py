@@ -55,7 +55,7 @@ def library_of(index: GraphIndex, nodes: Iterable[NodeDef]) -> FunctionDefLibrar
     gradients: dict[str, str] = {}
     stack = list(nodes)
     while stack:
-        names = [door.function for door in called_functions(stack.pop(), index.functions)]
+        names = [called.function for called in called_functions(stack.pop(), index.functions)]
         while names:
             name = names.pop()
             if name in definitions:

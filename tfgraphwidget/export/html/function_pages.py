@@ -148,22 +148,25 @@ class _Search:
         for op in np.flatnonzero(find_op_facts(index).calls_function).tolist():
             calls = [index.shape(op, k) for k in range(len(index.dtypes(op)))]
             functions = called_functions(index.nodes[op], index.functions)
-            for door in functions:
+            for called in functions:
                 title = (
-                    index.names[op] if len(functions) == 1 else f"{index.names[op]}:{door.label}"
+                    index.names[op] if len(functions) == 1 else f"{index.names[op]}:{called.label}"
                 )
-                definition = index.extras.function(door.function)
+                definition = index.extras.function(called.function)
                 size = len(definition.signature.input_arg) + len(definition.node_def)
                 path = (*graph.path, title)
                 number, why = self._find_or_add(
-                    path, entered_views.get(title), partial(_read_body, door, body, index, op), size
+                    path,
+                    entered_views.get(title),
+                    partial(_read_body, called, body, index, op),
+                    size,
                 )
-                lines = definition_signature(definition, [] if door.label == "cond" else calls)
+                lines = definition_signature(definition, [] if called.label == "cond" else calls)
                 signature = (
-                    (f"{door.label} {a}" if len(functions) > 1 else a, b, c) for a, b, c in lines
+                    (f"{called.label} {a}" if len(functions) > 1 else a, b, c) for a, b, c in lines
                 )
                 yield PageReference(
-                    op, door.label, door.function, size, number, why, tuple(signature)
+                    op, called.label, called.function, size, number, why, tuple(signature)
                 )
 
     def _find_or_add(
@@ -226,10 +229,10 @@ class _Search:
 
 
 def _read_body(
-    door: FunctionRef, body: Body, index: GraphIndex, op: int
+    called: FunctionRef, body: Body, index: GraphIndex, op: int
 ) -> tuple[str, Body, list[NodeDef]]:
-    inner = open_function(door.function, body, index, op)
-    return door.function, inner, inner.nodes()
+    inner = open_function(called.function, body, index, op)
+    return called.function, inner, inner.nodes()
 
 
 def _digest(nodes: list[NodeDef]) -> bytes:

@@ -163,7 +163,7 @@ def lay_out_view(
 #   `child_is` (i4)                  a node, or -1 - op
 #   `child_box` (f4, 4)              left, top, width, height
 #   `child_open` (u1)                drawn open
-#   `child_family`, `child_aside`, `child_door`, `child_loop`, `child_pinned`, `child_part`,
+#   `child_family`, `child_aside`, `child_calls`, `child_loop`, `child_pinned`, `child_part`,
 #   `child_isolated` (u1)
 #   `child_count`, `child_variables`, `child_omitted`, `child_label` (u4)
 #   `child_aux` (u1)                 a badge at its readers where these show
@@ -422,7 +422,7 @@ class _ClosedItems:
 
 
 _COUNTS = ("count", "variables", "omitted")
-_FLAGS = ("family", "aside", "door", "part", "loop", "isolated")
+_FLAGS = ("family", "aside", "calls", "part", "loop", "isolated")
 
 
 def _child_numbers(end: Ints, container: Ints, first: Ints) -> Ints:

@@ -202,15 +202,17 @@ class _Calls:
             )
         is_loop = node.op in WHILE_LOOPS
         labels = {}
-        for door in called_functions(node, self._index.functions):
-            is_edited = door.label in functions
+        for called in called_functions(node, self._index.functions):
+            is_edited = called.label in functions
             function = (
-                self._library[functions[door.label]] if is_edited else self._widen(door.function)
+                self._library[functions[called.label]]
+                if is_edited
+                else self._widen(called.function)
             )
             function = (
-                self._with_results(function) if is_loop and door.label == "body" else function
+                self._with_results(function) if is_loop and called.label == "body" else function
             )
-            labels[door.label] = function.signature.name
+            labels[called.label] = function.signature.name
         new = _calling(node, labels, {f.signature.name for f in self._new_functions if _acts(f)})
         data = [text for text in new.input if text[:1] != "^"]
         new.input[:] = [*data, *inputs, *(text for text in new.input if text[:1] == "^")]
@@ -285,19 +287,19 @@ def call_instead(
             "the op that calls it.",
             [op],
         )
-    door = next(
-        door
-        for door in called_functions(node, index.functions)
-        if label in ("", door.label, door.function)
+    called = next(
+        called
+        for called in called_functions(node, index.functions)
+        if label in ("", called.label, called.function)
     )
     new_functions = [new]
     calls = _Calls(index, handles, new_functions, {new.signature.name: new})
     changed = NodeChange(
         node,
-        calls.exchange(node, {door.label: new.signature.name}, [handle.op for handle in handles]),
+        calls.exchange(node, {called.label: new.signature.name}, [handle.op for handle in handles]),
     )
     add = replace(state or Change(), functions=tuple(_lacking(new_functions, index, inner)))
-    old = index.extras.function(door.function)
+    old = index.extras.function(called.function)
     return _with_shapes(
         index,
         Patch(add=add, changed=(changed, *_following_placeholders(index, [(node, old, new)]))),
@@ -379,10 +381,10 @@ def without_superseded(index: GraphIndex, patch: Patch, first: GraphIndex) -> Pa
     """
     pairs = ((called_functions(e.before, index.functions), e.after) for e in patch.changed)
     exchange = {
-        door.function
+        called.function
         for before, after in pairs
-        for door in before
-        if door not in called_functions(after, index.functions)
+        for called in before
+        if called not in called_functions(after, index.functions)
     }
     if exchange <= first.functions:
         return patch
@@ -458,7 +460,7 @@ def check_called_alike(index: GraphIndex, function: str) -> None:
     callers = [
         node
         for node in nodes
-        if any(door.function == function for door in called_functions(node, index.functions))
+        if any(called.function == function for called in called_functions(node, index.functions))
     ]
     for name in attributes:
         if any(node.attr[name] != callers[0].attr[name] for node in callers):
@@ -476,9 +478,9 @@ def _callers_last(index: GraphIndex, function: str) -> list[str]:
     """
     calls = {
         name: {
-            door.function
+            called.function
             for node in index.extras.function(name).node_def
-            for door in called_functions(node, index.functions)
+            for called in called_functions(node, index.functions)
         }
         for name in reachable_functions(index.functions, index.extras, index.nodes)
     }
@@ -504,9 +506,9 @@ def _replacements(
 ) -> dict[str, str]:
     """The new functions of a node, by the label that it calls each by."""
     return {
-        door.label: names[door.function]
-        for door in called_functions(node, functions)
-        if door.function in names
+        called.label: names[called.function]
+        for called in called_functions(node, functions)
+        if called.function in names
     }
 
 
@@ -548,9 +550,9 @@ def _lacking(
         visited.add(function.signature.name)
         yield function
         callees = (
-            door.function
+            called.function
             for node in function.node_def
-            for door in called_functions(node, inner.functions)
+            for called in called_functions(node, inner.functions)
         )
         stack += [inner.extras.function(name) for name in callees if name not in visited]
 
@@ -681,9 +683,9 @@ def _exchanges(
     index: GraphIndex, node: NodeDef, names: Mapping[str, str], library: Mapping[str, FunctionDef]
 ) -> Iterator[tuple[NodeDef, FunctionDef, FunctionDef]]:
     """The op with each function that it calls and the one that it calls in its place."""
-    for door in called_functions(node, index.functions):
-        if door.function in names:
-            yield node, index.extras.function(door.function), library[names[door.function]]
+    for called in called_functions(node, index.functions):
+        if called.function in names:
+            yield node, index.extras.function(called.function), library[names[called.function]]
 
 
 def _following_placeholders(

@@ -73,7 +73,7 @@ def follow_calls(graph: tf.Graph, edited: NodeChange) -> None:
     if was == now or edited.after.op not in _DIFFERENTIATED:
         return
     calls, op = record_of(graph).call_gradients, graph.get_operation_by_name(edited.name)
-    labels = [door.label for door in called_functions(edited.before, functions)]
+    labels = [called.label for called in called_functions(edited.before, functions)]
     calls[op.name, was] = gradient_function(op), {label: body_graph(op, label) for label in labels}
     gradient, graphs = calls.get((op.name, now), (CallGradient(), dict.fromkeys(labels)))
     set_gradient_function(op, gradient)
@@ -95,7 +95,7 @@ def follow_new_calls(
 
 
 def _function_names(node: NodeDef, functions: Mapping[str, object]) -> tuple[str, ...]:
-    return tuple(door.function for door in called_functions(node, functions))
+    return tuple(called.function for called in called_functions(node, functions))
 
 
 class CallGradient:
@@ -146,9 +146,9 @@ def _gradient_of_branches(op: tf.Operation) -> Callable[..., object]:
         if is_loop
         else [t.shape for t in inputs]
     )
-    for door in called_functions(op.node_def, _library(op.graph)):
-        if body_graph(op, door.label) is None:
-            set_body_graph(op, door.label, _graph_of(op, door.function, inputs, shapes))
+    for called in called_functions(op.node_def, _library(op.graph)):
+        if body_graph(op, called.label) is None:
+            set_body_graph(op, called.label, _graph_of(op, called.function, inputs, shapes))
     gradient = registered_gradient(op.type)
     assert gradient is not None  # TensorFlow has one for each op type of `_DIFFERENTIATED`
     return gradient

@@ -248,10 +248,10 @@ class ShapeInferenceSandbox:
         missing: dict[str, FunctionDef] = {}
         functions, stack = self._view.functions(), [node]
         while stack:
-            for door in called_functions(stack.pop(), functions):
-                if door.function not in missing and door.function not in self._function_names:
-                    missing[door.function] = self._view.function(door.function)
-                    stack += missing[door.function].node_def
+            for called in called_functions(stack.pop(), functions):
+                if called.function not in missing and called.function not in self._function_names:
+                    missing[called.function] = self._view.function(called.function)
+                    stack += missing[called.function].node_def
         if missing:
             self._function_names |= missing.keys()
             _ask_tensorflow(lambda: self._import(missing))

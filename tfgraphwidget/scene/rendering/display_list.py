@@ -277,16 +277,16 @@ class _Painter:
         """The second frame of an op that calls a function, and an arrow; the arrow of a closed
         scope with such ops.
         """
-        scene, door = self._scene, int(self._scene.door[item])
-        if not door or (door == 2 and scene.kind[item] != CLOSED):
+        scene, calls = self._scene, int(self._scene.calls[item])
+        if not calls or (calls == 2 and scene.kind[item] != CLOSED):
             return
         colors, (x, y, w, h) = self._colors(item), self._boxes_of[item]
-        size = 1.0 if door == 1 else 0.72
-        if door == 1:
+        size = 1.0 if calls == 1 else 0.72
+        if calls == 1:
             yield self._box(item, "", colors.border, gap=-3.5)
-        at_x, at_y, half = x + w - 2 * size, y + 1.0 if door == 1 else y + h - 2 * size, 3 * size
+        at_x, at_y, half = x + w - 2 * size, y + 1.0 if calls == 1 else y + h - 2 * size, 3 * size
         yield _circle(at_x, at_y, 7.5 * size, colors.fill, colors.border)
-        color, thick = colors.text if door == 1 else colors.faint, max(1.0, 1.4 * size)
+        color, thick = colors.text if calls == 1 else colors.faint, max(1.0, 1.4 * size)
         yield Polyline(
             np.array([[at_x + half, at_y - half], [at_x - half, at_y + half]]), color, thick
         )

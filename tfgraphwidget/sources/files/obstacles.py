@@ -191,7 +191,9 @@ def _endless(body: NodeBody) -> Iterator[Obstacle]:
     if not library:
         return
     callers = {
-        door.function: node.name for node in body.protos for door in called_functions(node, library)
+        called.function: node.name
+        for node in body.protos
+        for called in called_functions(node, library)
     }
     for name, why in endless_functions(library, callers).items():
         if why in (ITSELF, TOO_DEEP):

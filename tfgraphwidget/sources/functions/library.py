@@ -446,7 +446,7 @@ def _slots(call: NodeDef, signature: OpDef, types: OpTypes, inputs: int) -> list
     every = [slot for _, slots in lists for slot in slots]
     if len(every) == argument_count:
         return every
-    labels = tuple(f"{door.label}_" for door in called_functions(call, {signature.name}))
+    labels = tuple(f"{called.label}_" for called in called_functions(call, {signature.name}))
     labelled = [slots for name, slots in lists if name.startswith(labels)] if labels else []
     others = [slots for name, slots in lists if "other_arg" in name]
     best = (labelled or others or [slots for _, slots in lists] or [[]])[-1]

@@ -83,6 +83,7 @@ from tfgraphwidget.widget.protocol.requests import (
     Choose,
     Clone,
     Color,
+    CommandName,
     Compare,
     Costs,
     CountHits,
@@ -145,7 +146,6 @@ from tfgraphwidget.widget.protocol.requests import (
     Undo,
     Unpin,
     Upload,
-    Verb,
     ViewRequest,
 )
 
@@ -163,6 +163,7 @@ __all__ = [
     "Clone",
     "ClonePreview",
     "Color",
+    "CommandName",
     "Compare",
     "ControlFlowContext",
     "CostRow",
@@ -284,7 +285,6 @@ __all__ = [
     "Upload",
     "UploadReply",
     "VariableReply",
-    "Verb",
     "ViewRequest",
     "Working",
 ]

@@ -57,7 +57,7 @@ class Hide:
     ("nothing").
     """
 
-    verb: Literal["hide", "only", "nothing"]
+    command: Literal["hide", "only", "nothing"]
     names: tuple[str, ...] = ()
 
 
@@ -200,7 +200,7 @@ class Select:
     Box and lasso say set or add, a Ctrl-click says toggle.
     """
 
-    verb: Literal["set", "add", "remove", "toggle"]
+    command: Literal["set", "add", "remove", "toggle"]
     ops: tuple[str, ...]
     scopes: tuple[str, ...]
 
@@ -213,7 +213,7 @@ class Derive:
     outputs.
     """
 
-    verb: Literal[
+    command: Literal[
         "upstream",
         "downstream",
         "scope",
@@ -334,20 +334,20 @@ class OneOf:
     allows: Callable[[str], bool]
 
 
-Verb = Annotated[str, OneOf(registry.requested_verbs, registry.is_requested)]
-"""The verb of an edit that the browser may ask for: those of `edits.registry`."""
+CommandName = Annotated[str, OneOf(registry.requested_commands, registry.is_requested)]
+"""The name of a command that the browser may ask for: those of `edits.registry`."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Call:
-    """A call of the editor's method `verb`.
+    """A call of the editor's method for `command`.
 
     `what` are its first arguments, by name; nothing stands for the selection. Further arguments are
     named in `keys`; `values` has a Python literal for each, and what is none is taken as text. The
     values of the keys in `variables` are names of variables of the notebook.
     """
 
-    verb: Verb
+    command: CommandName
     what: tuple[str, ...] = ()
     keys: tuple[str, ...] = ()
     values: tuple[str, ...] = ()
@@ -373,14 +373,14 @@ class Optimize:
 
 @dataclasses.dataclass(frozen=True)
 class Palette:
-    """Op types and functions of the notebook that fit a text; those that `verb` can use at `what`
-    come first.
+    """Op types and functions of the notebook that fit a text; those that `command` can use at
+    `what` come first.
 
-    `what` is as in `Change`; without a verb the op types are for anything.
+    `what` is as in `Change`; without a command the op types are for anything.
     """
 
     text: str
-    verb: Literal["", "insert", "replace"] = ""
+    command: Literal["", "insert", "replace"] = ""
     what: tuple[str, ...] = ()
     limit: int = 40
 
@@ -393,7 +393,7 @@ class Describe:
 
     name: str
     function: bool
-    verb: Literal["insert", "replace"]
+    command: Literal["insert", "replace"]
     what: tuple[str, ...] = ()
 
 

@@ -109,10 +109,10 @@ def to_typescript() -> str:
 
 
 def _buttons() -> str:
-    """The panel's buttons as a constant: each an `EditButton` with the verb that it asks for."""
-    lines = [json.dumps({"verb": verb, **_set_fields(button)}) for verb, button in buttons()]
+    """The panel's buttons as a constant: each an `EditButton` with the command that it asks for."""
+    lines = [json.dumps({"command": name, **_set_fields(button)}) for name, button in buttons()]
     entries = "".join(f"  {line},\n" for line in lines)
-    kind = 'readonly (EditButton & { verb: ChangeRequest["verb"] })[]'
+    kind = 'readonly (EditButton & { command: ChangeRequest["command"] })[]'
     doc = "/** The panel's buttons for edits, in their order. */"
     return f"{doc}\nexport const EDIT_BUTTONS: {kind} = [\n{entries}];\n"
 

@@ -194,7 +194,7 @@ export function createContextMenu(parts: Parts, cloneForm: () => void): ContextM
     const name = path.slice(path.lastIndexOf("/") + 1);
     showMenu(name, [
       [ADD_MODEL, COMPARE_WITH].map((form) => ({
-        id: form.verb,
+        id: form.command,
         text: `${form.name} …`,
         act: act(form),
       })),

@@ -3,7 +3,11 @@
 import { type CommandId, shortcutOf } from "../../interaction/key-bindings";
 import type { LineTensor } from "../../interaction/line-tensor";
 import type { Parts } from "../../interaction/parts";
-import { hasSelection, type SelectionVerb, whyNot } from "../../interaction/selection-commands";
+import {
+  hasSelection,
+  type SelectionCommandName,
+  whyNot,
+} from "../../interaction/selection-commands";
 import type { InspectReply, State } from "../../protocol/messages";
 import {
   at,
@@ -46,7 +50,7 @@ export interface MenuContext extends Parts {
 export type MenuGroups = readonly (readonly MenuItem[])[];
 
 /** The edits in the menu, in this order; the inspector has all. */
-const EDITS: readonly EditCommand["verb"][] = [
+const EDITS: readonly EditCommand["command"][] = [
   "bypass",
   "replace",
   "insert",
@@ -68,7 +72,7 @@ const VIEW_COMMANDS = [
   "minimap",
 ] as const;
 
-const SELECTION_TEXTS: Partial<Record<SelectionVerb, string>> = {
+const SELECTION_TEXTS: Partial<Record<SelectionCommandName, string>> = {
   boundary: "Mark its inputs and outputs",
   upstream: "Upstream",
   downstream: "Downstream",
@@ -147,7 +151,7 @@ function opGroups(
     act: () => actions.enter(name),
   });
   return [
-    at(scene.door, item) === 1 ? [enter] : [],
+    at(scene.calls, item) === 1 ? [enter] : [],
     readOnly ? [] : [...cloneEntries([name], [], context), ...markEntries(item, context)],
     readOnly || !details ? [] : namedEdits(details, context),
     traceEntries([name], [], context),
@@ -253,7 +257,7 @@ function edgeGroups(
   });
   const isGroup = at(scene.members, consumer) > 0;
   const insert =
-    line && !isGroup && commandsFor(line.details).find(({ verb }) => verb === "insert");
+    line && !isGroup && commandsFor(line.details).find(({ command }) => command === "insert");
   const inserted = insert && {
     ...insert,
     name: "Insert on this edge",
@@ -309,7 +313,7 @@ function canvasGroups(context: MenuContext): MenuGroups {
     readOnly
       ? []
       : [ADD_MODEL, COMPARE_WITH].map((form) => ({
-          id: form.verb,
+          id: form.command,
           text: `${form.name} …`,
           act: () => context.otherGraph(form),
         })),
@@ -365,10 +369,10 @@ function editEntries(
   commands: readonly EditCommand[],
   context: MenuContext,
   first: () => Promise<unknown> = async () => undefined,
-  verbs = EDITS,
+  names = EDITS,
 ): MenuItem[] {
-  return verbs.flatMap((verb) => {
-    const command = commands.find((one) => one.verb === verb);
+  return names.flatMap((name) => {
+    const command = commands.find((one) => one.command === name);
     if (!command) return [];
     const act = async () => {
       await first();
@@ -376,7 +380,7 @@ function editEntries(
       else await applyCommand(command, context);
     };
     const text = command.fields ? `${command.name} …` : command.name;
-    return [{ id: verb, text, act, key: verb === "remove" ? shortcutOf("remove") : "" }];
+    return [{ id: name, text, act, key: name === "remove" ? shortcutOf("remove") : "" }];
   });
 }
 
@@ -389,10 +393,10 @@ function namedEdits(details: InspectReply, context: MenuContext): MenuItem[] {
 }
 
 function traceEntries(ops: string[], scopes: string[], context: MenuContext): MenuItem[] {
-  const trace = (verb: SelectionVerb) => () => {
+  const trace = (command: SelectionCommandName) => () => {
     // Both take their turn now: nothing comes between them.
     void selectNames(ops, scopes, context);
-    return context.actions.derive(verb);
+    return context.actions.derive(command);
   };
   const [name = ""] = [...ops, ...scopes.map((scope) => `${scope}/`)];
   return [
@@ -404,21 +408,21 @@ function traceEntries(ops: string[], scopes: string[], context: MenuContext): Me
 
 function hideEntries(name: string, context: MenuContext): MenuItem[] {
   const names = name === "" ? [] : [name];
-  const act = () => context.actions.changeView({ type: "hide", verb: "hide", names });
+  const act = () => context.actions.changeView({ type: "hide", command: "hide", names });
   return [commandItem("hide", context, { text: "Hide", act })];
 }
 
 function deriveEntries(
-  verbs: readonly SelectionVerb[],
+  commands: readonly SelectionCommandName[],
   { store, actions }: MenuContext,
 ): MenuItem[] {
   const { state } = store.value;
-  const allowed = verbs.filter((verb) => whyNot(verb, state) === "");
-  const useful = hasSelection(state) ? allowed : allowed.filter((verb) => verb !== "invert");
-  return useful.map((verb) => ({
-    id: verb,
-    text: SELECTION_TEXTS[verb] ?? verb,
-    act: () => actions.derive(verb),
+  const allowed = commands.filter((command) => whyNot(command, state) === "");
+  const useful = hasSelection(state) ? allowed : allowed.filter((command) => command !== "invert");
+  return useful.map((command) => ({
+    id: command,
+    text: SELECTION_TEXTS[command] ?? command,
+    act: () => actions.derive(command),
   }));
 }
 
@@ -455,7 +459,7 @@ function copy(id: string, text: string, value: string, { actions }: MenuContext)
 function selectNames(ops: string[], scopes: string[], { actions }: MenuContext): Promise<void> {
   return actions.selectRegion(
     { items: [], ops, scopes },
-    { shape: "box", points: [], verb: "set" },
+    { shape: "box", points: [], command: "set" },
   );
 }
 

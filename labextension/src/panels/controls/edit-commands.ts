@@ -68,7 +68,7 @@ export function moveCommand({ name }: InspectReply): EditCommand {
     hint,
   };
   return {
-    verb: "rename",
+    command: "rename",
     name: "Move to scope",
     title: "Change the scope",
     what: [name],
@@ -81,11 +81,11 @@ function commandOf(
   what: readonly string[],
   known: Known,
 ): EditCommand {
-  const { verb, name, title, fields, options, on, group, keywords } = button;
+  const { command, name, title, fields, options, on, group, keywords } = button;
   const whole = on === "graph" ? { fields: [], previewed: true } : {};
   return {
     ...whole,
-    verb,
+    command,
     name,
     title,
     what,

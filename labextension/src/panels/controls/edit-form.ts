@@ -1,5 +1,5 @@
 // Edit buttons with inline forms below them. Enter applies, Escape closes.
-import { type ChangeVerb, type EditCall, type Options, quote } from "../../interaction/edits";
+import { type CommandName, type EditCall, type Options, quote } from "../../interaction/edits";
 import type { Parts } from "../../interaction/parts";
 import {
   button,
@@ -45,7 +45,7 @@ export interface Field {
 
 /** One edit as a button: `what` it is of, and the fields that must be filled in first. */
 export interface EditCommand {
-  readonly verb: ChangeVerb;
+  readonly command: CommandName;
   readonly name: string;
   readonly title: string;
   readonly what: readonly string[];
@@ -222,11 +222,11 @@ export function completion(input: HTMLInputElement, { store, actions }: Parts): 
 
 /** Make the edit, with the values of its form; resolves to whether it was made. */
 export function applyCommand(
-  { verb, what, fields = [], options = {} }: EditCommand,
+  { command, what, fields = [], options = {} }: EditCommand,
   { actions }: Pick<Parts, "actions">,
   values: Values = {},
 ): Promise<boolean> {
-  return actions.edits.change(verb, what, { ...options, ...argumentsOf(fields, values) });
+  return actions.edits.change(command, what, { ...options, ...argumentsOf(fields, values) });
 }
 
 /** The form of an edit, which it makes. */
@@ -235,16 +235,16 @@ export function commandForm(
   parts: Parts,
   close: () => void,
 ): HTMLFormElement {
-  const { verb, what, fields = [], options: fixed = {}, previewed } = command;
+  const { command: name, what, fields = [], options: fixed = {}, previewed } = command;
   const [field] = fields;
-  if (verb === "order_signature") return signatureForm(parts, close);
-  if (verb === "replace_all") return replaceAllForm(searchedPattern(parts), parts, close);
+  if (name === "order_signature") return signatureForm(parts, close);
+  if (name === "replace_all") return replaceAllForm(searchedPattern(parts), parts, close);
   const call = (values: Values) => ({
-    verb,
+    command: name,
     what,
     options: { ...fixed, ...argumentsOf(fields, values) },
   });
-  if (!field?.op_type || (verb !== "insert" && verb !== "replace"))
+  if (!field?.op_type || (name !== "insert" && name !== "replace"))
     return inlineForm(
       fields,
       parts,
@@ -253,18 +253,23 @@ export function commandForm(
       previewed ? call : undefined,
     );
   const apply: ApplyOp = ({ options, variables }) =>
-    parts.actions.edits.change(verb, what, { ...fixed, ...options }, variables);
-  return opForm({ verb, what, key: field.key, initial: field.initial ?? "" }, parts, apply, close);
+    parts.actions.edits.change(name, what, { ...fixed, ...options }, variables);
+  return opForm(
+    { command: name, what, key: field.key, initial: field.initial ?? "" },
+    parts,
+    apply,
+    close,
+  );
 }
 
 /** Buttons for edits, and others; below them the form of the one that was clicked. */
 export function editButtons(
   label: string,
-  verbs: readonly EditCommand[],
+  commands: readonly EditCommand[],
   parts: Parts,
   ...others: HTMLElement[]
 ): HTMLElement {
-  const entries = verbs.map((command) => commandEntry(command, parts));
+  const entries = commands.map((command) => commandEntry(command, parts));
   return buttonsWithForms(label, entries, parts, ...others);
 }
 
@@ -280,11 +285,11 @@ export function commandEntry(
 }
 
 /**
- * A button that acts, or that shows its form; `verb` is what its attribute "data-change" says, and
- * `opens` that something is to be filled in before anything happens.
+ * A button that acts, or that shows its form; `command` is what its attribute "data-change" says,
+ * and `opens` that something is to be filled in before anything happens.
  */
 export type ButtonEntry = Pick<EditCommand, "name" | "title"> & {
-  readonly verb: string;
+  readonly command: string;
   readonly opens?: boolean;
 } & (
     | { act(control: HTMLElement): Promise<unknown> }
@@ -308,8 +313,8 @@ export function buttonsWithForms(
     parts.store.set({ picking: null, edited: [] });
   };
   for (const entry of entries) {
-    const { verb, name, title } = entry;
-    const attributes = { class: "tgw-button", title, "data-change": verb };
+    const { command, name, title } = entry;
+    const attributes = { class: "tgw-button", title, "data-change": command };
     if ("act" in entry) {
       const text = entry.opens ? `${name} …` : name;
       const control = taskButton(attributes, () => entry.act(control), text);
@@ -331,7 +336,7 @@ export function buttonsWithForms(
     group.append(opener);
   }
   group.append(...others);
-  return element("div", { class: "tgw-verbs" }, group, slot);
+  return element("div", { class: "tgw-commands" }, group, slot);
 }
 
 /** Put a form there, with the cursor in its first text. */

@@ -98,8 +98,8 @@ const MARKS: readonly Mark[] = [
   },
   {
     meaning: "Arrow on a box, or double frame: it calls a function; double-click to open that.",
-    item: ({ door, kind }, _, item) =>
-      at(door, item) === 1 || (at(door, item) === 2 && at(kind, item) === CLOSED),
+    item: ({ calls, kind }, _, item) =>
+      at(calls, item) === 1 || (at(calls, item) === 2 && at(kind, item) === CLOSED),
   },
   { meaning: "⟲: a while loop.", item: ({ loop }, _, item) => at(loop, item) > 0 },
   {

@@ -150,7 +150,7 @@ class Outline {
   }
 
   enter(item: number): void {
-    if (isScope(this.kind(item)) || at(this.#scene?.door ?? [], item) === 1) this.activate(item);
+    if (isScope(this.kind(item)) || at(this.#scene?.calls ?? [], item) === 1) this.activate(item);
     else void this.parts.actions.inspectItem(item);
   }
 
@@ -297,7 +297,7 @@ class Outline {
 function makeEntry(scene: Scene, tree: Tree, item: number): HTMLElement {
   const kind = at(scene.kind, item);
   const level = at(scene.depth, item);
-  const door = at(scene.door, item) === 1 ? ", press Enter to open the function" : "";
+  const hint = at(scene.calls, item) === 1 ? ", press Enter to open the function" : "";
   return element(
     "li",
     {
@@ -306,7 +306,6 @@ function makeEntry(scene: Scene, tree: Tree, item: number): HTMLElement {
       "data-name": scene.names[item] ?? "",
       "data-key": keyOf(scene, item),
       "data-item": item,
-      "data-door": door !== "",
       "aria-level": level,
       "aria-posinset": at(tree.position, item),
       "aria-setsize": at(tree.children, at(scene.parent, item)),
@@ -314,7 +313,7 @@ function makeEntry(scene: Scene, tree: Tree, item: number): HTMLElement {
       style: `padding-left: ${8 + 12 * Math.min(level, 12)}px`,
     },
     element("span", {}, labelOf(scene, item)),
-    element("span", { class: "tgw-outline-about" }, ` ${spokenText(scene, item)}${door}`),
+    element("span", { class: "tgw-outline-about" }, ` ${spokenText(scene, item)}${hint}`),
     element("span", { class: "tgw-outline-marks" }),
   );
 }

@@ -113,9 +113,9 @@ function undoButtons(parts: Parts): HTMLElement {
  */
 function label(target: HTMLButtonElement, id: "undo" | "redo", what: string): void {
   disable(target, what === "");
-  const verb = commandOf(id).what;
-  target.title = what ? titleOf(id, `${verb}: ${what}`) : `Nothing to ${id}`;
-  target.setAttribute("aria-label", what ? `${verb}: ${what}` : verb);
+  const action = commandOf(id).what;
+  target.title = what ? titleOf(id, `${action}: ${what}`) : `Nothing to ${id}`;
+  target.setAttribute("aria-label", what ? `${action}: ${what}` : action);
 }
 
 function changesButton(parts: Parts): HTMLElement {

@@ -101,6 +101,6 @@ function contentOf(scene: Scene, item: number, { paint, state, connecting }: Scr
 }
 
 function textOf(scene: Scene, item: number): string {
-  const door = at(scene.door, item) === 1 ? " · double-click to open the function" : "";
-  return `${aboutText(scene, item)}${door}`;
+  const hint = at(scene.calls, item) === 1 ? " · double-click to open the function" : "";
+  return `${aboutText(scene, item)}${hint}`;
 }

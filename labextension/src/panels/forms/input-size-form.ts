@@ -25,7 +25,7 @@ export function inputSizeForm(
     // What is there already changes nothing.
     if (!input || shape.value.trim() === "" || shape.value.trim() === input.shape) return null;
     const options = { shape: shape.value.trim() };
-    return { verb: "set_input" as const, what: [input.tensor], options };
+    return { command: "set_input" as const, what: [input.tensor], options };
   };
   const preview = createEditPreview(parts, call);
   const end = () => {
@@ -49,7 +49,7 @@ export function inputSizeForm(
     submit: async () => {
       const edit = call();
       if (!edit) return;
-      if (await parts.actions.edits.change(edit.verb, edit.what, edit.options)) end();
+      if (await parts.actions.edits.change(edit.command, edit.what, edit.options)) end();
     },
     close: end,
   });

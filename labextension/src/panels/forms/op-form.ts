@@ -12,7 +12,7 @@ import { type ParameterField, parameterField } from "./parameter-field";
 type Entries = readonly (readonly [name: string, value: string])[];
 
 export interface OpFormTarget {
-  readonly verb: "insert" | "replace";
+  readonly command: "insert" | "replace";
   readonly what: readonly string[];
   /** The argument of the edit that is the op type. */
   readonly key: string;
@@ -37,7 +37,7 @@ export function opForm(
   apply: ApplyOp,
   close: () => void,
 ): HTMLFormElement {
-  const { verb, key, initial } = target;
+  const { command, key, initial } = target;
   const what = [...target.what];
   const details = element("div", { class: "tgw-op-parameters" });
   const error = new ErrorLine();
@@ -60,7 +60,12 @@ export function opForm(
     describing = show(found, wanted);
   };
   const show = async (found: OpType | null, wanted: string) => {
-    const request = found && { name: found.name, function: found.kind === "function", verb, what };
+    const request = found && {
+      name: found.name,
+      function: found.kind === "function",
+      command,
+      what,
+    };
     const answer = request && (await parts.actions.edits.describe(request));
     if (shown !== wanted) return;
     described = answer;
@@ -86,7 +91,7 @@ export function opForm(
   };
   const search = createOpSearch(
     parts,
-    { verb, what },
+    { command, what },
     describe,
     undefined,
     target.call ? undefined : showLikely,
@@ -105,7 +110,7 @@ export function opForm(
       ...attributes(fields),
       ...(described && naming?.options()),
     };
-    return { verb, what, options, variables: isFunction ? [key] : [] };
+    return { command, what, options, variables: isFunction ? [key] : [] };
   };
   let latest: OpType | null = null;
   const preview = target.call && createEditPreview(parts, () => callOf(latest));
@@ -127,7 +132,7 @@ export function opForm(
   const use = ({ name, attributes: taken }: LikelyType) => {
     refuse("");
     const options = { [key]: quote(name), ...(taken && { attributes: taken }) };
-    return make({ verb, what, options, variables: [] });
+    return make({ command, what, options, variables: [] });
   };
   const run = async () => {
     refuse("");

@@ -18,7 +18,7 @@ export interface OpSearch {
 /** Types that can take the place of the op as they are. */
 type ShowLikely = (likely: readonly LikelyType[]) => void;
 
-type Place = Pick<PaletteRequest, "verb" | "what">;
+type Place = Pick<PaletteRequest, "command" | "what">;
 
 /**
  * `choose` is called with each type that is chosen, or typed in full; null while there is none. A

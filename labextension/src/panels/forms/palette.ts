@@ -40,7 +40,7 @@ function createPalette(parts: Parts): HTMLElement {
     );
     return option;
   };
-  const search = createOpSearch(parts, { verb: "", what: [] }, () => undefined, entry);
+  const search = createOpSearch(parts, { command: "", what: [] }, () => undefined, entry);
   search.list.setAttribute("aria-label", "Op types to drag onto a line");
   const hint = element(
     "p",
@@ -119,14 +119,14 @@ async function drop(type: OpType, point: Point, parts: Parts, ask: Ask): Promise
   const described = await actions.edits.describe({
     name: type.name,
     function: isFunction,
-    verb: "insert",
+    command: "insert",
     what: [tensor],
   });
   if (!described) return;
   if (described.parameters.some(({ required }) => required)) {
     const field = { key: "function", label: "Op type", initial: type.name, op_type: true };
     return ask({
-      verb: "insert",
+      command: "insert",
       name: "Insert on this line",
       title: "",
       what: [tensor],

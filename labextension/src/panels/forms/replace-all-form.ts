@@ -32,7 +32,7 @@ export function replaceAllForm(
   const names = () => parts.store.value.found?.matches?.names ?? [];
   return opForm(
     {
-      verb: "insert", // op types that take what the pattern takes
+      command: "insert", // op types that take what the pattern takes
       what: parts.store.value.found?.matches?.inputs ?? [],
       key: "by",
       initial: "",
@@ -43,7 +43,7 @@ export function replaceAllForm(
         text() === ""
           ? null
           : {
-              verb: "replace_all",
+              command: "replace_all",
               what: [],
               options: {
                 pattern: quote(text()),
@@ -53,8 +53,8 @@ export function replaceAllForm(
             },
     },
     parts,
-    async ({ verb, what, options, variables }) => {
-      const isDone = await parts.actions.edits.change(verb, what, options, variables);
+    async ({ command, what, options, variables }) => {
+      const isDone = await parts.actions.edits.change(command, what, options, variables);
       if (isDone) applied();
       return isDone;
     },

@@ -83,15 +83,15 @@ export async function signatureNames(parts: Parts): Promise<string[]> {
   return (await namedSignatures(parts)).map(({ name }) => name);
 }
 
-type Call = Pick<EditCall, "verb" | "what" | "options">;
+type Call = Pick<EditCall, "command" | "what" | "options">;
 
 /** Make all edits or none: those before one that is refused are undone. Whether they were made. */
 export async function makeAll(
   { actions: { edits }, store }: Parts,
   calls: readonly Call[],
 ): Promise<boolean> {
-  for (const [done, { verb, what, options }] of calls.entries()) {
-    if (await edits.change(verb, what, options)) continue;
+  for (const [done, { command, what, options }] of calls.entries()) {
+    if (await edits.change(command, what, options)) continue;
     const { status } = store.value; // says why; an undo would take its place
     for (let left = done; left > 0; left--) await edits.undo();
     store.set({ status });
@@ -166,10 +166,16 @@ export function callsFor(row: Pick<SignatureRow, "name" | Side>, ends: Ends): Ca
   const renamed = SIDES.flatMap((side) => ends[side].filter(({ key, typed }) => key !== typed));
   return [
     ...(order.length > 0
-      ? [{ verb: "order_signature" as const, what: [row.name], options: Object.fromEntries(order) }]
+      ? [
+          {
+            command: "order_signature" as const,
+            what: [row.name],
+            options: Object.fromEntries(order),
+          },
+        ]
       : []),
     ...renamed.map(({ key, typed }) => ({
-      verb: "rename" as const,
+      command: "rename" as const,
       what: [`${row.name}:${key}`],
       options: { new: quote(typed) },
     })),

@@ -1,7 +1,7 @@
 // The inspector: all facts about the clicked op or scope, with links to the ops that it names.
 import type { Actions } from "../../interaction/actions";
 import type { Parts } from "../../interaction/parts";
-import type { SelectionVerb } from "../../interaction/selection-commands";
+import type { SelectionCommandName } from "../../interaction/selection-commands";
 import type { CalledFunction, ControlFlowContext, InspectReply } from "../../protocol/messages";
 import { at, sizeText, visibleItem } from "../../protocol/scene";
 import type { Store } from "../../state/store";
@@ -93,7 +93,7 @@ function edgeStates(name: string, { value: { scene, paint } }: Store): string[] 
 
 /** The type of an op, which can be replaced by another. */
 function typeFact(details: InspectReply, parts: Parts): HTMLElement[] {
-  const replace = commandsFor(details).find(({ verb }) => verb === "replace");
+  const replace = commandsFor(details).find(({ command }) => command === "replace");
   const slot = element("div", { class: "tgw-form-slot" });
   const shown = element(
     "div",
@@ -158,7 +158,11 @@ function functionsAndContexts(
 ): HTMLElement[] {
   const links = called_functions.map((called) =>
     button(
-      { class: "tgw-button tgw-door", "data-label": called.label, title: functionText(called) },
+      {
+        class: "tgw-button tgw-called-function",
+        "data-label": called.label,
+        title: functionText(called),
+      },
       () => actions.enter(name, called.label),
       icon(ICONS.enter),
       element("span", {}, functionText(called)),
@@ -219,12 +223,12 @@ function isOp({ value: { details } }: Store, name: string): boolean {
 export async function trace(
   { actions }: TraceContext,
   name: string,
-  verb: SelectionVerb,
+  command: SelectionCommandName,
   isScope = false,
 ): Promise<void> {
   // Both take their turn now: nothing comes between them.
   void selectOps(actions, isScope ? [] : [name], isScope ? [name] : []);
-  await actions.derive(verb);
+  await actions.derive(command);
 }
 
 /** The op that is clicked next is the other end of a path. */
@@ -256,6 +260,6 @@ function selectOps(
 ): Promise<void> {
   return actions.selectRegion(
     { items: [], ops, scopes },
-    { shape: "box", points: [], verb: "set" },
+    { shape: "box", points: [], command: "set" },
   );
 }

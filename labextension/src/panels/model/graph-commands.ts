@@ -20,19 +20,19 @@ import { ADD_MODEL, COMPARE_WITH } from "../other-graphs/other-graphs";
 const CLONE = {
   name: "Clone a part",
   title: "Mark where the part begins and ends, and clone it",
-  verb: "clone",
+  command: "clone",
   keywords: "copy duplicate",
 };
 const EXPORT = {
   name: "Export",
   title: "Save the graph, the edits or a picture",
-  verb: "export",
+  command: "export",
   keywords: "save write SavedModel pb tflite onnx",
 };
 const INPUT_SIZE = {
   name: "Input size",
   title: "Change the shape of an input",
-  verb: "input_size",
+  command: "input_size",
   keywords: "set_input placeholder resolution image shape",
 };
 const OPTIMIZED = {
@@ -40,7 +40,7 @@ const OPTIMIZED = {
   title:
     "Show what TensorFlow's graph optimizer (grappler) folds, fuses and removes; " +
     "the graph stays as it is",
-  verb: "optimized",
+  command: "optimized",
 };
 
 /** What is not an edit of this graph alone: it is found as the edits are. */
@@ -61,11 +61,11 @@ export function commandGroups(commands: readonly EditCommand[]): Map<string, Edi
   return groups;
 }
 
-type Called = Pick<EditCommand, "name" | "title" | "keywords"> & { readonly verb: string };
+type Called = Pick<EditCommand, "name" | "title" | "keywords"> & { readonly command: string };
 
 /** Whether all words of a text are in the name, the tooltip or another name of a command. */
-export function isCalled({ name, title, verb, keywords = "" }: Called, text: string): boolean {
-  const names = `${name} ${title} ${verb} ${keywords}`.toLowerCase();
+export function isCalled({ name, title, command, keywords = "" }: Called, text: string): boolean {
+  const names = `${name} ${title} ${command} ${keywords}`.toLowerCase();
   return text
     .toLowerCase()
     .split(/\s+/)
@@ -92,7 +92,7 @@ export function filledIn(
     "change_batch_size.size": isOpen ? "1" : "None",
   };
   const fields = command.fields?.map((field) => {
-    const initial = proposals[`${command.verb}.${field.key}`];
+    const initial = proposals[`${command.command}.${field.key}`];
     return initial ? { ...field, initial } : field;
   });
   return fields ? { ...command, fields } : command;
@@ -135,9 +135,9 @@ export function graphCommands(parts: Parts, model: () => ModelReply | null): HTM
     let count = 0;
     for (const { root, commands } of groups) {
       const shown = commands.filter((command) => isCalled(command, filter.value));
-      const verbs = new Set<string>(shown.map(({ verb }) => verb));
+      const names = new Set<string>(shown.map(({ command }) => command));
       for (const one of root.querySelectorAll<HTMLElement>("[data-change]"))
-        one.hidden = !verbs.has(one.getAttribute("data-change") ?? "");
+        one.hidden = !names.has(one.getAttribute("data-change") ?? "");
       root.hidden = shown.length === 0;
       count += shown.length;
     }
@@ -167,7 +167,7 @@ interface CommandGroup {
   readonly commands: readonly Called[];
 }
 
-/** Buttons, each with the verb of its command, below a heading if they have one. */
+/** Buttons, each with the name of its command, below a heading if they have one. */
 function groupOf(title: string, commands: readonly Command[], parts: Parts): CommandGroup {
   const heading = title ? [element("p", { class: "tgw-subtitle" }, title)] : [];
   const buttons = buttonsWithForms(title || "Do with the whole", commands, parts);

@@ -17,7 +17,7 @@ const TARGETS: Record<LintRequest["target"], string> = {
 const CHECK = {
   name: "Check the graph",
   title: "Find what may stand in the way of a graph that is to run elsewhere",
-  verb: "lint",
+  command: "lint",
   keywords: "problems tflite onnx signature",
 };
 

@@ -12,7 +12,7 @@ export interface OtherGraphForm {
   readonly name: string;
   readonly title: string;
   /** The method of the editor, and other names by which the form is found. */
-  readonly verb: string;
+  readonly command: string;
   readonly keywords: string;
   /** The form; `source` is what its first field holds, `close` is called when it is done. */
   create(parts: Parts, source: string, close: () => void): HTMLFormElement;
@@ -21,14 +21,14 @@ export interface OtherGraphForm {
 export const ADD_MODEL: OtherGraphForm = {
   name: "Add a model",
   title: "Add a graph of the notebook or of a file to this one, and connect its inputs",
-  verb: "add",
+  command: "add",
   keywords: "import_graph_def join merge combine append another graph",
   create: addForm,
 };
 export const COMPARE_WITH: OtherGraphForm = {
   name: "Compare with",
   title: "Show how this graph differs from one of the notebook or of a file",
-  verb: "compare",
+  command: "compare",
   keywords: "diff difference another graph model",
   create: compareForm,
 };

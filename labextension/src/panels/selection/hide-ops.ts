@@ -3,10 +3,14 @@ import type { Parts } from "../../interaction/parts";
 import type { HideRequest } from "../../protocol/messages";
 import { button, element, releaseFocus } from "../dom";
 
-type Verb = Exclude<HideRequest["verb"], "nothing">;
-const VERBS: readonly { readonly verb: Verb; readonly name: string; readonly what: string }[] = [
-  { verb: "hide", name: "Hide", what: "Hide from the view (h)" },
-  { verb: "only", name: "Show only", what: "Hide everything else (H)" },
+type HideCommand = Exclude<HideRequest["command"], "nothing">;
+const HIDE_COMMANDS: readonly {
+  readonly command: HideCommand;
+  readonly name: string;
+  readonly what: string;
+}[] = [
+  { command: "hide", name: "Hide", what: "Hide from the view (h)" },
+  { command: "only", name: "Show only", what: "Hide everything else (H)" },
 ];
 
 /** "12 ops hidden · Show all" over the drawing, while there are any. */
@@ -14,7 +18,7 @@ export function createHiddenCount({ store, actions }: Parts): HTMLElement {
   const count = element("span", { class: "tgw-hidden-count" });
   const all = button(
     { class: "tgw-link", title: "Show hidden ops again (A)" },
-    () => actions.changeView({ type: "hide", verb: "nothing", names: [] }),
+    () => actions.changeView({ type: "hide", command: "nothing", names: [] }),
     "Show all",
   );
   const chip = element("div", { class: "tgw-hidden", hidden: true }, count, all);
@@ -41,10 +45,10 @@ export function hiddenText(hidden: number): string {
 
 /** Buttons that hide an op or a scope, or all but it; without a name, the selection. */
 export function hideButtons(name: string, { actions }: Parts): HTMLElement {
-  const buttons = VERBS.map(({ verb, name: text, what }) =>
+  const buttons = HIDE_COMMANDS.map(({ command, name: text, what }) =>
     button(
-      { class: "tgw-button", title: what, "data-hide": verb },
-      () => actions.changeView({ type: "hide", verb, names: name === "" ? [] : [name] }),
+      { class: "tgw-button", title: what, "data-hide": command },
+      () => actions.changeView({ type: "hide", command, names: name === "" ? [] : [name] }),
       text,
     ),
   );

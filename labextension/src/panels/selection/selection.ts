@@ -60,11 +60,11 @@ export function createSelection(parts: Parts): HTMLElement {
     "Values",
   );
   const commands = commandsForPart([], true);
-  const always = new Set(commandsForPart([], false).map(({ verb }) => verb as string));
-  const verbs = editButtons("Edit the selection", commands, parts, values);
+  const always = new Set(commandsForPart([], false).map(({ command }) => command as string));
+  const edits = editButtons("Edit the selection", commands, parts, values);
   store.watch(["state"], ({ state }) => {
-    verbs.hidden = (state?.selected_ops ?? 0) === 0;
-    for (const each of verbs.querySelectorAll<HTMLElement>("[data-change]"))
+    edits.hidden = (state?.selected_ops ?? 0) === 0;
+    for (const each of edits.querySelectorAll<HTMLElement>("[data-change]"))
       each.hidden =
         !always.has(each.getAttribute("data-change") ?? "") &&
         (state?.selected_trainable ?? 0) === 0;
@@ -73,7 +73,7 @@ export function createSelection(parts: Parts): HTMLElement {
     createExpression(parts),
     createSelectionCommands(parts),
     hide,
-    verbs,
+    edits,
     feeding.slot,
   ];
   return section("Selection", {}, [clear], body, ...tools);
@@ -190,10 +190,10 @@ function createSelectionCommands(parts: Parts): HTMLElement {
     "aria-label": "Change the selection",
   });
   const buttons = available(SELECTION_COMMANDS, parts).map((derivation) => {
-    const { verb, name } = derivation;
+    const { command, name } = derivation;
     const control = button(
-      { class: "tgw-button", "data-verb": verb },
-      () => actions.derive(verb),
+      { class: "tgw-button", "data-derive": command },
+      () => actions.derive(command),
       name,
     );
     group.append(control);
@@ -201,7 +201,7 @@ function createSelectionCommands(parts: Parts): HTMLElement {
   });
   store.watch(["state"], ({ state }) => {
     for (const { derivation, made } of buttons) {
-      const why = whyNot(derivation.verb, state);
+      const why = whyNot(derivation.command, state);
       disable(made, why !== "");
       made.title = why || titleOf(derivation);
     }

@@ -224,10 +224,10 @@ export function drawFunctionMarks(pen: Pen): void {
   const zoom = frame.camera.zoom;
   if (zoom < 0.2) return;
   for (const item of pen.items) {
-    const door = at(frame.scene.door, item);
-    if (door === 0) continue;
+    const calls = at(frame.scene.calls, item);
+    if (calls === 0) continue;
     const { border, text, fill, faint } = boxColors(pen, item);
-    if (door === 2) {
+    if (calls === 2) {
       if (zoom >= 0.35 && at(frame.scene.kind, item) === CLOSED)
         drawArrow(pen, item, { fill, border, text: faint }, 0.72);
       continue;

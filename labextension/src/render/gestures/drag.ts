@@ -2,7 +2,7 @@
 // moving a box by hand.
 import type { Store, Tool } from "../../state/store";
 import { type Point, panBy, toWorld, zoomedAt } from "../camera/camera";
-import { extendRegion, type Region, type RegionVerb, type Shape } from "../hit-testing/region";
+import { extendRegion, type Region, type RegionCommand, type Shape } from "../hit-testing/region";
 import type { Stage } from "../stage";
 import { dropPoint, itemMoveTo, movableItem } from "./move-item";
 
@@ -31,7 +31,7 @@ export function shapeOf(tool: Tool, keys: Keys): Shape | null {
 }
 
 /** How the items of a region change the selection, with these keys at the end. */
-export function verbOf(keys: Keys): RegionVerb {
+export function regionCommandOf(keys: Keys): RegionCommand {
   if (keys.ctrlKey || keys.metaKey) return "add";
   return keys.altKey ? "remove" : "set";
 }
@@ -104,7 +104,7 @@ class Press {
     const { region } = this.#store.value;
     if (!region) return;
     this.#store.set({ region: null });
-    if (meant) this.#drags.select({ ...region, verb: verbOf(event) });
+    if (meant) this.#drags.select({ ...region, command: regionCommandOf(event) });
   }
 
   #drag(event: PointerEvent, last: Point, point: Point): void {
@@ -122,10 +122,12 @@ class Press {
     const { region, camera } = this.#store.value;
     const world = toWorld(camera, point.x, point.y);
     const start = toWorld(camera, this.#start.x, this.#start.y);
-    const drawn = first ? { shape, points: [start], verb: verbOf(event) } : region;
+    const drawn = first ? { shape, points: [start], command: regionCommandOf(event) } : region;
     // Given up with Escape: the rest of the drag draws nothing.
     if (drawn)
-      this.#store.set({ region: extendRegion(drawn, world, verbOf(event), STEP / camera.zoom) });
+      this.#store.set({
+        region: extendRegion(drawn, world, regionCommandOf(event), STEP / camera.zoom),
+      });
   }
 
   /** The item that a press here can move: none for touch, which needs the drag to pan. */

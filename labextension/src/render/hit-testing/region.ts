@@ -3,16 +3,16 @@ import { at, type Box, boxOf, isScope, OPEN, type Scene } from "../../protocol/s
 import { isWithin, type Point } from "../camera/camera";
 
 export type Shape = "box" | "lasso";
-export type RegionVerb = "set" | "add" | "remove";
+export type RegionCommand = "set" | "add" | "remove";
 
 /**
- * A box from its first point to its last, or a lasso through all of them; `verb` is what letting go
- * will do.
+ * A box from its first point to its last, or a lasso through all of them; `command` is what letting
+ * go will do.
  */
 export interface Region {
   readonly shape: Shape;
   readonly points: readonly Point[];
-  readonly verb: RegionVerb;
+  readonly command: RegionCommand;
 }
 
 /** The items in a region, and their names for a request. */
@@ -25,11 +25,16 @@ export interface RegionItems {
 /**
  * The region with the pointer further on; a lasso remembers the way in steps of at least `step`.
  */
-export function extendRegion(region: Region, to: Point, verb: RegionVerb, step: number): Region {
+export function extendRegion(
+  region: Region,
+  to: Point,
+  command: RegionCommand,
+  step: number,
+): Region {
   const last = region.points.at(-1) ?? to;
   const near = Math.hypot(to.x - last.x, to.y - last.y) < step;
-  if (region.shape === "box") return { ...region, verb, points: [region.points[0] ?? to, to] };
-  return { ...region, verb, points: near ? region.points : [...region.points, to] };
+  if (region.shape === "box") return { ...region, command, points: [region.points[0] ?? to, to] };
+  return { ...region, command, points: near ? region.points : [...region.points, to] };
 }
 
 /** The smallest box around a region. */
