@@ -17,11 +17,11 @@ demo: .venv/.demo
 # now and then for another process: with three at a time two cores are never idle.
 test: .venv/.test
 	$(MAKE) --no-print-directory --jobs 2 --output-sync lint-python lint-page test-page collect
-	pytest --numprocesses 3 --dist loadfile --benchmark-skip
+	pytest --numprocesses 4 --dist loadfile --benchmark-skip
 
 # All tests, those too that take many seconds each to show on a further model, source or way what a quicker one shows.
 test-all: .venv/.test
-	pytest --numprocesses 3 --dist loadfile --benchmark-skip -m 'not bench and not interpreters'
+	pytest --numprocesses 4 --dist loadfile --benchmark-skip -m 'not bench and not interpreters'
 
 # The tests that need no TensorFlow, in an environment without it and without the page's bundle: a minute, setup included.
 test-pure: .venv-pure/.test

@@ -300,7 +300,7 @@ def wrong_imports(path: Path) -> list[str]:
         if is_outside and imported and not is_in_front(rest):
             wrong.append(f"{where}: {imported} of {target} is not in its front")
         if first == PACKAGE.name and own and (not rest or target not in ROWS):
-            wrong.append(f"{where}: {name} is no module with a row; import the module itself")
+            wrong.append(f"{where}: {name} is not a module with a row; import the module itself")
     return wrong
 
 

@@ -1,5 +1,5 @@
-"""What is no file is refused at once in a sentence: nobody waits for a pipe, or reads a device that
-has no end.
+"""What is not a file is refused at once in a sentence: nobody waits for a pipe, or reads a device
+that has no end.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def kinds(folder: Path) -> dict[str, str]:
-    """Paths of things that are no files, by what they are."""
+    """Paths of things that are not files, by what they are."""
     os.mkfifo(folder / "pipe")
     (folder / "link").symlink_to(folder / "pipe")
     with socket.socket(socket.AF_UNIX) as server:
@@ -160,9 +160,8 @@ def test_what_the_shell_gives_for_a_command_is_refused(files: Path, arguments: s
     if shell is None:
         pytest.skip("needs bash")
     program = (
-        f"import sys; sys.path.insert(0, {str(Path.cwd())!r}); from tfgraphwidget.cli "
-        "import "
-        "main; sys.exit(main())"
+        f"import sys; sys.path.insert(0, {str(Path.cwd())!r}); from tfgraphwidget.cli import main; "
+        "sys.exit(main())"
     )
     done = subprocess.run(
         [shell, "-c", f'{sys.executable} -c "$PROGRAM" {arguments}'],

@@ -391,7 +391,7 @@ def _fits_number(value: object, hint: object) -> bool:
     if hint is bool:
         return is_bool or (isinstance(value, int) and value in (0, 1))
     is_one = isinstance(value, numbers.Integral if hint is int else numbers.Real)
-    return is_one and not is_bool and bool(value == value)  # noqa: PLR0124 - NaN is no number
+    return is_one and not is_bool and bool(value == value)  # noqa: PLR0124 - NaN is not a number
 
 
 def _fits_items(value: object, inner: tuple[object, ...]) -> bool:

@@ -54,7 +54,7 @@ def open_file(path: str | os.PathLike[str]) -> BufferedReader:
     """Open a file to read its bytes.
 
     Raises:
-        GraphEditError: It is no file.
+        GraphEditError: It is not a file.
         OSError: It cannot be opened.
     """
     why = why_unreadable(path)  # before it is opened, which is an event for some devices
@@ -80,7 +80,7 @@ def read_file(path: str | os.PathLike[str], most: int | None = None) -> bytes:
         most: How many bytes it may have; None for any number.
 
     Raises:
-        GraphEditError: It is no file, or has more bytes.
+        GraphEditError: It is not a file, or has more bytes.
         OSError: It cannot be read.
 
     >>> import tempfile

@@ -142,8 +142,8 @@ def _import(name: str) -> Any:
         if error.name != "tensorflow":
             raise
         raise TensorFlowMissing(
-            f"{_name_of_call() or 'This'} needs TensorFlow, which is not installed: "
-            "run pip install 'tfgraphwidget[tensorflow]'."
+            f"{_name_of_call() or 'This'} needs TensorFlow, which is not installed: run pip "
+            "install 'tfgraphwidget[tensorflow]'."
         ) from None
 
 
@@ -169,8 +169,7 @@ def _refuse_old(version: str, place: str) -> None:
     if is_too_old(version):
         raise TensorFlowUnsupported(
             f"{_name_of_call() or 'This'} needs TensorFlow {OLDEST} or newer, and {version} "
-            f"{place}: run pip install "
-            f"{REQUIREMENT}, and restart Python."
+            f"{place}: run pip install {REQUIREMENT}, and restart Python."
         )
 
 
@@ -179,8 +178,8 @@ def _warn_of_untested(version: str) -> None:
     if is_untested(version):
         warnings.warn(
             f"TensorFlow {version} is newer than {NEWEST}, the newest that this tfgraphwidget was "
-            "tested with; if "
-            f"something does not work, run pip install {REQUIREMENT}, or a newer tfgraphwidget.",
+            f"tested with; if something does not work, run pip install {REQUIREMENT}, or a newer "
+            "tfgraphwidget.",
             stacklevel=2,
         )
 
@@ -190,8 +189,7 @@ def _refuse(name: str) -> NoReturn:
     version = getattr(sys.modules.get("tensorflow"), "__version__", "")
     raise TensorFlowUnsupported(
         f"{_name_of_call() or 'This'} needs {name}, which is private in TensorFlow and not in "
-        f"{version or 'this one'}: "
-        f"run pip install {REQUIREMENT}, and restart Python."
+        f"{version or 'this one'}: run pip install {REQUIREMENT}, and restart Python."
     )
 
 

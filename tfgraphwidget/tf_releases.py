@@ -30,30 +30,25 @@ _EDITING = {
     f"{_OPS}:": "_create_c_op gradient_registry uid",
     f"{_OPS}:Graph": (
         "_add_function _collections _create_op_internal _current_control_dependencies _functions "
-        "_get_function "
-        "_get_control_flow_context _get_operation_by_name _group_lock _lock _mutation_lock "
-        "_names_in_use "
-        "_nodes_by_name _remove_function _session_run_lock _set_control_flow_context "
-        "_unfetchable_ops new_operations"
+        "_get_function _get_control_flow_context _get_operation_by_name _group_lock _lock "
+        "_mutation_lock _names_in_use _nodes_by_name _remove_function _session_run_lock "
+        "_set_control_flow_context _unfetchable_ops new_operations"
     ),
     f"{_OPS}:Operation": (
         "_add_control_inputs _c_op _clear_attr _colocation_code_locations _control_outputs "
-        "_from_c_op "
-        "_get_control_flow_context _gradient_function _id _input_types _inputs_val _original_op "
-        "_remove_all_control_inputs _set_attr _set_control_flow_context _set_device _tf_output "
-        "_update_input"
+        "_from_c_op _get_control_flow_context _gradient_function _id _input_types _inputs_val "
+        "_original_op _remove_all_control_inputs _set_attr _set_control_flow_context _set_device "
+        "_tf_output _update_input"
     ),
     "tensorflow:DType": "_is_ref_dtype",
     "tensorflow:Tensor": "_shape _shape_val",
     f"{_C_API}:": (
         "ExtendSession GetHandleShapeAndType PyGraph SetHandleShapeAndType TF_CloseSession "
-        "TF_DeleteBuffer "
-        "TF_DeleteSession TF_DeleteSessionOptions TF_FunctionToFunctionDef TF_GetBuffer "
-        "TF_GraphCopyFunction "
-        "TF_GraphImportGraphDefWithResults TF_ImportGraphDefOptionsAddInputMapping "
-        "TF_ImportGraphDefOptionsRemapControlDependency "
-        "TF_ImportGraphDefOptionsSetValidateColocationConstraints "
-        "TF_NewBufferFromString TF_NewSessionOptions TF_NewSessionRef TF_OperationName TF_Output"
+        "TF_DeleteBuffer TF_DeleteSession TF_DeleteSessionOptions TF_FunctionToFunctionDef "
+        "TF_GetBuffer TF_GraphCopyFunction TF_GraphImportGraphDefWithResults "
+        "TF_ImportGraphDefOptionsAddInputMapping TF_ImportGraphDefOptionsRemapControlDependency "
+        "TF_ImportGraphDefOptionsSetValidateColocationConstraints TF_NewBufferFromString "
+        "TF_NewSessionOptions TF_NewSessionRef TF_OperationName TF_Output"
     ),
     "tensorflow.python.framework.c_api_util:": (
         "ScopedTFImportGraphDefOptions ScopedTFImportGraphDefResults tf_buffer"

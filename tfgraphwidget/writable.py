@@ -53,7 +53,7 @@ def _check_name(path: Path) -> None:
         why = "leave the NUL out"
     except UnicodeEncodeError:
         why = "it holds half a character"
-    raise GraphEditError(f"{str(path)[:200]!r} is no name of a file; {why}.")
+    raise GraphEditError(f"{str(path)[:200]!r} is not a name of a file; {why}.")
 
 
 def unwritable(path: Path, error: Exception) -> GraphEditError:
@@ -399,8 +399,8 @@ def _settle(stage: Path) -> list[str]:
     except OSError as error:
         raise GraphEditError(
             f"A save into {str(stage.parent)!r} could not be ended: {reason(error)}; its files are "
-            f"in {stage.name!r} "
-            "there, and the next save into that folder puts them in their places."
+            f"in {stage.name!r} there, and the next save into that folder puts them in their "
+            "places."
         ) from error
 
 

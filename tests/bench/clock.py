@@ -60,8 +60,7 @@ class Frames:
     def __str__(self) -> str:
         return (
             f"p50 {np.median(self.frames):.0f}, p95 {self.p95:.0f}, max {max(self.frames):.0f} ms "
-            "of "
-            f"{len(self.frames)} frames; {len(self.tasks)} long tasks, the longest "
+            f"of {len(self.frames)} frames; {len(self.tasks)} long tasks, the longest "
             f"{max(self.tasks, default=0):.0f} ms"
         )
 

@@ -197,8 +197,7 @@ def _folding(results: Mapping[str, Row]) -> list[str]:
             (peer,) = row.others.values()
             lines.append(
                 f"| {MODELS[match[1]]} | {match[2]} | {ours[1] if ours else 0} folded, "
-                f"{_time(row, row.ours)} | "
-                f"{theirs[1]} folded, {_time(row, peer)} |"
+                f"{_time(row, row.ours)} | {theirs[1]} folded, {_time(row, peer)} |"
             )
     return lines
 

@@ -39,8 +39,8 @@ with open(sys.argv[1], "rb") as source, open(sys.argv[2], "wb") as target:
 """
 # Netron takes `eval` away from its page, and with it Playwright's way to ask it anything.
 KEEP_EVAL = (
-    "const own = window.eval; Object.defineProperty(window, 'eval', {get: () => own, set: "
-    "() => {}});"
+    "const own = window.eval; Object.defineProperty(window, 'eval', "
+    "{get: () => own, set: () => {}});"
 )
 # Without its question to the package index whether there is a newer version.
 MODEL_EXPLORER = """

@@ -24,8 +24,7 @@ FIVE_OPS = {
 }
 BLOCK = (
     "Relu(FusedBatchNormV3(Conv2D(x, w=Variable, strides=$s, padding=$p), g=Const, b=Variable, "
-    "m=Variable, v=Variable, "
-    "epsilon=$e, is_training=False))"
+    "m=Variable, v=Variable, epsilon=$e, is_training=False))"
 )
 NEW = (
     "Elu(FusedBatchNormV3(Conv2D(x, w, strides=$s, padding=$p), g, b, m, v, epsilon=$e, "

@@ -31,8 +31,7 @@ RUNS = 5
 OPS = 5_000
 LIFTED = (
     "lift_to_graph leaves initializers and values behind and makes no variables of the ops: its "
-    "copy cannot be "
-    "initialized; it takes inputs and outputs of a live graph, not files"
+    "copy cannot be initialized; it takes inputs and outputs of a live graph, not files"
 )
 
 

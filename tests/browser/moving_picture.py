@@ -1,7 +1,7 @@
 """The moving picture of the README, made by `make pictures`: Inception v3, a part marked, cloned,
 both run.
 
-It is no test file by its name, so that only `make pictures` runs it.
+It is not a test file by its name, so that only `make pictures` runs it.
 """
 
 from __future__ import annotations

@@ -4,10 +4,10 @@ memory stay level.
     make soak N=10000
     TFGRAPHWIDGET_SOAK=2000 pytest -s -o faulthandler_timeout=0 tests/browser/soak.py
 
-It is no test file by its name, so that only this runs it. Prints what was measured every hundredth
-of the actions, and how much each figure grows in a thousand actions behind the first tenth; fails
-where that is more than a leak-free page may grow by. Clones are undone and done again, because
-TensorFlow keeps the ops of each new clone.
+It is not a test file by its name, so that only this runs it. Prints what was measured every
+hundredth of the actions, and how much each figure grows in a thousand actions behind the first
+tenth; fails where that is more than a leak-free page may grow by. Clones are undone and done again,
+because TensorFlow keeps the ops of each new clone.
 """
 
 from __future__ import annotations

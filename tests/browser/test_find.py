@@ -180,7 +180,7 @@ def test_what_is_wrong_with_a_query_is_said_and_the_syntax_is_at_hand(
     keyboard.type("typ:MatMul")
     expect(total).to_contain_text("did you mean 'type' or 'dtype'?")
     root.get_by_role("combobox", name="Find ops").fill("/(/")
-    expect(total).to_contain_text("is no regular expression")
+    expect(total).to_contain_text("is not a regular expression")
     widget.settled()
     root.get_by_role("button", name="How to search").click()
     syntax = root.get_by_role("group", name="How to search")

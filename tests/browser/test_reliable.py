@@ -56,9 +56,8 @@ Path("awake").unlink()
 print("slept", flush=True)
 """
 ONCE = (
-    "len([n for n, kind in sent if kind != 'working']) == len({n for n, kind in sent if kind "
-    "!= "
-    "'working'})"
+    "len([n for n, kind in sent if kind != 'working']) == "
+    "len({n for n, kind in sent if kind != 'working'})"
 )
 
 

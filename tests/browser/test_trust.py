@@ -69,8 +69,7 @@ def test_an_op_that_writes_a_file_is_marked_and_runs_once_the_user_trusts_the_fi
     expect(switch).to_have_attribute("aria-checked", "false")
     expect(switch).to_have_accessible_description(
         "Ops of this file may write files (1 op), so they do not run. Turn this on only if you "
-        "know where the file "
-        "comes from; it stays on."
+        "know where the file comes from; it stays on."
     )
 
     # The sign is on the closed scope, and on the op once that is open; pointing says what it means.

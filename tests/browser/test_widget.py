@@ -156,7 +156,7 @@ def test_refusals_are_sentences_and_change_nothing(
     widget.clone("one")
     refused("The name 'one' is taken in this graph; 'one_1' is free.")
     widget.clone("not a scope")
-    refused("'not a scope' is no name scope")
+    refused("'not a scope' is not a name scope")
     notebook.kernel_eval("0", before="sess.close()")
     widget.clone("copy")
     refused("The session is closed")

@@ -39,7 +39,7 @@ BATCH = np.random.default_rng(0).normal(size=(5, 3)).astype(np.float32)
 
 @pytest.fixture
 def model(tmp_path: Path) -> Path:
-    """A GraphDef, in a file and a folder whose names are no names."""
+    """A GraphDef, in a file and a folder whose names are not names."""
     folder = tmp_path / ODD
     folder.mkdir()
     path = folder / f"{ODD}.pb"
@@ -350,7 +350,7 @@ def test_what_cannot_be_is_refused_before_tensorflow_is_loaded(model: Path) -> N
     for arguments, ends, why in (
         (["diff", file, none], 2, "There is no file"),
         (["export", none, "o.pb"], 1, "There is no file"),
-        (["export", file, "o.xyz"], 1, "'.xyz' is no kind of file"),
+        (["export", file, "o.xyz"], 1, "'.xyz' is not a kind of file"),
         (["export", file, f"{none}/o.pb"], 1, "does not exist"),
         (["export", file, "o.svg", "--frozen"], 1, "'.pb' or '.pbtxt'"),
         (["show", file, "--html", f"{none}/x.html"], 1, "does not exist"),

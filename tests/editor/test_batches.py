@@ -97,7 +97,7 @@ def test_an_edit_that_fails_takes_the_batch_back(any_editor: tgw.GraphEditor) ->
     with pytest.raises(UnknownName):
         fails()
     assert ([*editor], editor.history) == (before, history)
-    two_edits(editor)  # the names are free, and it is no part of the batch that failed
+    two_edits(editor)  # the names are free, and it is not a part of the batch that failed
     assert len(editor.history) == 1
 
 

@@ -120,8 +120,8 @@ def nodes(path: Path) -> dict[str, bytes]:
     return {name: each.SerializeToString(deterministic=True) for name, each in every.items()}
 
 
-# The gradient of what is inserted, which a note says is lacking without it.
-BY_TENSORFLOW = {"insert"}
+# The gradients of what is new, which a note says are lacking without it.
+BY_TENSORFLOW = {"insert", "replace", "replace_all", "replace_all in functions"}
 
 
 @pytest.mark.parametrize("kind", ["`.meta`, checkpoint", "frozen `.pb`", "SavedModel"])

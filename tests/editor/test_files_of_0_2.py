@@ -48,6 +48,10 @@ def opened(files: Path, model: str) -> tgw.GraphEditor:
 CHANGED_SINCE = {
     "insert": "the gradient goes through the inserted op too",
     "insert_function": "the gradient goes through the inserted ops too",
+    **dict.fromkeys(
+        ("replace", "replace_function", "replace_all", "replace_all_in_functions"),
+        "the gradient goes through what takes the place of ops",
+    ),
     "remove": "functions that nothing calls any more are left out",
     "set_constant_placeholder": "the placeholder that nothing reads any more is removed",
 }

@@ -148,7 +148,7 @@ def test_a_clone_of_a_function_is_a_module_with_variables_of_its_own(doubler: Do
 @pytest.mark.parametrize("into", [5, ["copy"], "no scope"])
 def test_a_clone_of_a_function_needs_a_name(doubler: Doubler, into: object) -> None:
     editor = tgw.edit(doubler.__call__)
-    with pytest.raises(NameTaken, match="is no name scope"):
+    with pytest.raises(NameTaken, match="is not a name scope"):
         editor.clone(into=into)  # type: ignore[arg-type]
     assert not editor.history.done
 

@@ -317,7 +317,7 @@ def test_a_layer_that_is_bypassed_or_replaced_is_none_of_the_model() -> None:
         (lambda editor: editor.freeze(), "it changes the op"),
         (
             lambda editor: editor.insert(relu(editor), tf.nn.tanh),
-            "the function is no keras.layers.Layer",
+            "the function is not a keras.layers.Layer",
         ),
         (lambda editor: editor.bypass(relu(editor)), "is inside of a layer"),
     ],

@@ -145,7 +145,7 @@ def opened(request: pytest.FixtureRequest) -> Callable[[str], tgw.GraphEditor]:
     def open_graph(name: str) -> tgw.GraphEditor:
         if request.param == "live":
             return tgw.edit(GRAPHS[name]())
-        # A GraphDef without ops is no file of a graph; one whose only op was removed is one.
+        # A GraphDef without ops is not a file of a graph; one whose only op was removed is one.
         editor = tgw.edit(GRAPHS[name if name != "empty" else "tiny"]().as_graph_def())
         if name == "empty":
             editor.remove("Placeholder_1")

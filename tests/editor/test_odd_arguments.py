@@ -881,7 +881,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture(autouse=True)
 def unheard() -> Iterator[None]:
-    """Warnings of what could not be saved are no failures here."""
+    """Warnings of what could not be saved are not failures here."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield

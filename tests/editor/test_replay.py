@@ -341,7 +341,7 @@ def test_a_failure_leads_back_to_the_room_one_stood_in(saved: Path) -> None:
 REROUTE = {"old": "net/two/out:0", "to": "net/one/out:0"}
 BAD: dict[str, tuple[Any, str]] = {
     "not a list": ("", "''"),
-    "a number": (5, "A int is no list of edits"),
+    "a number": (5, "A int is not a list of edits"),
     "another's JSON": ({"cells": []}, "This JSON holds no edits"),
     "no version": ({"tfgraphwidget": "1", "edits": []}, "holds no edits"),
     "a newer version": ({"tfgraphwidget": 3, "edits": []}, "reads up to 2; install a newer one"),
@@ -352,7 +352,7 @@ BAD: dict[str, tuple[Any, str]] = {
         [{"command": "rerout", "arguments": {}}],
         "'rerout' is not a command; did you mean 'reroute'",
     ),
-    "a method that is no edit": (
+    "a method that is not an edit": (
         [{"command": "save", "arguments": {"path": "/tmp/x"}}],
         "'save' is not a command",
     ),
@@ -441,7 +441,7 @@ BAD: dict[str, tuple[Any, str]] = {
                 },
             }
         ],
-        "is no dtype",
+        "is not a dtype",
     ),
     "a structured dtype": (
         [
@@ -453,7 +453,7 @@ BAD: dict[str, tuple[Any, str]] = {
                 },
             }
         ],
-        "is no dtype",
+        "is not a dtype",
     ),
     "no base64": (
         [{"command": "set_constant", "arguments": {"tensor": "a", "value": {"bytes": "§"}}}],

@@ -882,7 +882,7 @@ def damaged_model(data: bytes) -> bytes:
             "(entry 'tfgraphwidget.json' is encrypted, and those of an editor are not)",
         ),
         (other_header(dict.clear), "This data is damaged ('version')"),
-        (damaged_model, "This data is damaged (saved_model.pb is no SavedModel)"),
+        (damaged_model, "This data is damaged (saved_model.pb is not a SavedModel)"),
         (with_entry("../../out"), "This data is damaged (entry '../../out' is none of an editor)"),
         (with_entry("/out"), "This data is damaged (entry '/out' is none of an editor)"),
     ],

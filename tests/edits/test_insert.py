@@ -431,8 +431,8 @@ def test_who_writes_to_a_variable_needs_the_variable() -> None:
             r"raised ValueError when it was called on float32 \[None, 2\]: Dimensions",
         ),
         (lambda t: tf.cast(t, tf.int32), r"is int32, and op 'b' reads 'a:0', which is float32"),
-        ("Idetity", r"'Idetity' is no op type that takes a tensor; did you mean 'Identity'"),
-        (3, "'3' is no function"),
+        ("Idetity", r"'Idetity' is not an op type that takes a tensor; did you mean 'Identity'"),
+        (3, "'3' is not a function"),
     ],
 )
 def test_what_cannot_be_is_refused_and_the_graph_is_as_it_was(

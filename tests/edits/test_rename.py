@@ -281,7 +281,7 @@ def test_names_that_are_taken_or_unknown_are_refused(line: tf.Graph) -> None:
     assert editor.preview(refusal.value.fixes[0]).renamed == (("b", "c_1"),)
     with pytest.raises(NameTaken, match="'a' is taken"):
         editor.rename("b/y", "a")
-    with pytest.raises(NameTaken, match="is no name"):
+    with pytest.raises(NameTaken, match="is not a name"):
         editor.rename("b", "no name")
     with pytest.raises(UnknownName, match="no op or name scope 'q/'"):
         editor.rename("q/", "c")

@@ -510,7 +510,7 @@ REFUSED: list[tuple[str, Any, str]] = [
     ("Mul(x, Sigmoid(x))", "Relu(x, a=$p)", r"The pattern names no attribute \$p"),
     ("Mul(x, Sigmoid(x))", "Mul|Add(x, x)", "must be one op type"),
     ("Mul(x, Sigmoid(x))", "Relu(x)x", "expected a second op"),
-    ("Mul(x, Sigmoid(x))", "Reluu(x)", "'Reluu' is no op type"),
+    ("Mul(x, Sigmoid(x))", "Reluu(x)", "'Reluu' is not an op type"),
     ("Mul(x, Sigmoid(x))", "x; x", "returns 2 tensors, and the pattern has 1 output;"),
     ("Mul(x, Sigmoid(x))", lambda x: x[9, 9, 9], "raised"),
     ("Mul(x, Sigmoid(x))", lambda x: tf.Variable(tf.zeros([2])) * x, "variables of its own"),
@@ -560,7 +560,7 @@ def test_where_nothing_fits_nothing_is_done(
 
 
 def test_a_name_scope_that_is_none_is_refused(blocks: tgw.GraphEditor) -> None:
-    with pytest.raises(InvalidArgument, match="'a b' is no name scope"):
+    with pytest.raises(InvalidArgument, match="'a b' is not a name scope"):
         blocks.replace_all("Sigmoid(x)", "Tanh", into="a b")
 
 

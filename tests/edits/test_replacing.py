@@ -65,7 +65,7 @@ def test_an_op_type_takes_the_place_of_an_op_and_a_name_of_the_graph_goes_before
         'editor.replace(what="block/double", by="Sub", remove=True, name="block/Sub")',
     )
     assert "block/double" not in editor._core.index.ids
-    with pytest.raises(GraphEditError, match="'Subb' is no op type"):
+    with pytest.raises(GraphEditError, match="'Subb' is not an op type"):
         editor.replace("block/sum", "Subb")
     editor.undo()
     editor.replace("y", "Square", ends={"y": "Square"})
@@ -79,8 +79,7 @@ def test_gradients_of_what_is_replaced_are_named() -> None:
     editor = tgw.edit(graph)
     done = editor.replace("f", "Elu", remove=True)
     said = (
-        "The gradients of f ('gradients/f_grad/ReluGrad') stay as they were; compute them "
-        "again "
+        "The gradients of f ('gradients/f_grad/ReluGrad') stay as they were; compute them again "
         "before you train."
     )
     assert done.notes[0] == said

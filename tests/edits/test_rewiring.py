@@ -128,8 +128,8 @@ def test_a_bypass_that_cannot_be_is_refused() -> None:
     editor = built(lambda x: tf.reduce_sum(x, name="sum"))
     assert refused(lambda: editor.bypass("layer/sum")).why == (
         "'layer/sum' reads 'x:0' (float32 (None, 4)), 'layer/Const:0' (int32 (2,)), and none of it "
-        "fits those that "
-        "read 'layer/sum:0' (float32 ()); connect each of them to another tensor instead."
+        "fits those that read 'layer/sum:0' (float32 ()); connect each of them to another tensor "
+        "instead."
     )
     says_nothing(editor.bypass("y"), "'y' has no consumers, so there is nothing to bypass")
     assert "reads nothing, and none of it fits" in refused(lambda: editor.bypass("x")).why
@@ -207,8 +207,10 @@ def test_gradients_of_what_was_renamed_are_bypassed_with_it(as_file: bool) -> No
                 np.testing.assert_allclose(*pair, rtol=1e-6)
     editor.undo()
     editor.rename("relu", "activation")
-    told = editor.replace("activation", tf.tanh, into="other")
+    told = editor.replace("activation", tf.round, into="other")
     assert "The gradients of activation ('gradients/relu_grad/ReluGrad')" in str(told)
+    editor.undo()
+    assert "The gradients go through it, too." in str(editor.replace("activation", tf.tanh))
 
 
 def test_gradients_of_what_another_editor_has_renamed_are_bypassed_with_it() -> None:

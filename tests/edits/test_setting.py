@@ -349,8 +349,8 @@ def test_a_placeholder_that_a_signature_names_stays(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("tensor", "value", "why"),
     [
-        ("a/y:0", True, "True is no value of float32"),
-        ("a/y:0", "text", "'text' is no value of float32; give a number, or an array of these"),
+        ("a/y:0", True, "True is not a value of float32"),
+        ("a/y:0", "text", "'text' is not a value of float32; give a number, or an array of these"),
         ("a/y:0", [1.0, 2.0], r"The value has shape \(2,\), and the tensor \(\)"),
         ("x:0", [[1.0, 2.0, 3.0]], r"The value has shape \(1, 3\), and the tensor \(None, 2\)"),
         ("a:0", 1.0, "Op 'a' is a Mul, which computes its value|The value has shape"),

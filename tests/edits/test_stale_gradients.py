@@ -19,7 +19,7 @@ SAYS = "stay as they were; compute them again before you train."
 CARRIES = "The gradients go through it, too."
 
 
-def trained(*, resource: bool = True) -> tf.Graph:
+def trained(*, resource: bool = True, gated: bool = True) -> tf.Graph:
     """x -> scaled -> dense one -> act -> dense two -> loss, with a branch that skips, and a step of
     training.
     """
@@ -46,7 +46,8 @@ def trained(*, resource: bool = True) -> tf.Graph:
         tf.nn.softmax(y, name="scores")
         tf.reduce_mean(tf.abs(y), name="metric")
         loss = tf.reduce_mean(tf.square(y, name="square"), name="loss")
-        v1.train.GradientDescentOptimizer(0.1).minimize(loss, name="step")
+        gates = v1.train.Optimizer.GATE_OP if gated else v1.train.Optimizer.GATE_NONE
+        v1.train.GradientDescentOptimizer(0.1).minimize(loss, gate_gradients=gates, name="step")
     return graph
 
 
@@ -323,6 +324,16 @@ def test_gradients_go_through_what_takes_the_place_of_ops(
     assert same_gradients(graph)
     editor.redo()
     assert same_gradients(graph)
+
+
+@pytest.mark.parametrize("what", [*REPLACEMENTS, "same", "scaled"])
+def test_gradients_without_gates_go_through_it_or_it_is_said(what: str) -> None:
+    graph = trained(gated=False)
+    editor = tgw.edit(graph, session=v1.Session(graph=graph))
+    part, by = REPLACEMENTS.get(what, (what, lambda *tensors: tf.sin(tensors[0])))
+    told = str(editor.replace(part, by))
+    assert same_gradients(graph) != (SAYS in told)
+    assert not (CARRIES in told and SAYS in told)
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 4])

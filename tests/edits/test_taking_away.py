@@ -71,7 +71,7 @@ def test_a_level_of_scope_stays_where_a_name_is_taken_or_none() -> None:
     assert refused(lambda: editor.rename("a/", "")).why == (
         "'x' is taken in this graph, so 'a/x' cannot have that name; rename that op first."
     )
-    assert "is no name" in refused(lambda: editor.rename("b/y", "")).why
+    assert "is not a name" in refused(lambda: editor.rename("b/y", "")).why
     with tf.Graph().as_default() as graph:
         tf.import_graph_def(v1.GraphDef(node=[v1.NodeDef(name="a/_x", op="NoOp")]), name="")
     assert "rename that op first" in refused(lambda: tgw.edit(graph).rename("a/", "")).why

@@ -233,7 +233,7 @@ def test_functions_that_take_variables_take_values(
     editor = tgw.edit(tf2_saved_model)
     editor.view.leave(0)
     with pytest.warns(
-        UserWarning, match="keeps hash table 'hash_table', which is no variable; run 'Stateful"
+        UserWarning, match="keeps hash table 'hash_table', which is not a variable; run 'Stateful"
     ):
         editor.save(tmp_path / "f.pb", frozen=True)
     kinds = types(tmp_path / "f.pb")

@@ -30,7 +30,7 @@ def test_a_time_limit_that_is_none_is_refused_and_named(
 
 @pytest.mark.parametrize("opset", [-1, 0, 10**9])
 def test_an_opset_that_there_cannot_be_is_refused_and_named(tmp_path: Path, opset: int) -> None:
-    with pytest.raises(InvalidArgument, match=f"opset={opset} is no version"):
+    with pytest.raises(InvalidArgument, match=f"opset={opset} is not a version"):
         tgw.example().save(tmp_path / "m.onnx", opset=opset)
 
 

@@ -381,7 +381,7 @@ QUERIES = (
 
 
 def asked(editor: GraphEditor) -> dict[str, list[int] | None]:
-    """The ops that queries mean to a kernel; None for what is no query."""
+    """The ops that queries mean to a kernel; None for what is not a query."""
     answers = {text: query.search(editor._core.index, text) for text in QUERIES}
     return {text: None if answer.why else answer.ops for text, answer in answers.items()}
 

@@ -415,8 +415,7 @@ def test_what_calls_the_unedited_function_is_named_in_a_notice(
     (notice,) = editor.source.notices
     assert notice == (
         "'serve' of the saved object is unchanged, because a signature that was not edited calls "
-        "it too; enter it "
-        "by editor.view.enter(op, everywhere=True) to edit it for all calls."
+        "it too; enter it by editor.view.enter(op, everywhere=True) to edit it for all calls."
     )
 
 

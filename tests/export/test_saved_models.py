@@ -259,11 +259,11 @@ def test_collections_of_the_part_go_along(shared_weights: tf.Graph, tmp_path: Pa
     ("ends", "error", "sentence"),
     [
         ({"a": ("x", ())}, GraphEditError, "Signature 'a' has no outputs"),
-        ({"a": "x"}, GraphEditError, r"signatures\['a'\] is no pair of inputs and outputs"),
+        ({"a": "x"}, GraphEditError, r"signatures\['a'\] is not a pair of inputs and outputs"),
         (
             {"a": ({"x": ["x", "net/logits"]}, "net/logits")},
             GraphEditError,
-            "'x': .* is no key with one tensor",
+            "'x': .* is not a key with one tensor",
         ),
         ({"a": ({}, {"y": "nope"})}, UnknownName, "no op 'nope'"),
         (

@@ -183,7 +183,7 @@ def test_tags_that_cannot_be_are_refused_in_one_sentence(tmp_path: Path) -> None
     with pytest.raises(GraphEditError, match="another graph of "):
         editor.save(tmp_path / "new/", tags="train")
     for tags in ([], [""]):
-        with pytest.raises(GraphEditError, match=r"are no tags of a graph; give one or several"):
+        with pytest.raises(GraphEditError, match=r"are not tags of a graph; give one or several"):
             editor.save(tmp_path / "new/", tags=tags)
     with pytest.raises(GraphEditError, match="no such option; it is one of a SavedModel"):
         editor.save(tmp_path / "new.pb", tags="train")

@@ -127,7 +127,7 @@ def test_refusals_name_the_way_out_and_write_nothing(
     other.mkdir()
     (other / "thesis.tex").write_text("mine")
     cases: list[tuple[str, dict[str, object], type[Exception], str]] = [
-        ("g.h5", {}, GraphEditError, "'.h5' is no kind of file"),
+        ("g.h5", {}, GraphEditError, "'.h5' is not a kind of file"),
         ("no/such/g.pb", {}, GraphEditError, "does not exist"),
         ("other", {"inputs": "x", "outputs": "net/logits"}, GraphEditError, "holds other things"),
         ("sm", {"inputs": "net/one/b/Assign" if editor.find("net/one/b/Assign") else "x",

@@ -326,9 +326,9 @@ def test_what_a_save_would_destroy_is_named_and_stays(tmp_path: Path) -> None:
         "link": "is a symbolic link",
         "way/m.index": "is a symbolic link",
         "round": "is a symbolic link",
-        "there": "is no file",
-        "plain/m.index": "is no folder",
-        "pipe": "is no file",
+        "there": "is not a file",
+        "plain/m.index": "is not a folder",
+        "pipe": "is not a file",
     }.items():
         with pytest.raises(
             GraphEditError, match=rf"{name.split('/')[0]}' {why}.*give another name\.$"
@@ -349,7 +349,7 @@ def test_what_a_save_would_destroy_is_named_and_stays(tmp_path: Path) -> None:
 
 def test_a_device_is_never_replaced(tmp_path: Path) -> None:
     (tmp_path / "a.pb").symlink_to("/dev/null")
-    with pytest.raises(GraphEditError, match="'/dev/null' is no file"):
+    with pytest.raises(GraphEditError, match="'/dev/null' is not a file"):
         write_file(tmp_path / "a.pb", lambda new: new.write_text("new"))
     assert stat.S_ISCHR(Path("/dev/null").stat().st_mode)
 
@@ -382,7 +382,7 @@ def test_a_save_that_is_under_way_is_left_alone(tmp_path: Path) -> None:
 
 def test_what_is_no_name_of_a_file_is_refused(tmp_path: Path) -> None:
     for name in ("a\0", "\ud800"):
-        with pytest.raises(GraphEditError, match="is no name of a file"):
+        with pytest.raises(GraphEditError, match="is not a name of a file"):
             write_file(tmp_path / name, lambda new: new.write_text("new"))
 
 

@@ -209,15 +209,15 @@ def test_regular_expressions_mind_the_case_and_may_hold_slashes() -> None:
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("/(/", "is no regular expression"),
-        ("type:/[/", "is no regular expression"),
+        ("/(/", "is not a regular expression"),
+        ("type:/[/", "is not a regular expression"),
         ("typ:Conv2D", "did you mean 'type'"),
         ("colour:red", "There is no key 'colour:'.* put quotes around"),
         ("type:", "as in type:Conv2D"),
         ("attr:=3", "behind 'attr:'"),
         ("is:varable", "did you mean 'variable'"),
-        ("shape:ab", "is no shape"),
-        ("shape:...x...", "is no shape pattern"),
+        ("shape:ab", "is not a shape"),
+        ("shape:...x...", "is not a shape pattern"),
         ('"open', "has no end"),
         ("x " * 60, "at most 50 terms"),
         ("x" * 5_000, "at most 4,000 characters"),
@@ -243,7 +243,7 @@ def test_a_finding_is_a_selection_that_prints_as_its_query(mlp: tf.Graph) -> Non
         tf.matmul(editor.graph.get_tensor_by_name("net/two/out:0"), tf.ones([4, 4]), name="MatMul")
     later = eval(repr(found), {"editor": editor})
     assert list(later) == [*found, "net/three/MatMul"]
-    with pytest.raises(GraphEditError, match="is no query"):
+    with pytest.raises(GraphEditError, match="is not a query"):
         editor.find(3)  # type: ignore[arg-type]
 
 

@@ -146,7 +146,7 @@ def graphs(draw: st.DrawFn) -> tf.Graph:
         )
         node.input.extend(f"^{name}" for name in waits)
         fill(node, kind, count)
-        # A Merge's second output is no float.
+        # A Merge's second output is not a float.
         outputs = {"NoOp": 0, "IdentityN": 2, "Merge": 1}.get(kind, 1)
         tensors += [f"{node.name}:{port}" for port in range(outputs)]
     add_loops(draw, made, tensors)

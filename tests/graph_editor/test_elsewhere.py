@@ -145,7 +145,7 @@ def test_a_name_that_another_op_has_there_is_refused(fit):
     with to_graph.as_default():
         tf.constant(1.0, name="ns/loss")
     with pytest.raises(
-        ValueError, match="has another op 'ns/loss', a Const, which is no copy of 'loss'"
+        ValueError, match="has another op 'ns/loss', a Const, which is not a copy of 'loss'"
     ):
         ge.copy_to_graph(fit.loss, to_graph, copied, "ns")
     assert (names(to_graph.get_operations()), copied, to_graph.get_collection("variables")) == (

@@ -317,8 +317,8 @@ def test_every_public_name_is_there():
         assert set(held.split()) == set(module.__all__)
         assert all(hasattr(module, name) for name in module.__all__)
     modules = (
-        f"{of_util} {of_select} {of_subgraph} {of_transform} {of_reroute} {of_edit} "
-        f"{of_match} {of_2015}"
+        f"{of_util} {of_select} {of_subgraph} {of_transform} {of_reroute} {of_edit} {of_match} "
+        f"{of_2015}"
     )
     public = f"{modules} ph sgv sgv_scope"
     assert {

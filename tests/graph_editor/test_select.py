@@ -27,7 +27,7 @@ def test_patterns_are_strings_or_compiled(net):
     with pytest.raises(ValueError, match="Expected a regular expression, got the int 3"):
         ge.make_regex(3)
     with pytest.raises(
-        re.error, match=r"'foo\(' is no regular expression: .*; escape it with re\.escape"
+        re.error, match=r"'foo\(' is not a regular expression: .*; escape it with re\.escape"
     ):
         ge.select_ops("foo(", graph=net.graph)
 

@@ -77,11 +77,11 @@ def test_one_may_ask_where_a_tensor_stands(net):
     assert view.op(0) is view.find_op_by_name("foo/c") is net.c.op
     with pytest.raises(
         ValueError,
-        match="'foo/bar/d:0' is no input of this view; its inputs are 'a:0', 'foo/b:0', ",
+        match="'foo/bar/d:0' is not an input of this view; its inputs are 'a:0', 'foo/b:0', ",
     ):
         view.input_index(net.d)
     with pytest.raises(
-        ValueError, match="'a:0' is no output of this view; its outputs are 'foo/c:0'"
+        ValueError, match="'a:0' is not an output of this view; its outputs are 'foo/c:0'"
     ):
         view.output_index(net.a)
     with pytest.raises(ValueError, match="'x' is not in this view of 1 op;"):

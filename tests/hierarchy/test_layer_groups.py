@@ -36,7 +36,7 @@ def shown(index, *opened):
 
 
 def test_layers_that_begin_alike_are_one_box_and_alike_ones_are_folded(graph):
-    """A stage would be 68 boxes: that is no block, so it is taken apart further."""
+    """A stage would be 68 boxes: that is not a block, so it is taken apart further."""
     seen = boxes(shown(graph(flat(17, 17))))
     folded = {f"net/stage{k}_block0 … stage{k}_block16": 17 for k in range(2)}
     assert seen == {"x": 0, "net": 0, "y": 0, "net/pool0": 0, "net/pool1": 0} | folded

@@ -147,7 +147,7 @@ KINDS = [*QUICK, *(pytest.param(kind, marks=pytest.mark.slow) for kind in SLOW)]
 
 @pytest.fixture(autouse=True)
 def _in_process(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Converters in this process, which has imported TensorFlow; what saves report are no warnings
+    """Converters in this process, which has imported TensorFlow; what saves report are not warnings
     here.
     """
     monkeypatch.setattr(converted_model, "CONVERTERS", InProcess())

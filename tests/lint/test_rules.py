@@ -165,7 +165,7 @@ def on_cpu(x: Any) -> Any:
 
 NOT_FOUND: dict[str, tuple[str, Callable[[], tgw.GraphEditor]]] = {
     "a batch of any size": ("batch-size", lambda: graph_of(dense)),
-    "a vector that is no batch": ("batch-size", lambda: graph_of(tf.nn.relu, (4,))),
+    "a vector that is not a batch": ("batch-size", lambda: graph_of(tf.nn.relu, (4,))),
     "a shape of unknown sizes": ("unknown-shape", lambda: graph_of(tf.nn.relu, (None, None))),
     "zeros of an untrained network": ("duplicate-weights", lambda: graph_of(zeros)),
     "a frozen weight of 48 MB": ("huge-constants", lambda: graph_of(dense_with(HUGE))),

@@ -515,13 +515,11 @@ def test_queues_keep_their_elements_in_order(graph: tf.Graph) -> None:
         assert renew(session) == ()
         assert str(session.run(takes)) == (
             "[[array([1, 2], dtype=int32), b'a'], array([1, 2, 3], dtype=int32), array([1, 2], "
-            "dtype=int32), "
-            "[np.int64(1), b'soon'], [np.int32(7)]]"
+            "dtype=int32), [np.int64(1), b'soon'], [np.int32(7)]]"
         )
         assert str(session.run(takes)) == (
             "[[array([3, 4], dtype=int32), b'b\\x00'], array([4], dtype=int32), array([3], "
-            "dtype=int32), "
-            "[np.int64(3), b'late'], [np.int32(8)]]"
+            "dtype=int32), [np.int64(3), b'late'], [np.int32(8)]]"
         )
         assert sorted(session.run(rest).tolist()) == list(range(6))
         assert session.run([each.is_closed() for each in (fifo, shuffled)]) == [False, True]
@@ -919,7 +917,7 @@ def test_a_server_that_is_gone_is_no_hang(graph: tf.Graph) -> None:
 
 
 class Fault(RuntimeError):
-    """What is no answer of TensorFlow's: no memory, say."""
+    """What is not an answer of TensorFlow's: no memory, say."""
 
 
 def faults(

@@ -183,10 +183,8 @@ def test_a_refusal_names_reader_source_and_both_shapes(chain):
         infer_patch_shapes(chain, reading(chain, "product", "wide", "product/ReadVariableOp"))
     assert refused.value.why == (
         "Op 'product' cannot take 'wide:0' of shape (None, 7) in place of 'x:0' of shape (None, "
-        "3), beside "
-        "'product/ReadVariableOp:0' of shape (3, 4): dimensions must be equal, but are 7 and 3; "
-        "choose a tensor of "
-        "another shape."
+        "3), beside 'product/ReadVariableOp:0' of shape (3, 4): dimensions must be equal, but are "
+        "7 and 3; choose a tensor of another shape."
     )
     assert refused.value.ops == ("product", "wide")
 

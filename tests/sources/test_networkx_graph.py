@@ -123,8 +123,8 @@ def test_what_networkx_cuts_is_let_go_of_and_the_rest_runs(beside: nx.MultiDiGra
 
 
 def test_what_only_computes_an_output_runs_without_its_collections(beside: nx.MultiDiGraph) -> None:
-    """What initialises and reads a variable is no part of it, so no tf.Variable can be made of what
-    is left.
+    """What initialises and reads a variable is not a part of it, so no tf.Variable can be made of
+    what is left.
     """
     part = beside.subgraph({"net/logits", "seen", *nx.ancestors(beside, "net/logits")})
     editor = tgw.edit(part)

@@ -125,7 +125,7 @@ _FIELD_FLAWS: dict[str, Callable[[int, bytes, random.Random], bytes]] = {
 
 
 def _fields(data: bytes) -> Iterator[tuple[int, bytes]]:
-    """The keys and values of a message's fields; none when it is no message."""
+    """The keys and values of a message's fields; none when it is not a message."""
     found, at = list[tuple[int, bytes]](), 0
     while at < len(data):
         key, at = _read_varint(data, at)

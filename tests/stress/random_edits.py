@@ -515,7 +515,7 @@ class Draw:
         return options | ({"functions": False} if self._chance(0.3) else {})
 
     def _remove_identities(self) -> Any:
-        return (), self._kept()  # without `also`: CheckNumerics and the like are no identities
+        return (), self._kept()  # without `also`: CheckNumerics and the like are not identities
 
     def _merge_duplicates(self) -> Any:
         return (), self._kept()

@@ -35,6 +35,6 @@ def refusal_of(call: Callable[[], Any]) -> GraphEditError | None:
 
 
 def check_sentence(why: str) -> None:
-    """Raise Broken for what is no sentence."""
+    """Raise Broken for what is not a sentence."""
     if not why or "\n" in why.strip() or len(why) > _LONGEST:
         raise Broken(f"a refusal that is not one sentence: {why[:300]!r}")

@@ -31,7 +31,7 @@ slow = pytest.mark.slow  # a minute each, with the converter in a process of its
 
 @pytest.fixture(autouse=True)
 def _quiet() -> Iterator[None]:
-    """What saves report are no warnings here."""
+    """What saves report are not warnings here."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         yield

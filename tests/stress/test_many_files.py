@@ -84,7 +84,8 @@ def test_an_editor_whose_edits_and_graph_are_both_damaged_is_refused() -> None:
         )
 
     with pytest.raises(
-        NotAGraph, match=r"This data is damaged \(graph.meta is no MetaGraphDef\); write it again"
+        NotAGraph,
+        match=r"This data is damaged \(graph.meta is not a MetaGraphDef\); write it again",
     ):
         tgw.edit(rezipped(bytes(editor), damage))
 

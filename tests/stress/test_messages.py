@@ -193,7 +193,7 @@ class Page(RuleBasedStateMachine):
         }
         if (
             kind is p.Clone or kind is p.Preview
-        ):  # most of what is drawn at random is no part of a graph
+        ):  # most of what is drawn at random is not a part of a graph
             fields["times"] = data.draw(st.sampled_from([None, None, 1, 2, 0, -1, 10**9, 10_000]))
             if data.draw(st.booleans(), label="of the selection"):
                 fields |= {

@@ -245,7 +245,7 @@ def light(fuse: Fuse) -> str:
             CALLS[fuse.call](tgw.edit(path), to)
         except tgw.GraphEditError as refusal:
             if "\n" in refusal.why or "bad_alloc" in refusal.why:
-                wrong = f"a refusal that is no sentence: {refusal.why[:300]}"
+                wrong = f"a refusal that is not a sentence: {refusal.why[:300]}"
         except BaseException as error:
             wrong = f"{type(error).__name__}: {str(error)[:300]}"
     grown = _peak() - before

@@ -79,7 +79,7 @@ def checkpoint_of(path: Path) -> Path | None:
 
 Method = Callable[[Opened], Any]
 RAW = "session."
-"""How the methods begin that are TensorFlow's own: its errors are no defects."""
+"""How the methods begin that are TensorFlow's own: its errors are not defects."""
 METHODS: dict[str, Method] = {
     "open": lambda o: o.editor,
     "scene": lambda o: o.editor.view.scene(),

@@ -149,7 +149,7 @@ def test_several_copies_are_named_in_the_preview_and_the_notice(
     ("form", "sentence"),
     [
         ((*ENDS, "net"), "The name 'net' is taken"),
-        ((*ENDS, "no scope"), "is no name scope"),
+        ((*ENDS, "no scope"), "is not a name scope"),
         ((("net/logits",), ("x",), "copy"), "No path"),
         ((("nowhere",), ("net/logits",), "copy"), "no op 'nowhere'"),
         (((), (), "copy"), "Nothing is selected"),

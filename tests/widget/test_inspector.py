@@ -301,8 +301,7 @@ def test_what_is_too_large_is_told_by_its_size_and_not_read() -> None:
     assert told.value is None
     assert told.why == (
         "Constant 'huge' is float32 1048576×1048576, 4,194,304 MB; no more than 256 MB are read to "
-        "be looked at; "
-        "take it as a variable."
+        "be looked at; take it as a variable."
     )
     graph = tf.Graph()
     with graph.as_default():

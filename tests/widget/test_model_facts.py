@@ -39,7 +39,6 @@ def trained() -> tgw.GraphEditor:
     return tgw.edit(graph, session=session)
 
 
-@pytest.mark.no_tensorflow
 def test_a_file_is_said_to_be_what_it_is_and_whether_it_has_values() -> None:
     found = facts(tgw.edit(MODELS / "dqn_online_train.meta"))
     assert found.title == "dqn_online_train.meta"
@@ -125,7 +124,6 @@ def test_inside_a_function_the_facts_are_those_of_its_body() -> None:
     assert found.signatures == ()
 
 
-@pytest.mark.no_tensorflow
 def test_of_a_large_graph_nothing_is_found_that_takes_time_until_it_is_asked_for(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

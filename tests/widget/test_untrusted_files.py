@@ -91,8 +91,7 @@ def test_the_page_says_what_the_ops_of_the_file_may_do_until_it_is_trusted(
     reply, _ = opened = handler.handle(p.Open())
     assert state_of(reply).untrusted == (
         "Ops of this file may write files (2 ops), so they do not run. Turn this on only if you "
-        "know where the file "
-        "comes from; it stays on."
+        "know where the file comes from; it stays on."
     )
     assert painted_effects(opened).any()
     with pytest.raises(NotTrusted):
@@ -147,8 +146,7 @@ def test_a_refusal_has_the_switch_in_its_words_and_beside_it(strange: Path) -> N
     assert refusal.trust
     assert refusal.why == (
         f"Op 'log/write' is of type WriteFile, which writes a file, and file {str(strange)!r} is "
-        "not trusted, so "
-        "nothing was run; if you trust it, turn on 'Trust this file'."
+        "not trusted, so nothing was run; if you trust it, turn on 'Trust this file'."
     )
 
 

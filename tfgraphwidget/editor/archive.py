@@ -155,8 +155,7 @@ def _check_python_calls(core: EditorCore) -> None:
         if node.op in PYTHON_CALLS:
             raise NotRunnable(
                 f"Op {node.name!r} ({node.op}) calls a Python function of this process, which no "
-                "other has; "
-                "replace the op with TensorFlow's own, or save the graph without it: "
+                "other has; replace the op with TensorFlow's own, or save the graph without it: "
                 + editor_call("save", "'graph.pb'")
                 + ".",
                 [node.name] if node.name in index.ids else [],
@@ -249,8 +248,8 @@ def _unread_files(index: GraphIndex, contents: _Contents) -> Iterator[str]:
         it = "it" if len(paths) == 1 else "them"
         yield (
             f"The editor names {names_text(paths)}, from which tables are filled that hold nothing "
-            f"yet; leave {it} "
-            "there, or fill the tables before you save: then their contents are in it."
+            f"yet; leave {it} there, or fill the tables before you save: then their contents are "
+            "in it."
         )
 
 
@@ -472,8 +471,8 @@ def _capture(op: str, live: Any, contents: _Contents) -> dict[str, object]:
     if dtype in ("resource", "variant"):
         raise SessionRefused(
             f"The function captures {op!r}, a {dtype} of this process whose contents cannot be "
-            "read, as those "
-            "of an iterator, a DenseHashTable or a table that is not initialized; save a "
+            "read, as those of an iterator, a DenseHashTable or a table that is not initialized; "
+            "save a "
             "SavedModel instead: " + editor_call("save", "'folder'") + ".",
             [op],
         )

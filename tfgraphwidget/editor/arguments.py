@@ -270,8 +270,8 @@ class ArgumentResolver:
         if len(outputs) != 1:
             raise GraphEditError(
                 f"{str(part)!r} has {len(outputs)} output "
-                f"tensors{f' ({names_text(outputs)})' if outputs else ''}, "
-                "and one is needed; name it.",
+                f"tensors{f' ({names_text(outputs)})' if outputs else ''}, and one is needed; name "
+                "it.",
                 [part] if isinstance(part, str) and part in index.ids else [],
             )
         return outputs[0]

@@ -342,8 +342,7 @@ class VariableValues(ABC):
             name = "string" if dtype is object else np.dtype(dtype).name
             raise GraphEditError(
                 f"{where}: the value for {variable.name!r} cannot be converted to {name} without "
-                "loss; give an array "
-                f"of {name}."
+                f"loss; give an array of {name}."
             )
         sizes = None if shape.unknown_rank else [dim.size for dim in shape.dim]
         if sizes is not None and (
@@ -352,8 +351,7 @@ class VariableValues(ABC):
         ):
             raise GraphEditError(
                 f"{where} has shape {array.shape}, and variable {variable.name!r} is of shape "
-                f"{tuple(sizes)}; give a "
-                "value of that shape.",
+                f"{tuple(sizes)}; give a value of that shape.",
                 [index.names[handle]],
             )
         return array
@@ -395,8 +393,7 @@ class _GraphValues(VariableValues):
         if unread:
             raise NotClonable(
                 f"Variable {unread[0]!r} has no op that reads it without running another op first, "
-                "so its "
-                "value could not be copied; "
+                "so its value could not be copied; "
                 + either(
                     'clone with variables="shared" or init="initial"',
                     "choose 'shared with original' under Variables or choose 'initial values' "

@@ -66,8 +66,7 @@ class ColorModel:
                 f"Ops cannot be colored by {name[:60]!r}; "
                 + in_cell(
                     f"by {encodings.quote_names(self.names)}, a column of editor.table(), a dict "
-                    "of names "
-                    "and values, or a function of an op."
+                    "of names and values, or a function of an op."
                 )
             )
         self.current, self._batch = name, batch

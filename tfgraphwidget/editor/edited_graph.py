@@ -102,8 +102,7 @@ class EditedGraph:
         if len(self.navigator.path) > 1:
             return (
                 f"{self.view.title!r} is the body of a function, which runs only as a part of the "
-                "graph that "
-                "calls it; leave it"
+                "graph that calls it; leave it"
                 + either(" (editor.view.leave(0))", "")
                 + " for the graph itself."
             )

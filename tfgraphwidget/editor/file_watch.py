@@ -196,7 +196,7 @@ def watch_file(
             now.
 
     Raises:
-        WrongType: It is no path of a file.
+        WrongType: It is not a path of a file.
     """
     if not isinstance(path, (str, os.PathLike)):
         raise WrongType(

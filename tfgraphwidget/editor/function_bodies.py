@@ -297,8 +297,7 @@ def _with_replaced(command: Clone, index: GraphIndex) -> tuple[Clone, GraphIndex
         if traversal.backward(index, [other[0]])[end[0]]:
             raise NotClonable(
                 f"replace: {new!r} is computed from {old!r}, so it cannot be read in its place; "
-                "name a tensor that "
-                "does not need it.",
+                "name a tensor that does not need it.",
                 [new],
             )
         for reader in dict.fromkeys(index.consumer_lists[end[0]]):

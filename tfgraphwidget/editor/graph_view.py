@@ -463,8 +463,8 @@ class GraphView:
         if items > MOST_ITEMS:
             raise GraphEditError(
                 f"{call}: {items:,} ops and scopes would be drawn, and a page can show "
-                f"{MOST_ITEMS:,}; open one scope "
-                "after the other, or leave parts out with hide or show_only."
+                f"{MOST_ITEMS:,}; open one scope after the other, or leave parts out with hide or "
+                "show_only."
             )
 
     def _node(self, name: str) -> int:
@@ -550,8 +550,7 @@ class GraphView:
         if not max(abs(x), abs(y)) <= _FARTHEST:
             raise GraphEditError(
                 f"pin({name[:60]!r}, {x:g}, {y:g}): a place is at most {_FARTHEST:,} pixels from "
-                "the corner of the "
-                "drawing; give one nearer."
+                "the corner of the drawing; give one nearer."
             )
         left, top = scene.box[scene.parent[item], :2].tolist()
         self.pinned = {**self.pinned, scenes.key_of(scene, item): (x - left, y - top)}
@@ -584,7 +583,7 @@ class GraphView:
         index = self.index
         if not isinstance(name, str):
             raise UnknownName(
-                f"{value_text(name)} is no name; write that of an op, a tensor or a scope."
+                f"{value_text(name)} is not a name; write that of an op, a tensor or a scope."
             )
         if self.is_container(name):
             node = self._node(name)

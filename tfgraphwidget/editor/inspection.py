@@ -125,7 +125,7 @@ class Inspection:
         typed_value = self._read(None)
         if typed_value is None:
             raise GraphEditError(
-                f"{self.name!r} is no variable or constant; run the graph: "
+                f"{self.name!r} is not a variable or constant; run the graph: "
                 + editor_call("probe", f"{self.name!r}")
                 + "."
             )

@@ -383,7 +383,7 @@ def _placeholder(index: GraphIndex, name: str, new: str) -> NodeDef:
     node = index.nodes[index.ids[op]]
     if node.op not in REQUIRED_PLACEHOLDERS:
         raise GraphEditError(
-            f"{name!r} is no placeholder; connect it to a tensor of the function.", [name]
+            f"{name!r} is not a placeholder; connect it to a tensor of the function.", [name]
         )
     copy = type(node)()
     copy.CopyFrom(node)

@@ -102,8 +102,7 @@ class _Layers:
         if functional is None:
             raise GraphEditError(
                 f"Keras model {model.name!r} is a subclass whose call is Python, so its edits "
-                "cannot be said "
-                "in layers; "
+                "cannot be said in layers; "
                 + either("editor.to_module() is the edited model.", "Export saves the edited one.")
             )
         return cls(functional, layer_outputs(functional, body.graph))
@@ -129,7 +128,7 @@ class _Layers:
 
     def _add(self, line: str, patch: Patch, layer: object, command: object) -> None:
         if not is_keras_model(layer):
-            raise _refusal(line, "the function is no keras.layers.Layer")
+            raise _refusal(line, "the function is not a keras.layers.Layer")
         scope, outputs = patch.scopes[0], patch.traced.outputs
         if len(outputs) != 1:
             raise _refusal(line, "the layer has several outputs")
@@ -288,7 +287,6 @@ def _check_same(model: KerasModel, executor: EditExecutor) -> None:
         if not np.allclose(value, expected[key], rtol=_TOLERANCE, atol=_TOLERANCE, equal_nan=True):
             raise GraphEditError(
                 f"Keras model {model.name!r} with the edits in its layers computes another {key!r} "
-                "than the "
-                "edited graph; "
+                "than the edited graph; "
                 + either("editor.to_module() is the edited model.", "Export saves the edited one.")
             )

@@ -253,7 +253,7 @@ def _check_numbers(timeout: object, opset: object) -> None:
         raise InvalidArgument(
             "opset",
             argument_value("opset", value_text(opset))
-            + " is no version of ONNX's ops; give one such as 17.",
+            + " is not a version of ONNX's ops; give one such as 17.",
         )
 
 
@@ -270,7 +270,7 @@ def _tags(tags: object) -> tuple[str, ...]:
         raise InvalidArgument(
             "tags",
             argument_value("tags", value_text(tags))
-            + " are no tags of a graph; "
+            + " are not tags of a graph; "
             + in_cell("give one or several, such as tags=['serve']."),
         )
     return tuple(dict.fromkeys(map(str, tag_names)))

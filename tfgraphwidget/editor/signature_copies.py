@@ -19,8 +19,7 @@ from tfgraphwidget.tf_types import NodeDef
 
 _COPY = (
     "Signature {!r} computes a copy of {:,} ops, in {!r} of the graph that was opened; later edits "
-    "of the function do "
-    "not change it."
+    "of the function do not change it."
 )
 
 
@@ -43,7 +42,7 @@ def copy_for_signature(
         The copied ops, and the signature by the tensors of the graph.
 
     Raises:
-        NotClonable: The part needs an argument that is no input, or holds what no copy can have
+        NotClonable: The part needs an argument that is not an input, or holds what no copy can have
             right.
     """
     reused = {

@@ -210,12 +210,10 @@ def _lacking_error(
     missing = lacking(checkpoint, target)
     return GraphEditError(
         f"{values.title} has no value for {names_text(missing)} of {target.title}, by the "
-        "attributes of its "
-        "objects, so nothing was assigned; "
+        "attributes of its objects, so nothing was assigned; "
         + in_cell(
             "name what belongs together: names={'source': 'target'} or names=['layer'], of "
-            "variables or "
-            "layers, or by_order=True for models of one architecture."
+            "variables or layers, or by_order=True for models of one architecture."
         ),
         missing,
     )

@@ -112,11 +112,9 @@ def _gradient_refusal(name: str, graph: Graph, index: GraphIndex) -> GraphEditEr
     names = list(dict.fromkeys(loop for loop, op in exits if op in bare))
     return GraphEditError(
         f"{name} takes a gradient through a while loop of TensorFlow 1, which needs the loop's "
-        "control flow context, "
-        f"and {names_text(names)} came from a GraphDef, which has none; open the .meta file or "
-        "SavedModel of "
-        "the graph, or take the gradient of what does not lie behind the loop. Nothing is left in "
-        "the graph.",
+        f"control flow context, and {names_text(names)} came from a GraphDef, which has none; open "
+        "the .meta file or SavedModel of the graph, or take the gradient of what does not come "
+        "after the loop. Nothing is left in the graph.",
         bare,
     )
 

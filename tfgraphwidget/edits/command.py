@@ -368,7 +368,7 @@ class Command(ABC):
         into="copy")`.
 
         Args:
-            writer: How values are written that are no literals.
+            writer: How values are written that are not literals.
             where: The function that the edit was done in, for a comment behind the call.
 
         Returns:
@@ -468,7 +468,7 @@ def rebind_selections(command: _Value, index: GraphIndex) -> _Value:
 
 
 class ValueWriter:
-    """How code refers to values that are no literals: by the names that the caller may have for
+    """How code refers to values that are not literals: by the names that the caller may have for
     them.
     """
 
@@ -507,7 +507,7 @@ def arguments(command: DataclassInstance, writer: ValueWriter | None = None) -> 
 
     Args:
         command: The command.
-        writer: How values are written that are no literals.
+        writer: How values are written that are not literals.
 
     Returns:
         The text between the parentheses of the call.

@@ -152,9 +152,8 @@ def _ops_of_today(
         return [*ops.nodes, last]
     raise NotClonable(
         f"Op {original!r} is of type {op_type!r}, which TensorFlow ended at graph version {ended}, "
-        "and no op gives its "
-        "results in a newer graph; choose a part without it, or edit the old graph by itself, "
-        "which keeps its version.",
+        "and no op gives its results in a newer graph; choose a part without it, or edit the old "
+        "graph by itself, which keeps its version.",
         [original],
     )
 

@@ -287,7 +287,7 @@ def _tensor_pairs(
 
 
 def pairs_of_mapping(_: Resolver, argument: object) -> object:
-    """The pairs of a dict; what is no dict stays as it is."""
+    """The pairs of a dict; what is not a dict stays as it is."""
     return tuple(argument.items()) if isinstance(argument, Mapping) else argument
 
 

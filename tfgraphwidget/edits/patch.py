@@ -451,15 +451,13 @@ def check_unchanged(index: GraphIndex, patch: Patch) -> None:
     if missing is not None:
         raise GraphEditError(
             f"Op {missing!r} was removed or renamed by another edit meanwhile; undo that one "
-            "first, in the editor that "
-            "made it, or edit the graph as it is now."
+            "first, in the editor that made it, or edit the graph as it is now."
         )
     for edited in patch.changed:
         if not _is_alike(index, index.nodes[index.ids[edited.name]], edited.before):
             raise GraphEditError(
                 f"Op {edited.name!r} was changed by another edit meanwhile; undo that one first, "
-                "in the editor that "
-                "made it, or edit the op as it is now.",
+                "in the editor that made it, or edit the op as it is now.",
                 [edited.name],
             )
 

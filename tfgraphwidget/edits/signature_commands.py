@@ -92,8 +92,7 @@ class AddSignature(Command):
             if twice:
                 raise GraphEditError(
                     f"Signature {self.name!r} has the {side} key {twice[0]!r} twice or without a "
-                    "name; give each "
-                    "tensor a key of its own."
+                    "name; give each tensor a key of its own."
                 )
         self._check_inputs_differ()
         return Patch(
@@ -111,8 +110,7 @@ class AddSignature(Command):
             if tensor in keys:
                 raise GraphEditError(
                     f"Signature {self.name!r} takes {tensor!r} as {keys[tensor]!r} and {key!r}, "
-                    "and TensorFlow loads "
-                    "no signature that takes a tensor twice; name it once.",
+                    "and TensorFlow loads no signature that takes a tensor twice; name it once.",
                     [split_tensor(tensor)[0]],
                 )
             keys[tensor] = key
@@ -251,8 +249,7 @@ class OrderSignature(Command):
             if keys and sorted(keys) != sorted(present):
                 raise GraphEditError(
                     f"signatures.reorder({self.name!r}, {side}={list(keys)}): the {side} are "
-                    f"{names_text(present)}; "
-                    "give each of them once."
+                    f"{names_text(present)}; give each of them once."
                 )
             sides.append(keys or present)
         note = "Files keep no order of keys: TensorFlow reads them sorted."

@@ -61,8 +61,7 @@ def check_called(index: GraphIndex, ends: FunctionBoundary, patch: Patch) -> Non
             op = split_tensor(name)[0]
             raise GraphEditError(
                 f"{op!r} is an argument of the function, which its callers give; let its readers "
-                "read another tensor, "
-                "and leave it.",
+                "read another tensor, and leave it.",
                 [op],
             )
     for key, name in ends[1].items():
@@ -78,8 +77,7 @@ def check_called(index: GraphIndex, ends: FunctionBoundary, patch: Patch) -> Non
         if persistent_state(index)[index.ids[old]]:
             raise GraphEditError(
                 f"{old!r} stands for state that the function shares with its callers, by that "
-                "name; rename it where it "
-                "is made.",
+                "name; rename it where it is made.",
                 [old],
             )
 

@@ -147,9 +147,8 @@ def checked_kind(path: Path, *, folder: bool, frozen: bool) -> str:
     kind = SAVED_MODEL if folder or path.is_dir() else path.suffix.lower()
     if kind != SAVED_MODEL and kind not in FILES:
         raise GraphEditError(
-            f"{path.suffix!r} is no kind of file that can be written; use {', '.join(FILES)}, or a "
-            "folder for a "
-            "SavedModel."
+            f"{path.suffix!r} is not a kind of file that can be written; use {', '.join(FILES)}, "
+            "or a folder for a SavedModel."
         )
     if frozen and kind not in GRAPH_DEFS:
         raise GraphEditError(

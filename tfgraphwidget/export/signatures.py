@@ -71,7 +71,7 @@ def parse_signatures(
             or not name
         ):
             raise GraphEditError(
-                f"signatures[{name!r}] is no pair of inputs and outputs; "
+                f"signatures[{name!r}] is not a pair of inputs and outputs; "
                 + in_cell(f'write signatures={{{DEFAULT!r}: ({{"x": "x:0"}}, {{"y": "y:0"}})}}.')
             )
         parsed.append(_parse_signature(index, names, name, *tensors))
@@ -148,7 +148,7 @@ def _tensors_by_key(
         tensors = _tensors(index, names(value))
         if not isinstance(key, str) or not key or len(tensors) != 1:
             raise GraphEditError(
-                f"{key!r}: {value_text(value)} is no key with one tensor; write {{'x': "
+                f"{key!r}: {value_text(value)} is not a key with one tensor; write {{'x': "
                 f"'scope/op:0'}}."
             )
         parsed.append((key, tensors[0]))
@@ -170,9 +170,8 @@ def _tensors(index: GraphIndex, names: Iterable[str]) -> list[str]:
         for k in range(len(dtypes)) if port < 0 else [port]:
             if dtypes[k : k + 1] and dtypes[k] in HANDLE_DTYPES:
                 raise GraphEditError(
-                    f"Tensor '{index.names[op]}:{k}' refers to a {dtypes[k]} and is no value that "
-                    "could be fed or "
-                    "fetched; name the tensor that is read from it.",
+                    f"Tensor '{index.names[op]}:{k}' refers to a {dtypes[k]} and is not a value "
+                    "that could be fed or fetched; name the tensor that is read from it.",
                     [index.names[op]],
                 )
             tensors.append(f"{index.names[op]}:{k}")
@@ -190,8 +189,8 @@ def _check_frames(index: GraphIndex, signature: Signature) -> None:
         if frame and index.types[op] not in EXIT:
             raise GraphEditError(
                 f"Tensor {tensor!r} lies inside the while loop {contexts.key[frame]!r}, where it "
-                "has a value for each "
-                "iteration; name what the loop takes in, or what comes out of it.",
+                "has a value for each iteration; name what the loop takes in, or what comes out "
+                "of it.",
                 [index.names[op]],
             )
 

@@ -92,8 +92,7 @@ def save_graph(path: Path, kind: str, request: ExportRequest) -> None:
     if kind in (*GRAPH_DEFS, ".meta") and not request.index.names:
         raise GraphEditError(
             "The graph has no ops, and a file of it could not be opened again; add some, or save "
-            "the edits that "
-            "removed them, in a '.tgw' file."
+            "the edits that removed them, in a '.tgw' file."
         )
     module, name = writer = _FROZEN if request.settings.frozen else _WRITERS[kind]
     write: Write = getattr(import_module(f"tfgraphwidget.export.{module}"), name)

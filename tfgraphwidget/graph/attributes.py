@@ -219,7 +219,7 @@ def _plain(value: Any) -> str:
 
 
 def bytes_text(value: bytes, longest: int) -> str:
-    r"""A string attribute as Python writes it, b'…' where it is no UTF-8; over `longest` letters
+    r"""A string attribute as Python writes it, b'…' where it is not a UTF-8; over `longest` letters
     where it is longer.
 
     Args:

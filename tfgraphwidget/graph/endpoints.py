@@ -32,7 +32,7 @@ def readers_of(index: GraphIndex, tensors: list[tuple[int, int]]) -> list[int]:
 
 
 def check_ports(index: GraphIndex, names: Iterable[str]) -> None:
-    """Raise UnknownName when a name is no op's, or asks for an output that its op has not."""
+    """Raise UnknownName when a name is not an op's, or asks for an output that its op has not."""
     for name in names:
         op, port = (name, None) if name in index.ids else split_tensor(name)
         number = index.op(op)

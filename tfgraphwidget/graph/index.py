@@ -191,8 +191,8 @@ class GraphIndex:
 
         Raises:
             UnknownName: The graph has no such op.
-            WrongType: The name is no string: what a page or a file of edits gives to a command can
-                be anything.
+            WrongType: The name is not a string: what a page or a file of edits gives to a command
+                can be anything.
         """
         if not isinstance(name, str):
             raise WrongType(
@@ -383,8 +383,7 @@ class GraphIndex:
                 how = "reads" if source in data else "waits for"
                 raise UnknownName(
                     f"Op {reader!r} {how} {self.names[source]!r}, which the edit removes; connect "
-                    f"{reader!r} to "
-                    "another op or remove it, and make the edit again.",
+                    f"{reader!r} to another op or remove it, and make the edit again.",
                     [reader, self.names[source]],
                 )
 

@@ -173,8 +173,7 @@ class _Flow:
                 names = self.index.names
                 raise NotClonable(
                     f"The selection holds only a part of {_block_text(self.blocks[k])}: "
-                    f"{names[lacking[0]]!r} is "
-                    f"missing, for one; {self._way_out(k)}.",
+                    f"{names[lacking[0]]!r} is missing, for one; {self._way_out(k)}.",
                     [names[op] for op in lacking],
                 )
         if missing:
@@ -201,8 +200,8 @@ class _Flow:
                 if k in copied_blocks and op not in _leaving(self.blocks[k]):
                     raise NotClonable(
                         f"Input {self._tensor(op, port)!r} lies inside "
-                        f"{_block_text(self.blocks[k])}, which can only "
-                        f"be copied whole; {self._way_out(k)}.",
+                        f"{_block_text(self.blocks[k])}, which can only be copied whole; "
+                        f"{self._way_out(k)}.",
                         [names[op]],
                     )
             if not self.state:
@@ -215,9 +214,8 @@ class _Flow:
                 if is_flow and is_of_array and reader in ops:
                     raise NotClonable(
                         f"Input {self._tensor(op, port)!r} only tells {names[reader]!r} that its "
-                        "TensorArray is full, "
-                        "and the copy has one of its own; choose an input before the TensorArray "
-                        "is filled.",
+                        "TensorArray is full, and the copy has one of its own; choose an input "
+                        "before the TensorArray is filled.",
                         [names[op], names[reader]],
                     )
 

@@ -151,8 +151,7 @@ def _check_size(index: GraphIndex) -> None:
         if count > most:
             raise GraphEditError(
                 f"The graph has {count:,} {what}, and GraphML is written of {most:,} at most; save "
-                "it as .pb or .dot, "
-                "or save an extract of it."
+                "it as .pb or .dot, or save an extract of it."
             )
 
 

@@ -83,7 +83,7 @@ def parse(text: str) -> tuple[Term, ...]:
     if not isinstance(text, str):
         raise WrongType(
             "text",
-            f"{value_text(text)} is no query; write text: "
+            f"{value_text(text)} is not a query; write text: "
             + editor_call("find", "'type:Conv2D'")
             + ".",
         )
@@ -149,8 +149,7 @@ def _term(text: str, at: int) -> tuple[Term, int]:
         keys = ", ".join(f"{k}:" for k in KEYS)
         raise GraphEditError(
             f"There is no key {key_match[0]!r}; the keys are {keys}; put quotes around text with a "
-            "colon in "
-            f"it{did_you_mean(key, KEYS)}"
+            f"colon in it{did_you_mean(key, KEYS)}"
         )
     return Term("", name, _kind(name), negated), word.end()
 
@@ -172,7 +171,7 @@ def _value(text: str, at: int, key: str) -> tuple[str, str, int]:
     match = next(filter(None, (pattern.match(text, at) for pattern in (*longer, _WORD))), None)
     if match is None or match[0] == "/" or (key == "attr" and match[0][0] == "="):
         raise GraphEditError(
-            f"Write what you look for behind {key + ':'!r}, as in {KEYS[key].example}."
+            f"Write what you look for after {key + ':'!r}, as in {KEYS[key].example}."
         )
     return match[0], _kind(match[0]), match.end()
 

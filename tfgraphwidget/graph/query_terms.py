@@ -147,8 +147,7 @@ class TermMatcher:
         if read is None:
             raise GraphEditError(
                 "An op can be "
-                f"{', '.join(op_predicates.TRAITS)}, "
-                f"not {term.value[:40]!r}"
+                f"{', '.join(op_predicates.TRAITS)}, not {term.value[:40]!r}"
                 f"{did_you_mean(term.value.lower(), op_predicates.TRAITS)}"
             )
         return read(self.index)[self.ops]
@@ -185,7 +184,7 @@ class TermMatcher:
 
 
 def text_predicate(term: Term, timeout: RegexTimeout) -> Holds:
-    """Whether a text fits a term's value. Raises GraphEditError for what is no regular
+    """Whether a text fits a term's value. Raises GraphEditError for what is not a regular
     expression.
     """
     if term.kind == "regex":

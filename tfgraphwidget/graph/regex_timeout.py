@@ -109,7 +109,7 @@ class RegexTimeout:
             catches.
 
         Raises:
-            GraphEditError: This is no regular expression, or its repeats would take too much
+            GraphEditError: This is not a regular expression, or its repeats would take too much
                 memory.
         """
         _check(pattern)
@@ -138,7 +138,7 @@ def search_in_time(pattern: str | re.Pattern[str], way_out: str = "") -> Callabl
         A function of one text. It raises GraphEditError when the time is up.
 
     Raises:
-        GraphEditError: This is no regular expression, or its repeats would take too much memory.
+        GraphEditError: This is not a regular expression, or its repeats would take too much memory.
     """
     text = pattern if isinstance(pattern, str) else expression_with_flags(pattern)
     timeout = RegexTimeout(SECONDS)
@@ -207,6 +207,6 @@ def _compile(pattern: str) -> regex.Pattern[str]:
 
 def _refusal(pattern: str, error: Exception) -> GraphEditError:
     return GraphEditError(
-        f"/{pattern[:60]}/ is no regular expression: {error}; put quotes around it to find it as "
-        "text."
+        f"/{pattern[:60]}/ is not a regular expression: {error}; put quotes around it to find it "
+        "as text."
     )

@@ -503,7 +503,7 @@ class Walk:
         for name in names:
             if not isinstance(name, str):
                 raise UnknownName(
-                    f"stop_at names {value_text(name)}, which is no tensor; write 'scope/op:0'."
+                    f"stop_at names {value_text(name)}, which is not a tensor; write 'scope/op:0'."
                 )
         check_ports(index, names)
         return cls(names, None if within is None else as_selection(within), **how)
@@ -539,7 +539,7 @@ def as_selection(thing: object) -> Selection:
         return thing
     raise WrongType(
         "selection",
-        f"{value_text(thing)} is no selection; " + in_cell("write editor.ops('scope/op')."),
+        f"{value_text(thing)} is not a selection; " + in_cell("write editor.ops('scope/op')."),
     )
 
 

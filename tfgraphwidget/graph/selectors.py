@@ -162,8 +162,7 @@ def _holds(holds: Callable[[Op], object], op: Op) -> bool:
     except Exception as error:
         raise GraphEditError(
             f"The function raised {error.__class__.__name__} for op {op.name!r}: "
-            f"{reason_of(error)}; let it say of any "
-            "op whether it is meant.",
+            f"{reason_of(error)}; let it say of any op whether it is meant.",
             [op.name],
         ) from error
 
@@ -289,8 +288,7 @@ def _names_in_file(index: GraphIndex, path: str | PathLike[str]) -> list[str]:
     if missing:
         others = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
         raise UnknownName(
-            f"The selection in {str(path)!r} has op {missing[0]!r}{others}, "
-            "which this graph has "
+            f"The selection in {str(path)!r} has op {missing[0]!r}{others}, which this graph has "
             f"not{did_you_mean(missing[0], index.names, otherwise='load it for its own graph')}"
         )
     return [*held_ops, *tensors]

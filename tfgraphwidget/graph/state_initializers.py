@@ -62,7 +62,7 @@ class StateWriters:
         self._runs: dict[str, set[int]] | None = None
 
     def ops(self, handle: int) -> list[int]:
-        """The ops that fill a state that is no variable, in graph order; a runner's closing ops
+        """The ops that fill a state that is not a variable, in graph order; a runner's closing ops
         too.
         """
         kind = kind_of(self.index.types[handle])

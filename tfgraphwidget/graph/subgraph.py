@@ -96,7 +96,7 @@ class Part:
     def ends(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """The inputs and outputs that a path joins: what a boundary around these ops would name.
 
-        Tensors that are computed from nothing that comes from outside are no inputs: variables and
+        Tensors that are computed from nothing that comes from outside are not inputs: variables and
         constants belong to the part, also those that wait for an op outside. What an op inside
         brings in (a placeholder) is one. Tensors without consumers are outputs of ops that only end
         there.

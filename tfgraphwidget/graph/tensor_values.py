@@ -201,8 +201,8 @@ def to_array(value: object, name: str) -> np.ndarray | None:
         value: An array, or what numpy makes one of.
 
     Raises:
-        TypeError: It is no value of the dtype.
-        ValueError: It is no array.
+        TypeError: It is not a value of the dtype.
+        ValueError: It is not an array.
     """
     if name not in _PLAIN and name not in ("string", "bfloat16"):
         return None

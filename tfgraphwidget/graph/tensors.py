@@ -232,9 +232,8 @@ def shape_pattern(pattern: Any) -> ShapePattern:
         or entries.count(...) > 1
     ):
         raise GraphEditError(
-            f"{value_text(pattern)} is no shape pattern; write one entry for each dimension: its "
-            "size, None for "
-            "unknown, "
+            f"{value_text(pattern)} is not a shape pattern; write one entry for each dimension: "
+            "its size, None for unknown, "
             '"*" for any, and once ... for any number of them.'
         )
     return tuple(entries)
@@ -263,9 +262,8 @@ def parse_shape(text: str) -> ShapePattern:
         size in _SIZES or (size.isascii() and size.isdecimal() and len(size) < 16) for size in sizes
     ):
         raise GraphEditError(
-            f"{text[:40]!r} is no shape; write shape:?x224x224x3 or shape:[None, 10], with * for "
-            "any size, "
-            "and once ... for any number of them."
+            f"{text[:40]!r} is not a shape; write shape:?x224x224x3 or shape:[None, 10], with * "
+            "for any size, and once ... for any number of them."
         )
     return shape_pattern([_SIZES[size] if size in _SIZES else int(size) for size in sizes])
 

@@ -57,7 +57,7 @@ def copy_variable_to_graph(
             copied are added.
 
     Raises:
-        TypeError: `variable` is no tf.Variable of a graph, or `to_graph` no graph.
+        TypeError: `variable` is not a tf.Variable of a graph, or `to_graph` no graph.
         ValueError: `to_graph` has another op of a name that is needed, or TensorFlow refuses the
             copy.
     """
@@ -280,8 +280,7 @@ class _Copying:
         if new in record.hidden and new not in record.failed:
             raise ValueError(
                 f"The name {new!r} is taken in the other graph by an edit that was undone, since "
-                "TensorFlow cannot "
-                "remove ops; redo that edit, or give another namespace."
+                "TensorFlow cannot remove ops; redo that edit, or give another namespace."
             )
         if variable is not None:
             return new
@@ -297,8 +296,7 @@ class _Copying:
             same = op.node_def.attr["value"] == original.node_def.attr["value"]
         if not same:
             raise ValueError(
-                f"The other graph has another op {op.name!r}, a {op.type}, which is no copy of "
-                f"{name!r}; "
-                "give a namespace of your own."
+                f"The other graph has another op {op.name!r}, a {op.type}, which is not a copy of "
+                f"{name!r}; give a namespace of your own."
             )
         return str(op.name)

@@ -195,8 +195,8 @@ def check_reads(variables: Iterable[Variable], ops: Collection[Operation]) -> No
             if op in ops and op.type != "ReadVariableOp":
                 raise ValueError(
                     f"{op.name!r}, a {op.type}, takes the variable {variable.name!r} itself, and "
-                    "no tensor can stand "
-                    "for it there; give another variable, or replace what the op gives."
+                    "no tensor can stand for it there; give another variable, or replace what the "
+                    "op gives."
                 )
 
 
@@ -214,14 +214,12 @@ def check_alike(variable: Variable, other: Variable | Tensor) -> None:
     if variable.dtype.base_dtype != other.dtype.base_dtype:
         raise TypeError(
             f"{other.name!r} is {other.dtype.base_dtype.name}, but stands for {variable.name!r}, "
-            "which is "
-            f"{variable.dtype.base_dtype.name}; cast it first."
+            f"which is {variable.dtype.base_dtype.name}; cast it first."
         )
     if not variable.shape.is_compatible_with(other.shape):
         raise ValueError(
             f"{other.name!r} has shape {other.shape}, but stands for {variable.name!r}, which has "
-            f"{variable.shape}; "
-            "give a variable of that shape."
+            f"{variable.shape}; give a variable of that shape."
         )
 
 
@@ -328,7 +326,7 @@ def make_list_of_op(
 
     Args:
         ops: Ops, one op, or a graph, which stands for all its ops; a variable stands for its op.
-        check_graph: Check types, and that all are of one graph; else what is no op is left out.
+        check_graph: Check types, and that all are of one graph; else what is not an op is left out.
         allow_graph: Take a graph.
         ignore_ts: Leave tensors out without complaint.
 
@@ -350,8 +348,8 @@ def make_list_of_t(
     Args:
         ts: Tensors, one tensor, or a graph, which stands for all its tensors; a variable stands for
             its own.
-        check_graph: Check types, and that all are of one graph; else what is no tensor is left out.
-        allow_graph: Take a graph.
+        check_graph: Check types, and that all are of one graph; else what is not a tensor is left
+        out. allow_graph: Take a graph.
         ignore_ops: Leave ops out without complaint.
 
     Raises:
@@ -368,7 +366,7 @@ def get_tensors(graph: Graph) -> list[Tensor]:
     """All tensors of a graph: the outputs of its ops, in graph order.
 
     Raises:
-        TypeError: `graph` is no tf.Graph.
+        TypeError: `graph` is not a tf.Graph.
     """
     check_type(graph, (tf.Graph,))
     return [t for op in graph.get_operations() for t in op.outputs]

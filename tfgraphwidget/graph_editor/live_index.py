@@ -19,7 +19,7 @@ _KEPT_AS = "_tfgraphwidget_indexed"
 class _CachedIndex:
     """An index, and what told the edges of the graph when it was made.
 
-    `Graph.version` counts ops only, and the serialized graph is no key: its attributes come in
+    `Graph.version` counts ops only, and the serialized graph is not a key: its attributes come in
     another order each time. So this holds the very tuples that `op.inputs` gives, which TensorFlow
     throws away when it changes an edge, and the control edges as pairs of op ids (from, to).
     """

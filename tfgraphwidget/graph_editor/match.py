@@ -192,8 +192,7 @@ def _as_filter(condition: object) -> Filter:
         return condition
     raise ValueError(
         f"Expected a condition on an op, got the {type(condition).__name__} "
-        f"{value_text(condition)}; give a regular "
-        "expression, an op, a function or True."
+        f"{value_text(condition)}; give a regular expression, an op, a function or True."
     )
 
 

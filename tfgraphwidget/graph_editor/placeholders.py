@@ -25,10 +25,10 @@ def scope_finalize(scope: str) -> str:
 
 
 def check_scope(scope: str) -> None:
-    """Raise ValueError for what is no name scope; "" is the root."""
+    """Raise ValueError for what is not a name scope; "" is the root."""
     if scope and not is_scope_name(scope.removesuffix("/")):
         raise ValueError(
-            f"{value_text(scope)} is no name scope; use letters, digits, '_', '-', '.' and '/'."
+            f"{value_text(scope)} is not a name scope; use letters, digits, '_', '-', '.' and '/'."
         )
 
 
@@ -67,7 +67,7 @@ def placeholder_name(
         prefix: What the name begins with. A name that begins with it already is kept.
 
     Raises:
-        TypeError: `t` is no tensor.
+        TypeError: `t` is not a tensor.
     """
     if t is None:
         return scope_finalize(scope or "") + prefix
@@ -92,7 +92,7 @@ def make_placeholder_from_tensor(
         prefix: The prefix of `placeholder_name`.
 
     Raises:
-        TypeError: `t` is no tensor.
+        TypeError: `t` is not a tensor.
     """
     check_type(as_tensor(t), (tf.Tensor,))
     name, t = placeholder_name(t, scope=scope, prefix=prefix), value_of(t)

@@ -213,8 +213,7 @@ class Rewiring:
                 names[_SHOWN - 2 : -1] = [f"... {len(names) - _SHOWN + 1} more ..."]
             raise ValueError(
                 f"A cycle would come about, {' -> '.join(names)}, and no op in it could ever run; "
-                "take other tensors, "
-                "or keep one of these ops as it is (cannot_modify)."
+                "take other tensors, or keep one of these ops as it is (cannot_modify)."
             )
 
     def _feeding(self, op: Operation) -> Iterator[Operation]:
@@ -274,8 +273,7 @@ def _pairs(ts0: list[End], ts1: list[End]) -> list[tuple[End, End]]:
     if len(ts0) != len(ts1):
         raise ValueError(
             f"The lists have different sizes, {len(ts0)} and {len(ts1)}; pair each tensor with "
-            "one, as with the "
-            "remap_inputs and remap_outputs of a view."
+            "one, as with the remap_inputs and remap_outputs of a view."
         )
     for t0, t1 in zip(ts0, ts1, strict=True):
         if not t0.dtype.is_compatible_with(t1.dtype):
@@ -294,13 +292,12 @@ def _check_edges(changes: Iterable[tuple[Operation, int, End, End]]) -> None:
             if isinstance(then, Hole):
                 raise TypeError(
                     f"{op.name!r} changes the variable {now.name!r}, and no placeholder can stand "
-                    "for a variable; take "
-                    f"{live(now).op.name!r} into the view, or {op.name!r} out of it."
+                    f"for a variable; take {live(now).op.name!r} into the view, or {op.name!r} out "
+                    "of it."
                 )
             raise ValueError(
                 f"{op.name!r} changes the variable {now.name!r} and cannot take {then.name!r}, "
-                "which is none; give a "
-                f"variable, or keep {op.name!r} as it is (cannot_modify)."
+                f"which is none; give a variable, or keep {op.name!r} as it is (cannot_modify)."
             )
 
 

@@ -58,7 +58,7 @@ def make_regex(obj: object) -> re.Pattern[str]:
 
     Raises:
         ValueError: `obj` is something else.
-        re.error: The string is no regular expression.
+        re.error: The string is not a regular expression.
     """
     if isinstance(obj, re.Pattern):
         return obj
@@ -71,9 +71,8 @@ def make_regex(obj: object) -> re.Pattern[str]:
         return re.compile(obj)
     except re.error as error:
         why = (
-            f"{obj!r} is no regular expression: {error.msg}; escape it with re.escape if it is "
-            "a "
-            "name"
+            f"{obj!r} is not a regular expression: {error.msg}; escape it with re.escape if it is "
+            "a name"
         )
         raise re.error(why, obj, error.pos) from error
 
@@ -108,7 +107,7 @@ def filter_ts_from_regex(ops: object, regex: object) -> list[Tensor]:
     Raises:
         TypeError: `ops` is something else.
         ValueError: The ops are of several graphs, or `regex` is something else.
-        re.error: `regex` is no regular expression.
+        re.error: `regex` is not a regular expression.
         GraphEditError: The search takes over a minute.
     """
     is_found = search_in_time(make_regex(regex))
@@ -142,7 +141,7 @@ def filter_ops_from_regex(ops: object, regex: object) -> list[Operation]:
     Raises:
         TypeError: `ops` is something else.
         ValueError: The ops are of several graphs, or `regex` is something else.
-        re.error: `regex` is no regular expression.
+        re.error: `regex` is not a regular expression.
         GraphEditError: The search takes over a minute.
     """
     is_found = search_in_time(make_regex(regex))
@@ -181,7 +180,7 @@ def select_ops(*args: object, **kwargs: object) -> list[Operation]:
         TypeError: An argument is something else.
         ValueError: A keyword is unknown, an expression comes without `graph`, or ops of one list
             are of several graphs.
-        re.error: A string is no regular expression.
+        re.error: A string is not a regular expression.
     """
     choice = _Choice("select_ops", kwargs)
     heeds = choice.heeds(_FOR_OPS, _FOR_TS, "restrict_ops_regex")
@@ -204,7 +203,7 @@ def select_ts(*args: object, **kwargs: object) -> list[Tensor]:
         TypeError: An argument is something else.
         ValueError: A keyword is unknown, an expression comes without `graph`, or tensors of one
             list are of several graphs.
-        re.error: A string is no regular expression.
+        re.error: A string is not a regular expression.
     """
     choice = _Choice("select_ts", kwargs)
     heeds = choice.heeds(_FOR_TS, _FOR_OPS, "restrict_ts_regex")
@@ -226,7 +225,7 @@ def select_ops_and_ts(*args: object, **kwargs: object) -> tuple[list[Operation],
         TypeError: An argument is something else.
         ValueError: A keyword is unknown, an expression comes without `graph`, or a list is of
             several graphs.
-        re.error: A string is no regular expression.
+        re.error: A string is not a regular expression.
     """
     ops = select_ops(*args, restrict_ops_regex=False, **kwargs)
     return ops, select_ts(*args, restrict_ts_regex=True, **kwargs)

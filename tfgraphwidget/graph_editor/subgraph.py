@@ -111,7 +111,7 @@ class SubGraphView(ArgumentChecks, refusal=TypeError):
             new_input_indices: Positions in `inputs`, or tensors of it; each once.
 
         Raises:
-            ValueError: A position is out of range or comes twice, or a tensor is no input.
+            ValueError: A position is out of range or comes twice, or a tensor is not an input.
         """
         return self.remap(new_input_indices)
 
@@ -123,7 +123,7 @@ class SubGraphView(ArgumentChecks, refusal=TypeError):
                 once.
 
         Raises:
-            ValueError: A position is out of range, or a tensor is no output.
+            ValueError: A position is out of range, or a tensor is not an output.
         """
         return self.remap(None, new_output_indices)
 
@@ -230,7 +230,7 @@ class SubGraphView(ArgumentChecks, refusal=TypeError):
             t: The tensor.
 
         Raises:
-            ValueError: It is no input.
+            ValueError: It is not an input.
         """
         return position(t, self._input_ts, "input")
 
@@ -241,7 +241,7 @@ class SubGraphView(ArgumentChecks, refusal=TypeError):
             t: The tensor.
 
         Raises:
-            ValueError: It is no output.
+            ValueError: It is not an output.
         """
         return position(t, self._output_ts, "output")
 
@@ -334,7 +334,7 @@ def make_view(*args: object, **kwargs: object) -> SubGraphView:
         TypeError: An argument is something else.
         ValueError: An expression comes without `graph`, or ops and tensors are of several graphs or
             another than `graph`, or a keyword is unknown.
-        re.error: A string is no regular expression.
+        re.error: A string is not a regular expression.
     """
     if len(args) == 1 and isinstance(args[0], SubGraphView):
         view = args[0]

@@ -66,8 +66,8 @@ def copy(
     """Copy a view; the copy's inputs are new placeholders, of the dtypes and shapes of the
     originals.
 
-    A variable that is changed from within the view, and lies outside, is no placeholder but shared
-    with the original.
+    A variable that is changed from within the view, and lies outside, is not a placeholder but
+    shared with the original.
 
     Args:
         sgv: What `make_view` takes.
@@ -98,7 +98,7 @@ def copy_with_input_replacements(
 
     `replacement_ts` maps tensors and variables, or their `.ref()`, to the tensors and variables of
     `dst_graph` that the copies read in their place; what a variable means is said in
-    `graph_replace`. Keys that are no inputs of the view mean nothing. Inputs that are not replaced
+    `graph_replace`. Keys that are not inputs of the view mean nothing. Inputs that are not replaced
     are kept, or become placeholders in another graph. The other arguments, the result and the
     errors are those of `copy`.
 
@@ -172,7 +172,7 @@ def graph_replace(
         they are.
 
     Raises:
-        TypeError: A target is no tensor, or see `Transformer`.
+        TypeError: A target is not a tensor, or see `Transformer`.
         ValueError: No target depends on what is replaced, an op takes a variable itself where a
             tensor is to stand for it, or see `Transformer`.
     """

@@ -217,8 +217,8 @@ class Transformer(ArgumentChecks, refusal=TypeError):
         if not is_reference(t_.dtype) and info.needs_reference(op, t):
             raise TypeError(
                 f"{op.name!r} changes the variable {t.name!r}, and no placeholder can stand for a "
-                "variable; "
-                f"add {t.op.name!r} to the view, or give a variable of the other graph for it."
+                f"variable; add {t.op.name!r} to the view, or give a variable of the other graph "
+                "for it."
             )
         return t_
 

@@ -126,8 +126,7 @@ class Transforming:
         if not name.startswith(self.scope):
             raise ValueError(
                 f"{name} does not belong to source scope: {self.scope}; give a src_scope around "
-                "all that is "
-                "transformed, or none."
+                "all that is transformed, or none."
             )
         return self.scope_ + name[len(self.scope) :]
 

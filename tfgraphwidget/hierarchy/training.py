@@ -211,7 +211,7 @@ def _find_gradients(index: GraphIndex, outline: Outline) -> npt.NDArray[np.intp]
     is_gradient = _include_nested(outline, is_gradient)
     for scope, of in _find_gradient_scopes(index, outline, is_gradient).items():
         ops = outline.ops(scope)
-        # What goes into an op is no gradient of it, however it is called.
+        # What goes into an op is not a gradient of it, however it is called.
         if not reach(index.consumers.start, index.consumers.values, ops.astype(np.intp))[of].any():
             is_gradient[scope] = True
     is_gradient = _include_nested(outline, is_gradient)

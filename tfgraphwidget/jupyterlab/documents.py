@@ -260,8 +260,7 @@ class Document:
                 None,
                 (
                     f"{self.path.name} was saved with edits that are undone now; save again to "
-                    "keep "
-                    "this."
+                    "keep this."
                 ),
             )
         try:

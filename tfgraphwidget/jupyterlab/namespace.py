@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 Tell = Callable[[dict[str, object]], None]
 
-DEFAULT = ""  # the choice that is no variable: TensorFlow's default graph
+DEFAULT = ""  # the choice that is not a variable: TensorFlow's default graph
 _MOST = 500  # choices; as many as a user can look through
 _opened: list[
     tuple[weakref.ref[object], weakref.ref[GraphEditor]]

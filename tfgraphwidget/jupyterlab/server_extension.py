@@ -144,7 +144,7 @@ def _text(request: dict[str, Any], key: str) -> str | None:
     if value is None:
         return None
     if not isinstance(value, str):
-        raise _refusal(400, f"{key!r} is no text; send a string, or leave it out.")
+        raise _refusal(400, f"{key!r} is not a text; send a string, or leave it out.")
     if len(value) > _MOST_CHARACTERS:
         raise _refusal(
             400, f"{key!r} has {len(value):,} characters; send at most {_MOST_CHARACTERS:,}."

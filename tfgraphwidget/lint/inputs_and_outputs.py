@@ -116,8 +116,7 @@ def signature_ends(context: LintContext) -> Iterator[Finding]:
                     "signature-ends",
                     "error",
                     f"Signature {signature.name!r} takes {tensor!r} as {names_text(several)}; "
-                    "TensorFlow loads no "
-                    "signature that takes a tensor twice.",
+                    "TensorFlow loads no signature that takes a tensor twice.",
                     (split_tensor(tensor)[0],),
                 )
         unused = [

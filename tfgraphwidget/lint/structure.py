@@ -83,8 +83,7 @@ def missing_inputs(context: LintContext) -> Iterator[Finding]:
                 "missing-inputs",
                 "error",
                 f"Op {index.names[readers[0]]!r}{body.where} {does} {missing!r}, which the file "
-                "does not "
-                f"hold; {kind} {name!r} stands for it. "
+                f"does not hold; {kind} {name!r} stands for it. "
                 + ways
                 + ", or keep it"
                 + either(f" (editor.passes.remove_attr({MISSING_INPUT!r}, {name!r})).", "."),
@@ -111,8 +110,8 @@ def duplicate_names(context: LintContext) -> Iterator[Finding]:
                 "duplicate-names",
                 "error",
                 f"Two ops{body.where} are named {named!r} in the file, a {index.types[first]} and "
-                f"a {kind}; "
-                f"{read} reads the first, and the second is opened as {name!r}. Keep the first: "
+                f"a {kind}; {read} reads the first, and the second is opened as {name!r}. Keep the "
+                "first: "
                 + editor_call("remove", f"{name!r}")
                 + "; or the second: "
                 + editor_call("reroute", f"{named!r}, to={name!r}")
@@ -304,8 +303,7 @@ def cycles(context: LintContext) -> Iterator[Finding]:
                 f"{why}: {path}; "
                 + in_cell(
                     f"let {first!r} read another tensor: editor.connect(tensor, {first!r}, k), or "
-                    "wait for "
-                    f"less: editor.remove_control_inputs({first!r}, ops)."
+                    f"wait for less: editor.remove_control_inputs({first!r}, ops)."
                 ),
                 ops,
             )
@@ -326,12 +324,10 @@ def loop_frames(context: LintContext) -> Iterator[Finding]:
                 "loop-frames",
                 "error",
                 f"The loops of {first!r} and {others[0]!r}{body.where} share the frame name "
-                f"{frame!r}, and "
-                "TensorFlow takes them for one; "
+                f"{frame!r}, and TensorFlow takes them for one; "
                 + in_cell(
                     f"give the Enters of the second another: for op in {others!r}: "
-                    "editor.set_attr(op, "
-                    f"'frame_name', {free_name(frame, used)!r})."
+                    f"editor.set_attr(op, 'frame_name', {free_name(frame, used)!r})."
                 ),
                 [op for loop in loops for op in loop if index.types[op] in ENTER],
             )
@@ -638,7 +634,7 @@ def _missing_functions(
 
 
 def _negative_dim(value: AttrValue) -> int | None:
-    """The first dimension of a shape in an attribute that is no size."""
+    """The first dimension of a shape in an attribute that is not a size."""
     kind = value.WhichOneof("value")
     if kind == "shape":
         return _below(value.shape, _UNKNOWN_DIM)

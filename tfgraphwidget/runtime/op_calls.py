@@ -105,8 +105,8 @@ def trace_op_type(
 
 def _refuse_state(function: object) -> TracedFunction:
     raise TensorFlowMissing(
-        f"A call of {function} makes state and needs TensorFlow, which is not installed: "
-        "run pip install 'tfgraphwidget[tensorflow]'."
+        f"A call of {function} makes state and needs TensorFlow, which is not installed: run pip "
+        "install 'tfgraphwidget[tensorflow]'."
     )
 
 
@@ -395,8 +395,7 @@ def _args_of_inputs(definition: OpDef, count: int) -> list[OpDef.ArgDef]:
     if rest < 0 if lists == 1 else count != len(args) or lists:
         raise GraphEditError(
             f"{definition.name} takes {count_text(len(args), 'input')}, and the replacement gives "
-            f"it {count}; write "
-            "one for each."
+            f"it {count}; write one for each."
         )
     return [arg for arg in args for _ in range(rest if _is_list(arg) else 1)]
 

@@ -227,8 +227,8 @@ class SourceContext:
                 first = [*(v.handle for v in traced.index.variable_defs), *traced.index.names][0]
                 raise GraphEditError(
                     f"The function makes the variable {first!r}, and a function's body can have "
-                    "none of its own; let "
-                    "it compute with constants, or edit the graph that calls the function."
+                    "none of its own; let it compute with constants, or edit the graph that calls "
+                    "the function."
                 )
             self.require_graph()  # variables need a graph that can hold their values
         return traced
@@ -255,8 +255,7 @@ class SourceContext:
         if self.depth == MAX_DEPTH:
             raise GraphEditError(
                 f"Op {op!r} calls a function that lies in {MAX_DEPTH} others, one in the other, "
-                "which is "
-                "deeper than an edit reaches; "
+                "which is deeper than an edit reaches; "
                 + in_cell("edit that function itself: editor.view.enter(op)."),
                 [op],
             )

@@ -125,9 +125,8 @@ def _read(graph: NetworkxGraph, name: str, slots: int) -> Iterator[tuple[str, in
         lacking = next((slot for slot in range(slots) if slot not in tensors), len(tensors))
         raise NotAGraph(
             f"Op {name!r} reads {slots} tensor{'' if slots == 1 else 's'}, and its networkx node "
-            "has edges for "
-            f"{len(tensors)}: none for input {lacking}; leave out who reads along with what is "
-            "read."
+            f"has edges for {len(tensors)}: none for input {lacking}; leave out who reads along "
+            "with what is read."
         )
     yield from (tensors[slot] for slot in range(slots))
     yield from waits
@@ -205,6 +204,5 @@ def _variables(meta: MetaGraphDef, now: Now) -> Iterator[str]:
     if removed:
         yield (
             f"The collections no longer hold {names_text(list(removed))}: the op, initializer or "
-            "read of each is "
-            "left out."
+            "read of each is left out."
         )

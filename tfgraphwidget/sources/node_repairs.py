@@ -79,7 +79,7 @@ def _has_ambiguous_names(nodes: NodeDefs) -> bool:
 
 
 def _name_each_once(nodes: Sequence[NodeDef]) -> Iterator[str]:
-    """Give ops whose name is no name for one op another one; yield a sentence for each.
+    """Give ops whose name is not a name for one op another one; yield a sentence for each.
 
     Inputs go on naming the op that they named: the first one of several, by what they read as if
     that is an op.
@@ -105,8 +105,7 @@ def _name_each_once(nodes: Sequence[NodeDef]) -> Iterator[str]:
         if name in earlier_names:
             yield (
                 f"two ops are named {_short(name)}, and what reads that name reads the first; the "
-                "second, of type "
-                f"{node.op!r}, is opened as {_short(node.name)}."
+                f"second, of type {node.op!r}, is opened as {_short(node.name)}."
             )
             continue
         earlier_names.add(name)
@@ -144,8 +143,7 @@ def _sort_inputs(nodes: Sequence[NodeDef]) -> Iterator[str]:
         others = f" and of {len(changed) - 1:,} more" if len(changed) > 1 else ""
         yield (
             f"control inputs of op {_short(changed[0])}{others} stood before tensors, which "
-            "TensorFlow does not take; "
-            "they stand behind them now."
+            "TensorFlow does not take; they stand after them now."
         )
 
 
@@ -174,8 +172,7 @@ def _fill_in_inputs(nodes: MutableSequence[NodeDef], types: OpTypes) -> Iterator
             others = f" and {len(readers) - 1:,} more" if len(readers) > 1 else ""
             yield (
                 f"op {_short(readers[0])}{others} reads {_short(text)}, which is not there; the "
-                f"{stand_in.op} "
-                f"{_short(stand_in.name)} stands for it."
+                f"{stand_in.op} {_short(stand_in.name)} stands for it."
             )
         for node, k in slots:
             node.input[k] = as_input(stand_in_names[op], min(port, 0))

@@ -195,8 +195,7 @@ def _alternative(thing: object) -> str:
         return in_cell("make it a tf.function, call it once, and give that")
     return in_cell(
         "give a tf.Graph, a tf.compat.v1.Session, a tf.function, a Keras model, a SavedModel "
-        "directory, a "
-        f"{listed_suffixes()} file, or nothing for the default graph"
+        f"directory, a {listed_suffixes()} file, or nothing for the default graph"
     )
 
 

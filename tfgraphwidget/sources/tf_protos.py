@@ -303,7 +303,7 @@ def tensor_of(value: object, dtype: str) -> TensorProto | None:
         value: An array, or what numpy makes one of.
 
     Raises:
-        TypeError: It is no value of the dtype.
+        TypeError: It is not a value of the dtype.
         ValueError: It is too large, or no array.
 
     Example:

@@ -26,8 +26,8 @@ MOST_BYTES = 3_000_000
 _MOST_KEPT = 32_000_000  # bytes of replies that may have to be sent again
 _MOST_NUMBERS = 4_000  # requests that are known to be answered
 _LOST = (
-    "The reply was lost with the connection. The request was done, and is not repeated; "
-    "History lists each edit."
+    "The reply was lost with the connection. The request was done, and is not repeated; History "
+    "lists each edit."
 )
 
 

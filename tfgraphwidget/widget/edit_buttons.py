@@ -410,7 +410,7 @@ BUTTONS: Mapping[str, EditButton] = {
     ),
     "sort": EditButton(
         "Sort ops",
-        "List each op of a file behind those that it reads",
+        "List each op of a file after those that it reads",
         on="graph",
         order=240,
         group="Clean up",

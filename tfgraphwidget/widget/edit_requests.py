@@ -409,8 +409,7 @@ class EditRequests:
         bad = sum(1 for stats in outputs if stats.nans or stats.infs)
         about = f"{bad:,} of them with NaN or infinity" if bad else "all finite"
         return (
-            f"The values of {len(outputs):,} tensors, {about}; point at a box or a line to "
-            "read "
+            f"The values of {len(outputs):,} tensors, {about}; point at a box or a line to read "
             "them."
         )
 

@@ -60,8 +60,8 @@ class OtherGraphs:
         if request.size > _MOST_BYTES:
             raise GraphEditError(
                 f"{request.name!r} has {format_size(request.size)}, and a page sends "
-                f"{format_size(_MOST_BYTES)} at most; "
-                "upload it to the file browser, and drag it here from there."
+                f"{format_size(_MOST_BYTES)} at most; upload it to the file browser, and drag it "
+                "here from there."
             )
         if request.start == 0:
             self._arriving = bytearray()

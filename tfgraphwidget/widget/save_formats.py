@@ -164,8 +164,7 @@ OUTPUTS = SaveOption(
     "outputs", "Outputs", ("",), "The ops or tensors that are computed, with commas between them"
 )
 _BARE = (
-    "Every op and collection; without a checkpoint, as the file came without the values of "
-    "its "
+    "Every op and collection; without a checkpoint, as the file came without the values of its "
     "variables."
 )
 

@@ -42,8 +42,7 @@ def resolve_path(path: str, root: str = "", folder: Path | None = None) -> Path:
             return candidate
     raise UnknownName(
         f"{_short(path)} is not on a disk that this kernel can read; start JupyterLab on the "
-        "machine that has the "
-        "file, or copy it there."
+        "machine that has the file, or copy it there."
     )
 
 

@@ -44,8 +44,7 @@ def untrusted_sentences(editor: GraphEditor) -> str:
     ops = f" ({count_text(total, 'op')})" if total else ""
     return (
         f"Ops of this file may {deeds}{ops}, so they do not run. Turn this on only if you know "
-        "where the file comes "
-        "from; it stays on."
+        "where the file comes from; it stays on."
     )
 
 

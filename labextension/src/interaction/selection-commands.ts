@@ -68,7 +68,7 @@ const NOTHING = "Nothing is selected: draw a box (b) or a lasso (l), or Ctrl-cli
 
 const ONLY_TENSORS = "Only tensors are selected, but this command needs ops: Ctrl-click an op.";
 
-/** Whether anything is selected; it may be tensors alone, which are no ops. */
+/** Whether anything is selected; it may be tensors alone, which are not ops. */
 export function hasSelection(state: State | null): boolean {
   return state !== null && (state.selected_ops > 0 || state.expression !== "");
 }

@@ -83,7 +83,7 @@ function valueBehind(text: string, key: string): [string, Kind, number] {
     .map((pattern) => pattern.exec(text)?.[0])
     .find((each) => each !== undefined);
   if (held === undefined || held === "/" || (key === "attr" && held.startsWith("=")))
-    throw new Refusal(`Write what you look for behind "${key}:".`);
+    throw new Refusal(`Write what you look for after "${key}:".`);
   return [held, kindOf(held), held.length];
 }
 
@@ -149,7 +149,7 @@ function compileRegex(pattern: string): RegExp {
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     throw new Refusal(
-      `/${pattern.slice(0, 60)}/ is no regular expression: ${why}; ` +
+      `/${pattern.slice(0, 60)}/ is not a regular expression: ${why}; ` +
         "put quotes around it to find it as text.",
     );
   }
@@ -220,7 +220,7 @@ export function patternOf(text: string): Pattern {
 
 function notAShape(text: string): Refusal {
   return new Refusal(
-    `"${text.slice(0, 40)}" is no shape; write shape:?x224x224x3 or shape:[None, 10], ` +
+    `"${text.slice(0, 40)}" is not a shape; write shape:?x224x224x3 or shape:[None, 10], ` +
       "with * for any size, and once ... for any number of them.",
   );
 }

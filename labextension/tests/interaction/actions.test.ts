@@ -138,7 +138,7 @@ describe("the tab in front", () => {
 });
 
 describe("edits", () => {
-  test("an edit that found nothing to do says so, and is no refusal", async () => {
+  test("an edit that found nothing to do says so, and is not a refusal", async () => {
     const text = "The graph has no Identity that can be removed.";
     const { actions, store } = await opened(drawn({}, "", { text, is_nothing: true }));
     await actions.edits.change("remove_identities", [], {});

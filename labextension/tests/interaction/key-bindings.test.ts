@@ -153,7 +153,7 @@ describe("keys", () => {
     expect(press("u", { altKey: true })).toEqual([]);
   });
 
-  test("what is no key of ours means nothing", () => {
+  test("what is not a key of ours means nothing", () => {
     const { press } = watched();
     for (const key of ["x", "constructor", "Tab", "q"]) expect(press(key)).toEqual([]);
   });

@@ -20,7 +20,7 @@ interface Golden {
   readonly box: number[][];
   readonly route: number[][];
   readonly route_start: number[];
-  /** What a kernel finds; null for what is no query. */
+  /** What a kernel finds; null for what is not a query. */
   readonly asked: Readonly<Record<string, number[] | null>>;
   /** The name scopes that a kernel finds, for the queries that mean some. */
   readonly scopes_found: Readonly<Record<string, [name: string, ops: number][]>>;
@@ -416,7 +416,7 @@ describe("what a page finds and tells", () => {
     });
     expect(ends).toContain("net/one > net/two");
     expect(ends).toContain("net/one/MatMul > net/one/add");
-    // what comes in from outside is no line between selected ops, nor are its pieces inside
+    // what comes in from outside is not a line between selected ops, nor are its pieces inside
     expect(scene.names).toContain("net/one");
     expect(ends).not.toContain("net > net/one");
     expect(ends).not.toContain("net/one > net/one/MatMul");

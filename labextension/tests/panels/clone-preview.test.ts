@@ -227,7 +227,7 @@ describe("own or shared", () => {
   });
 });
 
-test("one copy needs no number behind its name, and what is no number is one copy", () => {
+test("one copy needs no number behind its name, and what is not a number is one copy", () => {
   expect(["", "1", "0", "-3", "x", "2", "12"].map(parseCopies)).toEqual([
     null,
     null,

@@ -296,6 +296,6 @@ test("a resting finger and Ctrl-click mean their place; the menu key the focus",
   const finger = { button: 0, ctrlKey: false, pointerType: "touch" };
   const key = { button: -1, ctrlKey: false, pointerType: "mouse" };
   expect([mouse, click, finger, key].map(isByKey)).toEqual([false, false, false, true]);
-  // of a browser whose event is no PointerEvent
+  // of a browser whose event is not a PointerEvent
   expect(isByKey({ button: 0, ctrlKey: false })).toBe(true);
 });

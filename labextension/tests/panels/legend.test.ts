@@ -18,7 +18,7 @@ test("another coloring unfolds its colors and no marks, and op families fold the
   expect([extentOf("all", "type"), extentOf("all", "")]).toEqual(["all", "all"]);
 });
 
-test("one op is no ops", () => {
+test("one op is not several", () => {
   expect([0, 1, 1234].map(opsText)).toEqual(["0 ops", "1 op", "1,234 ops"]);
 });
 

@@ -76,7 +76,7 @@ describe("channel", () => {
     }
   });
 
-  test("messages for others, and what is no message, are ignored", async () => {
+  test("messages for others, and what is not a message, are ignored", async () => {
     const model = new FakeModel();
     const answer = openChannel(model).request({ type: "open", alone: false });
     for (const stray of [null, "text", {}, { id: "7", type: "refusal" }, { ...refused, id: -1 }])

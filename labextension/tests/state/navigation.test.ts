@@ -61,7 +61,7 @@ describe("going in and out", () => {
     expect(arrivals.at(-1)?.graphEntry).toEqual({ camera: within, inward: true });
   });
 
-  test("in the same room a new drawing is no entrance", async () => {
+  test("in the same room a new drawing is not an entrance", async () => {
     const { actions, arrivals } = await opened(drawn({ revision: 2 }));
     await actions.toggle(CLOSED_SCOPE);
     expect(arrivals.at(-1)?.graphEntry).toBeUndefined();

@@ -66,8 +66,8 @@ def test_a_result_comes_into_view_and_only_what_fits_is_offered(
         (
             "weights",
             (
-                "'weights' is a ResourceVariable; "
-                "choose an array, a number, a list or an eager tensor."
+                "'weights' is a ResourceVariable; choose an array, a number, a list or an eager "
+                "tensor."
             ),
         ),
         ("narrow", "shape 5×8 does not fit ?×64"),

@@ -75,7 +75,7 @@ REFUSED = {
     "W=Relu(x)": ("a name in small letters", 0),
     "Relu(,x)": ("an op type, a name or a number", 5),
     "AddN(..., x, ...)": ("'...' once", 13),
-    "Relu(x, T=$)": ("a name behind '$'", 10),
+    "Relu(x, T=$)": ("a name after '$'", 10),
     "Relu(x, alpha=1, alpha=2)": ("'alpha' once", 23),
     "Mul(x, Const(1, 2))": ("one value", 18),
     "Relu(x) | Tanh(x)": ("parentheses around alternatives: '(Relu(x) | Tanh(x))'", 8),

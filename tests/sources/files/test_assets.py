@@ -123,7 +123,8 @@ def test_a_frozen_graph_says_what_fills_its_table_from_which_file(
         "filled;" in told
     )
     (fill,) = re.findall(
-        "keeps hash table 'hash_table', which is no variable; run '(.*)' once after importing", told
+        "keeps hash table 'hash_table', which is not a variable; run '(.*)' once after importing",
+        told,
     )
     with tf.Graph().as_default() as graph, v1.Session() as session:
         tf.import_graph_def(v1.GraphDef.FromString((tmp_path / "frozen.pb").read_bytes()), name="")
@@ -190,9 +191,8 @@ def test_an_archive_of_a_table_that_was_never_filled_says_from_which_file_it_is(
     source = graph.as_graph_def() if kind == "pb" else graph
     editor = tgw.edit(source, session=session) if kind == "session" else tgw.edit(source)
     said = (
-        f"The editor names '{words}', from which tables are filled that hold nothing yet; "
-        "leave "
-        "it there"
+        f"The editor names '{words}', from which tables are filled that hold nothing yet; leave it "
+        "there"
     )
     with pytest.warns(UserWarning, match=said):
         editor.save(tmp_path / "editor.tgw")

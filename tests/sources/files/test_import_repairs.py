@@ -65,11 +65,11 @@ def gone_variable(meta: v1.MetaGraphDef) -> None:
 REFUSED: dict[str, tuple[Callable[[v1.MetaGraphDef], object], str]] = {
     "a version of one's own": (
         lambda meta: setattr(meta.meta_info_def, "tensorflow_version", "0.12.head"),
-        "'0.12.head' wrote it, which is no version",
+        "'0.12.head' wrote it, which is not a version",
     ),
     "an unknown version": (
         lambda meta: setattr(meta.meta_info_def, "tensorflow_version", "unknown"),
-        "'unknown' wrote it, which is no version",
+        "'unknown' wrote it, which is not a version",
     ),
     "a shape of another time": (wrong_shape, "functions of this TensorFlow contradict"),
     "a neighbor that is gone": (

@@ -192,8 +192,8 @@ def test_the_end_of_a_loop_outside_of_all_loops_is_looked_at_only(
     where = " in function 'f'" if in_function else ""
     assert refusal == (
         f"Op 'w/Enter_1'{where} is of type {kind} and in no while loop, and TensorFlow ends the "
-        "process when it runs "
-        "that, so the graph can be looked at only; save it again with the whole loop to run it."
+        "process when it runs that, so the graph can be looked at only; save it again with the "
+        "whole loop to run it."
     )
 
 

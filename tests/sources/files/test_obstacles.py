@@ -98,8 +98,8 @@ def test_ops_on_several_absent_devices_are_one_notice() -> None:
         graph.node.add(name=f"more_{number}", op="NoOp", device=f"/device:GPU:{number}")
     notice = only_notice(open_source(graph))
     assert notice == (
-        "5 ops are pinned to devices that are not available on this machine, "
-        "'/device:GPU:1', '/device:GPU:2', '/device:GPU:3' and 1 more; they run on CPU."
+        "5 ops are pinned to devices that are not available on this machine, '/device:GPU:1', "
+        "'/device:GPU:2', '/device:GPU:3' and 1 more; they run on CPU."
     )
 
 

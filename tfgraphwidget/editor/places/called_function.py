@@ -170,8 +170,7 @@ class CalledFunction:
         if patch.ends is not None:
             raise GraphEditError(
                 f"Function {self.function!r} is called by the graph that was opened, so it cannot "
-                "get results "
-                "of its own; "
+                "get results of its own; "
                 + in_cell(
                     "open the function itself, tgw.edit(function), or clone the part as a module."
                 )
@@ -187,8 +186,8 @@ class CalledFunction:
         ):
             raise GraphEditError(
                 f"The function makes the variable {next(iter(state))!r}, which the ops that call "
-                f"{name!r} would have "
-                "to give it, and no op of the graph calls it; let it compute with constants."
+                f"{name!r} would have to give it, and no op of the graph calls it; let it compute "
+                "with constants."
             )
         after = self.edition.after(patch)
         old = graph.extras.function(name)
@@ -285,8 +284,7 @@ class CalledFunction:
         if missing:
             raise GraphEditError(
                 "set_trainable: no variable of the graph that was opened is known to be "
-                f"{missing[0]!r} here; enter "
-                "the function by the op that calls it.",
+                f"{missing[0]!r} here; enter the function by the op that calls it.",
                 missing,
             )
         ours = {name for name in origins.values() if name in variable_names}
@@ -310,8 +308,7 @@ class CalledFunction:
         if self._is_named or origins is None:
             raise GraphEditError(
                 f"signatures.add({signature.name!r}): function {self.function!r} was entered by "
-                "its name, so "
-                "that it is not known which variables it is given; "
+                "its name, so that it is not known which variables it is given; "
                 + in_cell("enter it through an op that calls it: editor.view.enter(op).")
             )
         return copy_for_signature(

@@ -121,7 +121,7 @@ class OpenedFunction(NodeDefGraph):
         return patch
 
     def check_placed(self, patch: Patch, origin: Graph | None) -> None:  # noqa: ARG002
-        """Raise SessionRefused for devices that are no names of devices."""
+        """Raise SessionRefused for devices that are not names of devices."""
         live.placement.check_file_devices(patch)
 
     def envelope(self) -> GraphDef:

@@ -44,16 +44,14 @@ if TYPE_CHECKING:
 
 _STALE = (
     "TensorFlow's own tensors keep the static shapes that they had ({} of them); the editor and "
-    "what it saves have the "
-    "new ones."
+    "what it saves have the new ones."
 )
 _FOLLOW = either(
     "tgw.renew(session) lets it follow.", "renew the session in a cell to let it follow."
 )
 _SESSION_CLOSED = (
     "TensorFlow imported the file and cannot follow this step in its graph, so the session was "
-    "closed; the next one "
-    "begins with its values."
+    "closed; the next one begins with its values."
 )
 
 
@@ -447,8 +445,7 @@ class LiveGraph:
         if patch.order:
             raise GraphEditError(
                 "sort: TensorFlow lists the ops of a live graph in the order in which they were "
-                "made; save the graph "
-                "to a file, and sort that."
+                "made; save the graph to a file, and sort that."
             )
         new = {node.name for node in patch.add.nodes}
         keeper = next((node.name for node in patch.remove.nodes if node.name in new), None)
@@ -456,8 +453,7 @@ class LiveGraph:
             free = free_name(keeper, self.index.used_names() | {name.lower() for name in new})
             raise NameTaken(
                 f"TensorFlow keeps the op that is {keeper!r} now, so that no other can have this "
-                "name; choose another "
-                f"name, such as one that makes it {free!r}.",
+                f"name; choose another name, such as one that makes it {free!r}.",
                 [keeper],
             )
         return edits.replace_fixed_ops(self.index, patch)
@@ -606,9 +602,8 @@ class LiveGraph:
             if op is not None:
                 raise GraphEditError(
                     f"This edit was made before TensorFlow imported the file, and op {op!r} was "
-                    f"{how} since by other "
-                    "code, which the file does not have; open the file again for a graph without "
-                    "the edit.",
+                    f"{how} since by other code, which the file does not have; open the file again "
+                    "for a graph without the edit.",
                     [op],
                 )
 
@@ -717,8 +712,7 @@ class LiveGraph:
                 )
             raise GraphEditError(
                 f"Another editor has undone this already, or has removed op {missing_op!r}; redo "
-                "it there, or undo the "
-                "removal there, first."
+                "it there, or undo the removal there, first."
             )
         present_op = next(
             (

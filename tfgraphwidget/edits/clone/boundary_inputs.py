@@ -246,8 +246,7 @@ def _check_fit(
         where = (inside[1] or inside[0])[0]
         raise NotClonable(
             f"{names[1]!r} cannot stand for {names[0]!r}: only one of them lies inside while loop "
-            f"{where!r}; use the "
-            "loop's results outside of it.",
+            f"{where!r}; use the loop's results outside of it.",
             [index.names[a], target.names[b]],
         )
 

@@ -79,7 +79,7 @@ Modes = Mode | tuple[tuple[str, Mode], ...]
 
 
 def check_modes(variables: object) -> None:
-    """Raise GraphEditError for what is no mode.
+    """Raise GraphEditError for what is not a mode.
 
     Args:
         variables: The mode, or the modes by name, as the caller passed them.
@@ -368,7 +368,7 @@ class Clone(Command):
     def check_options(self) -> None:
         """Raise GraphEditError for options that make no sense, whatever graph they are for."""
         if not isinstance(self.into, str):
-            raise NameTaken(f"{value_text(self.into)} is no name scope; give a string.")
+            raise NameTaken(f"{value_text(self.into)} is not a name scope; give a string.")
         check_modes(self.variables)
         if (
             not isinstance(self.init, tuple)

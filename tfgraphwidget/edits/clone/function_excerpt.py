@@ -171,8 +171,7 @@ def _argument_error(index: GraphIndex, read: Mask, is_open: Mask, cut: list[Tens
     )
     return NotClonable(
         f"The part needs {some}, which hangs on the function's argument {index.names[first]!r} and "
-        "has no value "
-        "outside of the function; add it to the inputs.",
+        "has no value outside of the function; add it to the inputs.",
         [index.names[op] for op, _ in entering] or [index.names[first]],
     )
 
@@ -190,8 +189,7 @@ def _check_ends(index: GraphIndex, ends: Iterable[Tensor]) -> None:
             kind = "loop" if isinstance(inner[0], Loop) else "conditional"
             raise NotClonable(
                 f"Op {index.names[op]!r} is inside v1 {kind} {inner[0].name!r}, of which a copy "
-                "needs the whole; "
-                "choose boundaries wholly before or behind it.",
+                "needs the whole; choose boundaries wholly before or after it.",
                 [index.names[op]],
             )
 

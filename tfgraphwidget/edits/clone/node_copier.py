@@ -239,8 +239,7 @@ class NodeCopier:
         else:
             raise NotClonable(
                 f"Op {reader!r} reads '{op}:{port}', which is not copied and lies in another graph "
-                "than the "
-                "copy; "
+                "than the copy; "
                 + either(
                     "give replace={tensor: tensor of that graph}, or placeholders=True.",
                     "choose 'New placeholders for inputs'.",

@@ -39,9 +39,8 @@ def check_free(index: GraphIndex, *scopes: object, may_be_root: bool = False) ->
             continue
         if not isinstance(scope, str) or not is_scope_name(scope):
             raise NameTaken(
-                f"{repr(scope)[:LONGEST]} is no name scope: use letters, digits, '_', '-', '.' and "
-                "'/', and begin "
-                "with a letter or digit."
+                f"{repr(scope)[:LONGEST]} is not a name scope: use letters, digits, '_', '-', '.' "
+                "and '/', and begin with a letter or digit."
             )
         if len(scope) > LONGEST:
             raise NameTaken(
@@ -128,8 +127,7 @@ def copied_names(
         if outside:
             raise NotClonable(
                 f"Op {outside[0]!r} does not lie in src_scope {src_scope!r}, and belongs to the "
-                "part; give a scope "
-                "around all of it, or leave src_scope out.",
+                "part; give a scope around all of it, or leave src_scope out.",
                 outside,
             )
     return {names[i]: prefix + names[i][len(old) :] for i in ops}

@@ -225,8 +225,7 @@ def _check_runs_in_function(index: GraphIndex, converted: ConvertedGraph) -> Non
         if node.op in (*ENTER, *SWITCH) and node.name not in index.ids:
             raise GraphEditError(
                 f"Op {node.name!r} ({node.op}) would be control flow of TensorFlow 1 in a "
-                "function, "
-                "which TensorFlow does not trace again; "
+                "function, which TensorFlow does not trace again; "
                 + in_cell(
                     "save(path, frozen=True, lower_control_flow=True) writes it to a '.pb', and "
                     "freeze(inline=True) leaves loops and conditionals as they are."

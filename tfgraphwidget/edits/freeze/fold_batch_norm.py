@@ -49,7 +49,7 @@ _NO_CONSTANTS = (
     "its numbers are not constants; freeze the graph first, which makes constants of variables"
 )
 _NO_LAYER = (
-    "{!r} before it is no convolution or matrix product of constant weights that only it reads"
+    "{!r} before it is not a convolution or matrix product of constant weights that only it reads"
 )
 
 

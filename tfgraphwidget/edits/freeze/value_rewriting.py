@@ -87,7 +87,7 @@ def updated_variables(
 def forwarded_references(
     node: NodeDef, references: Mapping[int, VariableValue]
 ) -> dict[int, VariableValue]:
-    """By port the references that an op, which is no call, hands on."""
+    """By port the references that an op, which is not a call, hands on."""
     if node.op == "IdentityN":
         return dict(references)
     kind = _PLAIN.get(node.op, node.op)
@@ -447,9 +447,8 @@ class ValueRewriter:
                         variable = min(stale)
                         raise GraphEditError(
                             f"Op {reader!r}{self._place} reads variable {variable!r} after {op!r} "
-                            "has "
-                            "updated it, which a constant cannot follow; choose outputs that only "
-                            "read "
+                            "has updated it, which a constant cannot follow; choose outputs that "
+                            "only read "
                             "variables, or " + KEEP + ".",
                             [reader, op],
                         )

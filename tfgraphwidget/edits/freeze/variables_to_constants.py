@@ -203,8 +203,8 @@ class FunctionSpecializer:
         ):
             raise GraphEditError(
                 f"Op {node.name!r} ({node.op}) hands on a variable in one case and something else "
-                "in another, so what "
-                "it gives cannot be a constant's value; choose outputs that do not need it.",
+                "in another, so what it gives cannot be a constant's value; choose outputs that "
+                "do not need it.",
                 [node.name],
             )
 
@@ -215,8 +215,7 @@ class FunctionSpecializer:
             if name in self._open:
                 raise GraphEditError(
                     f"Function {name!r} calls itself, so what it reads cannot become constants; "
-                    "freeze outputs that "
-                    "do not need it."
+                    "freeze outputs that do not need it."
                 )
             self._open.add(name)
             try:
@@ -514,7 +513,7 @@ def _input_placeholder(index: GraphIndex, op: int, port: int, name: str) -> Node
     if index.dtypes(op)[port] in HANDLE_DTYPES:
         tensor = f"{index.names[op]}:{port}"
         raise GraphEditError(
-            f"{tensor!r} is no value that anybody can feed; "
+            f"{tensor!r} is not a value that anybody can feed; "
             + either("leave it out of inputs=.", "leave inputs empty."),
             [index.names[op]],
         )

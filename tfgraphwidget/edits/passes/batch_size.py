@@ -58,7 +58,7 @@ class ChangeBatchSize(Command):
     def plan(self, context: PlanContext) -> Patch:
         """The patch of the graph of `context`.
 
-        Raises GraphEditError for what is no size, and where an op cannot take what follows.
+        Raises GraphEditError for what is not a size, and where an op cannot take what follows.
         """
         if self.size is not None and (type(self.size) is not int or not 0 < self.size < _MOST):
             size = value_text(self.size)
@@ -101,7 +101,7 @@ def _batch_inputs(index: GraphIndex, inputs: tuple[str, ...]) -> tuple[list[int]
         )
         if bad is not None:
             raise GraphEditError(
-                f"change_batch_size: {index.names[bad]!r} is no placeholder with a first "
+                f"change_batch_size: {index.names[bad]!r} is not a placeholder with a first "
                 "dimension; " + either("leave it out of inputs=.", "leave inputs empty."),
                 [index.names[bad]],
             )

@@ -73,7 +73,7 @@ class RenameType(Pass):
             )
         if not _OP_TYPE.fullmatch(self.new):
             raise GraphEditError(
-                f"rename_type: {value_text(self.new)} is no op type; give one such as 'Relu'."
+                f"rename_type: {value_text(self.new)} is not an op type; give one such as 'Relu'."
             )
         index = context.index
         ops = [op for op, kind in enumerate(index.types) if kind == self.old]

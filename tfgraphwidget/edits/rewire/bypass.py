@@ -433,9 +433,8 @@ class Detach(Rewire):
         if wrong is not None:
             raise GraphEditError(
                 f"{moves.name(wrong)!r} changes the variable {moves.tensor_name(tensor)!r}, and no "
-                "placeholder can "
-                f"stand for one; detach {moves.name(wrong)!r} and {moves.name(tensor[0])!r} "
-                "together, or neither.",
+                f"placeholder can stand for one; detach {moves.name(wrong)!r} and "
+                f"{moves.name(tensor[0])!r} together, or neither.",
                 [moves.name(wrong), moves.name(tensor[0])],
             )
         moves.inputs.update(dict.fromkeys(slots, (placeholder(moves, tensor), 0)))

@@ -148,18 +148,33 @@ def part_gradients(
     arriving = {backward.scope(each.readers[0]): each.tensor for each in path.arriving}
     if arriving.keys() != by_scope.keys():
         return None
-    gradients = []
-    for scope, ops in by_scope.items():
-        region = _with_sums(backward, ops)
-        if _entering(backward, region) != {arriving[scope]}:
-            return None
-        if any(op in backward.results and not index.consumer_lists[op] for op in region):
-            return None  # it is fetched, and a fetch goes on naming the old one
-        leaving = _leaving(backward, region, part, sources)
-        if leaving is None:
-            return None
-        gradients.append(PartGradients(arriving[scope], leaving, frozenset(region)))
-    return tuple(gradients)
+    gradients = [
+        _gradients_of_one_time(backward, part, sources, arriving[scope], ops)
+        for scope, ops in by_scope.items()
+    ]
+    plain = tuple(each for each in gradients if each is not None)
+    return plain if len(plain) == len(gradients) else None
+
+
+def _gradients_of_one_time(
+    backward: BackwardOps,
+    part: frozenset[int],
+    sources: Sequence[Tensor],
+    arriving: Tensor,
+    ops: set[int],
+) -> PartGradients | None:
+    """The gradients of a part of one time that gradients were taken; None where that is not plain
+    to see.
+    """
+    index, region = backward.index, _with_sums(backward, ops)
+    if _entering(backward, region) != {arriving}:
+        return None
+    if _is_handed_on(backward, arriving, region, sources):
+        return None
+    if any(op in backward.results and not index.consumer_lists[op] for op in region):
+        return None  # it is fetched, and a fetch goes on naming the old one
+    leaving = _leaving(backward, region, part, sources)
+    return None if leaving is None else PartGradients(arriving, leaving, frozenset(region))
 
 
 def _with_sums(backward: BackwardOps, own: set[int]) -> set[int]:
@@ -252,6 +267,33 @@ def _by_readers(
     """Those of the candidates that gradients go on to where a gradient is read; all where that
     does not tell.
     """
+    goes_to = _destinations(backward, reading)
+    if not goes_to:
+        return candidates
+    return [k for k in candidates if not goes_to.isdisjoint(_givers(backward.index, sources[k]))]
+
+
+def _is_handed_on(
+    backward: BackwardOps, arriving: Tensor, region: set[int], sources: Sequence[Tensor]
+) -> bool:
+    """Whether the gradient that arrives at a part may, as it is, be that of a tensor which the part
+    reads, too, as that of a sum is.
+    """
+    index = backward.index
+    reading = [
+        reader
+        for reader in index.consumer_lists[arriving[0]]
+        if reader not in region and arriving in inputs_of(index, reader)
+    ]
+    goes_to = _destinations(backward, reading)
+    givers = set[int]().union(*(_givers(index, source) for source in sources))
+    return bool(reading) and (not goes_to or not goes_to.isdisjoint(givers))
+
+
+def _destinations(backward: BackwardOps, reading: Sequence[int]) -> set[int]:
+    """The forward ops whose gradients ops that read a gradient are, and the variables that they
+    change by it.
+    """
     index, queue = backward.index, list(reading)
     goes_to: set[int] = set()
     visited = set(queue)
@@ -265,9 +307,7 @@ def _by_readers(
             further = [reader for reader in index.consumer_lists[op] if reader not in visited]
             visited.update(further)
             queue += further
-    if not goes_to:
-        return candidates
-    return [k for k in candidates if not goes_to.isdisjoint(_givers(index, sources[k]))]
+    return goes_to
 
 
 def _givers(index: GraphIndex, tensor: Tensor) -> set[int]:

@@ -226,7 +226,7 @@ class EdgeMoves:
         )
         if not is_scope_name(name):
             raise NameTaken(
-                f"{name!r} is no name that TensorFlow takes for an op; use letters, digits, '_' "
+                f"{name!r} is not a name that TensorFlow takes for an op; use letters, digits, '_' "
                 "and '/'."
             )
         if name.lower() in names_in_use:

@@ -155,9 +155,8 @@ class ExecutionFrames:
             return ""
         return (
             f"{self._text(new)} is read by {self._name(others[0])}, and TensorFlow's gradient of "
-            "the loop is wrong if "
-            f"two ops read it; let {self._name(op)} read {self._name(others[0])} or another tensor "
-            "of the loop."
+            f"the loop is wrong if two ops read it; let {self._name(op)} read "
+            f"{self._name(others[0])} or another tensor of the loop."
         )
 
     def _type(self, tensor: Tensor) -> str:
@@ -194,8 +193,7 @@ class ExecutionFrames:
         name = self.contexts.key[loop]
         return (
             f"{self._name(op)} runs in the body of while loop {name!r} and would run with its "
-            "condition too, once more "
-            "than the body; let it read another tensor of the body."
+            "condition too, once more than the body; let it read another tensor of the body."
             if self._in_body(loop, before)
             else f"{self._name(op)} runs with the condition of while loop {name!r}, and the body "
             "comes after it; let "
@@ -231,8 +229,7 @@ class ExecutionFrames:
         if new[0] >= len(self.index):
             return (
                 f"{self._name(op)} runs inside while loop {self.contexts.key[loop]!r}, where no "
-                "placeholder can be "
-                "fed; cut outside of it."
+                "placeholder can be fed; cut outside of it."
             )
         if other in self.contexts.path(loop) or not other:
             return (
@@ -285,8 +282,7 @@ class ExecutionFrames:
             return ""
         return (
             f"{self._text(new)} is there only if {self._branch(wrong)}, and {self._name(op)} runs "
-            "only if "
-            f"{self._branch(mine[of.key[wrong]])}; choose a tensor of the same branch."
+            f"only if {self._branch(mine[of.key[wrong]])}; choose a tensor of the same branch."
         )
 
     def _other_branch(self, op: int, new: Tensor) -> str:
@@ -298,8 +294,7 @@ class ExecutionFrames:
         if not around:
             return (
                 f"{self._text(new)} is there whatever branch is taken, and {self._name(op)} takes "
-                "what comes "
-                "from one; choose a tensor of the same branch."
+                "what comes from one; choose a tensor of the same branch."
             )
         key = self.contexts.key[around[-1]]
         merges = self.contexts.closes.get((self.contexts.parent[around[-1]], key), [])
@@ -310,8 +305,7 @@ class ExecutionFrames:
         )
         return (
             f"{self._text(new)} is there only if {self._branch(around[-1])}, and {self._name(op)} "
-            "runs "
-            f"elsewhere; {way} instead."
+            f"runs elsewhere; {way} instead."
         )
 
     def _leaving(self, op: int, place: int) -> str:
@@ -324,8 +318,7 @@ class ExecutionFrames:
         )
         return (
             f"{self._name(op)} runs {where}, and nothing else that it reads or waits for would "
-            "keep it there; let it "
-            "go on reading or waiting for an op from there."
+            "keep it there; let it go on reading or waiting for an op from there."
         )
 
     def _branch(self, context: int) -> str:
@@ -369,8 +362,8 @@ def check_loops(index: GraphIndex, patch: Patch) -> None:
             kind, other = (before, after) if _role(before) else (after, before)
             raise GraphEditError(
                 f"Op {edited.name!r} cannot become {after}: a while loop or conditional needs its "
-                f"{kind} ops, and "
-                f"{other} ops have no place there; replace the whole loop or conditional.",
+                f"{kind} ops, and {other} ops have no place there; replace the whole loop or "
+                "conditional.",
                 [edited.name],
             )
     new_names = {new for _, new in patch.renamed}
@@ -393,8 +386,7 @@ def check_loops(index: GraphIndex, patch: Patch) -> None:
         if node.name in alone:
             raise GraphEditError(
                 f"Op {node.name!r} of type {node.op} would be alone, and is a part of a while loop "
-                "only; give a "
-                "function that makes the whole loop with tf.while_loop.",
+                "only; give a function that makes the whole loop with tf.while_loop.",
                 [node.name],
             )
 

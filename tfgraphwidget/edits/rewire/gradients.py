@@ -80,8 +80,8 @@ def gradients_of(index: GraphIndex, part: Mask, renamed: Mapping[str, str]) -> G
 
             raise GraphEditError(
                 f"{name!r} is a gradient of a gradient of these ops, and a bypass would change "
-                "only the first; "
-                "strip training first, and compute the gradients again after the bypass.",
+                "only the first; strip training first, and compute the gradients again after the "
+                "bypass.",
                 [name],
                 without_training(index),
                 code="gradients-of-gradients",

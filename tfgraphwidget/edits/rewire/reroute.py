@@ -508,8 +508,7 @@ class Connect(Rewire):
         ):
             raise GraphEditError(
                 f"{target!r} is what op {split_tensor(target)[0]!r} gives, and connect asks who is "
-                "to read: "
-                f"name the op, or let the readers of {target!r} read another tensor: "
+                f"to read: name the op, or let the readers of {target!r} read another tensor: "
                 + editor_call("reroute", f"{target!r}, to=…")
                 + ".",
                 [split_tensor(target)[0]],
@@ -613,8 +612,7 @@ class AddControlInputs(_ControlInputCommand):
         if name in {split_tensor(tensor)[0] for tensor in context.arguments}:
             raise GraphEditError(
                 f"Op {name!r} is an argument of the function, which has its value before anything "
-                "of the function "
-                "runs; add the control inputs to the ops that read it.",
+                "of the function runs; add the control inputs to the ops that read it.",
                 [name],
             )
         moves.control_inputs[op] = (*moves.current_control_inputs(op), *ops)

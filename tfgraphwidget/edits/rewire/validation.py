@@ -107,8 +107,8 @@ def _refuse_cycle(names: list[str], way_out: str = _INDEPENDENT) -> None:
     if names:
         raise GraphEditError(
             f"{names[0]!r} cannot come after {names[-1]!r}, which needs it: "
-            f"{path_text([*names, names[0]])} would be a "
-            f"cycle, in which no op could ever run; {way_out}.",
+            f"{path_text([*names, names[0]])} would be a cycle, in which no op could ever run; "
+            f"{way_out}.",
             names,
         )
 
@@ -178,8 +178,7 @@ class _Slots:
             return f"{name!r} reads nothing."
         if self.before[op] and not (types[op] in MERGE and types[self.source[0]] in NEXT):
             return (
-                f"{self.tensor_text!r} "
-                f"{'comes from' if op == self.source[0] else 'depends on'} "
+                f"{self.tensor_text!r} {'comes from' if op == self.source[0] else 'depends on'} "
                 f"{name!r} itself."
             )
         why = ""
@@ -285,8 +284,8 @@ def other_kind_text(
     had, kind = (f"{'an' if each[0] in 'ai' else 'a'} {each}" for each in kinds)
     name, old, new = names
     return (
-        f"{new!r} is the handle of {kind}, and {name!r} takes that of {had}, as {old!r} is; "
-        "give one of those."
+        f"{new!r} is the handle of {kind}, and {name!r} takes that of {had}, as {old!r} is; give "
+        "one of those."
     )
 
 
@@ -308,9 +307,8 @@ def _description(moves: EdgeMoves, tensor: Tensor) -> str:
 def _no_reference(moves: EdgeMoves, slot: Slot, new: Tensor) -> str:
     return (
         f"{moves.name(slot[0])!r} changes the variable that it reads at input {slot[1]} "
-        f"({moves.tensor_name(moves.current_input(slot))!r}), and {moves.tensor_name(new)!r} is no "
-        "variable, but "
-        f"{moves.dtype(new)}; give a variable, of a dtype with '_ref'."
+        f"({moves.tensor_name(moves.current_input(slot))!r}), and {moves.tensor_name(new)!r} is "
+        f"not a variable, but {moves.dtype(new)}; give a variable, of a dtype with '_ref'."
     )
 
 
@@ -375,7 +373,7 @@ def cycle_of(moves: EdgeMoves) -> list[int]:
     """A cycle that goes through a new edge, in the order in which values flow, from the op that
     reads it; [] for none.
 
-    A loop's way round (NextIteration to Merge) is no cycle.
+    A loop's way round (NextIteration to Merge) is not a cycle.
     """
     index, edges, waits = moves.index, moves.changed_inputs(), moves.changed_control_inputs()
     n, types = len(index), index.types

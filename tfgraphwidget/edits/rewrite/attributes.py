@@ -98,8 +98,7 @@ class SetAttr(Command):
         if not _write(value, kind, self.value, index):
             raise GraphEditError(
                 f"{value_text(self.value)} does not suit attribute {self.name!r} of op "
-                f"{self.op!r}, which is a "
-                f"{_kind_text(kind)}; give one.",
+                f"{self.op!r}, which is a {_kind_text(kind)}; give one.",
                 [self.op],
             )
         if described is not None:
@@ -264,8 +263,7 @@ def _check_allowed(command: SetAttr, attr_def: OpDef.AttrDef, value: AttrValue) 
         what = "entries" if kind == "list" else "least"
         raise GraphEditError(
             f"Attribute {command.name!r} of op {command.op!r} needs {attr_def.minimum} at {what}, "
-            f"and {number} was "
-            "given; give more.",
+            f"and {number} was given; give more.",
             [command.op],
         )
 
@@ -289,8 +287,8 @@ def _check_places(index: GraphIndex, node: NodeDef) -> None:
         if name not in index.ids:
             raise GraphEditError(
                 f"Op {node.name!r} cannot be placed beside "
-                f"{name or entry.decode(errors='replace')!r}, which the graph "
-                "does not have; give entries as 'loc:@op'.",
+                f"{name or entry.decode(errors='replace')!r}, which the graph does not have; give "
+                "entries as 'loc:@op'.",
                 [node.name],
             )
 
@@ -369,7 +367,7 @@ class SetDevice(Command):
         return f"Set the device of {subject_text(self.what)} {device}"
 
     def plan(self, context: PlanContext) -> Patch:
-        """The patch; GraphEditError for what is no device."""
+        """The patch; GraphEditError for what is not a device."""
         if not _DEVICE.fullmatch(self.device):
             raise GraphEditError(
                 f"{self.device!r} is not written as TensorFlow writes a device: '/device:GPU:0', "
@@ -384,8 +382,7 @@ class SetDevice(Command):
         if of_caller and not targets:
             raise GraphEditError(
                 f"Op {index.names[min(of_caller)]!r} is an argument of the function, which stands "
-                "where the caller has "
-                "it; place the ops that read it, or what the caller gives."
+                "where the caller has it; place the ops that read it, or what the caller gives."
             )
         along = _colocated_ops(index, targets) - targets - arguments
         rewriter = ConsumerRewriter(index)
@@ -576,9 +573,8 @@ class SetTrainable(Command):
         unknown = [name for name in self.variables if name not in variables]
         if unknown:
             raise GraphEditError(
-                f"{unknown[0]!r} is no tf.Variable of this graph's collections, so no optimizer "
-                "can take it; clone it, "
-                "or add it to tf.compat.v1.GraphKeys.GLOBAL_VARIABLES.",
+                f"{unknown[0]!r} is not a tf.Variable of this graph's collections, so no optimizer "
+                "can take it; clone it, or add it to tf.compat.v1.GraphKeys.GLOBAL_VARIABLES.",
                 unknown,
             )
         # All go and all come, so that taking it back gives the old order too.

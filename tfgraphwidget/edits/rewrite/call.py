@@ -86,8 +86,7 @@ class Call(Command):
         if not context.function and context.ends is None:
             raise GraphEditError(
                 f"What {subject_text(self.function)} adds to a graph is known once it was called; "
-                f"call {self.code()}, "
-                "and undo it."
+                f"call {self.code()}, and undo it."
             )
         at = [tensor(index, name) for name in self.at]
         traced = context.trace(

@@ -211,8 +211,7 @@ def check_skeleton(index: GraphIndex, reading: Iterable[int], old: Tensor) -> No
         ):
             raise GraphEditError(
                 f"{name!r} and {index.names[op]!r} hold a while loop together, and nothing can go "
-                "between them; edit "
-                "what computes the value before it.",
+                "between them; edit what computes the value before it.",
                 [name, index.names[op]],
             )
 
@@ -243,8 +242,7 @@ def check_one_frame(index: GraphIndex, ops: Collection[int], results: Iterable[T
         way = "into" if index.types[ends[0]] in ENTER else "out of"
         raise GraphEditError(
             f"{name!r} is the way {way} a while loop, for which no other op can stand; leave it "
-            "out, or take the whole "
-            "loop.",
+            "out, or take the whole loop.",
             [name],
         )
 

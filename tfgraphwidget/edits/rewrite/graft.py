@@ -134,8 +134,7 @@ def _run_in_frames(
         name = index.names[inside[0][1][0]]
         raise GraphEditError(
             f"The function makes state ({state}), which cannot be initialized inside of a loop or "
-            "branch, "
-            f"where {name!r} lies; "
+            f"branch, where {name!r} lies; "
             + in_cell(
                 "let it read state that editor.call makes outside, or choose a tensor outside."
             ),
@@ -148,8 +147,7 @@ def _run_in_frames(
             names = [index.names[of[0]], index.names[other[0]]]
             raise GraphEditError(
                 f"{names[0]!r} and {names[1]!r} lie in different loops or branches, so no function "
-                "can be called on "
-                "both; choose tensors of one.",
+                "can be called on both; choose tensors of one.",
                 names,
             )
     nodes = _anchor(index, change.nodes, of, into)

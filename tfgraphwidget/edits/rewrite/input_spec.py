@@ -99,7 +99,8 @@ class SetInput(Command):
     def plan(self, context: PlanContext) -> Patch:
         """The patch, with the `constants` that hold an old size.
 
-        Raises GraphEditError for what is no placeholder, and where an op cannot take what follows.
+        Raises GraphEditError for what is not a placeholder, and where an op cannot take what
+        follows.
         """
         index = context.index
         op, _ = tensor(index, self.tensor)

@@ -60,7 +60,7 @@ def set_placeholder_spec(index: GraphIndex, node: NodeDef, spec: Spec) -> None:
         )
     if not number or dtype.endswith("_ref"):
         raise GraphEditError(
-            f"{dtype!r} is no dtype that can be fed; give one as 'float32' or tf.uint8."
+            f"{dtype!r} is not a dtype that can be fed; give one as 'float32' or tf.uint8."
         )
     node.attr["dtype"].type = number
     node.attr["shape"].shape.Clear()

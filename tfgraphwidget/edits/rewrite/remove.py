@@ -183,7 +183,7 @@ def no_longer_needed(
 
     Args:
         protected: The ops that stay in any case; those that an input of the graph needs are added.
-        stand_ins: The placeholders that are no inputs of the graph.
+        stand_ins: The placeholders that are not inputs of the graph.
     """
     unused = _used_only_by(index, removed, protected)
     outside = from_outside(index) & ~traversal.mask_of(index, stand_ins)
@@ -262,8 +262,7 @@ def _check_variables(index: GraphIndex, removed: set[int]) -> None:
             name = index.names[op]
             raise GraphEditError(
                 f"Op {name!r} is a part of variable {parts[op]!r}, which stays; remove the "
-                "variable with all "
-                "that reads it, or leave this op.",
+                "variable with all that reads it, or leave this op.",
                 [name, parts[op]],
             )
 
@@ -285,8 +284,7 @@ def _reconnect_control_inputs(
                 name = index.names[op]
                 raise GraphEditError(
                     f"Op {node.name!r} runs in its loop or conditional only because it waits for "
-                    f"{name!r}; remove it "
-                    "too, or leave that.",
+                    f"{name!r}; remove it too, or leave that.",
                     [node.name, name],
                 )
 

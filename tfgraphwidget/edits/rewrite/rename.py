@@ -176,9 +176,8 @@ class Rename(Command):
             return self._names_without_scope(index, old)
         if not is_scope_name(new):
             raise NameTaken(
-                f"{self.new!r} is no name: use letters, digits, '_', '-', '.' and '/', and begin "
-                "with a letter or "
-                "digit."
+                f"{self.new!r} is not a name: use letters, digits, '_', '-', '.' and '/', and "
+                "begin with a letter or digit."
             )
         if whole in index.ids:
             op = index.ids[whole]
@@ -203,7 +202,7 @@ class Rename(Command):
         wrong = next((old for old, new in names_by_old.items() if not is_scope_name(new)), None)
         if wrong is not None:
             raise NameTaken(
-                f"{wrong!r} without {scope!r} is no name: a name begins with a letter or digit; "
+                f"{wrong!r} without {scope!r} is not a name: a name begins with a letter or digit; "
                 "rename that op first.",
                 [wrong],
             )
@@ -286,8 +285,7 @@ def _check_whole(index: GraphIndex, names: Mapping[str, str]) -> None:
             if op in names:
                 raise GraphEditError(
                     f"Op {op!r} is a part of variable {variable.handle!r}; rename op "
-                    f"{variable.handle!r} instead, and "
-                    "its parts with it.",
+                    f"{variable.handle!r} instead, and its parts with it.",
                     [op, variable.handle],
                 )
     if V1_CONTROL_FLOW.isdisjoint(index.kinds[0]):
@@ -316,8 +314,7 @@ def _check_context(index: GraphIndex, context: ContextDef, names: Mapping[str, s
             )
             raise GraphEditError(
                 f"Op {min(touched)!r} holds {context.context_name!r} together, of which "
-                f"{unnamed[0]!r} would keep its "
-                f"name; {way}.",
+                f"{unnamed[0]!r} would keep its name; {way}.",
                 [min(touched), unnamed[0]],
             )
     for inner in control_flow_contexts.nested_contexts(context):

@@ -205,7 +205,7 @@ class ReplaceAll(Command):
         if not is_scope_name(self.into):
             raise InvalidArgument(
                 "into",
-                f"{self.into!r} is no name scope; "
+                f"{self.into!r} is not a name scope; "
                 + in_cell("write letters and digits: into='gelu'."),
             )
         report = _Report()
@@ -505,8 +505,7 @@ class _Planner:
         if missing:
             raise GraphEditError(
                 f"the alternative that fits has no {missing[0]!r}, which the replacement needs; "
-                "name it in each "
-                "alternative."
+                "name it in each alternative."
             )
         inputs = tuple(match[name] for name in self.names_of(match))
         by = self.function_for(match)
@@ -653,8 +652,8 @@ class _Round:
             if len(names) != len(match.results):
                 raise GraphEditError(
                     f"the replacement returns {len(names)} tensors, and the pattern has "
-                    f"{len(match.results)} "
-                    f"output{'s' * (len(match.results) > 1)}; let it return as many."
+                    f"{len(match.results)} output{'s' * (len(match.results) > 1)}; let it return "
+                    "as many."
                 )
         check_one_frame(index, match.numbers, match.results)
         reading = [

@@ -82,10 +82,11 @@ class Replace(Command):
         >>> editor = tgw.example()
         >>> import tensorflow as tf
         >>> report = editor.replace("net/hidden/Relu", tf.nn.elu, into="body", remove=True)
-        >>> report.added, report.removed
-        (('body/Elu',), ('net/hidden/Relu',))
-        >>> editor.ops(type="Elu").ops
-        ('body/Elu',)
+        >>> report.removed, report.notes
+        (('net/hidden/Relu', 'gradients/net/hidden/Relu_grad/ReluGrad'),
+         ('The gradients go through it, too.',))
+        >>> "body/Elu" in editor
+        True
     """
 
     what: OpsArgument
@@ -209,8 +210,8 @@ class Replace(Command):
                 return names
         raise GraphEditError(
             f"{count} tensor{'s' * (count != 1)} cannot take the place of the "
-            f"{len(read) or len(part.outputs)} that "
-            f"come out ({names_text(read or part.outputs)}); let the function give one for each.",
+            f"{len(read) or len(part.outputs)} that come out ({names_text(read or part.outputs)}); "
+            "let the function give one for each.",
             part.ops[:1],
         )
 
@@ -228,8 +229,7 @@ class Replace(Command):
         if missing is not None:
             raise GraphEditError(
                 f"{missing!r} has no consumers, so the function would not take its place; leave it "
-                "out, or let the "
-                "function give a tensor for it, too.",
+                "out, or let the function give a tensor for it, too.",
                 [missing],
             )
         return self._with_gradients(context, graft.patch, [graft])

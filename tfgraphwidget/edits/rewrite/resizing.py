@@ -357,8 +357,7 @@ class Resizing:
                     call.gradients.append((definition.signature.name, gradient))
                     call.notes.append(
                         f"{place}its gradient function {gradient!r}, made for the old size, stays "
-                        "as it is; check it "
-                        "before you train."
+                        "as it is; check it before you train."
                     )
         return call
 
@@ -510,8 +509,8 @@ def _notes(unresolved: Iterable[StaleConstant], fixed: Iterable[StaleConstant]) 
         )
     for one in fixed:
         yield (
-            f"{one.op!r} held the old size, {_value_text(one.value)}, for {one.reader!r}, "
-            f"and is {_value_text(one.proposed)} now."
+            f"{one.op!r} held the old size, {_value_text(one.value)}, for {one.reader!r}, and is "
+            f"{_value_text(one.proposed)} now."
         )
 
 

@@ -30,7 +30,7 @@ def find_unused_ops(
     that only they need.
 
     Ops that had no consumers from the start are results of the graph, and what is never pruned (see
-    `Remove`) stays. Gradient ops of unused ops are no results: they are unused, too.
+    `Remove`) stays. Gradient ops of unused ops are not results: they are unused, too.
 
     Args:
         patches: The edits that made it what it is, oldest first.
@@ -144,8 +144,8 @@ def _no_longer_consumed(patch: Patch) -> set[str]:
 def _stand_ins_of_detached(index: GraphIndex, patches: Iterable[Patch]) -> set[int]:
     """The placeholders of ops that an edit has cut off, from their inputs and their consumers.
 
-    They are no inputs that a user knows: the way from them to the ops without consumers is what was
-    cut off.
+    They are not inputs that a user knows: the way from them to the ops without consumers is what
+    was cut off.
     """
     # Per edit that made placeholders, these and the ops without consumers.
     cuts: list[tuple[set[str], set[str]]] = []

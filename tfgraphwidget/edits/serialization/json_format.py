@@ -136,7 +136,7 @@ def decode(data: object) -> Any:
         raise NotDecodable(f"{type(data).__name__} is not JSON")
     kind = next((key for key, keys in _KEYS.items() if data.keys() == keys), None)
     if kind is None:
-        raise NotDecodable(f"an object with the keys {sorted(map(str, data))[:5]} is no value")
+        raise NotDecodable(f"an object with the keys {sorted(map(str, data))[:5]} is not a value")
     try:
         return _DECODERS[kind](data)
     except (
@@ -216,7 +216,7 @@ def _dtype(name: object) -> np.dtype:
             dtype = _extension_dtype(name)
         if dtype is not None and (dtype.type.__module__ == _EXTRA or dtype.kind in _KINDS):
             return dtype
-    raise NotDecodable(f"{str(name)[:40]!r} is no dtype of an array")
+    raise NotDecodable(f"{str(name)[:40]!r} is not a dtype of an array")
 
 
 def _extension_dtype(name: str) -> np.dtype | None:
@@ -450,7 +450,7 @@ def records_from(edits: object) -> tuple[EditRecord, ...]:
     if not isinstance(edits, list | tuple):
         raise WrongType(
             "edits",
-            f"A {type(edits).__name__} is no list of edits; give what "
+            f"A {type(edits).__name__} is not a list of edits; give what "
             + editor_call("history.records", "")
             + " gave.",
         )
@@ -485,7 +485,7 @@ def _batch_from(edit: Any, number: int) -> tuple[Batch, list[object]]:
 
 
 def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no JSON number")
+    raise ValueError(f"{name} is not a JSON number")
 
 
 def _edits_of(decoded: Mapping[object, object]) -> object:
@@ -499,8 +499,7 @@ def _edits_of(decoded: Mapping[object, object]) -> object:
     if version > VERSION:
         raise GraphEditError(
             f"These edits were written in version {version}, and this tfgraphwidget reads up to "
-            f"{VERSION}; install a "
-            "newer one."
+            f"{VERSION}; install a newer one."
         )
     if decoded.keys() != {_NAME, "edits"}:
         other = min(map(str, decoded.keys() ^ {_NAME, "edits"}))

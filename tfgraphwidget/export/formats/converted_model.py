@@ -41,8 +41,7 @@ _MOST_NAMES = 5
 _LACKS_SELECT = "Select TensorFlow op"
 _NOT_RUN = (
     "The model keeps ops of TensorFlow (TF Select), which the TFLite runtime that is installed "
-    "here does not have; it "
-    "was written, but not run: run it where that is linked."
+    "here does not have; it was written, but not run: run it where that is linked."
 )
 
 
@@ -73,8 +72,7 @@ def _checked_model(
         name, kind = frozen.remaining_state[0]
         raise GraphEditError(
             f"{conversion.label} has no place for {kind} {name!r}; choose a boundary behind or "
-            "before it: "
-            "save(path, inputs, outputs).",
+            "before it: save(path, inputs, outputs).",
             [name for name, _ in frozen.remaining_state],
             code="conversion-refused",
         )

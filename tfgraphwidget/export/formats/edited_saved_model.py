@@ -52,9 +52,8 @@ _MAIN_OPS = ("saved_model_main_op", "legacy_init_op", "saved_model_train_op")
 # Collections of TensorFlow 1 whose entries are messages that name ops.
 _BY_NAME = ("while_context", "cond_context", "queue_runners")
 _WAY_OUT = (
-    "make variables of these constants: a SavedModel keeps the values of variables in "
-    "files "
-    "of their own"
+    "make variables of these constants: a SavedModel keeps the values of variables in files of "
+    "their own"
 )
 
 
@@ -118,8 +117,8 @@ def _check_fed(edited: EditedSavedModel) -> None:
         if unfed and (opened is None or not _unfed_placeholder(edited.opened, opened)):
             raise GraphEditError(
                 f"Signature {signature.name!r} also needs placeholder {unfed!r} now, and does not "
-                "take it, so "
-                "that TensorFlow could not load what would be written; take it away by "
+                "take it, so that TensorFlow could not load what would be written; take it away "
+                "by "
                 + editor_call("signatures.remove", f"{signature.name!r}")
                 + f", and add it again with '{unfed}:0' among its inputs.",
                 [unfed],

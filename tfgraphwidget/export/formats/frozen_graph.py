@@ -56,8 +56,8 @@ from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.tf_types import FunctionDefLibrary, GraphDef, TensorCompatible, TensorProto
 
 _WAY_OUT = (
-    "save a SavedModel (a folder) or a '.meta', which keep the variables' values in files "
-    "of their own"
+    "save a SavedModel (a folder) or a '.meta', which keep the variables' values in files of their "
+    "own"
 )
 
 _STATE_WAYS_OUT = (
@@ -215,8 +215,8 @@ def _stored_state(request: ExportRequest, need: Mask) -> ExportedState:
     if missing is not None:
         raise TensorFlowMissing(
             f"Variable {missing!r} has no value in the file, and to compute one for the frozen "
-            "graph needs TensorFlow: "
-            "run pip install 'tfgraphwidget[tensorflow]', or open the file with its checkpoint."
+            "graph needs TensorFlow: run pip install 'tfgraphwidget[tensorflow]', or open the "
+            "file with its checkpoint."
         )
     values = {variable.handle: np.asarray(readers[variable.handle]()) for variable in variables}
     return ExportedState(variables, values, (), (), (), {})
@@ -276,7 +276,7 @@ def _report_omissions(
             f"; run {names_text(state.starters)} once after importing it" if state.starters else ""
         )
         request.notices.append(
-            f"The frozen graph keeps {kind} {name!r}, which is no variable{fills}."
+            f"The frozen graph keeps {kind} {name!r}, which is not a variable{fills}."
         )
     if why and request.settings.verify:
         request.notices.append("What was written was not run: " + why)

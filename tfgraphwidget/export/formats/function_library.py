@@ -82,7 +82,6 @@ def function_of(index: GraphIndex, name: str) -> FunctionDef:
     except KeyError:
         raise GraphEditError(
             f"The graph calls function {name!r}, which its library does not hold; import the graph "
-            "again with its "
-            "function library."
+            "again with its function library."
         ) from None
     return definition

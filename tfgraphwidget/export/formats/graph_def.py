@@ -44,8 +44,7 @@ def check_size(
         largest = ", ".join(f"{name!r} ({_size_text(sizes[name])})" for name in biggest)
         raise GraphEditError(
             f"{kind} would be {_size_text(total)}, and protobuf stops at {_size_text(LARGEST)}: "
-            f"{largest} hold most of "
-            f"it; {way_out}.",
+            f"{largest} hold most of it; {way_out}.",
             biggest,
         )
 
@@ -58,8 +57,8 @@ def _size_text(count: int) -> str:
 
 
 _WAY_OUT = (
-    "make variables of these constants, and save a SavedModel or a '.meta', which keep "
-    "values beside the graph"
+    "make variables of these constants, and save a SavedModel or a '.meta', which keep values "
+    "beside the graph"
 )
 
 
@@ -95,8 +94,7 @@ def write_message(path: Path, graph_def: GraphDef, *, verify: bool) -> None:
         if has_unknown_fields(graph_def):
             raise GraphEditError(
                 f"{path.name!r} would lose fields of a newer TensorFlow that the graph has, since "
-                "a text names its "
-                "fields; save a '.pb'."
+                "a text names its fields; save a '.pb'."
             )
         raise GraphEditError(
             f"{path.name!r} does not read back as the graph that it was written from; save it "

@@ -234,8 +234,7 @@ def _op_names(item: object) -> list[str]:
 _WAY_OUT = "make variables of these constants: their values go into the checkpoint beside"
 _BARE = (
     "The variables have no values here, as the file came without a checkpoint, so {!r} was written "
-    "without one, and "
-    "was not run."
+    "without one, and was not run."
 )
 _SAVEABLE = tf_protos.SAVEABLE_OBJECTS
 _TOLD = "The MetaGraphDef with its checkpoint"
@@ -260,8 +259,7 @@ def check_beside(path: Path, request: ExportRequest) -> None:
     if len(siblings(path)) > 1 and request.graph.lacks_values():
         raise GraphEditError(
             f"The checkpoint {path.stem!r} lies beside, and the graph here has no values for its "
-            "variables; open the "
-            "file with its checkpoint, or give another name."
+            "variables; open the file with its checkpoint, or give another name."
         )
 
 
@@ -383,9 +381,8 @@ def _write_alone(path: Path, request: ExportRequest) -> None:
     if variables and not request.graph.lacks_values() and unsaved:
         raise TensorFlowMissing(
             f"Variable {unsaved[0]!r} has no value in the file, and to compute one for the "
-            "checkpoint beside "
-            f"{path.name!r} needs TensorFlow: run pip install 'tfgraphwidget[tensorflow]', or save "
-            "a '.pb' or '.pbtxt'."
+            f"checkpoint beside {path.name!r} needs TensorFlow: run pip install "
+            "'tfgraphwidget[tensorflow]', or save a '.pb' or '.pbtxt'."
         )
     path.write_bytes(_meta_graph_alone(request).SerializeToString(deterministic=True))
     if variables and not request.graph.lacks_values():
@@ -570,8 +567,7 @@ def _leave_out_saveables(
     if saveables:
         request.notices.append(
             f"Collection {_SAVEABLE!r} is left out, since no Saver takes {names_text(saveables)} "
-            "once the file is read "
-            "back; the checkpoint does not hold what is in there."
+            "once the file is read back; the checkpoint does not hold what is in there."
         )
     del meta_graph.collection_def[_SAVEABLE]
 
@@ -743,8 +739,7 @@ def _restore(path: Path, trust: Trust, *, bare: bool = False) -> Iterator[Sessio
         except (ValueError, KeyError, TypeError, tf.errors.OpError) as error:
             raise GraphEditError(
                 f"TensorFlow does not read {path.name!r} back: {first_line(error)}; save a '.pb' "
-                "or a SavedModel "
-                "instead."
+                "or a SavedModel instead."
             ) from error
         if saver is not None and not bare:
             saver.restore(session, str(path.with_suffix("")))

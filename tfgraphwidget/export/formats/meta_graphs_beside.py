@@ -123,8 +123,7 @@ def _copy_assets(path: Path, opened: OpenedSavedModel) -> None:
         if new.is_file() and not filecmp.cmp(old, new, shallow=False):
             raise GraphEditError(
                 f"Another graph of {str(opened.folder)!r} reads a file 'assets/{asset.filename}' "
-                "too, with other "
-                "contents; give the file that this graph reads another name."
+                "too, with other contents; give the file that this graph reads another name."
             )
         new.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(old, new)

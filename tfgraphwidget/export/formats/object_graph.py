@@ -159,9 +159,8 @@ class ObjectGraphEdit:
         if lists:
             self.notices.append(
                 "The list trainable_variables of the saved object is as it was, since checkpoints "
-                "name its entries; "
-                "take those variables whose trainable is True, as the functions of the signatures "
-                "do."
+                "name its entries; take those variables whose trainable is True, as the functions "
+                "of the signatures do."
             )
 
     # Signatures
@@ -644,8 +643,7 @@ class ObjectGraphEdit:
         if old in self.objects.concrete_functions:
             self.notices.append(
                 f"{names_text(self._paths(old))} of the saved object is unchanged, because the "
-                "edited function takes "
-                "other variables; call the signature."
+                "edited function takes other variables; call the signature."
             )
         return False
 
@@ -757,8 +755,7 @@ class ObjectGraphEdit:
             if paths:
                 self.notices.append(
                     f"{names_text(paths)} of the saved object is unchanged, because a signature "
-                    "that was not "
-                    "edited calls it too; "
+                    "that was not edited calls it too; "
                     + in_cell(
                         "enter it by editor.view.enter(op, everywhere=True) to edit it for all "
                         "calls."

@@ -53,8 +53,8 @@ _FILES = (
     "debug/saved_model_debug_info.pb",
 )  # fmt: skip
 _BUILT_ANEW = (
-    "What was written has the signatures of the model, and not the objects that the "
-    "model was saved from, because {}."
+    "What was written has the signatures of the model, and not the objects that the model was "
+    "saved from, because {}."
 )
 _ALONE = "The other graphs of {!r} are not in what was written, which is the function alone."
 _VALUES = re.compile(r"variables\.(index|data-\d+-of-\d+)")
@@ -150,8 +150,7 @@ def with_apparent_signature(request: ExportRequest, kind: str) -> ExportRequest:
     )
     request.notices.append(
         f"Signature {signature.name!r} takes {inputs or 'nothing'} and gives {outputs}, which the "
-        "graph seems "
-        "to be for; "
+        "graph seems to be for; "
         + either("choose a boundary, or give inputs= and outputs=,", "mark an input and an output")
         + " for another."
     )
@@ -217,8 +216,8 @@ def _write(
     nodes = without_remote_devices(request, (*part.nodes, *state.nodes), "The SavedModel")
     library = library_of(request.index, nodes)
     way_out = (
-        "make variables of these constants: a SavedModel keeps the values of variables in "
-        "files of their own"
+        "make variables of these constants: a SavedModel keeps the values of variables in files of "
+        "their own"
     )
     check_size("The graph of the SavedModel", nodes, library, way_out)
     graph = new_graph(request.index.extras.versions())

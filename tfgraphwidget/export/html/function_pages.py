@@ -179,8 +179,7 @@ class _Search:
         if is_full or size > min(self._ops_left, self._reads_left):
             return -1, (
                 f"This page has no room for {path[-1][:60]!r} of {size:,} ops: with all functions "
-                "that it has "
-                "already it would be too large; "
+                "that it has already it would be too large; "
                 + in_cell("open the graph with tgw.edit(…) to go in, or save a page in there.")
             )
         if view is not None:

@@ -64,8 +64,7 @@ def page(page_input: PageInput) -> str:
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     policy = (
         f"default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'; img-src "
-        "data: blob:; "
-        "base-uri 'none'; form-action 'none'"
+        "data: blob:; base-uri 'none'; form-action 'none'"
     )
     letters = base64.b64encode(pack_page(page_input)).decode()
     data = "\n".join(letters[at : at + _LINE] for at in range(0, len(letters), _LINE))

@@ -120,7 +120,7 @@ def present_values(
     if orphans:
         raise GraphEditError(
             f"Variable {orphans[0]!r} has no op that only reads it, so its value cannot be saved; "
-            + in_cell("add a tf.raw_ops.ReadVariableOp on it, or cut behind it with inputs=[…]."),
+            + in_cell("add a tf.raw_ops.ReadVariableOp on it, or cut after it with inputs=[…]."),
             orphans,
         )
     reads = {v.handle: v.snapshot or v.name for v in variables}
@@ -256,8 +256,7 @@ def tell_files_that_stay(request: ExportRequest, name: str, nodes: Iterable[Node
         it = "it" if len(paths) == 1 else "them"
         request.notices.append(
             f"{name!r} names {names_text(paths)}, from which tables are filled; leave {it} there, "
-            "or save a "
-            f"SavedModel, which takes {it} along."
+            f"or save a SavedModel, which takes {it} along."
         )
 
 
@@ -282,8 +281,7 @@ def assets_of(request: ExportRequest, ops: Mask) -> dict[str, str]:
         if not Path(path).is_file():
             raise GraphEditError(
                 f"{index.names[op]!r} names the file {path!r}, which a table is filled from, and "
-                "it is not there; put "
-                "it back to save the model with it.",
+                "it is not there; put it back to save the model with it.",
                 [index.names[op]],
             )
         paths[f"{index.names[op]}:0"] = path

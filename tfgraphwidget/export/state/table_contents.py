@@ -106,8 +106,8 @@ def _fill(
         if export is None:
             raise GraphEditError(
                 f"Nothing in the graph fills hash table {first!r}, nor reads all of it, so it "
-                "would be empty where the "
-                "model is loaded; give what is looked up in it as an input.",
+                "would be empty where the model is loaded; give what is looked up in it as an "
+                "input.",
                 [first],
             )
         exports[first] = export
@@ -129,8 +129,8 @@ def _check_closed(index: GraphIndex, starters: Sequence[str] | dict[str, None]) 
             if index.types[op] in REQUIRED_PLACEHOLDERS:
                 raise GraphEditError(
                     f"{name!r}, which fills a table or an iterator, needs placeholder "
-                    f"{index.names[op]!r}, which "
-                    "is not fed where the model is loaded; make what follows it an input.",
+                    f"{index.names[op]!r}, which is not fed where the model is loaded; make what "
+                    "follows it an input.",
                     [name, index.names[op]],
                 )
 

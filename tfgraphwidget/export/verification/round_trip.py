@@ -173,7 +173,7 @@ def same_dtype_and_shape(a: npt.ArrayLike, b: npt.ArrayLike) -> bool:
 
 
 def largest_difference(expected: npt.ArrayLike, actual: npt.ArrayLike) -> float:
-    """The largest difference of two elements of arrays of one shape; 0 for what are no numbers."""
+    """The largest difference of two elements of arrays of one shape; 0 for what are not numbers."""
     a, b = np.asarray(expected), np.asarray(actual)
     if not np.issubdtype(a.dtype, np.number) and a.dtype.name != "bfloat16":
         return 0.0
@@ -195,8 +195,7 @@ def describe_difference(
     if not same_dtype_and_shape(expected_array, actual_array):
         return (
             f"is {actual_array.dtype} of shape {actual_array.shape} in place of "
-            f"{expected_array.dtype} of shape "
-            f"{expected_array.shape}"
+            f"{expected_array.dtype} of shape {expected_array.shape}"
         )
     if np.array_equal(expected_array, actual_array) or expected_array.size == 0:
         return ""

@@ -250,7 +250,7 @@ class ArrayMatches:
         """The op that is a node: the one that is consumed, or one before Identity ops."""
         own, through = self._candidates.own(node), self._through
         if not (own & through.mask).any():
-            # The node is no Identity op: it is what is before all of them.
+            # The node is not an Identity op: it is what is before all of them.
             ends = through.op[ops].astype(np.intp)
             end_ports = np.where(through.mask[ops], through.port[ops], ports)
             self._keep(rows, own[ends] & (end_ports == port))

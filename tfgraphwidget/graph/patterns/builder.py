@@ -244,7 +244,7 @@ def _expression(value: object) -> Expression:
     if isinstance(value, Expression):
         return value
     if callable(value):
-        raise invalid(f"{value_text(value)} is no value of a pattern; call it: op.Relu(x).")
+        raise invalid(f"{value_text(value)} is not a value of a pattern; call it: op.Relu(x).")
     constant = Constant(_literal(value))
     return Expression(lambda _: constant)
 
@@ -259,7 +259,7 @@ def _literal(value: object) -> Literal:
     if isinstance(value, bool | int | float | str):
         return value
     raise invalid(
-        f"{value_text(value)} is no value of a pattern; write a number, a text, or op.Relu(x)."
+        f"{value_text(value)} is not a value of a pattern; write a number, a text, or op.Relu(x)."
     )
 
 
@@ -293,8 +293,7 @@ def _build(function: Callable[..., object]) -> Pattern:
     except (TypeError, AttributeError) as error:
         raise invalid(
             f"{getattr(function, '__name__', 'The builder')} raised {kind_and_reason(error)}; the "
-            "tensors of a "
-            "pattern are symbols, so write op.Mul(x, y) in place of x * y."
+            "tensors of a pattern are symbols, so write op.Mul(x, y) in place of x * y."
         ) from error
     except GraphEditError:
         raise

@@ -162,8 +162,7 @@ def _check(pattern: Pattern) -> None:
     if not _is_connected(pattern):
         raise invalid(
             "The pattern is not connected: its outputs share no op and no tensor; write one "
-            "pattern for each, or name "
-            "what they share: 'Relu(x); Tanh(x)'."
+            "pattern for each, or name what they share: 'Relu(x); Tanh(x)'."
         )
 
 

@@ -111,7 +111,7 @@ def parse(text: str) -> Pattern:
     <Pattern: Mul(h=BiasAdd(x, Const), Sigmoid(h))>
     """
     if not isinstance(text, str):
-        raise invalid(f"{value_text(text)} is no pattern; write text: 'Relu(Conv2D(x, w))'.")
+        raise invalid(f"{value_text(text)} is not a pattern; write text: 'Relu(Conv2D(x, w))'.")
     if len(text) > _LONGEST:
         raise invalid(
             f"A pattern has at most {_LONGEST:,} characters, and this one {len(text):,}; shorten "
@@ -370,7 +370,7 @@ class _Parser:
     def _wildcard(self) -> Wildcard:
         match = _IDENTIFIER.match(self.text, self.at + 1)
         if match is None:
-            self._fail("a name behind '$'")
+            self._fail("a name after '$'")
         self.at = match.end()
         return Wildcard(match[0])
 
@@ -443,7 +443,7 @@ class _Parser:
         if self._peek() == "[":
             end = self.text.find("]", self.at)
             if end < 0:
-                self._fail("']' behind the shape")
+                self._fail("']' after the shape")
             try:
                 shape = parse_shape(self.text[self.at + 1 : end])
             except GraphEditError:
@@ -483,7 +483,7 @@ def _end(what: re.Pattern[str], text: str, at: int) -> int:
 
 
 def syntax_error(text: str, at: int, expected: str) -> InvalidArgument:
-    """The refusal of a text that is no pattern, with a caret under the place.
+    """The refusal of a text that is not a pattern, with a caret under the place.
 
     Args:
         at: The place, as a number of characters.

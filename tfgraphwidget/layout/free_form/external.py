@@ -26,8 +26,7 @@ MAX_NAMES = 2  # names of ops in a message
 MANY_EDGES = 500  # fewer are routed in no time, and no progress is shown
 _WAY_OUT = (
     "Pass a callable that takes any graph, and that alone, like networkx.kamada_kawai_layout, or "
-    "none for the layered "
-    "drawing."
+    "none for the layered drawing."
 )
 
 
@@ -198,8 +197,8 @@ def _point(layout_name: str, answer: Mapping[str, Sequence[float]], name: str) -
         x, y = nan, nan
     if not (isfinite(x) and isfinite(y)):
         raise GraphEditError(
-            f"The layout {layout_name!r} put {name!r} at {position!r}, which is no pair of finite "
-            f"numbers. {_WAY_OUT}",
+            f"The layout {layout_name!r} put {name!r} at {position!r}, which is not a pair of "
+            f"finite numbers. {_WAY_OUT}",
             [name],
         )
     return x, y

@@ -167,7 +167,7 @@ def _first_ranks(graph: LayeredGraph) -> list[int]:
 
 
 def _earlier_hyperedge(hyperedge: Hyperedge, earlier: Sequence[int]) -> Hyperedge:
-    """The hyperedge by the earlier number of its node; that of a "far" one is no node's."""
+    """The hyperedge by the earlier number of its node; that of a "far" one is not a node's."""
     kind, node, upper_port, lower_port = hyperedge
     if kind != "far" and node != BORDER:
         node = earlier[node]

@@ -120,8 +120,7 @@ def load_with_gradients(
     except ValueError as error:
         raise NotClonable(
             f"TensorFlow cannot load the functions that the part calls: {str(error)[:200]}; choose "
-            "boundaries that "
-            "leave the call out."
+            "boundaries that leave the call out."
         ) from error
 
     def find(op: tf.Operation, name: str) -> Tensor:

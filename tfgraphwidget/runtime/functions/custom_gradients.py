@@ -110,12 +110,10 @@ def register_refusal(name: str, function: str = "") -> None:
     def why(copied: str) -> str:
         return (
             f"The gradient of {copied!r}{place} is that of a custom gradient, which reads a tensor "
-            "that the copy does "
-            "not have; "
+            "that the copy does not have; "
             + in_cell(
                 "let the function of the tf.custom_gradient take all that its gradient reads as "
-                "arguments, or put "
-                "tf.stop_gradient behind it."
+                "arguments, or put tf.stop_gradient behind it."
             )
         )
 

@@ -196,8 +196,8 @@ class _Calls:
         if key is None and "" not in functions:
             raise GraphEditError(
                 f"{node.name!r} ({node.op}) cannot give the function the variable "
-                f"{self._handles[0].node.name!r}; let "
-                "the function read a variable that it has, or compute with constants.",
+                f"{self._handles[0].node.name!r}; let the function read a variable that it has, or "
+                "compute with constants.",
                 [node.name],
             )
         is_loop = node.op in WHILE_LOOPS
@@ -406,8 +406,7 @@ def check_entered_once(index: GraphIndex, function: str) -> None:
     ):
         raise GraphEditError(
             f"The function {function!r} calls itself, and an edited one would go on calling it as "
-            "it was; write it "
-            "without recursion to edit it."
+            "it was; write it without recursion to edit it."
         )
 
 
@@ -432,15 +431,14 @@ def gradient_notes(index: GraphIndex, op: str, graph: GraphIndex, function: str)
     elif _BACKWARD in attributes:
         notes.append(
             f"{function!r} is the forward pass of {attributes[_BACKWARD].s.decode()!r}, which "
-            "computes the gradient "
-            "of the function as it was before the edit; edit it too, or trace the gradient again."
+            "computes the gradient of the function as it was before the edit; edit it too, or "
+            "trace the gradient again."
         )
     gradient = graph.extras.gradient(function)
     if gradient:
         notes.append(
             f"The function {function!r} has the gradient function {gradient!r}, which is of the "
-            "function as it was; "
-            "the edited function is differentiated op by op."
+            "function as it was; the edited function is differentiated op by op."
         )
     return tuple(notes)
 
@@ -468,8 +466,7 @@ def check_called_alike(index: GraphIndex, function: str) -> None:
         if any(node.attr[name] != callers[0].attr[name] for node in callers):
             raise GraphEditError(
                 f"The calls of the function {function!r} differ in the attribute {name!r}, which "
-                "its body "
-                "takes from them, and an edit here is of the body as one of them has it; "
+                "its body takes from them, and an edit here is of the body as one of them has it; "
                 + in_cell("enter that call without everywhere=True."),
                 [node.name for node in callers],
             )
@@ -767,8 +764,7 @@ class _DefinitionSyntax:
             ):
                 raise GraphEditError(
                     f"{op!r} stands where {definition.signature.name!r} has its argument "
-                    f"{argument!r}, and is none; "
-                    "let it read a Placeholder.",
+                    f"{argument!r}, and is none; let it read a Placeholder.",
                     [op],
                 )
             number = old_names.index(argument)
@@ -812,7 +808,6 @@ def _check_dtype(
     if expected and dtype and index.typing.number(dtype) != expected:
         raise GraphEditError(
             f"{tensor!r} is {dtype}, and what calls {definition.signature.name!r} takes {key!r} as "
-            "another dtype; put "
-            "a Cast before it.",
+            "another dtype; put a Cast before it.",
             [split_tensor(tensor)[0]],
         )

@@ -112,7 +112,7 @@ def as_module(
     """
     if not is_scope_name(into):
         raise NameTaken(
-            f"{into!r} is no name scope: use letters, digits, '_', '-', '.' and '/', and begin "
+            f"{into!r} is not a name scope: use letters, digits, '_', '-', '.' and '/', and begin "
             "with a letter or digit."
         )
     if not is_eager_by_default():
@@ -225,9 +225,8 @@ def _make(
     if has_loops and (acting := side_effects(index, part.ops)):
         raise NotClonable(
             f"Op {index.names[acting[0]]!r} does more than compute in a function that has while "
-            "loops or conditionals "
-            "of TensorFlow 1, and which of them would run first is not known; choose boundaries "
-            "without it.",
+            "loops or conditionals of TensorFlow 1, and which of them would run first is not "
+            "known; choose boundaries without it.",
             [index.names[op] for op in acting],
         )
     # Refuses a scope that does not hold all variables.

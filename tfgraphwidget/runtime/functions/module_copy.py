@@ -152,8 +152,8 @@ class ModuleCopy(tf.Module):
             self._is_warned = True
             warnings.warn(
                 f"Keras does not see the {len(self.variables)} variables of {self.scope!r}, so it "
-                "does not train or "
-                "save them: use module.layer(), a keras.layers.Layer that has them.",
+                "does not train or save them: use module.layer(), a keras.layers.Layer that has "
+                "them.",
                 stacklevel=2,
             )
         values = {self._parameter(name): value for name, value in keywords.items()}
@@ -249,8 +249,8 @@ class ModuleCopy(tf.Module):
         """Give the module's own variables the originals' present values; with `tau`, that much of
         them.
 
-        What is no floating or complex number is copied. Raises NotClonable for originals in a file
-        or a session.
+        What is not a floating or complex number is copied. Raises NotClonable for originals in a
+        file or a session.
         """
         check_tau(tau)
         pairs = [(copy, original.read_value()) for _, original, copy in self._pairs()]
@@ -279,8 +279,7 @@ class ModuleCopy(tf.Module):
             far = [name for name, original, _ in triples if original is None]
             raise NotClonable(
                 f"Variable {far[0]!r} of the original is in a file or a session, where this module "
-                "cannot look; "
-                "clone it again for its present value.",
+                "cannot look; clone it again for its present value.",
                 far,
             )
         return pairs

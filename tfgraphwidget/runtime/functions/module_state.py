@@ -219,8 +219,7 @@ def _check(
         if index.types[index.ids[name]] != "VarHandleOp":
             raise NotClonable(
                 f"Variable {name!r} is a TensorFlow 1 reference variable, which no function can "
-                "capture; clone "
-                "the op that calls the function: "
+                "capture; clone the op that calls the function: "
                 + editor_call("view.leave", "0")
                 + ", then "
                 + editor_call("clone", "...")

@@ -41,7 +41,7 @@ def with_constants(patch: Patch) -> Patch:
     """The patch with constants in place of the captured tensors that a Python function reads.
 
     Raises:
-        GraphEditError: The function captures a table or other state that is no variable.
+        GraphEditError: The function captures a table or other state that is not a variable.
     """
     values = {
         name: live for name, live in patch.new_state.items() if not isinstance(live, tf.Variable)
@@ -49,8 +49,8 @@ def with_constants(patch: Patch) -> Patch:
     other = [name for name, live in values.items() if live.dtype.name in _RESOURCES]
     if other:
         raise GraphEditError(
-            f"The function reads {other[0]!r}, which is no variable, and calls pass on variables "
-            "only; insert "
+            f"The function reads {other[0]!r}, which is not a variable, and calls pass on "
+            "variables only; insert "
             "it in the function that was opened: " + editor_call("view.leave", "0") + "."
         )
     if not values:

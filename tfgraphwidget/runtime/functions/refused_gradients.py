@@ -39,10 +39,8 @@ def without_gradient(
         def refuse(*_: Tensor, **__: object) -> object:
             raise NotClonable(
                 f"{name!r} has while loops or conditionals of TensorFlow 1, which cannot be "
-                "differentiated inside a "
-                "function; differentiate the function that it was made of, before it was frozen, "
-                "or train only what "
-                "comes behind it"
+                "differentiated inside a function; differentiate the function that it was made "
+                "of, before it was frozen, or train only what comes behind it"
                 + either(": editor.freeze(), and tf.stop_gradient of what it is given.", ".")
             )
 

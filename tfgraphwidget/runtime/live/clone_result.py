@@ -163,8 +163,7 @@ class Copy(ArgumentChecks):
         if not isinstance(name, str) or elsewhere:
             raise UnknownName(
                 f"{value_text(original)} names nothing that was copied into {self.scope!r}; give a "
-                "name, a tensor, "
-                "an op or a variable of the original's graph."
+                "name, a tensor, an op or a variable of the original's graph."
             )
         if hasattr(original, "initializer"):
             variable_name = f"{self._names.get(original.op.name, '')}:0"

@@ -42,10 +42,8 @@ def check_open(graph: tf.Graph) -> None:
             "The graph is finalized, so TensorFlow takes no new ops; "
             + in_cell(
                 "edit a copy with its values, editor.save('copy.tgw') and tgw.edit('copy.tgw'), or "
-                "edit "
-                "the graph before it is finalized (by a MonitoredSession or Supervisor: a "
-                "SessionRunHook's "
-                "begin() comes before)."
+                "edit the graph before it is finalized (by a MonitoredSession or Supervisor: a "
+                "SessionRunHook's begin() comes before)."
             )
         )
 

@@ -44,8 +44,7 @@ def rewire(graph: tf.Graph, edited: NodeChange) -> None:
     if after.op != before.op or len(data[0]) != len(data[1]):
         raise GraphEditError(
             f"TensorFlow cannot give op {edited.name!r} another type or number of inputs in place; "
-            "replace it by a new "
-            "op.",
+            "replace it by a new op.",
             [edited.name],
         )
     for k, (had, source) in enumerate(zip(*data, strict=True)):

@@ -302,8 +302,7 @@ def _check_shown_again(change: Change, record: Record) -> None:
         if node.name in record.failed and record.failed[node.name] != node:
             raise NameTaken(
                 f"An edit that failed left an op {node.name!r} in the graph, which TensorFlow "
-                "cannot remove, and it is "
-                "not the op of this edit; copy into another name scope.",
+                "cannot remove, and it is not the op of this edit; copy into another name scope.",
                 [node.name],
             )
 

@@ -234,9 +234,8 @@ def _no_kernel(
     of = f" of {names_text([dtype_name(number) for number in dtypes])}" if dtypes else ""
     return SessionRefused(
         f"Op {name!r} is a {op_type}{of}, for which TensorFlow has no kernel on "
-        f"{names_text(sorted(types))}, so that "
-        "the session could run nothing any more; leave it out, or let an op that runs there take "
-        "its place.",
+        f"{names_text(sorted(types))}, so that the session could run nothing any more; leave it "
+        "out, or let an op that runs there take its place.",
         [name],
     )
 
@@ -348,8 +347,7 @@ def _try_placement(
     ) as error:
         raise SessionRefused(
             f"A server of this session does not answer ({type(error).__name__}), so nothing has "
-            "changed; start it "
-            "again and open a new session."
+            "changed; start it again and open a new session."
         ) from error
     except tf.errors.OpError as error:
         why = error_text(error)

@@ -165,8 +165,7 @@ def initialize(session: Session, variables: Sequence[VariableDef], tables: Seque
     except tf.errors.OpError as error:
         raise SessionRefused(
             f"What the function made cannot be initialized: {variable_values.error_text(error)}; "
-            "give it initial "
-            "values that need nothing that is fed."
+            "give it initial values that need nothing that is fed."
         ) from error
 
 
@@ -341,8 +340,7 @@ def trace_in_function(
     if fills:
         raise GraphEditError(
             f"{name} makes a table ({fills[0]!r} fills it), which a function's body cannot "
-            "initialize; make the table "
-            "before, and let the function read it.",
+            "initialize; make the table before, and let the function read it.",
             fills,
         )
     captured = {name: value for name, value in live.items() if name in index.ids}
@@ -399,7 +397,7 @@ def _function(function: object) -> tuple[Callable[..., object], str]:
     if not isinstance(function, str):
         raise WrongType(
             "function",
-            f"{value_text(function)!r} is no function; give a Python function, or an op type: "
+            f"{value_text(function)!r} is not a function; give a Python function, or an op type: "
             "'Identity'.",
         )
     definition_of(function)
@@ -547,7 +545,7 @@ def constant(value: object, dtype: str, shape: Shape) -> TensorProto:
         raise
     except Exception as error:  # TensorFlow's refusals are of many types
         raise GraphEditError(
-            f"{value_text(value)} is no value of {name}; give {_value_words(name)}."
+            f"{value_text(value)} is not a value of {name}; give {_value_words(name)}."
         ) from error
     value_shape = tuple(dim.size for dim in proto.tensor_shape.dim)
     if shape is not None and not (

@@ -59,8 +59,8 @@ class KeptTensor:
                 return f"not run: while loop {loop!r} had no round"
             if flags[tensor]:
                 return (
-                    f"not run in the last round of {loop!r}: of its conditional the other "
-                    "branch was taken"
+                    f"not run in the last round of {loop!r}: of its conditional the other branch "
+                    "was taken"
                 )
         return ""
 
@@ -154,8 +154,7 @@ class _Keeper:
         if loop.condition is None:
             raise GraphEditError(
                 f"While loop {loop.name!r} has no condition (LoopCond), so no round is its last; "
-                "give it one, or "
-                "name a tensor outside of it.",
+                "give it one, or name a tensor outside of it.",
                 [index.names[op] for op in sorted(loop.ops)[:1]],
             )
         switches, stops = set(loop.switches), {*loop.merges, *loop.enters}

@@ -106,8 +106,7 @@ def optimize(
     for name, why in endless_functions(functions, sorted(functions)).items():
         raise GraphEditError(
             f"optimized: function {name!r} {why or 'calls one that it is passed'}, which "
-            "TensorFlow's optimizer would "
-            "follow without end; write a loop in its place."
+            "TensorFlow's optimizer would follow without end; write a loop in its place."
         )
     graph.library.function.extend(functions[name] for name in sorted(functions))
     passes: list[OptimizerPass] = []

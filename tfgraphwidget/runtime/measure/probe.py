@@ -92,7 +92,7 @@ class Stats:
 
     @cached_property
     def nans(self) -> int:
-        """How many elements are no numbers."""
+        """How many elements are not numbers."""
         return int(np.isnan(self._numbers).sum()) if self._numbers.dtype.kind == "f" else 0
 
     @cached_property
@@ -262,8 +262,7 @@ def needed_placeholders(
         if (dtype := index.dtypes(i)[0]) in HANDLE_DTYPES:
             raise GraphEditError(
                 f"Placeholder {index.names[i]!r} is a {dtype}, which cannot be fed; choose tensors "
-                "that do not depend "
-                "on it.",
+                "that do not depend on it.",
                 [index.names[i]],
             )
     return tuple(f"{index.names[i]}:0" for i in needed)
@@ -366,8 +365,8 @@ def probe_last_rounds(rounds: LastRounds, run: Run) -> Probe:
     if all(each.value is None and each.note.startswith("not run") for each in stats):
         raise SessionRefused(
             f"{names_text([each.name for each in stats])} {'has' if len(stats) == 1 else 'have'} "
-            "no value in this run: "
-            f"{stats[0].note}; give other feeds, or look at what comes out of the loop.",
+            f"no value in this run: {stats[0].note}; give other feeds, or look at what comes out "
+            "of the loop.",
             [split_tensor(each.name)[0] for each in stats],
         )
     return Probe(tuple(stats))
@@ -406,9 +405,8 @@ def _run(fetches: Mapping[str, str], run: Run) -> tuple[dict[str, Array], dict[s
 def _not_taken(tensors: Sequence[str]) -> SessionRefused:
     return SessionRefused(
         f"{names_text(tensors)} {'has' if len(tensors) == 1 else 'have'} no value in this run, "
-        "since of the "
-        "conditional the other branch was taken; feed its predicate otherwise, or look at what the "
-        "conditional gives.",
+        "since of the conditional the other branch was taken; feed its predicate otherwise, or "
+        "look at what the conditional gives.",
         [split_tensor(name)[0] for name in tensors],
         code=_NOT_TAKEN,
     )
@@ -470,8 +468,7 @@ def session_runner(
                     f"{'is' if len(waiting) == 1 else 'are'} taken from a queue that may be empty; "
                     + in_cell(
                         "fill it (tf.compat.v1.train.start_queue_runners), or give a value in its "
-                        "place: "
-                        f"feeds={{{feeding}}}."
+                        f"place: feeds={{{feeding}}}."
                     )
                 ) from error
             raise SessionRefused(

@@ -368,9 +368,7 @@ def check_harmless(index: GraphIndex, tensors: Sequence[str], feeds: Collection[
     if writers:
         raise GraphEditError(
             f"To compute {tensors[0]!r}, {names_text(writers)} would run and change what the "
-            "session holds; "
-            "measure what comes before, feed what they give, or trace that run yourself: "
-            + editor_call("measure", "metadata=…")
-            + ".",
+            "session holds; measure what comes before, feed what they give, or trace that run "
+            "yourself: " + editor_call("measure", "metadata=…") + ".",
             writers,
         )

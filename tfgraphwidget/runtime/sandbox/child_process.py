@@ -187,7 +187,7 @@ def serve() -> None:
     """Do the jobs that come in, until there are no more: the main function of the process."""
     threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
-    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what a job prints is no answer
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what a job prints is not an answer
     jobs = sys.stdin.buffer
     while True:
         idle = threading.Timer(IDLE_LIMIT, os.kill, (os.getpid(), signal.SIGTERM))

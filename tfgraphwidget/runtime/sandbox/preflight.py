@@ -392,9 +392,8 @@ def check_functions(
                 if reference.name and reference.name not in function_names:
                     raise GraphEditError(
                         f"Op {node.name!r} calls the function {reference.name!r}, which the graph "
-                        "does not have; "
-                        "choose ops without it, or import the graph again with its function "
-                        "library.",
+                        "does not have; choose ops without it, or import the graph again with its "
+                        "function library.",
                         [node.name],
                     )
 
@@ -431,8 +430,7 @@ def check_device_names(ops: Mapping[str, str]) -> None:
         if parse_device(device) is None:
             raise GraphEditError(
                 f"{device!r}, the device of op {wrong!r}, is not written as TensorFlow writes one: "
-                "'/device:CPU:0' or "
-                "'/job:worker/task:1'.",
+                "'/device:CPU:0' or '/job:worker/task:1'.",
                 [wrong],
             )
 

@@ -78,8 +78,7 @@ def constant_value(node: NodeDef, largest: int | None = LARGEST) -> tuple[str, A
     if proto.dtype and not dtype_name(proto.dtype):
         raise GraphEditError(
             f"Constant {node.name!r} is of DataType {proto.dtype}, which TensorFlow does not know "
-            "here, so its value "
-            "cannot be read; install the release that wrote the graph.",
+            "here, so its value cannot be read; install the release that wrote the graph.",
             [node.name],
         )
     try:
@@ -152,8 +151,7 @@ def variable_value(
     if source.graph is not None or source.stored is None or not origin:
         raise GraphEditError(
             f"{what} is passed in by the caller of this function, so its value can differ in each "
-            "call; "
-            "read it in the caller.",
+            "call; read it in the caller.",
             [name],
         )
     _check_size(what, dtype, source.stored.shape(origin), largest)

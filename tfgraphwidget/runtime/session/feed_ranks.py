@@ -65,7 +65,7 @@ def check_call_ranks(function: ConcreteFunction, values: Mapping[str, object]) -
         ValueError: One has too few dimensions; the message names the op that takes it.
     """
     specs = tf.nest.flatten(function.structured_input_signature, expand_composites=True)
-    # A Python value is no input.
+    # A Python value is not an input.
     tensor_specs = (spec for spec in specs if isinstance(spec, tf.TensorSpec))
     arguments = {
         spec.name: tensor for spec, tensor in zip(tensor_specs, function.inputs, strict=False)
@@ -97,8 +97,7 @@ def _check(
             if reader.op in needed or not fetches:
                 raise ValueError(
                     f"{tensor.name!r} is fed a value of {rank} dimensions, and op {reader.name!r} "
-                    f"({reader.op_type}) "
-                    f"takes one of {_FEWEST[reader.op_type]} or more"
+                    f"({reader.op_type}) takes one of {_FEWEST[reader.op_type]} or more"
                 )
 
 
@@ -189,7 +188,7 @@ class _Readers:
 
     def _of_call(self, node: NodeDef, positions: Iterable[int]) -> _Found:
         """The same of an op that calls functions, of the inputs at these positions."""
-        first = 1 if node.op in BRANCHES else 0  # the condition is no argument
+        first = 1 if node.op in BRANCHES else 0  # the condition is not an argument
         waiting = [k - first for k in positions if k >= first]
         arguments, reached = set(waiting), set[int]()
         while waiting:

@@ -231,8 +231,7 @@ def _check(session: Session, graph: tf.Graph | None) -> None:
     if not isinstance(session, BaseSession):
         raise SessionRefused(
             f"{value_text(session)} is not a tf.compat.v1.Session, and only that can be renewed; "
-            "give the one "
-            "that it holds."
+            "give the one that it holds."
         )
     check_session(session, graph)
     if session.sess_str:

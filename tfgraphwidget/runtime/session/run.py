@@ -129,8 +129,7 @@ class TimedSession:
         return in_another_thread(
             run,
             f"TensorFlow cannot end one run of a session, so that of {names_text(names)} goes on "
-            "by itself "
-            "until it is done; "
+            "by itself until it is done; "
             + in_cell("tgw.renew(session) ends it, and keeps the values of variables."),
         )
 
@@ -178,8 +177,7 @@ class TimedSession:
     def _no_answer_text(self, who: str, error: tf.errors.OpError) -> str:
         return (
             f"{who} does not answer ({type(error).__name__}), so nothing has changed; start it "
-            "again and "
-            "open a new session."
+            "again and open a new session."
         )
 
 

@@ -107,8 +107,7 @@ def untransferable_notices(stateful: StatefulOps) -> list[str]:
     if stateful.iterators_by_string:
         notices.append(
             f"String handles of iterators, as {shorten_names(stateful.iterators_by_string)} takes "
-            "them, "
-            "have to be fetched again."
+            "them, have to be fetched again."
         )
     return notices
 

@@ -108,8 +108,8 @@ class Sync:
             if not agree:
                 raise GraphEditError(
                     f"Variable {pair[0].name!r} has {what} {a} and cannot be copied to "
-                    f"{pair[1].name!r} of {what} {b}; "
-                    "leave it out: name the variables that belong together.",
+                    f"{pair[1].name!r} of {what} {b}; leave it out: name the variables that belong "
+                    "together.",
                     [v.handle for v in pair],
                 )
 
@@ -201,8 +201,7 @@ class Sync:
         if not is_tensor or getattr(tau, "graph", None) is not self.target.graph:
             raise GraphEditError(
                 f"{value_text(tau)} is not a mixture; give a number from 0 to 1, or a scalar "
-                "tensor of the copy's "
-                "graph."
+                "tensor of the copy's graph."
             )
 
     @property
@@ -371,8 +370,7 @@ class Sync:
             if len(ends) < 2:
                 raise SessionRefused(
                     f"Variable {c.name!r} has no initializer that could give it a value; make it "
-                    "by tf.Variable, "
-                    "which adds one.",
+                    "by tf.Variable, which adds one.",
                     [c.handle],
                 )
             shape = np.shape(new[c.handle])
@@ -380,8 +378,7 @@ class Sync:
                 if not expected.is_compatible_with(shape):
                     raise SessionRefused(
                         f"A value of shape {shape} cannot be given to {c.name!r} of shape "
-                        f"{expected}; sync() between "
-                        "variables of one shape.",
+                        f"{expected}; sync() between variables of one shape.",
                         [c.handle],
                     )
         variable_values.load_values(session, variables, new)

@@ -179,8 +179,7 @@ def _call_names(names: Callable[[str], object], name: str) -> str | None:
     except Exception as error:
         raise GraphEditError(
             f"The function of names raised {type(error).__name__} for {name!r}: "
-            f"{reason_of(error)}; let it give a "
-            "name, or None."
+            f"{reason_of(error)}; let it give a name, or None."
         ) from error
     if new_name is not None and not isinstance(new_name, str):
         raise GraphEditError(

@@ -78,7 +78,7 @@ class VariableStore(Protocol):
 
     @property
     def scope(self) -> str:
-        """The scope that all names begin with, and that is no part of what the variables are; or
+        """The scope that all names begin with, and that is not a part of what the variables are; or
         "".
         """
 
@@ -180,8 +180,7 @@ class EagerStore:
                 if isinstance(error, tf.errors.OpError | ValueError):
                     raise SessionRefused(
                         f"Variable {name!r} of {self.title} cannot be assigned: "
-                        f"{reason_of(error)}; sync variables "
-                        "of one dtype and shape."
+                        f"{reason_of(error)}; sync variables of one dtype and shape."
                     ) from error
                 raise
 
@@ -212,8 +211,7 @@ class FileStore:
         """
         raise SessionRefused(
             f"sync: {self.title} is a file, which is not changed in place; give an editor of it, a "
-            "live graph, a Keras "
-            "model or a module as the target, and save that."
+            "live graph, a Keras model or a module as the target, and save that."
         )
 
 
@@ -234,8 +232,8 @@ def check_pairs(pairs: Iterable[Pair]) -> None:
             if not agree:
                 raise GraphEditError(
                     f"Variable {ours.handle!r} has {what} {a} and cannot be copied to "
-                    f"{theirs.handle!r} of {what} {b}; "
-                    "leave it out: name the variables that belong together.",
+                    f"{theirs.handle!r} of {what} {b}; leave it out: name the variables that "
+                    "belong together.",
                     [ours.handle, theirs.handle],
                 )
 
@@ -396,8 +394,7 @@ def keras_file_store(path: str, model: KerasModel, target: EagerStore) -> FileSt
         except Exception as error:  # Keras raises many kinds
             raise GraphEditError(
                 f"{file} cannot be loaded into {target.title}: {reason_of(error)}; give a model of "
-                "the layers that "
-                "the file is of."
+                "the layers that the file is of."
             ) from error
         finally:
             target.assign(before)

@@ -220,7 +220,7 @@ def definition_of(op_type: str) -> OpDef:
     """
     if op_type not in tf_protos.raw_op_names() or not _is_computation(op_type):
         raise GraphEditError(
-            f"{op_type!r} is no op type that takes a tensor"
+            f"{op_type!r} is not an op type that takes a tensor"
             + did_you_mean(op_type, op_types(), otherwise=OP_TYPE_NAMES)
         )
     return _op_def(op_type)

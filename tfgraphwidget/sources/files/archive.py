@@ -179,9 +179,8 @@ def _unpack(container: Container, folder: Path, names: list[str] | None = None) 
         if version > VERSION:
             raise NotAGraph(
                 f"{container.where} was written by tfgraphwidget {header.get('by')} in version "
-                f"{version} of the "
-                f"format, and this release reads up to {VERSION}; run pip install --upgrade "
-                "tfgraphwidget."
+                f"{version} of the format, and this release reads up to {VERSION}; run pip install "
+                "--upgrade tfgraphwidget."
             )
         for entry in archive.infolist():
             if names is None or entry.filename in names:

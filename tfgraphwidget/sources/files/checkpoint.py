@@ -82,8 +82,8 @@ class Checkpoint:
         if path.suffix in _KERAS and _is(Path.is_file, path):
             raise GraphEditError(
                 f"{shorten(str(path))} is Keras's own file, not a checkpoint; load it into a model "
-                "by "
-                "model.load_weights(path) or keras.models.load_model(path), and open this model."
+                "by model.load_weights(path) or keras.models.load_model(path), and open this "
+                "model."
             )
         is_folder = os.fspath(argument)[-1:] in ("/", os.sep, b"/") or not _is(
             Path.is_file, Path(f"{path}.index")
@@ -104,8 +104,7 @@ class Checkpoint:
         except Exception as error:  # a list of names that is none, a folder that may not be read
             raise GraphEditError(
                 f"Directory {shorten(str(path))} cannot be read: {path_error(error)}; give the "
-                "prefix of a "
-                "checkpoint's files, 'model.ckpt'."
+                "prefix of a checkpoint's files, 'model.ckpt'."
             ) from error
         for folder in (path, path / "variables") if latest is None else ():
             inside = [
@@ -116,8 +115,7 @@ class Checkpoint:
         if latest is None:
             raise GraphEditError(
                 f"Directory {shorten(str(path))} holds no list of checkpoints; give the prefix of "
-                "a checkpoint's "
-                "files, 'model.ckpt'."
+                "a checkpoint's files, 'model.ckpt'."
             )
         return latest
 
@@ -150,8 +148,7 @@ class Checkpoint:
         more = f", and {len(missing) - 1} more" * (len(missing) > 1)
         return (
             f"File {shorten(missing[0])} of the checkpoint is missing{more}, so the variables have "
-            "no values; put it "
-            "back"
+            "no values; put it back"
         )
 
     def _shard(self, name: str) -> tuple[str, str] | None:
@@ -219,16 +216,14 @@ class Checkpoint:
         except TypeError as error:  # "variant", or "" for one of a newer TensorFlow
             raise GraphEditError(
                 f"Checkpoint {shorten(self.prefix)}: the value of {name[:200]!r} is of "
-                f"{dtype or 'an unknown'} dtype, "
-                "which numpy has no arrays for; save the checkpoint without it, or restore it with "
-                "TensorFlow."
+                f"{dtype or 'an unknown'} dtype, which numpy has no arrays for; save the "
+                "checkpoint without it, or restore it with TensorFlow."
             ) from error
         size = math.prod(self.shapes[name]) * item_size
         if size > self._bytes:  # no room is made for it before
             raise GraphEditError(
                 f"Checkpoint {shorten(self.prefix)} lists {size:,} bytes for {name[:200]!r}, and "
-                "its files have "
-                f"{self._bytes:,.0f}; copy it again."
+                f"its files have {self._bytes:,.0f}; copy it again."
             )
         return self._read(lambda reader: reader.value(name))
 

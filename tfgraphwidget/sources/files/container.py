@@ -118,8 +118,7 @@ class Container:
             return ()
         sentence = (
             f"{self.where} has fields that this version does not know, such as {unknown!r}; they "
-            "are left out, also of "
-            "what is saved. A '.pb' keeps them."
+            "are left out, also of what is saved. A '.pb' keeps them."
         )
         return (sentence,)
 
@@ -221,13 +220,11 @@ def _content(file: Path) -> bytes:
                     return start
             raise NotAGraph(
                 f"File {str(file)!r} is over 2 GB, the limit of protobuf; save the graph without "
-                "its variables' "
-                "values, and the values in a checkpoint."
+                "its variables' values, and the values in a checkpoint."
             )
         return read_file(file)
     except (OSError, ValueError) as error:
         raise GraphEditError(
             f"File {shorten(str(file))} cannot be read: {path_error(error)}; copy it again, or "
-            "give one that can be "
-            "read."
+            "give one that can be read."
         ) from error

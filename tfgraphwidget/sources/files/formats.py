@@ -199,8 +199,7 @@ def find_format(container: Container) -> SourceFormat:
     if len(errors) == len(MessageClasses._fields) and not container.is_text:
         raise NotAGraph(
             f"{where} is not a GraphDef, MetaGraphDef or SavedModel, or it is truncated or "
-            "damaged; save or copy it "
-            "again."
+            "damaged; save or copy it again."
         )
     why = f" ({str(errors[0])[:120]})" if errors and container.is_text else ""
     raise NotAGraph(
@@ -482,8 +481,8 @@ _UNSUPPORTED = (
 
 
 def _unsupported_input(data: bytes, name: str) -> str:
-    """The kind of a file that is no graph, and what to pass instead: "a picture; give …"; "" if it
-    is unknown.
+    """The kind of a file that is not a graph, and what to pass instead: "a picture; give …"; "" if
+    it is unknown.
 
     Args:
         data: The first bytes of the file.

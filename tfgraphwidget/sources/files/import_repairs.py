@@ -47,9 +47,8 @@ class ImportRepairs:
                 version, meta.graph_def.versions.producer
             )
             self.notices.append(
-                f"The file says that TensorFlow {version[:80]!r} wrote it, which is no version "
-                "that TensorFlow reads; "
-                "that is left out."
+                f"The file says that TensorFlow {version[:80]!r} wrote it, which is not a version "
+                "that TensorFlow reads; that is left out."
             )
         there = {node.name for node in meta.graph_def.node}
         self._leave_out_colocations(meta.graph_def, there)
@@ -68,8 +67,7 @@ class ImportRepairs:
         if nodes:
             self.notices.append(
                 f"The static shapes that the file notes of {len(nodes):,} ops are left out, some "
-                "of which the shape "
-                "functions of this TensorFlow contradict."
+                "of which the shape functions of this TensorFlow contradict."
             )
         return bool(nodes)
 
@@ -94,8 +92,7 @@ class ImportRepairs:
         if changed:
             self.notices.append(
                 f"{_ops_text(changed)} is to be placed beside {_ops_text(list(missing_names))}, "
-                "which the graph does "
-                "not have; that is left out."
+                "which the graph does not have; that is left out."
             )
 
     def _leave_out_members(self, meta: MetaGraphDef, there: Collection[str]) -> None:
@@ -125,8 +122,7 @@ class ImportRepairs:
             if missing_names:
                 self.notices.append(
                     f"Collection {key!r} names {_ops_text(missing_names)}, which the graph does "
-                    "not have; that is left "
-                    "out."
+                    "not have; that is left out."
                 )
 
     def _keep(self, node: NodeDef) -> None:

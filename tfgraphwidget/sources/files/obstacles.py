@@ -137,10 +137,9 @@ def _versions(file: FileGraph) -> Iterator[Obstacle]:
         wrote = file.meta.meta_info_def.tensorflow_version
         yield Obstacle(
             f"{file.where} was written for a newer TensorFlow{wrote and f', {wrote}'} (graph "
-            "version "
-            f"{max(versions.min_consumer, versions.producer)}; TensorFlow "
-            f"{tf_protos.tensorflow_version()} reads up to "
-            f"{own}), so it can be looked at only; install that release to run it.",
+            f"version {max(versions.min_consumer, versions.producer)}; TensorFlow "
+            f"{tf_protos.tensorflow_version()} reads up to {own}), so it can be looked at only; "
+            "install that release to run it.",
             stops=True,
         )
 
@@ -180,8 +179,8 @@ def _run_by_import(file: FileGraph) -> Iterator[Obstacle]:
     first = next(file.effects.at_import(), None)
     if first is not None:
         outcome = (
-            "the graph can be looked at only, since TensorFlow may run the op while it "
-            "imports the graph"
+            "the graph can be looked at only, since TensorFlow may run the op while it imports the "
+            "graph"
         )
         yield Obstacle(file.trust.sentence(first, outcome), stops=True, ops=(first.root,))
 
@@ -200,8 +199,7 @@ def _endless(body: NodeBody) -> Iterator[Obstacle]:
         if why in (ITSELF, TOO_DEEP):
             yield Obstacle(
                 f"Function {name!r} {why}, which TensorFlow cannot import; open the function to "
-                "look at it, and save "
-                "the graph with a loop in its place to run it.",
+                "look at it, and save the graph with a loop in its place to run it.",
                 stops=True,
                 ops=(callers[name],) if name in callers else (),
             )
@@ -217,9 +215,8 @@ def _assets(file: FileGraph) -> Iterator[Obstacle]:
         if file.folder is not None and is_outside_assets(file.folder, name):
             yield Obstacle(
                 f"{file.where} names an asset {name[:200]!r}, which leads to a file outside of its "
-                "folder 'assets', so "
-                "it can be looked at only; put the file that it needs into that folder, under a "
-                "name there, to run it.",
+                "folder 'assets', so it can be looked at only; put the file that it needs into "
+                "that folder, under a name there, to run it.",
                 stops=True,
             )
             return
@@ -255,8 +252,7 @@ def excess_obstacle(excess: Excess) -> Obstacle:
     where = f" in function {excess.function!r}" if excess.function else ""
     return Obstacle(
         f"Op {shorten(excess.op)}{where} {excess.why}, so the graph can be looked at only; save it "
-        "again without that "
-        "op to run it.",
+        "again without that op to run it.",
         stops=True,
         ops=() if excess.function else (excess.op,),
     )
@@ -285,10 +281,8 @@ def _loop_parts(body: NodeBody) -> Iterator[Obstacle]:
                 where = f" in function {place!r}" if place else ""
                 yield Obstacle(
                     f"Op {shorten(name)}{where} is of type {kind} and in no while loop, and "
-                    "TensorFlow ends the "
-                    "process when it runs that, so the graph can be looked at only; save it again "
-                    "with the whole loop "
-                    "to run it.",
+                    "TensorFlow ends the process when it runs that, so the graph can be looked at "
+                    "only; save it again with the whole loop to run it.",
                     stops=True,
                     ops=() if place else (name,),
                 )
@@ -342,8 +336,7 @@ def _checkpoint(file: FileGraph) -> Iterator[Obstacle]:
         others = f", nor of {len(lacking) - 1} more" if len(lacking) > 1 else ""
         yield Obstacle(
             f"Checkpoint {checkpoint.prefix!r} has no value of {lacking[0]!r}{others}; run the "
-            "variable's initializer "
-            "in the session to give it one.",
+            "variable's initializer in the session to give it one.",
             stops=False,
         )
 

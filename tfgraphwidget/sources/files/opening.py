@@ -150,8 +150,7 @@ def open_message(
             *([choice_notice(signatures, where)] if signature is None and signatures else []),
             *(
                 f"Signature {name!r} names {names_text(tensors)}, which the graph does not have, "
-                "so it is left out; "
-                "lint has the edit that removes it from the file."
+                "so it is left out; lint has the edit that removes it from the file."
                 for name, tensors in missing_ends.items()
             ),
         ),

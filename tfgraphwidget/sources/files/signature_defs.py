@@ -129,12 +129,10 @@ def choice_notice(signatures: Sequence[Signature], where: str) -> str:
     names = [signature.name for signature in signatures]
     return (
         f"{where} has the signatures {names_text(names)}, and none named {_DEFAULT!r}, so it "
-        "opened as a "
-        "whole; "
+        "opened as a whole; "
         + either(
             f"editor.signatures.open({names[0]!r}) shows what that one computes, and "
-            f"signature={names[0]!r} opens it "
-            "there.",
+            f"signature={names[0]!r} opens it there.",
             "the tab Model lists them, and 'Open' shows what one computes.",
         )
     )

@@ -72,9 +72,8 @@ class TensorBundle:
         if version.min_consumer > _VERSION or _VERSION in version.bad_consumers:
             raise GraphEditError(
                 f"Checkpoint {prefix!r} is in version {version.producer} of the format, and this "
-                "release reads version "
-                f"{_VERSION}; save it again with an older TensorFlow, or run pip install --upgrade "
-                "tfgraphwidget."
+                f"release reads version {_VERSION}; save it again with an older TensorFlow, or run "
+                "pip install --upgrade tfgraphwidget."
             )
         self._shards = header.num_shards
         self._entries = {

@@ -106,7 +106,7 @@ def check_arguments(
 
 
 def _callee(call: NodeDef) -> str:
-    """The name of the function that an op calls: its type, if it is no op that calls any."""
+    """The name of the function that an op calls: its type, if it is not an op that calls any."""
     return str(call.attr["f"].func.name) if call.op in FUNCTION_CALLS else call.op
 
 

@@ -59,8 +59,7 @@ def keras_source(model: KerasModel, signature: object = None) -> Source:
     if not isinstance(model, keras.Model):
         raise GraphEditError(
             f"{model.name!r} is a Keras layer, which has no graph of its own; open a model that "
-            "holds it, "
-            "keras.Sequential([keras.Input(shape), layer])."
+            "holds it, keras.Sequential([keras.Input(shape), layer])."
         )
     if keras.backend.backend() != "tensorflow":
         raise GraphEditError(

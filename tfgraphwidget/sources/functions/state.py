@@ -621,8 +621,7 @@ def _tensor(name: str, variable: VariableDef, init: str) -> str:
     if variable.resource and variable.snapshot is None:
         raise SessionRefused(
             f"Variable {name!r} has no op that reads its value; add tf.raw_ops.ReadVariableOp on "
-            "it, and open the "
-            "graph again.",
+            "it, and open the graph again.",
             [name],
         )
     return variable.snapshot or variable.name

@@ -48,7 +48,7 @@ _NO_SCALARS = {
     "BoostedTreesTrainingPredict": 1,
     "XlaSparseGradientsStack": 0,
 }
-# Op types whose shape functions end the process if this input is no scalar.
+# Op types whose shape functions end the process if this input is not a scalar.
 _SCALAR = {"QueueDequeueManyV2": 1}
 FATAL_SHAPES = frozenset(_NO_SCALARS.keys() | _SCALAR.keys())
 """Op types for which TensorFlow ends the process where it infers shapes of certain inputs."""

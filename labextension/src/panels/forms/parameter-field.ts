@@ -133,7 +133,7 @@ function hintOf(kind: Parameter["kind"], many: boolean): string {
 }
 
 /**
- * Why a text is no value of a parameter, or "". The kernel knows best; this is what can be said
+ * Why a text is not a value of a parameter, or "". The kernel knows best; this is what can be said
  * while one types.
  */
 export function problemOf(parameter: Parameter, text: string): string {

@@ -199,7 +199,7 @@ function scriptButtons({ actions, store }: Parts): HTMLElement {
     "Insert as cell",
   );
   root.append(copy, insert, status);
-  // In JupyterLab a document that is no notebook has no cells.
+  // In JupyterLab a document that is not a notebook has no cells.
   store.watch(["state"], () => {
     insert.hidden = root.closest(".jp-Document:not(.jp-NotebookPanel)") !== null;
   });

@@ -43,7 +43,7 @@ const OPTIMIZED = {
   command: "optimized",
 };
 
-/** What is no edit of this graph alone: it is found as the edits are. */
+/** What is not an edit of this graph alone: it is found as the edits are. */
 export const OTHER_COMMANDS: readonly Called[] = [
   CLONE,
   EXPORT,
@@ -174,7 +174,7 @@ function groupOf(title: string, commands: readonly Command[], parts: Parts): Com
   return { root: element("div", { class: "tgw-command-group" }, ...heading, buttons), commands };
 }
 
-/** The usual edits, and beside them what is no edit of this graph alone. */
+/** The usual edits, and beside them what is not an edit of this graph alone. */
 function usualCommands(
   edits: readonly Command[],
   parts: Parts,

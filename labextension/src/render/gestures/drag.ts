@@ -36,7 +36,7 @@ export function regionCommandOf(keys: Keys): RegionCommand {
   return keys.altKey ? "remove" : "set";
 }
 
-/** Listens; returns whether the last press has moved, so was no click. */
+/** Listens; returns whether the last press has moved, so was not a click. */
 export function listenToDrags(stage: Stage, store: Store, drags: DragListener): () => boolean {
   const press = new Press(stage, store, drags);
   const { canvas } = stage;
