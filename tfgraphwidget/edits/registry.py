@@ -109,12 +109,12 @@ def register(kind: Any = None, *, requested: bool = True) -> Any:
 
 
 def unregister(name: str) -> None:
-    """Remove a command. Raises KeyError where there is none."""
+    """Remove the command of a name. Raises KeyError where there is none."""
     del _REGISTRATIONS[name]
 
 
 def registration_of(name: str) -> Registration | None:
-    """The registration of a command, whose module is imported for it; None where there is none."""
+    """The registration of a name, whose module is imported for it; None where there is none."""
     if name not in _REGISTRATIONS:
         _import_command(name)
     return _REGISTRATIONS.get(name)
