@@ -433,7 +433,7 @@ def test_the_check_notices_private_names(line, tmp_path, monkeypatch):
             "may import tensorflow",
         ),
         ("editor/made_up.py", "import networkx.algorithms", "may import networkx"),
-        ("naming.py", "from tfgraphwidget import edit_anything", "no module with a row"),
+        ("naming.py", "from tfgraphwidget import edit_anything", "not a module with a row"),
         (
             "export/verification/synthetic_feeds.py",
             "from tfgraphwidget.sources.paths import shorten",

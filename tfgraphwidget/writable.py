@@ -285,7 +285,7 @@ def _check_free(stage: Path, new_files: Collection[str], replaced_names: Collect
                 )
             elif not (place.is_file() if is_file else place.is_dir()):
                 why = (
-                    f"is no {'file' if is_file else 'folder'}, and a save would replace it by "
+                    f"is not a {'file' if is_file else 'folder'}, and a save would replace it by "
                     "one; move it away"
                 )
             elif (

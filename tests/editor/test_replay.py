@@ -393,7 +393,7 @@ BAD: dict[str, tuple[Any, str]] = {
     ),
     "an unknown object": (
         [{"command": "rename", "arguments": {"old": {"py/object": "os.system"}, "new": "b"}}],
-        "no value",
+        "not a value",
     ),
     "an array that is short": (
         [

@@ -99,7 +99,7 @@ def test_a_saver_of_the_copy_writes_what_the_original_s_restores(
     assert (read(originals[:1], session)[0] == 5).all()
 
 
-def test_without_variables_there_is_nothing_to_sync(editor: GraphEditor) -> None:
+def test_without_variables_there_is_nothing_to_sync(editor: GraphEditor, tmp_path: Path) -> None:
     copy = editor.clone("x:0", "net/logits:0", "copy", variables="shared")
     copy.sync()
     copy.sync(0.5)
@@ -107,7 +107,7 @@ def test_without_variables_there_is_nothing_to_sync(editor: GraphEditor) -> None
     with v1.Session(graph=editor.graph) as session:
         session.run(copy.sync_op)
         with editor.graph.as_default():
-            assert copy.saver().save(session, "nowhere") is None
+            assert copy.saver().save(session, f"{tmp_path}/nowhere") is None
 
 
 def test_the_first_layers_are_brought_into_another_model(

@@ -196,7 +196,7 @@ def test_the_order_of_ends_is_that_of_the_arguments_of_the_module() -> None:
         (
             lambda e: e.signatures.add("", outputs="loss"),
             GraphEditError,
-            "no pair|name of a signature",
+            "not a pair|name of a signature",
         ),
         (
             lambda e: e.signatures.add("__saved_model_init_op", outputs="loss"),

@@ -214,7 +214,7 @@ def test_regular_expressions_mind_the_case_and_may_hold_slashes() -> None:
         ("typ:Conv2D", "did you mean 'type'"),
         ("colour:red", "There is no key 'colour:'.* put quotes around"),
         ("type:", "as in type:Conv2D"),
-        ("attr:=3", "behind 'attr:'"),
+        ("attr:=3", "after 'attr:'"),
         ("is:varable", "did you mean 'variable'"),
         ("shape:ab", "is not a shape"),
         ("shape:...x...", "is not a shape pattern"),

@@ -253,7 +253,7 @@ def test_dtypes_and_shapes_with_wildcards() -> None:
     assert set(editor.ops(shape=[])) == {"step"}
     assert set(editor.ops(shape=[...])) == {"image", "step", "half"}
     assert editor.ops(shape=[None, ..., "*"]).expression == "editor.ops(shape=[None, ..., '*'])"
-    with pytest.raises(GraphEditError, match="no shape pattern"):
+    with pytest.raises(GraphEditError, match="not a shape pattern"):
         editor.ops(shape=["7"])
 
 
@@ -305,7 +305,7 @@ def test_selections_of_two_graphs_do_not_mix(line: tf.Graph, mlp: tf.Graph) -> N
         tgw.edit(line).ops("a") | tgw.edit(mlp).ops("x")
     with pytest.raises(UnknownName, match="another graph"):
         tgw.edit(line).ops(mlp.get_operation_by_name("x"))
-    with pytest.raises(GraphEditError, match="no selection"):
+    with pytest.raises(GraphEditError, match="not a selection"):
         tgw.edit(line).ops("a") | "b"  # type: ignore[operator]
 
 

@@ -107,7 +107,7 @@ def _select_names(index: GraphIndex, names: Collection[str]) -> Selection:
 
 def _in_scopes(index: GraphIndex, names: Iterable[str]) -> Mask:
     """The ops inside name scopes, nested scopes included. Raises UnknownName."""
-    members = [index.scopes.ops(index.scopes.scope(_text(name, "name scope"))) for name in names]
+    members = [index.scopes.ops(index.scopes.scope(_text(name, "a name scope"))) for name in names]
     return mask_of(index, np.concatenate([np.zeros(0, np.int32), *members]))
 
 
@@ -135,7 +135,7 @@ def _of_types(index: GraphIndex, types: Collection[str]) -> Mask:
     """
     kinds, code = index.kinds
     for op_type in types:
-        if _text(op_type, "op type") not in kinds and index.typing.definition(op_type) is None:
+        if _text(op_type, "an op type") not in kinds and index.typing.definition(op_type) is None:
             some = f"; the types here are {', '.join(sorted(kinds))[:200]}" if kinds else ""
             raise UnknownName(
                 f"Neither the graph nor TensorFlow has an op type {op_type!r}"
@@ -297,7 +297,7 @@ def _names_in_file(index: GraphIndex, path: str | PathLike[str]) -> list[str]:
 def _text(name: object, what: str) -> str:
     if not isinstance(name, str):
         raise UnknownName(
-            f"{value_text(name)} is no {what}; give its name, several as several arguments."
+            f"{value_text(name)} is not {what}; give its name, several as several arguments."
         )
     return name
 

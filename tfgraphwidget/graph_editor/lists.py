@@ -111,13 +111,13 @@ def position(at: Any, tensors: list[Tensor], kind: str) -> int:
                 return i
         names = ", ".join(repr(t.name) for t in tensors[:8]) + (", ..." if len(tensors) > 8 else "")
         raise ValueError(
-            f"{at.name!r} is no {kind} of this view; its {kind}s are {names or 'none'}."
+            f"{at.name!r} is not an {kind} of this view; its {kind}s are {names or 'none'}."
         )
     try:
         i = operator.index(at)
     except TypeError:
         raise ValueError(
-            f"{at!r} is no {kind} of this view; give a position or a tensor."
+            f"{at!r} is not an {kind} of this view; give a position or a tensor."
         ) from None
     if not 0 <= i < len(tensors):
         raise ValueError(
@@ -349,7 +349,8 @@ def make_list_of_t(
         ts: Tensors, one tensor, or a graph, which stands for all its tensors; a variable stands for
             its own.
         check_graph: Check types, and that all are of one graph; else what is not a tensor is left
-        out. allow_graph: Take a graph.
+            out.
+        allow_graph: Take a graph.
         ignore_ops: Leave ops out without complaint.
 
     Raises:

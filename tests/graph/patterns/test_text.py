@@ -192,7 +192,7 @@ def test_a_function_of_an_attribute_has_no_text_that_could_be_parsed() -> None:
         (lambda: 1, "takes op, then the tensors"),
         (lambda _, x: x * 2, "write op.Mul"),
         (lambda op, _: op.Relu, "call it"),
-        (lambda op, _: op.Relu(object()), "no value of a pattern"),
+        (lambda op, _: op.Relu(object()), "not a value of a pattern"),
         (lambda _, x: x, "matches everything"),
         (lambda op, x: list(op.Split(x)), "no known number of outputs"),
         (3, "is not a pattern"),

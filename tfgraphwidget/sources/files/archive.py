@@ -329,7 +329,7 @@ def _message(kind: type[_Message], file: Path) -> _Message:
     try:
         return kind.FromString(data)
     except Exception as error:  # protobuf's own exception has no public name
-        raise ValueError(f"{file.name} is no {kind.__name__}") from error
+        raise ValueError(f"{file.name} is not a {kind.__name__}") from error
 
 
 def _open_graph(
