@@ -113,6 +113,10 @@ def gradient_path(
         or any(may_run_in_frames(index, [a.tensor[0]]) for a in arriving)
     ):
         return None
+    if own and any(
+        _is_handed_on(backward, each.tensor, {op, *part}, own_of_part) for each in alike
+    ):
+        return None
     return GradientPath(tuple(arriving), frozenset(value_readers))
 
 
@@ -169,12 +173,18 @@ def _gradients_of_one_time(
     index, region = backward.index, _with_sums(backward, ops)
     if _entering(backward, region) != {arriving}:
         return None
-    if _is_handed_on(backward, arriving, region, sources):
-        return None
     if any(op in backward.results and not index.consumer_lists[op] for op in region):
         return None  # it is fetched, and a fetch goes on naming the old one
     leaving = _leaving(backward, region, part, sources)
-    return None if leaving is None else PartGradients(arriving, leaving, frozenset(region))
+    if leaving is None:
+        return None
+    without_gradient = set(range(len(sources))) - {k for _, k in leaving}
+    if any(
+        sources[k][0] in backward.dependents and is_differentiable(index, sources[k])
+        for k in without_gradient
+    ):
+        return None  # the part stopped it, and what takes its place may not
+    return PartGradients(arriving, leaving, frozenset(region))
 
 
 def _with_sums(backward: BackwardOps, own: set[int]) -> set[int]:
@@ -274,18 +284,23 @@ def _by_readers(
 
 
 def _is_handed_on(
-    backward: BackwardOps, arriving: Tensor, region: set[int], sources: Sequence[Tensor]
+    backward: BackwardOps, arriving: Tensor, part: Collection[int], gradient_ops: Collection[int]
 ) -> bool:
-    """Whether the gradient that arrives at a part may, as it is, be that of a tensor which the part
-    reads, too, as that of a sum is.
+    """Whether the gradient that arrives at ops may, as it is, be that of a tensor which they read,
+    too, as that of a sum is.
+
+    Args:
+        part: The ops.
+        gradient_ops: Their gradient ops.
     """
     index = backward.index
     reading = [
         reader
         for reader in index.consumer_lists[arriving[0]]
-        if reader not in region and arriving in inputs_of(index, reader)
+        if reader not in gradient_ops and arriving in inputs_of(index, reader)
     ]
     goes_to = _destinations(backward, reading)
+    sources = {tensor for op in part for tensor in inputs_of(index, op) if tensor[0] not in part}
     givers = set[int]().union(*(_givers(index, source) for source in sources))
     return bool(reading) and (not goes_to or not goes_to.isdisjoint(givers))
 

@@ -12,7 +12,7 @@ tests/edits/test_stale_gradients.py.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -56,6 +56,7 @@ def stale_gradient_notes(
     what: str = "",
     *,
     carried: Collection[Tensor] = (),
+    left_behind: Sequence[int] = (),
 ) -> tuple[str, ...]:
     """A sentence about gradient ops that are wrong after a patch; none if there are none.
 
@@ -64,6 +65,8 @@ def stale_gradient_notes(
             named after these.
         what: What the gradients are of, in words; "" for the ops themselves.
         carried: Tensors that others take the place of, with their gradients.
+        left_behind: Ops that others take the place of, whose gradients stay, and that only such
+            others read: no edge that is left shows that they are wrong.
     """
     if (
         not patch.changed
@@ -72,7 +75,9 @@ def stale_gradient_notes(
     ):
         return ()
     backward = BackwardOps(index, renamed)
-    ops = list(dict.fromkeys(_ChangedEdges(backward, patch).stale(carried))) if backward.ops else []
+    if not backward.ops:
+        return ()
+    ops = list(dict.fromkeys([*_ChangedEdges(backward, patch).stale(carried), *left_behind]))
     if not ops:
         return ()
     gradients = sorted({gradient for op in ops for gradient in backward.by_owner.get(op, ())})
@@ -127,9 +132,44 @@ class BackwardOps:
         return frozenset(self._results())
 
     @cached_property
+    def descendants(self) -> frozenset[int]:
+        """The gradient ops, and what is computed of them without being differentiated itself: what
+        optimizers read, such as clipped gradients.
+        """
+        queue, reached = list(self.ops), set(self.ops)
+        while queue:
+            for reader in self.index.consumer_lists[queue.pop()]:
+                if reader not in reached and reader not in self.by_owner:
+                    reached.add(reader)
+                    queue.append(reader)
+        return frozenset(reached)
+
+    @cached_property
     def sources(self) -> frozenset[Tensor]:
         """The tensors that gradients are taken by, as far as the results tell."""
         return frozenset(tensor for op in self.results for tensor in self._taken_by(op))
+
+    @cached_property
+    def dependents(self) -> frozenset[int]:
+        """The ops that give, or compute of, what gradients are taken by: gradients go back through
+        all of them.
+        """
+        index = self.index
+        trainable = {split_tensor(each.name)[0] for each in index.collections.get(TRAINABLE, ())}
+        trainable = {self._renamed.get(name, name) for name in trainable}
+        variables = [
+            op
+            for op, kind in enumerate(index.types)
+            if kind in HANDLES and (not trainable or index.names[op] in trainable)
+        ]
+        queue = [*variables, *(op for op, _ in self.sources)]
+        reached = set(queue)
+        while queue:
+            for reader in self._differentiable_readers(queue.pop()):
+                if reader not in reached:
+                    reached.add(reader)
+                    queue.append(reader)
+        return frozenset(reached)
 
     def is_differentiated(self, op: int, tensors: Iterable[Tensor]) -> bool:
         """Whether gradients are taken of what an op gives, or of what is computed of that.

@@ -41,7 +41,7 @@ from tfgraphwidget.edits.rewire.carried_gradients import (
     part_gradients,
 )
 from tfgraphwidget.edits.rewire.gradients import possible_gradient_notes
-from tfgraphwidget.edits.rewire.stale_gradients import BackwardOps, stale_gradient_notes
+from tfgraphwidget.edits.rewire.stale_gradients import BackwardOps, origin, stale_gradient_notes
 from tfgraphwidget.edits.rewire.validation import check_acyclic
 from tfgraphwidget.edits.rewrite.consumers import (
     ConsumerRewriter,
@@ -532,13 +532,13 @@ class _Planner:
 
 
 def _gradient_matches(backward: BackwardOps, matches: Sequence[Match]) -> dict[int, str]:
-    """The places of matches that hold gradient ops, and why these stay: gradients follow the ops
-    that they are of.
+    """The places of matches that hold gradient ops or what optimizers make of them, and why these
+    stay: gradients follow the ops that they are of.
     """
     return {
         place: f"{str(match.outputs[0])!r}: " + _OF_GRADIENTS
         for place, match in enumerate(matches)
-        if not backward.ops.isdisjoint(match.numbers)
+        if not backward.descendants.isdisjoint(match.numbers)
     }
 
 
@@ -601,15 +601,19 @@ class _MatchReplacement:
     reads: tuple[str, ...]
     scope: str
 
+    @property
+    def ops(self) -> tuple[int, ...]:
+        """The ops whose place is taken."""
+        return (*self.match.numbers, *self.match.passed)
+
     def gradients(self, backward: BackwardOps) -> tuple[PartGradients, ...] | None:
         """The gradients of the match; None where others cannot take their place."""
         match = self.match
         is_plain = self.traced is None or can_be_carried(self.traced)
         if len(match.results) != 1 or not is_plain:
             return None
-        ops = (*match.numbers, *match.passed)
         sources = [tensor(backward.index, name) for name in self.reads]
-        return part_gradients(backward, ops, match.results[0], sources)
+        return part_gradients(backward, self.ops, match.results[0], sources)
 
 
 class _Round:
@@ -782,7 +786,7 @@ class _Round:
             return None
         index = self.index
         replaced_ops = sorted(self.removed)
-        carried = self._carry_gradients()
+        carried, left_behind = self._carry_gradients()
         for of in self.new:
             new = self._final(of)
             for reader in readers(index, of):
@@ -807,7 +811,14 @@ class _Round:
         notes = (
             *((CARRIED,) if carried else ()),
             # Asked here, too: the patch of a called function's body comes by no other way.
-            *stale_gradient_notes(index, patch, names, "what was replaced", carried=carried),
+            *stale_gradient_notes(
+                index,
+                patch,
+                names,
+                "what was replaced",
+                carried=carried,
+                left_behind=left_behind,
+            ),
             *possible_gradient_notes(
                 index, traversal.mask_of(index, replaced_ops), "what was replaced", names
             ),
@@ -817,22 +828,25 @@ class _Round:
         ops = tuple(index.names[op] for op in sorted(self.removed))
         return combine(index, patch, Remove(ops).patch(apply_patch(index, patch), external))
 
-    def _carry_gradients(self) -> list[tuple[int, int]]:
-        """Let the gradients of the path go through what is new, where that can be; the old tensors
-        for which it is so.
+    def _carry_gradients(self) -> tuple[list[tuple[int, int]], list[int]]:
+        """Let the gradients of the path go through what is new, where that can be.
+
+        Returns:
+            The old tensors for which it is so, and the old ops that these alone read and for which
+            it is not.
         """
         index, backward = self.index, self._backward
         if not backward.ops:
-            return []
+            return [], []
         grafts = GradientGrafts(self.context, index, {node.name.lower() for node in self.nodes})
-        carried: list[tuple[int, int]] = []
+        carried: dict[tuple[int, int], _MatchReplacement] = {}
         replaced: list[PartGradients] = []
         for each in self._replacements:
             gradients = each.gradients(backward)
             new = None if gradients is None else self._new_gradients(each, gradients, grafts)
             if gradients is not None and new is not None:
                 self.new |= new
-                carried.append(each.match.results[0])
+                carried[each.match.results[0]] = each
                 replaced += gradients
         self.nodes += grafts.nodes
         self.scopes += grafts.scopes
@@ -841,7 +855,29 @@ class _Round:
         for gradients_of_match in replaced:
             for of, _ in gradients_of_match.leaving:
                 self.rewriter.stand_in(of[0], split_tensor(self._final(of))[0])
-        return carried
+        return list(carried), self._left_behind(carried)
+
+    def _left_behind(self, carried: Mapping[tuple[int, int], _MatchReplacement]) -> list[int]:
+        """The replaced ops whose gradients stay as they were, although replaced ops whose gradients
+        go along read them.
+        """
+        index, backward = self.index, self._backward
+        carried_ops = {op for each in carried.values() for op in each.ops}
+        return [
+            of[0]
+            for each in self._replacements
+            for of in each.match.results
+            if of not in carried
+            and not carried_ops.isdisjoint(index.consumer_lists[of[0]])
+            and of[0] in backward.dependents
+            and not self._is_same_value(of)
+        ]
+
+    def _is_same_value(self, of: tuple[int, int]) -> bool:
+        """Whether what takes the place of a tensor is the one that it handed on."""
+        op, port = split_tensor(self.new[of])
+        new = self.index.ids.get(op)
+        return new is not None and origin(self.index, of) == origin(self.index, (new, port or 0))
 
     def _new_gradients(
         self,
