@@ -43,6 +43,7 @@ from .control_flow import enclosing_blocks as enclosing_blocks
 from .control_flow_contexts import Contexts as Contexts
 from .control_flow_contexts import ends_outside_loops as ends_outside_loops
 from .costs import Floats as Floats
+from .correspondence import corresponding_tensors as corresponding_tensors
 from .diff import Asset as Asset
 from .diff import Assets as Assets
 from .diff import ChangedValue as ChangedValue
