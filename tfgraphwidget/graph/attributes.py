@@ -5,13 +5,14 @@ their bodies.
 from __future__ import annotations
 
 import codecs
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cache
 from hashlib import blake2b
 from typing import Any, Literal
 
 import numpy as np
 
+from tfgraphwidget.graph import op_types
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.op import attr_value, dtype_name
 from tfgraphwidget.graph.tensors import shape_text
@@ -65,6 +66,9 @@ _NOT_KIND: tuple[_Field, ...] = (
     "device",
     "experimental_debug_info",
 )
+_WEIGHTS = op_types.CONSTANTS | op_types.HANDLES
+_GATHERS = op_types.GATHERS | {"ResourceGather"}  # a frozen variable is read by another type
+_OF_COMPUTATION = frozenset({"i", "f", "b", "s"})  # no dtypes, shapes, tensors, functions
 _LARGE = 4096  # bytes of a NodeDef that is not remembered
 _LONGEST = 80
 _MOST_ELEMENTS = 6
@@ -79,6 +83,7 @@ class AttributeDigests:
         self.default = cache(self._default)
         self.function = cache(self._function)
         self.kind = cache(self._kind)
+        self.loose_kind = cache(self._loose_kind)
         self._kinds: dict[bytes, bytes] = {}
 
     def _kind(self, op: int) -> bytes:
@@ -97,11 +102,34 @@ class AttributeDigests:
         key = bare.SerializeToString(deterministic=True)
         digest = self._kinds.get(key)
         if digest is None:
-            text = repr((node.op, sorted(self.explicit_values(bare).items())))
-            digest = blake2b(text.encode(), digest_size=16).digest()
+            digest = _digest(node.op, self.explicit_values(bare))
             if len(key) < _LARGE:
                 self._kinds[key] = digest
         return digest
+
+    def _loose_kind(self, op: int) -> bytes:
+        """A digest of what an op computes, whatever its dtypes and weights are: type without its
+        version, attributes but dtypes, shapes and values; weights are all of one kind.
+        """
+        node = self._index.nodes[op]
+        if node.op in _WEIGHTS:
+            return b"weight"
+        if node.op in op_types.VARIABLE_READS:
+            return b"read"
+        if node.op in _GATHERS:
+            return b"gather"
+        attributes = {
+            name: self._value_bytes(value)
+            for name, value in node.attr.items()
+            if name not in _NOT_COMPARED and _is_of_computation(value)
+        }
+        defaults = self.default(node.op)
+        explicit = {
+            name: value
+            for name, value in attributes.items()
+            if defaults.get(name, (b"", None))[0] != value
+        }
+        return _digest(node.op.rstrip("0123456789").removesuffix("V"), explicit)
 
     def explicit_values(self, node: NodeDef) -> dict[str, bytes]:
         """Name of each attribute that is not at its default -> bytes that say what it is."""
@@ -183,6 +211,22 @@ class AttributeDigests:
         )
         self._in_progress.discard(name)
         return blake2b(repr(description).encode(), digest_size=16).digest()
+
+
+def _is_of_computation(value: AttrValue) -> bool:
+    """Whether an attribute says how to compute: an axis, strides, a padding."""
+    field = value.WhichOneof("value")
+    if field == "list":
+        return any(listed.name in _OF_COMPUTATION for listed, _ in value.list.ListFields())
+    return field in _OF_COMPUTATION
+
+
+def _digest(op_type: str, attributes: Mapping[str, bytes]) -> bytes:
+    digest = blake2b(op_type.encode(), digest_size=16)
+    for name, value in sorted(attributes.items()):
+        digest.update(f"\0{name}\0{len(value)}\0".encode())
+        digest.update(value)
+    return digest.digest()
 
 
 def _ends(arguments: Iterable[OpDef.ArgDef]) -> list[tuple[object, ...]]:

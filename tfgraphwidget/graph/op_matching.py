@@ -9,29 +9,66 @@ The work is linear in edges.
 
 Before all that, names are matched that differ in their outer scopes alone: those of a graph that
 was imported under a scope.
+
+What is left is matched again with less that must be alike (LEVELS): first past identities and reads
+of variables, which freezing and optimizers take away; then past casts, whatever the dtypes; then
+past scales and shifts of channels, as folding a batch norm moves them. Constants whose values
+differ by no more than rounding are one before that, so copies with other weights are told apart.
 """
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Mapping
 from functools import cached_property
 from itertools import repeat
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from tfgraphwidget.graph.attributes import AttributeDigests
+from tfgraphwidget.graph.contraction import (
+    CASTS,
+    PASSED_ON,
+    SCALES_AND_SHIFTS,
+    contracted_edges,
+)
 from tfgraphwidget.graph.edges import Ids, Mask, Rows
 from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.graph.op import dtype_name
+from tfgraphwidget.graph.op_types import ASSIGNS, CONSTANTS
 from tfgraphwidget.graph.stateful_resources import key_of, persistent_state
+from tfgraphwidget.graph.tensor_values import tensor_array
 from tfgraphwidget.naming import last_part
 
 Labels = npt.NDArray[np.uint64]
 Pair = tuple[int, int]
 
-# Rounds of labels, that is, how many edges away neighbors must be alike: first far, then near.
-ROUNDS = (12, 3, 1)
+
+class Level(NamedTuple):
+    """What must be alike for two ops to be one.
+
+    Attributes:
+        past: Op types that edges go past.
+        is_strict: Whether all attributes must be equal; else those that say how to compute.
+        rounds: How many edges away neighbors must be alike: first far, then near.
+    """
+
+    past: frozenset[str]
+    is_strict: bool
+    rounds: tuple[int, ...]
+
+
+LEVELS = (
+    Level(frozenset(), True, (12, 3, 1)),
+    Level(PASSED_ON, True, (12, 3)),
+    Level(PASSED_ON | CASTS, False, (12, 5)),
+    Level(PASSED_ON | CASTS | SCALES_AND_SHIFTS, False, (12, 5)),
+    # At last the ops that the edges went past, beside those that are paired now.
+    Level(CASTS, False, ()),
+    Level(frozenset(), False, ()),
+)
 # How many outer scopes of names are left out, before and after.
 LEFT_OUT_SCOPES = ((0, 1), (1, 0), (1, 1), (1, 2), (2, 1), (2, 2))
 
@@ -40,9 +77,13 @@ SOURCE_FACTOR = np.uint64(0x9E3779B97F4A7C15)  # of labels of ops that an op con
 CONSUMER_FACTOR = np.uint64(0xC2B2AE3D27D4EB4F)  # of labels of ops that consume it or wait for it
 OWN_FACTOR = np.uint64(0x165667B19E3779F9)  # of the label of the op itself
 
-MAX_PORTS = np.uint64(1 << 20)  # a port is less, so slot and port fit into one number
-
 AMBIGUOUS = -1  # in place of an op: there are several
+FEWEST_ELEMENTS = 8  # of a constant that is known by its value: fewer are often equal by chance
+# What rounding to bfloat16 does to a vector, relative to its length: half a unit in the last of
+# eight bits.
+MOST_ROUNDING = 2.0**-8
+MOST_CANDIDATES = 32  # constants of one length that are compared: more are all alike
+CLEARLY_NEARER = 4.0  # times: so much farther the next must be
 
 
 def match_ops(
@@ -82,11 +123,17 @@ def match_ops(
         if not graphs.is_done():
             graphs.pair(graphs.with_same_tail(scopes_before, scopes_after))
     # 4. By neighbors; first of those that still have the last parts of their names.
-    for own_names in (True, False):
-        for rounds in ROUNDS:
-            if not graphs.is_done():
+    for level in LEVELS:
+        if graphs.is_done():
+            break
+        graphs.look(level)
+        if not level.is_strict:
+            graphs.pair(graphs.with_near_values())
+        for own_names in (True, False):
+            for rounds in level.rounds:
                 graphs.pair(graphs.with_unique_label(rounds, own_names=own_names))
                 graphs.pair_neighbors(own_names=own_names)
+            graphs.pair_neighbors(own_names=own_names)
     return forward
 
 
@@ -97,16 +144,14 @@ class _Side:
         self.index = index
         self.pair = pair
         self._attributes = attributes
-        inputs, controls = index.inputs, index.controls
-        self._consumer = np.concatenate([inputs.owner, controls.owner])
-        self._source = np.concatenate([inputs.values, controls.values])
-        # The place of an edge: the slot where it ends and the port where it begins; 0 for a
-        # control edge.
-        first_edge = np.repeat(inputs.start[:-1], np.diff(inputs.start))
-        slots = np.arange(len(inputs.values), dtype=np.uint64) - first_edge
-        places = slots * MAX_PORTS + index.ports.astype(np.uint64) + np.uint64(1)
-        control_places = np.zeros(len(controls.values), np.uint64)
-        self._place = np.concatenate([places.astype(np.uint64), control_places])
+        self.look(LEVELS[0])
+
+    def look(self, level: Level) -> None:
+        """Go on with the edges and kinds of a level."""
+        self._level = level
+        self._edges = contracted_edges(self.index, level.past)
+        for name in ("kinds", "_by_consumer", "_by_source", "_neighbors"):
+            self.__dict__.pop(name, None)
 
     @property
     def unpaired(self) -> Mask:
@@ -115,9 +160,9 @@ class _Side:
 
     @cached_property
     def kinds(self) -> dict[int, int]:
-        """What type and attributes are, as a number for each op without its name in both graphs."""
-        ops = np.flatnonzero(self.unpaired).tolist()
-        return {op: hash(self._attributes.kind(op)) for op in ops}
+        """What type and attributes are, as a number for each op that had no pair at first."""
+        kind = self._attributes.kind if self._level.is_strict else self._attributes.loose_kind
+        return {op: hash(kind(op)) for op in np.flatnonzero(self.unpaired).tolist()}
 
     def tails(self, outer_scopes: int) -> dict[Hashable, int]:
         """The unpaired ops by kind and name without so many outer scopes; or AMBIGUOUS."""
@@ -136,11 +181,39 @@ class _Side:
         count = Counter(keys)
         return {key: op for key, op in zip(keys, ops, strict=True) if count[key] == 1}
 
+    def constants_by_shape(self) -> dict[Hashable, list[int]]:
+        """The unpaired constants of enough floating point numbers, but first values of variables:
+        a constant that a variable has become has them, too.
+        """
+        index = self.index
+        by_shape = defaultdict[Hashable, list[int]](list)
+        for op in np.flatnonzero(self.unpaired).tolist():
+            is_first_value = any(index.types[i] in ASSIGNS for i in index.consumer_lists[op])
+            if index.types[op] in CONSTANTS and not is_first_value:
+                proto = self.index.nodes[op].attr["value"].tensor
+                sizes = tuple(dimension.size for dimension in proto.tensor_shape.dim)
+                is_float = "float" in dtype_name(proto, "dtype", proto.dtype)
+                if is_float and np.prod(sizes, dtype=float) >= FEWEST_ELEMENTS:
+                    by_shape[sizes].append(op)
+        return by_shape
+
+    def values(self, constants: Iterable[int]) -> list[npt.NDArray[np.float32]]:
+        """The values of constants as vectors; an empty one for those that cannot be read."""
+        return [self._value(op) for op in constants]
+
+    def _value(self, constant: int) -> npt.NDArray[np.float32]:
+        proto = self.index.nodes[constant].attr["value"].tensor
+        try:
+            array = tensor_array(proto, dtype_name(proto, "dtype", proto.dtype))
+        except (TypeError, ValueError):
+            return np.zeros(0, np.float32)
+        return array.astype(np.float32).ravel()
+
     def unique_labels(
         self, landmarks: Ids, rounds: int, *, own_names: bool
     ) -> tuple[Labels, npt.NDArray[np.intp]]:
         """The labels that one unpaired op has, and these ops."""
-        ops = np.flatnonzero(self.unpaired)
+        ops = np.flatnonzero(self.unpaired & ~self._edges.passed)
         labels = self._labels(landmarks, rounds, own_names=own_names)[ops]
         label, first, count = np.unique(labels, return_index=True, return_counts=True)
         is_unique = count == 1
@@ -157,8 +230,8 @@ class _Side:
         is_fixed = ~self.unpaired
         labels = first
         for _ in range(rounds):
-            near = self._sums(self._by_consumer, labels[self._source], SOURCE_FACTOR)
-            near += self._sums(self._by_source, labels[self._consumer], CONSUMER_FACTOR)
+            near = self._sums(self._by_consumer, labels[self._edges.source], SOURCE_FACTOR)
+            near += self._sums(self._by_source, labels[self._edges.consumer], CONSUMER_FACTOR)
             labels = np.where(is_fixed, first, _mix(first * OWN_FACTOR + near))
         return labels
 
@@ -168,19 +241,19 @@ class _Side:
         A sum, as the edges of an output have no order.
         """
         start, order = edges
-        summands = _mix(labels * factor + self._place)[order]
+        summands = _mix(labels * factor + self._edges.place)[order]
         total = np.concatenate([np.zeros(1, np.uint64), np.cumsum(summands, dtype=np.uint64)])
         return np.asarray(total[start[1:]] - total[start[:-1]])
 
     @cached_property
     def _by_consumer(self) -> tuple[Ids, Ids]:
         """The edges into each op, see `_group_edges`."""
-        return self._group_edges(self._consumer)
+        return self._group_edges(self._edges.consumer)
 
     @cached_property
     def _by_source(self) -> tuple[Ids, Ids]:
         """The edges out of each op, see `_group_edges`."""
-        return self._group_edges(self._source)
+        return self._group_edges(self._edges.source)
 
     def _group_edges(self, owner: Ids) -> tuple[Ids, Ids]:
         """Where the edges of each owner begin in an order of the edges, and that order."""
@@ -192,11 +265,12 @@ class _Side:
     def _neighbors(self) -> tuple[tuple[Rows, Rows], ...]:
         """For each op its sources with the places of the edges, and the same of its consumers."""
         neighbors = []
-        directions = ((self._by_consumer, self._source), (self._by_source, self._consumer))
+        edges = self._edges
+        directions = ((self._by_consumer, edges.source), (self._by_source, edges.consumer))
         for (start, order), other_end in directions:
             starts = start.tolist()
             others = Rows(other_end[order].tolist(), starts)
-            places = Rows(self._place[order].tolist(), starts)
+            places = Rows(edges.place[order].tolist(), starts)
             neighbors.append((others, places))
         return tuple(neighbors)
 
@@ -204,8 +278,9 @@ class _Side:
         """The paired ops that have one without a pair beside them."""
         unpaired = self.unpaired
         near = np.zeros(len(self.index), bool)
-        near[self._source[unpaired[self._consumer]]] = True
-        near[self._consumer[unpaired[self._source]]] = True
+        edges = self._edges
+        near[edges.source[unpaired[edges.consumer]]] = True
+        near[edges.consumer[unpaired[edges.source]]] = True
         return np.flatnonzero(near & ~unpaired).astype(np.int32)
 
     def beside(self, op: int, *, own_names: bool) -> dict[Hashable, int]:
@@ -228,6 +303,11 @@ class _TwoGraphs:
         self.before = before
         self.after = after
 
+    def look(self, level: Level) -> None:
+        """Go on with the edges and kinds of a level."""
+        self.before.look(level)
+        self.after.look(level)
+
     def is_done(self) -> bool:
         """Whether there is nothing left to pair."""
         return not (self.before.unpaired.any() and self.after.unpaired.any())
@@ -245,6 +325,19 @@ class _TwoGraphs:
     def with_same_tail(self, scopes_before: int, scopes_after: int) -> list[Pair]:
         """The ops of one kind and, without so many outer scopes, of one name."""
         return _common(self.before.tails(scopes_before), self.after.tails(scopes_after))
+
+    def with_near_values(self) -> list[Pair]:
+        """The constants of one shape whose values differ by rounding at most, and which are clearly
+        farther from all others.
+        """
+        there = self.after.constants_by_shape()
+        pairs = []
+        for shape, ops in self.before.constants_by_shape().items():
+            others = there.get(shape, [])
+            if others:
+                near = _nearest(self.before.values(ops), self.after.values(others))
+                pairs += [(ops[i], others[j]) for i, j in near]
+        return pairs
 
     def with_unique_label(self, rounds: int, *, own_names: bool) -> list[Pair]:
         """The ops with a label that one op has in each graph."""
@@ -278,6 +371,38 @@ def _common(before: Mapping[Hashable, int], after: Mapping[Hashable, int]) -> li
         if AMBIGUOUS not in (a, b):
             pairs.append((a, b))
     return pairs
+
+
+def _nearest(
+    before: list[npt.NDArray[np.float32]], after: list[npt.NDArray[np.float32]]
+) -> list[Pair]:
+    """The places of vectors that are nearest to each other, and near by MOST_ROUNDING."""
+    forward, backward = _clearly_nearest(before, after), _clearly_nearest(after, before)
+    return [(i, j) for i, j in forward.items() if backward.get(j) == i]
+
+
+def _clearly_nearest(
+    vectors: list[npt.NDArray[np.float32]], others: list[npt.NDArray[np.float32]]
+) -> dict[int, int]:
+    """For each vector the place of the other that is near, where no second one is nearly so."""
+    lengths = np.array([np.linalg.norm(vector) for vector in vectors])
+    other_lengths = np.array([np.linalg.norm(vector) for vector in others])
+    nearest: dict[int, int] = {}
+    for i, vector in enumerate(vectors):
+        limit = MOST_ROUNDING * lengths[i]
+        # Vectors are as far apart as their lengths at least.
+        (candidates,) = np.nonzero(np.abs(other_lengths - lengths[i]) <= limit * CLEARLY_NEARER)
+        found = sorted(
+            (float(np.linalg.norm(vector - others[j])), int(j))
+            for j in candidates[:MOST_CANDIDATES]
+            if len(others[j]) == len(vector) > 0
+        )
+        if len(candidates) > MOST_CANDIDATES or not found or found[0][0] > limit:
+            continue
+        next_one = found[1][0] if len(found) > 1 else np.inf
+        if next_one > CLEARLY_NEARER * found[0][0]:
+            nearest[i] = found[0][1]
+    return nearest
 
 
 def _mix(labels: Labels) -> Labels:
