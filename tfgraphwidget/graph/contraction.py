@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +16,7 @@ import numpy.typing as npt
 from tfgraphwidget.graph import op_types
 from tfgraphwidget.graph.edges import Ids, Mask, make_read_only
 from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.graph.traversal import forward
 
 # They hand a value on as it is, or in another dtype.
 PASSED_ON = op_types.HANDS_ON | op_types.VARIABLE_READS | {"RefIdentity", "CheckNumerics"}
@@ -62,10 +64,11 @@ def contracted_edges(index: GraphIndex, types: Iterable[str] = ()) -> Contracted
     passed = np.zeros(len(index), bool)
     wanted = frozenset(types)
     if wanted:
-        from_op, from_port, passed = _handed_on(index, wanted)
+        past = handed_on(index, wanted, np.ones(len(index), bool))
+        passed = past.passed
         goes_on = passed[source] & (ports == 0)
-        ports = np.where(goes_on, from_port[source], ports)
-        source = np.where(goes_on, from_op[source], source)
+        ports = np.where(goes_on, past.port[source], ports)
+        source = np.where(goes_on, past.op[source], source)
     stays = ~(passed[consumer] | passed[source])
     waits = ~(passed[controls.owner] | passed[controls.values])
     places = slots.astype(np.uint64) * MOST_PORTS + ports.astype(np.uint64) + np.uint64(1)
@@ -79,24 +82,63 @@ def contracted_edges(index: GraphIndex, types: Iterable[str] = ()) -> Contracted
     return edges
 
 
-def _handed_on(index: GraphIndex, types: frozenset[str]) -> tuple[Ids, Ids, Mask]:
-    """For each op the tensor, as op and port, that its first output is past the ops of some types;
-    and which ops these are.
+class HandedOn(NamedTuple):
+    """What the first outputs of ops are past ops that hand a tensor on.
+
+    Attributes:
+        op: For each op the one whose tensor its first output is.
+        port: For each op the port of that tensor.
+        passed: The ops that hand a tensor on.
+        main: For each of these the op whose tensor it consumes.
+        main_port: The port of that tensor.
     """
-    is_weight = _gives_weights(index)
-    main = _main_inputs(index, types, is_weight)
-    passed = main >= 0
-    from_op = np.arange(len(index), dtype=np.int32)
-    from_port = np.zeros(len(index), np.int32)
-    from_op[passed] = index.inputs.values[main[passed]]
-    from_port[passed] = index.ports[main[passed]]
+
+    op: Ids
+    port: Ids
+    passed: Mask
+    main: Ids
+    main_port: Ids
+
+    def root(self, tensor: tuple[int, int]) -> tuple[int, int]:
+        """The tensor that one is."""
+        op, port = tensor
+        if port or not self.passed[op]:
+            return tensor
+        return int(self.op[op]), int(self.port[op])
+
+    def path(self, tensor: tuple[int, int]) -> list[int]:
+        """The ops that hand a tensor on, the last of them first."""
+        op, port = tensor
+        ops: list[int] = []
+        while not port and self.passed[op]:
+            ops.append(op)
+            op, port = int(self.main[op]), int(self.main_port[op])
+        return ops
+
+
+def handed_on(index: GraphIndex, types: frozenset[str], among: Mask) -> HandedOn:
+    """What first outputs are past the ops of some types.
+
+    Args:
+        index: The graph.
+        types: Op types, see `contracted_edges`.
+        among: The ops that may be passed, one bool per op.
+    """
+    edges = _main_inputs(index, types, computed_from_weights(index))
+    passed = (edges >= 0) & among
+    main = np.arange(len(index), dtype=np.int32)
+    main_port = np.zeros(len(index), np.int32)
+    main[passed] = index.inputs.values[edges[passed]]
+    main_port[passed] = index.ports[edges[passed]]
+    op, port = main.copy(), main_port.copy()
     for _ in range(MOST_STEPS):
-        again = passed & passed[from_op] & (from_port == 0)
+        again = passed & passed[op] & (port == 0)
         if not again.any():
             break
-        from_port[again] = from_port[from_op[again]]
-        from_op[again] = from_op[from_op[again]]
-    return from_op, from_port, passed
+        # The ports first: they are those of where the ops lead now.
+        port[again] = port[op[again]]
+        op[again] = op[op[again]]
+    return HandedOn(op, port, passed, main, main_port)
 
 
 def _main_inputs(index: GraphIndex, types: frozenset[str], is_weight: Mask) -> Ids:
@@ -118,17 +160,10 @@ def _main_inputs(index: GraphIndex, types: frozenset[str], is_weight: Mask) -> I
     return np.where(of_type, main, -1).astype(np.int32)
 
 
-def _gives_weights(index: GraphIndex) -> Mask:
-    """The constants and variables, and what hands them on."""
+def computed_from_weights(index: GraphIndex) -> Mask:
+    """The constants and variables, and what is computed of them alone."""
     kinds, numbers = index.kinds
     weights = np.array([kind in WEIGHTS for kind in kinds], bool)[numbers]
-    hands_on = np.array([kind in PASSED_ON | CASTS for kind in kinds], bool)[numbers]
-    source = np.arange(len(index), dtype=np.int32)
-    alone = hands_on & (np.diff(index.inputs.start) == 1)
-    source[alone] = index.inputs.values[index.inputs.start[:-1][alone]]
-    for _ in range(MOST_STEPS):
-        further = source[source]
-        if np.array_equal(further, source):
-            break
-        source = further
-    return np.asarray(weights[source])
+    without_inputs = np.diff(index.inputs.start) == 0
+    others = np.flatnonzero(without_inputs & ~weights).tolist()
+    return ~forward(index, others, controls=False)

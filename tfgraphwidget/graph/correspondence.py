@@ -1,13 +1,13 @@
-"""Correspondence: which tensors of two graphs hold the same values."""
+"""Correspondence: which tensors of two graphs hold the same values, if both compute the same."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tfgraphwidget.graph.attributes import AttributeDigests
+from tfgraphwidget.graph.diff import GraphComparison
 from tfgraphwidget.graph.edges import no_collections
+from tfgraphwidget.graph.explanations import Explainer
 from tfgraphwidget.graph.index import GraphIndex
-from tfgraphwidget.graph.op_matching import match_ops
 
 Tensor = tuple[int, int]  # an op's number and the port of its output
 
@@ -17,17 +17,26 @@ def corresponding_tensors(
 ) -> dict[Tensor, Tensor]:
     """{tensor of `after`: the tensor of `before` that it is}, in the order of `after`.
 
+    A variable of one graph corresponds to the constant that it is in the other, and what a batch
+    norm gives to what the layer gives that it was folded into; the layer's own output, and its
+    weights, correspond to none then.
+
     Args:
         before: The first graph.
         after: The second graph.
         renamed: Names of ops in `before` -> names in `after`, as far as they are known.
     """
     with no_collections():
-        attributes = AttributeDigests(before), AttributeDigests(after)
-        partners = match_ops(before, after, attributes, renamed or {}).tolist()
-    ops = {j: i for i, j in enumerate(partners) if j >= 0}
-    return {
-        (j, port): (ops[j], port)
-        for j in sorted(ops)
-        for port in range(min(len(after.dtypes(j)), len(before.dtypes(ops[j]))))
+        comparison = GraphComparison(before, after, renamed or {})
+        explainer = Explainer(before, after, comparison.pair, tuple(comparison.changed_ops()))
+        explainer.explanations()
+    partners = {
+        j: i for i, j in enumerate(comparison.pair) if j >= 0 and j not in explainer.other_values
     }
+    tensors = {
+        (j, port): (i, port)
+        for j, i in partners.items()
+        for port in range(min(len(after.dtypes(j)), len(before.dtypes(i))))
+    }
+    tensors |= explainer.same_tensors
+    return dict(sorted(tensors.items()))

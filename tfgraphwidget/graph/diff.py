@@ -13,6 +13,7 @@ import numpy as np
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph.attributes import NAMES, AttributeDigests
 from tfgraphwidget.graph.edges import Mask, no_collections
+from tfgraphwidget.graph.explanations import Detail, Explainer, Explanation, OpChange
 from tfgraphwidget.graph.function_refs import FunctionRef, called_functions, reachable_functions
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.op_matching import match_ops
@@ -32,32 +33,6 @@ COLUMNS = ("change", "op", "was", "what", "before", "after")
 _MOST = 12  # lines of each kind that are printed
 _KEY, _BESIDE = "shared_name", "_class"
 _VALUE = "value"  # of a constant
-
-
-class Detail(NamedTuple):
-    """One thing that is another in an op: "type", "device", "input 0", "control input", "attr
-    strides".
-    """
-
-    what: str
-    before: str
-    after: str
-
-    def __str__(self) -> str:
-        if not self.before or not self.after:
-            return f"{self.what} {'+' if self.after else '-'} {self.after or self.before}"
-        return f"{self.what} {self.before} → {self.after}"
-
-
-class OpChange(NamedTuple):
-    """An op that both graphs have; `was` is its name before."""
-
-    name: str
-    was: str
-    details: tuple[Detail, ...]
-
-    def __str__(self) -> str:
-        return f"{self.name}: {'; '.join(map(str, self.details))}"
 
 
 class ChangedValue(NamedTuple):
@@ -164,8 +139,9 @@ class Difference:
     ops of both graphs call; `functions` the others of the libraries. False when there is no
     difference; its length is the number of ops that differ. `values` are the variables whose values
     differ, where these were compared, `signatures` what differs in those of files, and `assets` in
-    the asset files of SavedModels. `between` says in words what it leads from and to, where that is
-    known; it is printed first. `function` is the path of the function that alone was compared,
+    the asset files of SavedModels. `explained` says which differences are one usual change, such as
+    freezing; `rest` is without them. `between` says in words what it leads from and to, where that
+    is known; it is printed first. `function` is the path of the function that alone was compared,
     where the graphs around it were not.
     """
 
@@ -178,6 +154,7 @@ class Difference:
     values: tuple[ChangedValue, ...] = ()
     signatures: SignatureChanges = _SAME_SIGNATURES
     assets: AssetChanges = _SAME_ASSETS
+    explained: tuple[Explanation, ...] = field(default=(), compare=False)
     between: tuple[str, str] | None = field(default=None, compare=False)
     function: str = field(default="", compare=False)
 
@@ -192,6 +169,31 @@ class Difference:
             + len(self.removed)
             + len(both)
             + sum(len(each.difference) for each in self.inside)
+        )
+
+    @property
+    def rest(self) -> Difference:
+        """The differences that are not explained."""
+        if not self.explained:
+            return self
+        added = {name for each in self.explained for name in each.added}
+        removed = {name for each in self.explained for name in each.removed}
+        details = {
+            (op.was, detail)
+            for each in self.explained
+            for op in each.changed
+            for detail in op.details
+        }
+        changed = (
+            op._replace(details=tuple(d for d in op.details if (op.was, d) not in details))
+            for op in self.changed
+        )
+        return replace(
+            self,
+            added=tuple(name for name in self.added if name not in added),
+            removed=tuple(name for name in self.removed if name not in removed),
+            changed=tuple(op for op in changed if op.details),
+            explained=(),
         )
 
     def ops(self, index: GraphIndex) -> dict[str, Mask]:
@@ -215,7 +217,8 @@ class Difference:
         and so on.
         """
         names = FunctionChanges._fields
-        entries = [("added", name, "", "op", "", "") for name in self.added]
+        entries = [("explained", "", "", each.change, "", str(each)) for each in self.explained]
+        entries += [("added", name, "", "op", "", "") for name in self.added]
         entries += [("removed", name, name, "op", "", "") for name in self.removed]
         entries += [
             ("renamed", after, before, "name", before, after) for before, after in self.renamed
@@ -274,10 +277,11 @@ class Difference:
                 if self.function
                 else "No difference."
             )
+        unexplained = self.rest
         groups: list[tuple[str, Sequence[object], Sequence[object]]] = [
-            ("op added", self.added, self.added),
-            ("op removed", self.removed, self.removed),
-            ("op changed", self.changed, self.changed),
+            ("op added", unexplained.added, unexplained.added),
+            ("op removed", unexplained.removed, unexplained.removed),
+            ("op changed", unexplained.changed, unexplained.changed),
             ("op renamed", self.renamed, _moves(self.renamed)),
             ("value changed", self.values, self.values),
             *(
@@ -294,6 +298,7 @@ class Difference:
             ),
         ]
         first = [f"{' → '.join(self.between)}:"] if self.between else []
+        first += map(str, self.explained)
         rest = [
             line
             for title, items_found, items in groups
@@ -358,7 +363,9 @@ def difference(
     if before is after:
         return Difference()
     with no_collections():
-        comparison = _Comparison(before, after, renamed or {}, bodies, set(), assets or ({}, {}))
+        comparison = GraphComparison(
+            before, after, renamed or {}, bodies, assets=assets or ({}, {})
+        )
         changes = comparison.difference(whole_library=whole_library)
     return changes if assets is None else replace(changes, assets=asset_changes(*assets))
 
@@ -460,7 +467,7 @@ def _new_name(tensor: str, renamed: Mapping[str, str]) -> str:
     return f"{renamed.get(op, op)}{colon}{port}"
 
 
-class _Comparison:
+class GraphComparison:
     """Two indexes, and which op of the one is which of the other."""
 
     def __init__(
@@ -468,11 +475,12 @@ class _Comparison:
         before: GraphIndex,
         after: GraphIndex,
         renamed: Mapping[str, str],
-        bodies: tuple[OpenBody, OpenBody] | None,
-        compared: set[tuple[str, str]],
-        assets: tuple[Assets, Assets],
+        bodies: tuple[OpenBody, OpenBody] | None = None,
+        compared: set[tuple[str, str]] | None = None,
+        assets: tuple[Assets, Assets] = ({}, {}),
     ) -> None:
-        self.before, self.after, self._bodies, self._compared = before, after, bodies, compared
+        self.before, self.after, self._bodies = before, after, bodies
+        self._compared = set() if compared is None else compared
         self._assets = assets
         # The digests of asset files by the paths that constants hold.
         self._digests = tuple(
@@ -493,12 +501,14 @@ class _Comparison:
         """All of it."""
         there = set(self.pair)
         inside = tuple(self._inside())
+        changed = tuple(self.changed_ops())
         return Difference(
             added=tuple(name for j, name in enumerate(self.after.names) if j not in there),
             removed=tuple(
                 name for name, j in zip(self.before.names, self.pair, strict=True) if j < 0
             ),
-            changed=tuple(self._changed_ops()),
+            changed=changed,
+            explained=Explainer(self.before, self.after, self.pair, changed).explanations(),
             renamed=tuple(sorted(self.renamed.items(), key=lambda pair: self.after.ids[pair[1]])),
             functions=self._functions(whole_library=whole_library),
             inside=inside,
@@ -541,7 +551,7 @@ class _Comparison:
                 self._compared.add(pair)
                 self._entered.add((j, was.label.partition("[")[0]))
                 label = self.after.names[j] + (f":{was.label}" if len(functions_before) > 1 else "")
-                changes = _Comparison(
+                changes = GraphComparison(
                     *bodies, {}, self._bodies, self._compared, self._assets
                 ).difference(whole_library=False)
                 changes = replace(
@@ -570,7 +580,7 @@ class _Comparison:
             if old != new:
                 yield OpChange(key, key, (Detail("result", old, new),))
 
-    def _changed_ops(self) -> Iterator[OpChange]:
+    def changed_ops(self) -> Iterator[OpChange]:
         """The ops that both have and that are not the same, in the order of `after`."""
         for j, i in report_each(
             sorted((j, i) for i, j in enumerate(self.pair) if j >= 0), "Comparing"

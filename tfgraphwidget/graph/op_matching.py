@@ -41,8 +41,10 @@ from tfgraphwidget.graph.op_types import ASSIGNS, CONSTANTS
 from tfgraphwidget.graph.stateful_resources import key_of, persistent_state
 from tfgraphwidget.graph.tensor_values import tensor_array
 from tfgraphwidget.naming import last_part
+from tfgraphwidget.tf_types import TensorProto
 
 Labels = npt.NDArray[np.uint64]
+Vector = npt.NDArray[np.float32]
 Pair = tuple[int, int]
 
 
@@ -197,17 +199,9 @@ class _Side:
                     by_shape[sizes].append(op)
         return by_shape
 
-    def values(self, constants: Iterable[int]) -> list[npt.NDArray[np.float32]]:
-        """The values of constants as vectors; an empty one for those that cannot be read."""
-        return [self._value(op) for op in constants]
-
-    def _value(self, constant: int) -> npt.NDArray[np.float32]:
-        proto = self.index.nodes[constant].attr["value"].tensor
-        try:
-            array = tensor_array(proto, dtype_name(proto, "dtype", proto.dtype))
-        except (TypeError, ValueError):
-            return np.zeros(0, np.float32)
-        return array.astype(np.float32).ravel()
+    def values(self, constants: Iterable[int]) -> list[Vector]:
+        """The values of constants as vectors."""
+        return [_vector(self.index.nodes[op].attr["value"].tensor) for op in constants]
 
     def unique_labels(
         self, landmarks: Ids, rounds: int, *, own_names: bool
@@ -373,17 +367,35 @@ def _common(before: Mapping[Hashable, int], after: Mapping[Hashable, int]) -> li
     return pairs
 
 
-def _nearest(
-    before: list[npt.NDArray[np.float32]], after: list[npt.NDArray[np.float32]]
-) -> list[Pair]:
+def is_rounded(before: TensorProto, after: TensorProto) -> bool:
+    """Whether the values of two constants differ by rounding at most.
+
+    Args:
+        before: The value of the first.
+        after: The value of the second.
+    """
+    one, other = _vector(before), _vector(after)
+    if len(one) != len(other):
+        return False
+    return float(np.linalg.norm(one - other)) <= MOST_ROUNDING * float(np.linalg.norm(one))
+
+
+def _vector(proto: TensorProto) -> Vector:
+    """The values of a constant; none where they cannot be read."""
+    try:
+        array = tensor_array(proto, dtype_name(proto, "dtype", proto.dtype))
+        return array.astype(np.float32).ravel()
+    except (TypeError, ValueError):
+        return np.zeros(0, np.float32)
+
+
+def _nearest(before: list[Vector], after: list[Vector]) -> list[Pair]:
     """The places of vectors that are nearest to each other, and near by MOST_ROUNDING."""
     forward, backward = _clearly_nearest(before, after), _clearly_nearest(after, before)
     return [(i, j) for i, j in forward.items() if backward.get(j) == i]
 
 
-def _clearly_nearest(
-    vectors: list[npt.NDArray[np.float32]], others: list[npt.NDArray[np.float32]]
-) -> dict[int, int]:
+def _clearly_nearest(vectors: list[Vector], others: list[Vector]) -> dict[int, int]:
     """For each vector the place of the other that is near, where no second one is nearly so."""
     lengths = np.array([np.linalg.norm(vector) for vector in vectors])
     other_lengths = np.array([np.linalg.norm(vector) for vector in others])

@@ -1,0 +1,431 @@
+"""Explanations: differences of two graphs that are one usual change, such as freezing.
+
+Each op that only one graph has, and each detail of an op that both have, is explained by at most
+one of CHANGES. An identity or a cast is explained where an op that both graphs have consumes the
+same past it; one at the end of a graph, which callers may name, stays a difference.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from tfgraphwidget.graph.contraction import (
+    CASTS,
+    PASSED_ON,
+    SCALES_AND_SHIFTS,
+    computed_from_weights,
+    handed_on,
+)
+from tfgraphwidget.graph.edges import Mask
+from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.graph.op_matching import is_rounded
+from tfgraphwidget.graph.op_types import (
+    CONSTANTS,
+    FOLDABLE_LAYERS,
+    FUSED_BATCH_NORMS,
+    GATHERS,
+    HANDLES,
+    PLACEHOLDERS,
+    RESOURCE_READS,
+    VARIABLE_READS,
+)
+from tfgraphwidget.graph.traversal import backward
+from tfgraphwidget.naming import count_text, names_text
+
+Tensor = tuple[int, int]
+
+FROZEN, FOLDED, PRECISION, IDENTITIES = "frozen", "batch norm", "precision", "identities"
+CHANGES = (FROZEN, FOLDED, PRECISION, IDENTITIES)
+
+INPUT, CONTROL_INPUT, ATTRIBUTE = "input ", "control input", "attr "
+MOST_NAMES = 3  # in a sentence
+SQUARE_ROOTS = frozenset({"Rsqrt", "Sqrt"})
+FLOATS = frozenset({"float16", "bfloat16", "float32", "float64"})
+READS = VARIABLE_READS | RESOURCE_READS | GATHERS
+
+
+class Detail(NamedTuple):
+    """One thing that is another in an op: "type", "device", "input 0", "control input", "attr
+    strides".
+    """
+
+    what: str
+    before: str
+    after: str
+
+    def __str__(self) -> str:
+        if not self.before or not self.after:
+            return f"{self.what} {'+' if self.after else '-'} {self.after or self.before}"
+        return f"{self.what} {self.before} → {self.after}"
+
+
+class OpChange(NamedTuple):
+    """An op that both graphs have; `was` is its name before."""
+
+    name: str
+    was: str
+    details: tuple[Detail, ...]
+
+    def __str__(self) -> str:
+        return f"{self.name}: {'; '.join(map(str, self.details))}"
+
+
+class Explanation(NamedTuple):
+    """Differences that are one usual change.
+
+    Attributes:
+        change: One of CHANGES.
+        sentence: What the change is: "frozen: 10 variables became constants".
+        added: The ops that only the second graph has for it.
+        removed: The ops that only the first graph has for it.
+        changed: The ops of both, with the details that it explains.
+    """
+
+    change: str
+    sentence: str
+    added: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+    changed: tuple[OpChange, ...] = ()
+
+    def __str__(self) -> str:
+        return self.sentence
+
+
+class _Side:
+    """One of the graphs: `pair` has the other's ops, -1 for none; `causes` the change that explains
+    an op of it that has no pair.
+    """
+
+    def __init__(self, index: GraphIndex, pair: Sequence[int]) -> None:
+        self.index = index
+        self.pair = pair
+        self.causes: dict[int, str] = {}
+        self.unpaired: Mask = np.array(pair, np.int64) < 0
+        self.past = handed_on(index, PASSED_ON | CASTS, self.unpaired)
+        self.past_scales = handed_on(index, PASSED_ON | CASTS | SCALES_AND_SHIFTS, self.unpaired)
+        everything = np.ones(len(index), bool)
+        self._layers = handed_on(index, PASSED_ON | CASTS | SCALES_AND_SHIFTS, everything)
+        self.weights = computed_from_weights(index)
+
+    def read(self, op: int) -> list[Tensor]:
+        """The tensors that an op consumes."""
+        start = self.index.inputs.start
+        ports = self.index.ports[start[op] : start[op + 1]].tolist()
+        return list(zip(self.index.input_lists[op], ports, strict=True))
+
+    def consumers(self, op: int) -> set[int]:
+        """The ops that consume an output of an op, as it is or handed on."""
+        consumers, stack = set[int](), [op]
+        while stack:
+            for consumer in self.index.consumer_lists[stack.pop()]:
+                if self.index.types[consumer] in PASSED_ON | CASTS:
+                    stack.append(consumer)
+                else:
+                    consumers.add(consumer)
+        return consumers
+
+    def chain(self, op: int) -> list[int]:
+        """The ops whose output an op scales or shifts, its layer the last of them."""
+        ops = self._layers.path((op, 0))[1:]
+        layer = self.layer(op)
+        return ops if layer is None else [*ops, layer]
+
+    def layer(self, op: int) -> int | None:
+        """The layer whose output an op scales or shifts, or that it is; None for none."""
+        layer, _ = self._layers.root((op, 0))
+        return layer if self.index.types[layer] in FOLDABLE_LAYERS else None
+
+    def sources_past_explained(self, op: int) -> dict[int, str]:
+        """The ops that explained ops among the sources of an op consume or wait for, and so on,
+        with the changes that explain these.
+        """
+        sources, stack = dict[int, str](), [op]
+        while stack:
+            at = stack.pop()
+            for source in (*self.index.input_lists[at], *self.index.control_lists[at]):
+                if at != op and source not in sources:
+                    sources[source] = self.causes[at]
+                if source in self.causes and (at == op or source not in sources):
+                    stack.append(source)
+        return sources
+
+    def has_root(self, ops: Iterable[int]) -> bool:
+        """Whether ops without a pair compute a square root, as a batch norm does of its variance,
+        for some ops.
+        """
+        seen, stack = set[int](), list(ops)
+        while stack:
+            op = stack.pop()
+            if self.index.types[op] in SQUARE_ROOTS:
+                return True
+            sources = [each for each in self.index.input_lists[op] if self.unpaired[each]]
+            stack += [source for source in sources if source not in seen]
+            seen.update(sources)
+        return False
+
+    def explain_what_serves(self) -> None:
+        """Explain ops without a pair that only explained ops consume: the weights of a batch norm
+        that was folded, say.
+        """
+        stack = list(self.causes)
+        while stack:
+            op = stack.pop()
+            for source in self.index.input_lists[op]:
+                if self.unpaired[source] and source not in self.causes:
+                    consumers = self.index.consumer_lists[source]
+                    if all(consumer in self.causes for consumer in consumers):
+                        self.causes[source] = self.causes[op]
+                        stack.append(source)
+
+    def explain_unneeded(self) -> list[int]:
+        """Explain by freezing the ops without a pair that no op with a pair needs; these."""
+        needed = backward(self.index, np.flatnonzero(~self.unpaired).tolist())
+        ops = np.flatnonzero(self.unpaired & ~needed).tolist()
+        self.causes |= dict.fromkeys(ops, FROZEN)
+        return ops
+
+
+class Explainer:
+    """Two graphs, and what explains their differences.
+
+    Attributes:
+        same_tensors: {tensor of the second graph: tensor of the first} of tensors that consumers of
+            both read past what was explained.
+        other_values: The ops of the second graph whose pair computes other values although nothing
+            else differs: a layer that a batch norm was folded into, and its weights.
+    """
+
+    def __init__(
+        self,
+        before: GraphIndex,
+        after: GraphIndex,
+        pair: Sequence[int],
+        changed: Sequence[OpChange],
+    ) -> None:
+        back = [-1] * len(after)
+        for i, j in enumerate(pair):
+            if j >= 0:
+                back[j] = i
+        self._before, self._after = _Side(before, pair), _Side(after, back)
+        self._changed = changed
+        self._variables = self._ops_that_became(CONSTANTS, HANDLES)
+        self._weights = self._variables | self._ops_that_became(HANDLES, CONSTANTS)
+        self._unneeded: list[int] = []
+        self._folded: dict[str, None] = {}  # the names of layers, in order
+        self._dtypes: Counter[tuple[str, str]] = Counter()
+        self._causes: dict[tuple[str, Detail], str] = {}  # of details, by name before
+        self.same_tensors: dict[Tensor, Tensor] = {}
+        self.other_values: set[int] = set()
+
+    def _ops_that_became(self, kinds: frozenset[str], old_kinds: frozenset[str]) -> set[int]:
+        """The ops of the first graph that are of some types there, and of others in the second."""
+        types, new_types = self._before.index.types, self._after.index.types
+        return {
+            i
+            for i, j in enumerate(self._before.pair)
+            if j >= 0 and types[i] in old_kinds and new_types[j] in kinds
+        }
+
+    def explanations(self) -> tuple[Explanation, ...]:
+        """What is explained, by change; all else is a difference of its own."""
+        # Inputs first: they tell which layers have a batch norm folded into their weights.
+        self._explain_details(INPUT, self._cause_of_input)
+        self._explain_details(INPUT, self._cause_of_weight)
+        self._explain_details("type", self._cause_of_type)
+        self._explain_details(ATTRIBUTE, self._cause_of_attribute)
+        self._before.explain_what_serves()
+        self._after.explain_what_serves()
+        if self._weights:
+            side = self._before if self._variables else self._after
+            self._unneeded = side.explain_unneeded()
+        self._explain_details(CONTROL_INPUT, self._cause_of_control_input)
+        return tuple(filter(None, map(self._explanation, CHANGES)))
+
+    def _explain_details(
+        self, kind: str, cause_of: Callable[[int, int, Detail], str | None]
+    ) -> None:
+        """Find what explains the details that begin with `kind`."""
+        for change in self._changed:
+            i, j = self._before.index.ids[change.was], self._after.index.ids[change.name]
+            for detail in change.details:
+                cause = cause_of(i, j, detail) if detail.what.startswith(kind) else None
+                if cause is not None:
+                    self._causes[change.was, detail] = cause
+
+    def _explanation(self, change: str) -> Explanation | None:
+        """All that a change explains."""
+        added, removed = (
+            tuple(side.index.names[op] for op in sorted(side.causes) if side.causes[op] == change)
+            for side in (self._after, self._before)
+        )
+        changed = []
+        for op in self._changed:
+            details = tuple(d for d in op.details if self._causes.get((op.was, d)) == change)
+            if details:
+                changed.append(op._replace(details=details))
+        if not (added or removed or changed):
+            return None
+        found = Explanation(change, "", added, removed, tuple(changed))
+        return found._replace(sentence=self._sentence(found))
+
+    # Sentences
+
+    def _sentence(self, found: Explanation) -> str:
+        match found.change:
+            case "frozen":
+                return self._frozen_sentence()
+            case "batch norm":
+                count, layers = count_text(len(self._folded), "batch norm"), list(self._folded)
+                return f"{count} folded into the weights of {_short(layers, 'layer')}"
+            case "precision":
+                return self._precision_sentence(found)
+        one, several = "op that hands a tensor on was", "ops that hand a tensor on were"
+        texts = (
+            f"{len(names):,} {one if len(names) == 1 else several} {what}"
+            + (f": {names_text(names)}" if len(names) <= MOST_NAMES else "")
+            for names, what in ((found.removed, "removed"), (found.added, "added"))
+            if names
+        )
+        return "; ".join(texts)
+
+    def _frozen_sentence(self) -> str:
+        count, unneeded = len(self._weights), len(self._unneeded)
+        variables, constants = count_text(count, "variable"), count_text(count, "constant")
+        is_frozen = bool(self._variables)
+        sentence = (
+            f"frozen: {variables} became {'constants' if count > 1 else 'a constant'}"
+            if is_frozen
+            else f"not frozen: {constants} became {'variables' if count > 1 else 'a variable'}"
+        )
+        if unneeded:
+            ops = "op that no other needs was" if unneeded == 1 else "ops that no other needs were"
+            sentence += f"; {unneeded:,} {ops} {'left out' if is_frozen else 'added'}"
+        return sentence
+
+    def _precision_sentence(self, found: Explanation) -> str:
+        dtypes = [" → ".join(pair) for pair, _ in self._dtypes.most_common(2)]
+        sentence = f"other precision: {' and '.join(dtypes) or 'casts'}"
+        if found.changed:
+            sentence += f" in {count_text(len(found.changed), 'op')}"
+        counts = ((len(found.removed), "removed"), (len(found.added), "added"))
+        texts = [f"{count_text(number, 'op')} {what}" for number, what in counts if number]
+        return ", ".join([sentence, *texts])
+
+    # What explains a detail: one of CHANGES, or None
+
+    def _cause_of_input(self, i: int, j: int, detail: Detail) -> str | None:
+        before, after = self._before, self._after
+        slot = int(detail.what.removeprefix(INPUT))
+        was, now = before.read(i)[slot : slot + 1], after.read(j)[slot : slot + 1]
+        if not (was and now):
+            # A gather of a constant has an axis, one of a variable has none.
+            side, (axis, _) = (before, was[0]) if was else (after, now[0])
+            if not self._reads_weight(i, j) or side.index.types[axis] not in CONSTANTS:
+                return None
+            if side.unpaired[axis]:
+                side.causes[axis] = FROZEN
+            return FROZEN
+        for past, new_past in ((before.past, after.past), (before.past_scales, after.past_scales)):
+            root, port = past.root(was[0])
+            if (before.pair[root], port) == new_past.root(now[0]):
+                cause = self._cause_of_paths(root, past.path(was[0]), new_past.path(now[0]))
+                if cause is not None:
+                    self.same_tensors[now[0]] = was[0]
+                return cause
+        return None
+
+    def _cause_of_weight(self, i: int, j: int, detail: Detail) -> str | None:
+        """Folding gives a layer, and the shift after it, other weights."""
+        before, after = self._before, self._after
+        slot = int(detail.what.removeprefix(INPUT))
+        was, now = before.read(i)[slot : slot + 1], after.read(j)[slot : slot + 1]
+        layer = before.layer(i)
+        if layer is None or before.index.names[layer] not in self._folded or not (was and now):
+            return self._causes.get((before.index.names[i], detail))
+        (old, _), (new, _) = was[0], now[0]
+        if not (before.weights[old] and after.weights[new]):
+            return self._causes.get((before.index.names[i], detail))
+        for side, op in ((before, old), (after, new)):
+            if side.unpaired[op]:
+                side.causes[op] = FOLDED
+        self.other_values.add(new)
+        return FOLDED
+
+    def _cause_of_paths(self, root: int, was: Sequence[int], now: Sequence[int]) -> str | None:
+        """The change that left out, or put in, ops between an op and its consumer."""
+        kinds = {self._before.index.types[op] for op in was}
+        kinds |= {self._after.index.types[op] for op in now}
+        layer = self._before.layer(root)
+        has_root = self._before.has_root(was) or self._after.has_root(now)
+        is_norm = has_root or kinds & FUSED_BATCH_NORMS
+        if is_norm and layer is not None:
+            self._folded[self._before.index.names[layer]] = None
+            self.other_values |= {self._before.pair[op] for op in (root, *self._before.chain(root))}
+            cause = FOLDED
+        elif kinds & SCALES_AND_SHIFTS:
+            return None
+        elif kinds & CASTS:
+            cause = PRECISION
+        else:
+            cause = FROZEN if root in self._weights else IDENTITIES
+        self._before.causes |= dict.fromkeys(was, cause)
+        self._after.causes |= dict.fromkeys(now, cause)
+        return cause
+
+    def _cause_of_type(self, i: int, j: int, detail: Detail) -> str | None:
+        if i in self._weights or self._reads_weight(i, j):
+            return FROZEN
+        # Of half floats only later versions compute with statistics in float32.
+        return PRECISION if {detail.before, detail.after} <= FUSED_BATCH_NORMS else None
+
+    def _cause_of_attribute(self, i: int, j: int, detail: Detail) -> str | None:
+        if i in self._weights or self._reads_weight(i, j):
+            return FROZEN
+        kinds = self._before.index.types[i], self._after.index.types[j]
+        if CONSTANTS.issuperset(kinds):
+            return self._cause_of_value(i, j)
+        # The dtype of a placeholder is what callers have to give.
+        if kinds[0] in PLACEHOLDERS or not FLOATS.issuperset(detail[1:]):
+            return None
+        self._dtypes[detail.before, detail.after] += 1
+        return PRECISION
+
+    def _cause_of_value(self, i: int, j: int) -> str | None:
+        """The change that explains another value, or dtype, of a constant."""
+        was = self._before.index.nodes[i].attr["value"].tensor
+        now = self._after.index.nodes[j].attr["value"].tensor
+        if was.dtype != now.dtype:
+            return PRECISION if is_rounded(was, now) else None
+        layers = {self._before.index.names[op] for op in self._before.consumers(i)}
+        if not layers or not layers <= self._folded.keys():
+            return None
+        self.other_values.add(j)
+        return FOLDED
+
+    def _cause_of_control_input(self, i: int, j: int, detail: Detail) -> str | None:
+        """The change that left out the op that was waited for, or one on whose account the consumer
+        waited for it already.
+        """
+        before, after = self._before, self._after
+        side, other, other_op = (after, before, i) if detail.after else (before, after, j)
+        waited_for = side.index.ids[detail.after or detail.before]
+        if waited_for in side.causes:
+            return side.causes[waited_for]
+        return other.sources_past_explained(other_op).get(side.pair[waited_for])
+
+    def _reads_weight(self, i: int, j: int) -> bool:
+        """Whether an op reads a weight that is a variable in one graph only."""
+        kinds = {self._before.index.types[i], self._after.index.types[j]}
+        return kinds <= READS and any(
+            self._before.past.root(tensor)[0] in self._weights
+            for tensor in self._before.read(i)[:1]
+        )
+
+
+def _short(names: Sequence[str], what: str) -> str:
+    """A few names, or how many there are."""
+    return names_text(names) if len(names) <= MOST_NAMES else count_text(len(names), what)
