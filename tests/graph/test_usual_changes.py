@@ -1,0 +1,324 @@
+"""Two graphs of which one was renamed, reordered, cast, folded or frozen: what is matched, which
+tensors hold the same values, and what a difference says.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from functools import cache
+from hashlib import blake2b
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import tfgraphwidget as tgw
+from tests.conftest import v1
+from tests.slow import slow
+from tests.stress import architectures, networks
+from tfgraphwidget.graph import GraphIndex, corresponding_tensors
+from tfgraphwidget.graph.attributes import AttributeDigests
+from tfgraphwidget.graph.op_matching import match_ops
+from tfgraphwidget.naming import split_input
+
+GraphDef = Any
+FLOATS = (tf.float32.as_datatype_enum, tf.float16.as_datatype_enum)
+QUICK = ("squeeze and excite", "detector with non-maximum suppression")
+NETWORKS = [*networks.SESSIONS, *networks.KERAS]
+PARAMETERS = [name if name in QUICK else slow(name) for name in NETWORKS]
+
+
+@cache
+def frozen_file(name: str) -> GraphDef:
+    """A network with its variables as constants."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "frozen.pb")
+        if name in networks.SESSIONS:
+            subject = architectures.of_session(networks.SESSIONS[name])(Path(folder))
+            subject.editor.save(path, outputs=subject.outputs, frozen=True, verify=False)
+        else:
+            editor = tgw.edit(networks.KERAS[name]()[0])
+            editor.save(path, frozen=True, verify=False, inline=True)
+        return v1.GraphDef.FromString(path.read_bytes())
+
+
+def index_of(graph_def: GraphDef) -> GraphIndex:
+    return tgw.edit(graph_def)._core.index
+
+
+def copy_of(graph_def: GraphDef) -> GraphDef:
+    copy = v1.GraphDef()
+    copy.CopyFrom(graph_def)
+    return copy
+
+
+def new_name(name: str) -> str:
+    """A name that tells nothing."""
+    return "n" + blake2b(name.encode(), digest_size=6).hexdigest()
+
+
+def renamed(graph_def: GraphDef, new: Callable[[str], str] = new_name) -> GraphDef:
+    copy = copy_of(graph_def)
+    for node in copy.node:
+        node.name = new(node.name)
+        for k, text in enumerate(node.input):
+            op = split_input(text)[0]
+            node.input[k] = text.replace(op, new(op), 1)
+        node.attr.pop("_class", None)
+    return copy
+
+
+def reordered(graph_def: GraphDef) -> GraphDef:
+    copy = copy_of(graph_def)
+    nodes = list(graph_def.node)
+    random.Random(0).shuffle(nodes)
+    del copy.node[:]
+    copy.node.extend(nodes)
+    return copy
+
+
+def with_decoy(graph_def: GraphDef) -> GraphDef:
+    """The graph beside a copy that has weights a hundredth apart."""
+    decoy = renamed(graph_def, lambda name: f"decoy/{name}")
+    for node in decoy.node:
+        if node.op == "Const" and node.attr["dtype"].type in FLOATS:
+            value = tf.make_ndarray(node.attr["value"].tensor)
+            other = (value * 1.01 + 0.001).astype(value.dtype)
+            node.attr["value"].tensor.CopyFrom(tf.make_tensor_proto(other))
+    both = copy_of(graph_def)
+    both.node.extend(decoy.node)
+    return both
+
+
+def with_other_weights(graph_def: GraphDef) -> GraphDef:
+    decoy = with_decoy(graph_def)
+    others = [node for node in decoy.node if node.name.startswith("decoy/")]
+    del decoy.node[:]
+    decoy.node.extend(others)
+    return renamed(decoy, lambda name: name.removeprefix("decoy/"))
+
+
+def after(edit: Callable[[Any], object]) -> Callable[[GraphDef], GraphDef]:
+    """What is saved after an edit."""
+
+    def edited(graph_def: GraphDef) -> GraphDef:
+        editor = tgw.edit(graph_def)
+        edit(editor)
+        with TemporaryDirectory() as folder:
+            path = editor.save(Path(folder, "edited.pb"), verify=False)
+            return v1.GraphDef.FromString(path.read_bytes())
+
+    return edited
+
+
+without_identities = after(lambda editor: editor.passes.remove_identities())
+folded = after(lambda editor: editor.passes.fold_batch_norm())
+cast = after(lambda editor: editor.passes.cast("float16"))
+
+CHANGES: dict[str, Callable[[GraphDef], GraphDef]] = {
+    "reordered": reordered,
+    "beside a decoy": lambda graph_def: reordered(with_decoy(graph_def)),
+    "with other weights": with_other_weights,
+    "without identities": without_identities,
+    "without identities, beside a decoy": lambda g: reordered(with_decoy(without_identities(g))),
+    "batch norms folded": folded,
+    "batch norms folded, beside a decoy": lambda g: reordered(with_decoy(folded(g))),
+    "cast": cast,
+    "cast, beside a decoy": lambda g: reordered(with_decoy(cast(g))),
+}
+
+
+def matched(before: GraphIndex, then: GraphIndex) -> list[int]:
+    return match_ops(before, then, (AttributeDigests(before), AttributeDigests(then)), {}).tolist()
+
+
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("name", PARAMETERS)
+def test_ops_are_matched_although_all_names_differ(name: str, change: str) -> None:
+    graph_def = frozen_file(name)
+    before, then = index_of(graph_def), index_of(renamed(CHANGES[change](graph_def)))
+    pair = matched(before, then)
+    # Two NoOps that wait for the same are one as good as the other.
+    true = {
+        i: then.ids[new_name(op)]
+        for i, op in enumerate(before.names)
+        if new_name(op) in then.ids and before.types[i] != "NoOp"
+    }
+    wrong = [before.names[i] for i, j in true.items() if pair[i] not in (j, -1)]
+    assert wrong == []
+    right = sum(pair[i] == j for i, j in true.items())
+    assert right >= 0.99 * len(true), [before.names[i] for i, j in true.items() if pair[i] != j]
+
+
+def inputs_of(graph_def: GraphDef) -> dict[str, np.ndarray]:
+    """A value for each placeholder."""
+    numbers = np.random.default_rng(0)
+    values = {}
+    for node in graph_def.node:
+        if node.op == "Placeholder":
+            sizes = [max(int(size.size), 2) for size in node.attr["shape"].shape.dim]
+            dtype = tf.dtypes.as_dtype(node.attr["dtype"].type).as_numpy_dtype
+            values[f"{node.name}:0"] = numbers.uniform(0, 1, sizes).astype(dtype)
+    return values
+
+
+def run(graph_def: GraphDef, tensors: list[str], feeds: dict[str, np.ndarray]) -> list[np.ndarray]:
+    with tf.Graph().as_default() as graph:
+        tf.graph_util.import_graph_def(graph_def, name="")
+        with v1.Session(graph=graph) as session:
+            return [np.asarray(value, np.float64) for value in session.run(tensors, feeds)]
+
+
+@pytest.mark.parametrize("change", ["without identities", "batch norms folded", "cast"])
+@pytest.mark.parametrize("name", ["squeeze and excite", slow("U-Net")])
+def test_corresponding_tensors_hold_the_same_values(name: str, change: str) -> None:
+    graph_def = frozen_file(name)
+    then_def = renamed(CHANGES[change](graph_def))
+    before, then = index_of(graph_def), index_of(then_def)
+    pairs = [
+        (f"{before.names[i]}:{port}", f"{then.names[j]}:{new_port}")
+        for (j, new_port), (i, port) in corresponding_tensors(before, then).items()
+        if "float" in then.dtypes(j)[new_port]
+    ]
+    assert len(pairs) > 30
+    feeds = inputs_of(graph_def)
+    new_feeds = {f"{new_name(name.removesuffix(':0'))}:0": value for name, value in feeds.items()}
+    values = run(graph_def, [one for one, _ in pairs], feeds)
+    others = run(then_def, [other for _, other in pairs], new_feeds)
+    for names, value, other in zip(pairs, values, others, strict=True):
+        scale = np.abs(value).max(initial=1e-3)
+        tolerance = 0.05 if change == "cast" else 1e-3
+        assert np.allclose(value, other, rtol=0, atol=tolerance * scale), names
+
+
+# What a difference says
+
+
+def small_network() -> tuple[tf.Graph, v1.Session]:
+    """A convolution, a batch norm, a dense layer and its optimizer."""
+    with tf.Graph().as_default() as graph:
+        v1.set_random_seed(1)
+        x = v1.placeholder(tf.float32, [None, 8, 8, 3], name="x")
+        kernel = v1.get_variable("kernel", [3, 3, 3, 4], use_resource=True)
+        h = tf.nn.conv2d(x, kernel, 2, "SAME", name="conv")
+        ones, zeros = v1.ones_initializer(), v1.zeros_initializer()
+        weights = [
+            v1.get_variable(name, [4], initializer=first, use_resource=True)
+            for name, first in (("gamma", ones), ("beta", zeros), ("mean", zeros), ("var", ones))
+        ]
+        h = v1.nn.fused_batch_norm(h, *weights, is_training=False, name="norm")[0]
+        h = tf.reshape(tf.nn.relu(h, name="relu"), [-1, 64])
+        dense = v1.get_variable("dense", [64, 2], use_resource=True)
+        y = tf.identity(tf.matmul(h, dense, name="product"), name="y")
+        v1.train.AdamOptimizer().minimize(tf.reduce_mean(y**2), var_list=[dense])
+        session = v1.Session(graph=graph)
+        session.run(v1.global_variables_initializer())
+    return graph, session
+
+
+@pytest.fixture(scope="module")
+def live() -> Any:
+    graph, session = small_network()
+    return tgw.edit(graph, session=session)
+
+
+@pytest.fixture(scope="module")
+def frozen(live: Any) -> GraphDef:
+    """The graph as TensorFlow freezes it."""
+    source = live._core.source
+    return v1.graph_util.convert_variables_to_constants(
+        source.session, source.graph.as_graph_def(), ["y"]
+    )
+
+
+def said(before: Any, then: Any) -> list[str]:
+    """The lines of a difference, without that which says of what."""
+    return repr(tgw.edit(then).diff(before)).splitlines()[1:]
+
+
+def test_a_frozen_graph_differs_by_being_frozen(live: Any, frozen: GraphDef) -> None:
+    difference = tgw.edit(frozen).diff(live)
+    assert difference
+    assert not difference.rest
+    (line,) = repr(difference).splitlines()[1:]
+    assert line.startswith("frozen: 6 variables became constants; ")
+    assert line.endswith(" ops that no other needs were left out")
+    assert difference.rows()[0]["change"] == "explained"
+    (back,) = repr(live.diff(frozen)).splitlines()[1:]
+    assert back.startswith("not frozen: 6 constants became variables; ")
+
+
+def test_what_freezing_does_not_explain_is_still_said(live: Any, frozen: GraphDef) -> None:
+    other = copy_of(frozen)
+    next(n for n in other.node if n.name == "conv").attr["padding"].s = b"VALID"
+    assert said(live, other)[1:] == ["1 op changed", "    conv: attr padding 'SAME' → 'VALID'"]
+
+
+def test_a_gather_of_a_frozen_table_is_explained() -> None:
+    with tf.Graph().as_default() as graph:
+        ids = v1.placeholder(tf.int32, [None], name="ids")
+        table = v1.get_variable("table", [5, 2], use_resource=True)
+        tf.identity(tf.nn.embedding_lookup(table, ids), name="y")
+        session = v1.Session(graph=graph)
+        session.run(v1.global_variables_initializer())
+    frozen = v1.graph_util.convert_variables_to_constants(session, graph.as_graph_def(), ["y"])
+    (line,) = said(graph, frozen)
+    assert line.startswith("frozen: 1 variable became a constant")
+
+
+def test_folded_batch_norms_are_one_change(frozen: GraphDef) -> None:
+    lines = said(frozen, folded(frozen))
+    assert lines[0] == "1 batch norm folded into the weights of 'conv'"
+    assert [line for line in lines[1:] if "renamed" not in line and "→" not in line] == []
+
+
+def test_a_bias_that_is_gone_is_no_folded_batch_norm() -> None:
+    def graph_def(*, with_bias: bool) -> GraphDef:
+        with tf.Graph().as_default() as graph:
+            x = v1.placeholder(tf.float32, [None, 4], name="x")
+            h = tf.matmul(x, tf.constant(np.eye(4, dtype=np.float32), name="w"), name="product")
+            bias = tf.constant([1.0, 2.0, 3.0, 4.0], name="bias")
+            tf.nn.relu(tf.nn.bias_add(h, bias, name="shift") if with_bias else h, name="y")
+        return graph.as_graph_def()
+
+    lines = said(graph_def(with_bias=True), graph_def(with_bias=False))
+    assert lines[:2] == ["1 op removed", "    shift"]
+    assert "    y: input 0 shift:0 → product:0" in lines
+
+
+def test_casts_and_other_dtypes_are_one_change(frozen: GraphDef) -> None:
+    (line,) = said(frozen, cast(frozen))
+    assert line.startswith("other precision: float32 → float16 in ")
+
+
+def test_another_dtype_of_an_input_is_a_change(frozen: GraphDef) -> None:
+    other = cast(frozen)
+    next(n for n in other.node if n.name == "x").attr["dtype"].type = FLOATS[1]
+    assert any("x: attr dtype float32 → float16" in line for line in said(frozen, other))
+
+
+def test_an_identity_on_the_way_is_explained_and_one_at_the_end_is_not(frozen: GraphDef) -> None:
+    other = copy_of(frozen)
+    names = {n.name: n for n in other.node}
+    reads = [n for n in other.node if n.op == "Identity" and n.name != "y"]
+    for read in reads:
+        for node in other.node:
+            for k, text in enumerate(node.input):
+                if text == read.name:
+                    node.input[k] = read.input[0]
+        other.node.remove(read)
+    (line,) = said(frozen, other)
+    assert line == f"{len(reads)} ops that hand a tensor on were removed"
+    other.node.remove(names["y"])
+    assert said(frozen, other)[1:] == ["1 op removed", "    y"]
+
+
+def test_a_swapped_input_is_never_explained(frozen: GraphDef) -> None:
+    other = without_identities(frozen)
+    product = next(n for n in other.node if n.name == "product")
+    product.input[0], product.input[1] = product.input[1], product.input[0]
+    assert any("product: input 0" in line for line in said(frozen, other))
