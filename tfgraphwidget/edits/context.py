@@ -155,6 +155,11 @@ class PlanContext(Protocol):
         after these.
         """
 
+    def hidden_node(self, name: str) -> NodeDef | None:
+        """The NodeDef of an op that edits or undo have removed and TensorFlow still holds; None
+        where it holds none of that name.
+        """
+
     def require_graph(self) -> None:
         """Import the graph of a file into TensorFlow, for an edit that a file cannot hold.
 
@@ -288,6 +293,10 @@ class IndexContext:
     def target(self) -> GraphIndex:
         """The graph that the patch is for."""
         return self.index if self.into is None else self.into
+
+    def hidden_node(self, name: str) -> NodeDef | None:  # noqa: ARG002
+        """None: arrays hold no more than the graph."""
+        return None
 
     def require_graph(self) -> None:
         """Do nothing: arrays can be edited in every way."""

@@ -17,12 +17,14 @@ from .adjacency import rows_of as rows_of
 from .adjacency import shortest_path as shortest_path
 from .adjacency import strong_components as strong_components
 from .adjacency import weak_components as weak_components
+from .attributes import GRADIENT_NAME as GRADIENT_NAME
 from .attributes import INPUTS_IN_FILE as INPUTS_IN_FILE
 from .attributes import MISSING_INPUT as MISSING_INPUT
 from .attributes import NAME_IN_FILE as NAME_IN_FILE
 from .attributes import UNNAMED as UNNAMED
 from .attributes import bytes_text as bytes_text
 from .attributes import is_filled_in as is_filled_in
+from .attributes import without_gradient_number as without_gradient_number
 from .boundary import between as between
 from .boundary import needed_ops as needed_ops
 from .boundary import needed_placeholders as needed_placeholders

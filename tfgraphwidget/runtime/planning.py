@@ -197,6 +197,17 @@ class SourceContext:
             self._source.graph is None or self._source.session is not None
         )
 
+    def hidden_node(self, name: str) -> NodeDef | None:
+        """The NodeDef of an op that TensorFlow still holds; see `PlanContext.hidden_node`."""
+        graph = None if self.function or self.ends is not None else self._source.graph
+        if graph is None:
+            return None
+        try:
+            node: NodeDef = graph.get_operation_by_name(name).node_def
+        except KeyError:
+            return None
+        return node
+
     def require_graph(self) -> None:
         """Import the graph of a file. Raises NotRunnable for a function's body."""
         if self._refusal:

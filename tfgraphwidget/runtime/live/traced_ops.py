@@ -17,6 +17,7 @@ import numpy as np
 
 from tfgraphwidget.argument_checks import value_text
 from tfgraphwidget.edits import TracedFunction
+from tfgraphwidget.edits.clone import with_lasting_names
 from tfgraphwidget.edits.rewrite import Spec
 from tfgraphwidget.errors import GraphEditError, SessionRefused, TensorFlowMissing, WrongType
 from tfgraphwidget.graph import (
@@ -211,7 +212,7 @@ def trace_function(
         outputs = _call(body, name, inputs, options or {})
     # Python functions that ops call (tf.py_function) are kept by the graph that they were made in.
     return TracedFunction(
-        _index(GraphBody(graph)),
+        with_lasting_names(_index(GraphBody(graph))),
         tuple(t.op.name for t in inputs),
         tuple(t.name for t in outputs),
         graph,
@@ -255,7 +256,7 @@ def trace_gradient(
     if not all(isinstance(gradient, tf.Tensor) for gradient in gradients):
         return None
     return TracedFunction(
-        _index(GraphBody(graph)),
+        with_lasting_names(_index(GraphBody(graph))),
         tuple(t.op.name for t in inputs),
         tuple(gradient.name for gradient in gradients),
         alive=graph,
