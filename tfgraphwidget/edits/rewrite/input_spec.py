@@ -108,11 +108,10 @@ class SetInput(Command):
         spec: Spec = old[0] if self.shape == _SAME else self.shape, self.dtype or old[1]
         rewriter = ConsumerRewriter(index)
         set_placeholder_spec(index, rewriter.node(op), spec)
-        cast = self._cast(index, op, (old[1], spec[1]), rewriter)
-        changed = rewriter.changes()
-        if not changed:
+        if spec == old:
             return nothing_to_do(f"{index.names[op]!r} is {spec[1]} {shape_text(spec[0])} already.")
-        patch = Patch(Change(nodes=cast), changed=changed)
+        cast = self._cast(index, op, (old[1], spec[1]), rewriter)
+        patch = Patch(Change(nodes=cast), changed=rewriter.changes())
         if old[0] is None:
             return patch
         fixes = () if self.fix else (replace(self, fix=True),)
