@@ -291,7 +291,7 @@ def _unread_ops(editor: GraphEditor) -> set[str]:
         for op, name in enumerate(index.names)
         if not (
             index.consumer_lists[op]
-            or index.waiting_lists[op]
+            or index.control_consumer_lists[op]
             or index.types[op] in used_by_callers
         )
         and op not in of_variables

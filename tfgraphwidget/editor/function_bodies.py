@@ -300,8 +300,8 @@ def _with_replaced(command: Clone, index: GraphIndex) -> tuple[Clone, GraphIndex
                 "name a tensor that does not need it.",
                 [new],
             )
-        for reader in dict.fromkeys(index.consumer_lists[end[0]]):
-            rewriter.redirect(reader, end, edits.rewrite.tensor_name(index, other))
+        for consumer in dict.fromkeys(index.consumer_lists[end[0]]):
+            rewriter.redirect(consumer, end, edits.rewrite.tensor_name(index, other))
     replaced = {
         edits.rewrite.tensor_name(index, edits.rewrite.tensor(index, old))
         for old, _ in command.replace

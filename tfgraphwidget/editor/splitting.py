@@ -29,13 +29,13 @@ from tfgraphwidget.graph import (
     Loop,
     Mask,
     Signature,
+    consumers_of,
     enclosing_blocks,
     enclosing_ops,
     forward,
     mask_of,
     needed_ops,
     pairs,
-    readers_of,
     side_effects,
     writes,
 )
@@ -300,7 +300,7 @@ class _CutPlan:
         placeholders = [op for op in fed if index.names[op] not in constants]
         self.inputs = list(dict.fromkeys([*inputs, *((op, 0) for op in placeholders)]))
         effects = side_effects(index, np.flatnonzero(self.whole).tolist())
-        starts = [*readers_of(index, self.inputs).tolist(), *effects]
+        starts = [*consumers_of(index, self.inputs).tolist(), *effects]
         # What a later part must not compute again.
         self._depends = self.whole & forward(index, starts)
 
@@ -335,7 +335,7 @@ class _CutPlan:
             outputs = list(dict.fromkeys([*cut, *crossing, *early]))
             outputs = [tensor for tensor in outputs if tensor not in available]
             mask = needed_ops(self.index, self.names(available), self.names(outputs))
-            inputs = [t for t in available if mask[readers_of(self.index, [t])].any()]
+            inputs = [t for t in available if mask[consumers_of(self.index, [t])].any()]
             parts.append(PartEnds(tuple(self.names(inputs)), tuple(self.names(outputs))))
             masks.append(mask)
             available += outputs
@@ -346,7 +346,7 @@ class _CutPlan:
     def _check_cut(self, cut: Sequence[Tensor], earlier: Mask) -> None:
         for op, port in cut:
             (name,) = self.names([(op, port)])
-            is_read = self.whole[readers_of(self.index, [(op, port)])].any()
+            is_read = self.whole[consumers_of(self.index, [(op, port)])].any()
             if not self.whole[op] or not is_read or earlier[op] or (op, port) in self.inputs:
                 raise GraphEditError(
                     either(f"split(at={name!r}): the tensor", f"Tensor {name!r}")

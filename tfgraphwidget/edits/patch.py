@@ -169,19 +169,19 @@ class NewShape(NamedTuple):
 
 class StaleConstant(NamedTuple):
     """A constant that holds a size which is another one now, `value`, and takes it to the op
-    `reader`.
+    `consumer`.
 
     `proposed` is what it should hold, with a text where only a run of the graph shows it; None if
     it is not known. `at` is the place of the size in it, None for one that holds it as its own
-    shape; `slot` the reader's input. At run time the size is `times` the product of the dimensions
-    `positions` of the tensor `source`, and `plus`; where `source` is "", of the input. `function`
-    is the function whose body has the constant.
+    shape; `slot` the consumer's input. At run time the size is `times` the product of the
+    dimensions `positions` of the tensor `source`, and `plus`; where `source` is "", of the input.
+    `function` is the function whose body has the constant.
     """
 
     op: str
     value: int | tuple[int, ...]
     proposed: int | str | tuple[int | str, ...] | None
-    reader: str
+    consumer: str
     at: int | None = None
     slot: int = 0
     positions: tuple[int, ...] = (0,)
@@ -485,15 +485,17 @@ def _dependents(index: GraphIndex, ops: Iterable[int]) -> set[int]:
     stack = list(removed)
     while stack:
         at = stack.pop()
-        for reader in (
-            index.consumer_lists[at] + index.waiting_lists[at] + beside.get(index.names[at], [])
+        for consumer in (
+            index.consumer_lists[at]
+            + index.control_consumer_lists[at]
+            + beside.get(index.names[at], [])
         ):
-            if reader not in removed:
-                removed.add(reader)
-                stack.append(reader)
+            if consumer not in removed:
+                removed.add(consumer)
+                stack.append(consumer)
     for i in range(len(index) - 1, first, -1):
-        readers = index.consumer_lists[i] + index.waiting_lists[i]
-        if readers and removed.issuperset(readers) and index.types[i] not in HANDLES:
+        consumers = index.consumer_lists[i] + index.control_consumer_lists[i]
+        if consumers and removed.issuperset(consumers) and index.types[i] not in HANDLES:
             # A Saver's file name is a placeholder with a default.
             stays = comes_from_outside(index, i) and index.types[i] != "PlaceholderWithDefault"
             removed |= set() if stays else {i}

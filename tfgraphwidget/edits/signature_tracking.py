@@ -60,7 +60,7 @@ def check_called(index: GraphIndex, ends: FunctionBoundary, patch: Patch) -> Non
         if split_tensor(name)[0] in removed and follow(name, fed) in ("", name):
             op = split_tensor(name)[0]
             raise GraphEditError(
-                f"{op!r} is an argument of the function, which its callers give; let its readers "
+                f"{op!r} is an argument of the function, which its callers give; let its consumers "
                 "read another tensor, and leave it.",
                 [op],
             )

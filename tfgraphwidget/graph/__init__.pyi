@@ -234,9 +234,9 @@ from .tensors import shape_text as shape_text
 from .tensors import with_output_shape as with_output_shape
 from .traversal import ANY_PORT as ANY_PORT
 from .traversal import backward as backward
+from .traversal import consumers_of as consumers_of
 from .traversal import forward as forward
 from .traversal import mask_of as mask_of
-from .traversal import readers_of as readers_of
 from .trust import TRUSTED as TRUSTED
 from .trust import EffectiveOp as EffectiveOp
 from .trust import Effects as Effects

@@ -263,12 +263,12 @@ def read_nodes(nodes: Sequence[NodeDef], ids: dict[str, int], first: int | None)
     owner = np.repeat(np.arange(len(nodes), dtype=np.int32), counts)
     if (to < 0).any():
         at = int(np.flatnonzero(to < 0)[0])
-        reader = int(owner[at])
-        text = nodes[reader].input[at - sum(counts[:reader])]
+        consumer = int(owner[at])
+        text = nodes[consumer].input[at - sum(counts[:consumer])]
         raise UnknownName(
-            f"Op {names[reader]!r} reads {text!r}, which is not in the graph; add that op, or take "
-            "the input away.",
-            [names[reader]],
+            f"Op {names[consumer]!r} reads {text!r}, which is not in the graph; add that op, or "
+            "take the input away.",
+            [names[consumer]],
         )
     data = port != CONTROL
     csr = [Csr(_starts(owner[mask], len(nodes)), to[mask]) for mask in (data, ~data)]

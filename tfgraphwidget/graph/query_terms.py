@@ -101,7 +101,7 @@ class TermMatcher:
         return np.fromiter((fits[dtypes] for dtypes in dtypes_of), bool, len(dtypes_of))
 
     def _dtypes(self, op: int) -> tuple[str, ...]:
-        # index.dtypes counts readers too, which only an op that TensorFlow does not know needs.
+        # index.dtypes counts consumers too, which only an op that TensorFlow does not know needs.
         return self.index.typing.dtypes(self.index.nodes[op]) or self.index.dtypes(op)
 
     def _shape(self, term: Term) -> Mask:

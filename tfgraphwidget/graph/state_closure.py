@@ -105,7 +105,7 @@ def without_shared(index: GraphIndex, ops: Collection[int], shared: Collection[i
         at = stack.pop()
         for before in index.input_lists[at] + index.control_lists[at]:
             if before in remaining and removed.issuperset(
-                index.consumer_lists[before] + index.waiting_lists[before]
+                index.consumer_lists[before] + index.control_consumer_lists[before]
             ):
                 remaining.remove(before)
                 removed.add(before)
@@ -318,8 +318,8 @@ class _Completing:
         unfit = traversal.forward(index, np.flatnonzero(foreign), within=needed, controls=False)
         written_state = writes(index, np.flatnonzero(unfit).tolist())
         unfit |= traversal.forward(index, np.flatnonzero(written_state), within=needed)
-        readers = index.readers.to[whole[index.readers.owner]]
-        reads = traversal.forward(index, readers[needed[readers]], within=needed)
+        consumers = index.consumer_edges.to[whole[index.consumer_edges.owner]]
+        reads = traversal.forward(index, consumers[needed[consumers]], within=needed)
         unfit |= self._read_elsewhere(reads, needed | whole, members)
         fit = (op for op in members if reads[op] and not unfit[op])
         return traversal.backward(index, fit, within=walked & ~unfit)

@@ -286,14 +286,14 @@ def with_state(
 
 def users(index: GraphIndex, handle: int) -> list[int]:
     """The ops that read a handle, at first hand or from what hands it on, in graph order."""
-    readers, stack = set(), [handle]
+    consumers, stack = set(), [handle]
     while stack:
-        for reader in index.consumer_lists[stack.pop()]:
-            if reader not in readers:
-                readers.add(reader)
-                if index.types[reader] in STATE_FORWARDING:
-                    stack.append(reader)
-    return sorted(readers)
+        for consumer in index.consumer_lists[stack.pop()]:
+            if consumer not in consumers:
+                consumers.add(consumer)
+                if index.types[consumer] in STATE_FORWARDING:
+                    stack.append(consumer)
+    return sorted(consumers)
 
 
 def new_keys(

@@ -333,7 +333,7 @@ class Copier:
 class _BackEdge:
     """An input of a loop's op that is made after the op; `slot` is None for a control input."""
 
-    reader: str
+    consumer: str
     source: str
     slot: int | None
 
@@ -342,9 +342,9 @@ class _BackEdge:
         find = operation_finder(graph)
         name, port = split_input(self.source)
         if self.slot is None:
-            add_control_inputs(find(self.reader), [find(name)])
+            add_control_inputs(find(self.consumer), [find(name)])
         else:
-            update_input(find(self.reader), self.slot, find(name).outputs[port])
+            update_input(find(self.consumer), self.slot, find(name).outputs[port])
 
 
 def _leave_out(node: NodeDef, unmade: Collection[str]) -> Iterator[_BackEdge]:

@@ -207,7 +207,7 @@ def plan_inputs(plan: Rewiring, sgv0: SubGraphView, sgv1: SubGraphView, *, swap:
         sgv1: A view with as many inputs.
         swap: Whether `sgv0` reads the inputs of `sgv1` too.
     """
-    through = [op for view in (sgv0, sgv1) for t in view.passthroughs for op in plan.readers(t)]
+    through = [op for view in (sgv0, sgv1) for t in view.passthroughs for op in plan.consumers(t)]
     plan.reroute(sgv0.inputs, sgv1.inputs, swap=swap, can_modify={*sgv0.ops, *sgv1.ops, *through})
 
 

@@ -266,8 +266,8 @@ def _backward_by_gradients(
         index, first, stop=stop, within=passing & allowed, controls=controls
     )
     reachable = passed | traversal.mask_of(index, seeds)
-    for reader in np.flatnonzero(passed).tolist():
-        row = slice(index.inputs.start[reader], index.inputs.start[reader + 1])
+    for consumer in np.flatnonzero(passed).tolist():
+        row = slice(index.inputs.start[consumer], index.inputs.start[consumer + 1])
         read = zip(index.inputs.values[row].tolist(), index.ports[row].tolist(), strict=True)
         reachable[[op for op, port in read if allowed[op] and (op, port) not in stop]] = True
     return reachable

@@ -206,11 +206,11 @@ def _fitting_attribute(
     if allowed and index.typing.number(dtype) not in allowed:
         return None
     if any(arg.type_attr == attribute for arg in definition.output_arg):
-        for reader in dict.fromkeys(index.consumer_lists[op]):
-            specs = input_specs(index, index.nodes[reader]) or ()
+        for consumer in dict.fromkeys(index.consumer_lists[op]):
+            specs = input_specs(index, index.nodes[consumer]) or ()
             numbers = [
                 slot.dtype
-                for slot, read_op in zip(specs, index.input_lists[reader], strict=False)
+                for slot, read_op in zip(specs, index.input_lists[consumer], strict=False)
                 if read_op == op
             ]
             if any(number != index.typing.number(dtype) for number in numbers):

@@ -123,7 +123,7 @@ def signature_ends(context: LintContext) -> Iterator[Finding]:
             key
             for key, tensor in signature.inputs
             if tensor not in outputs
-            and not (tensor in fed and needed[traversal.readers_of(index, [fed[tensor]])].any())
+            and not (tensor in fed and needed[traversal.consumers_of(index, [fed[tensor]])].any())
         ]
         if unused:
             ops = [split_tensor(tensor)[0] for key, tensor in signature.inputs if key in unused]

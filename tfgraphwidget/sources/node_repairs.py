@@ -168,10 +168,10 @@ def _fill_in_inputs(nodes: MutableSequence[NodeDef], types: OpTypes) -> Iterator
             used.add(stand_in.name.lower())
             nodes.append(stand_in)
             text = as_input(op, port)
-            readers = [node.name for node, _ in slots]
-            others = f" and {len(readers) - 1:,} more" if len(readers) > 1 else ""
+            consumers = [node.name for node, _ in slots]
+            others = f" and {len(consumers) - 1:,} more" if len(consumers) > 1 else ""
             yield (
-                f"op {_short(readers[0])}{others} reads {_short(text)}, which is not there; the "
+                f"op {_short(consumers[0])}{others} reads {_short(text)}, which is not there; the "
                 f"{stand_in.op} {_short(stand_in.name)} stands for it."
             )
         for node, k in slots:
@@ -179,8 +179,8 @@ def _fill_in_inputs(nodes: MutableSequence[NodeDef], types: OpTypes) -> Iterator
 
 
 def _stand_in(op: str, port: int, slots: Sequence[tuple[NodeDef, int]], types: OpTypes) -> NodeDef:
-    """An op that gives a tensor which is missing, of the dtype that its first reader takes, or that
-    ops wait for.
+    """An op that gives a tensor which is missing, of the dtype that its first consumer takes, or
+    that ops wait for.
     """
     stand_in: NodeDef = tf_protos.NodeDef(op="NoOp")
     stand_in.attr[MISSING_INPUT].s = as_input(op, port).encode()

@@ -145,9 +145,9 @@ def _held_dtype(index: GraphIndex, op: int) -> str:
         return dtype
     return next(
         (
-            index.dtypes(reader)[0]
-            for reader in index.consumers.row(op).tolist()
-            if index.types[reader] == "ReadVariableOp"
+            index.dtypes(consumer)[0]
+            for consumer in index.consumers.row(op).tolist()
+            if index.types[consumer] == "ReadVariableOp"
         ),
         "",
     )

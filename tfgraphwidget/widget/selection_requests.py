@@ -88,12 +88,12 @@ class SelectionRequests:
         proposed = set(names)
         if side == "outputs":
             forward = _forward_ops(index, view.outline.op_part > 0) & ~self._select_item(name).mask
-            readers = {
-                tensor: traversal.readers_of(index, pairs(index, [tensor])) for tensor in names
+            consumers = {
+                tensor: traversal.consumers_of(index, pairs(index, [tensor])) for tensor in names
             }
-            read = {tensor for tensor, ops in readers.items() if forward[ops].any()}
+            read = {tensor for tensor, ops in consumers.items() if forward[ops].any()}
             proposed = (
-                read or {tensor for tensor, ops in readers.items() if len(ops) == 0} or proposed
+                read or {tensor for tensor, ops in consumers.items() if len(ops) == 0} or proposed
             )
         ordered = sorted(names, key=lambda each: each not in proposed)
         return p.BoundaryTensors(

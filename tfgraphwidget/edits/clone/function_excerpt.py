@@ -154,7 +154,7 @@ def _argument_error(index: GraphIndex, read: Mask, is_open: Mask, cut: list[Tens
     """The refusal that names the argument, and the tensors that have to be inputs too."""
     hanging = traversal.forward(index, np.flatnonzero(read & is_open), within=read)
     behind = (
-        traversal.forward(index, traversal.readers_of(index, cut), within=read)
+        traversal.forward(index, traversal.consumers_of(index, cut), within=read)
         if cut
         else ~hanging & read
     )

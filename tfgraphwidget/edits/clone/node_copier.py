@@ -213,7 +213,7 @@ class NodeCopier:
             if own != copy.name or node.op == "VarHandleOp":
                 copy.attr["shared_name"].s = own.encode()
 
-    def _input(self, text: str, reader: str) -> str:
+    def _input(self, text: str, consumer: str) -> str:
         """The new text of an input; "" for a control input that cannot be copied. Cached: most are
         read often.
         """
@@ -238,13 +238,13 @@ class NodeCopier:
             new = ""
         else:
             raise NotClonable(
-                f"Op {reader!r} reads '{op}:{port}', which is not copied and lies in another graph "
-                "than the copy; "
+                f"Op {consumer!r} reads '{op}:{port}', which is not copied and lies in another "
+                "graph than the copy; "
                 + either(
                     "give replace={tensor: tensor of that graph}, or placeholders=True.",
                     "choose 'New placeholders for inputs'.",
                 ),
-                [reader, op],
+                [consumer, op],
             )
         self._inputs[text] = new
         return new

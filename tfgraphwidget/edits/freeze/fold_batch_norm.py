@@ -269,7 +269,7 @@ class _BatchNormFolding:
 
     def _fold_fused(self, op: int) -> _Fold | None:
         index, ends = self.index, self._inputs(op)
-        row = slice(int(index.readers.start[op]), int(index.readers.start[op + 1]))
+        row = slice(int(index.consumer_edges.start[op]), int(index.consumer_edges.start[op + 1]))
         if _attribute(index, op, "is_training").b:
             self._refuse(
                 op,
@@ -278,7 +278,7 @@ class _BatchNormFolding:
             )
         elif not all(self.constants[end[0]] for end in ends[1:5]):
             self._refuse(op, _NO_CONSTANTS)
-        elif (index.readers.port[row] > 0).any():
+        elif (index.consumer_edges.port[row] > 0).any():
             self._refuse(op, "its statistics are read, too")
         elif (layer := self._before(op, ends[0])) is None:
             self._refuse(op, _NO_LAYER.format(index.names[ends[0][0]]))
@@ -342,15 +342,15 @@ class _BatchNormFolding:
         """The op that alone reads another one and adds a constant, and that constant; without one,
         the op itself.
         """
-        readers = self.index.consumers.row(op).tolist()
+        consumers = self.index.consumers.row(op).tolist()
         if (
-            len(readers) == 1
-            and self._only(op, readers[0])
-            and self.index.types[readers[0]] in SUMS
+            len(consumers) == 1
+            and self._only(op, consumers[0])
+            and self.index.types[consumers[0]] in SUMS
         ):
-            others = [end for end in self._inputs(readers[0]) if end[0] != op]
+            others = [end for end in self._inputs(consumers[0]) if end[0] != op]
             if len(others) == 1 and self.constants[others[0][0]]:
-                return readers[0], others[0]
+                return consumers[0], others[0]
         return op, None
 
     def _before(self, op: int, end: Tensor) -> _Layer | None:
@@ -378,30 +378,30 @@ class _BatchNormFolding:
 
     def _behind(self, op: int) -> _Layer | None:
         """The matrix product that alone reads the rows that an op gives, with its bias."""
-        index, readers = self.index, self.index.consumers.row(op).tolist()
+        index, consumers = self.index, self.index.consumers.row(op).tolist()
         if (
-            len(readers) != 1
-            or index.types[readers[0]] != "MatMul"
-            or not self._only(op, readers[0])
+            len(consumers) != 1
+            or index.types[consumers[0]] != "MatMul"
+            or not self._only(op, consumers[0])
         ):
             return None
-        product, ends = readers[0], self._inputs(readers[0])
+        product, ends = consumers[0], self._inputs(consumers[0])
         if (
             ends[0][0] != op
             or _attribute(index, product, "transpose_a").b
             or not self.constants[ends[1][0]]
         ):
             return None
-        readers = index.consumers.row(product).tolist()
+        consumers = index.consumers.row(product).tolist()
         if (
-            len(readers) == 1
-            and index.types[readers[0]] in _BIASES
-            and self._only(product, readers[0])
+            len(consumers) == 1
+            and index.types[consumers[0]] in _BIASES
+            and self._only(product, consumers[0])
         ):
-            sources = self._inputs(readers[0])
+            sources = self._inputs(consumers[0])
             slot = 1 if sources[0][0] == product else 0
             if self.constants[sources[slot][0]]:
-                return _Layer(product, ends[1], readers[0], slot, sources[slot])
+                return _Layer(product, ends[1], consumers[0], slot, sources[slot])
         return _Layer(product, ends[1])
 
     def _is_by_channel(self, tensor: Tensor, layer: _Layer) -> bool:
@@ -431,10 +431,10 @@ class _BatchNormFolding:
             shape, -1, int(weights[1 if _attribute(index, layer.op, "transpose_b").b else 0] or 0)
         )
 
-    def _only(self, op: int, reader: int) -> bool:
+    def _only(self, op: int, consumer: int) -> bool:
         """Whether one op alone reads what another gives, and none waits for it."""
         index = self.index
-        alone = index.consumers.row(op).tolist() == [reader] and not len(
+        alone = index.consumers.row(op).tolist() == [consumer] and not len(
             index.control_consumers.row(op)
         )
         return alone and index.names[op] not in self._results
@@ -559,8 +559,8 @@ class _Making:
     def _lead(self, old: int, last: str) -> None:
         """Let all that read or wait for an op read and wait for another."""
         index = self.index
-        for reader in dict.fromkeys(index.consumers.row(old).tolist()):
-            self._rewriter.redirect(reader, (old, 0), last)
+        for consumer in dict.fromkeys(index.consumers.row(old).tolist()):
+            self._rewriter.redirect(consumer, (old, 0), last)
         for waiting in index.control_consumers.row(old).tolist():
             node = self._rewriter.node(waiting)
             node.input[:] = [
@@ -666,13 +666,13 @@ class _Making:
             users = (
                 index.consumer_lists[op]
                 if is_idle
-                else [*index.consumer_lists[op], *index.waiting_lists[op]]
+                else [*index.consumer_lists[op], *index.control_consumer_lists[op]]
             )
             if all(user in ops or user in after for user in users):
                 ops.add(op)
                 stack += index.input_lists[op]
         names = {f"^{index.names[op]}" for op in ops}
-        for waiting in {user for op in ops for user in index.waiting_lists[op]} - ops:
+        for waiting in {user for op in ops for user in index.control_consumer_lists[op]} - ops:
             node = self._rewriter.node(waiting)
             node.input[:] = [text for text in node.input if text not in names]
         return Patch(

@@ -249,11 +249,11 @@ class _Casting:
 
     def _is_for_sensitive(self, op: int) -> bool:
         index = self.index
-        readers = index.consumer_lists[op]
+        consumers = index.consumer_lists[op]
         return (
             index.types[op] in SUMS
-            and bool(readers)
-            and all(index.types[r] in PRECISION_SENSITIVE for r in readers)
+            and bool(consumers)
+            and all(index.types[r] in PRECISION_SENSITIVE for r in consumers)
         )
 
     def _flows(self) -> set[int]:
@@ -271,23 +271,25 @@ class _Casting:
         index = self.index
         if (op in self.ends and not self.casts_ends) or op in self.keep or op in self.extremes:
             return False
-        needs = [self._needs(reader, slot) for reader, slot in self._readers(op)]
+        needs = [self._needs(consumer, slot) for consumer, slot in self._consumers(op)]
         fixed = FLOAT32_OPS | NO_HALF_KERNELS[self.dtype]
         others = [
-            reader for reader, slot in self._readers(op) if self._needs(reader, slot) == "float32"
+            consumer
+            for consumer, slot in self._consumers(op)
+            if self._needs(consumer, slot) == "float32"
         ]
-        if any(index.types[reader] in fixed or reader in self.keep for reader in others):
+        if any(index.types[consumer] in fixed or consumer in self.keep for consumer in others):
             return False
         if self.dtype in needs:
-            return not any(self._is_for_sensitive(reader) for reader in others)
+            return not any(self._is_for_sensitive(consumer) for consumer in others)
         is_large = self.float_constants[op].nbytes > _FEW_BYTES
-        return is_large and bool(others) and all(reader in self.ends for reader in others)
+        return is_large and bool(others) and all(consumer in self.ends for consumer in others)
 
-    def _readers(self, op: int) -> Iterator[tuple[int, int]]:
-        for reader in dict.fromkeys(self.index.consumer_lists[op]):
-            for slot, (source, _) in enumerate(self._inputs(reader)):
+    def _consumers(self, op: int) -> Iterator[tuple[int, int]]:
+        for consumer in dict.fromkeys(self.index.consumer_lists[op]):
+            for slot, (source, _) in enumerate(self._inputs(consumer)):
                 if source == op:
-                    yield reader, slot
+                    yield consumer, slot
 
     # Dtypes after
 
@@ -506,8 +508,8 @@ def _carriers(index: GraphIndex, ops: set[int], types: frozenset[str]) -> set[in
     """Some ops, and the ops of some types that hand on what they give."""
     stack = list(ops)
     while stack:
-        for reader in index.consumer_lists[stack.pop()]:
-            if index.types[reader] in types and reader not in ops:
-                ops.add(reader)
-                stack.append(reader)
+        for consumer in index.consumer_lists[stack.pop()]:
+            if index.types[consumer] in types and consumer not in ops:
+                ops.add(consumer)
+                stack.append(consumer)
     return ops

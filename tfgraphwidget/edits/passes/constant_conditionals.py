@@ -177,7 +177,7 @@ class _DecidedConditionals:
         ):
             return False
         for op in conditional.dead:
-            others = {*index.waiting_lists[op], *self._placed_beside.get(op, ())}
+            others = {*index.control_consumer_lists[op], *self._placed_beside.get(op, ())}
             if not others <= self.dead or not self.dead | self.merges >= set(
                 index.consumer_lists[op]
             ):
@@ -209,9 +209,11 @@ class _DecidedConditionals:
             controls = [text for text in node.input if text[:1] == "^"]
             node.input[:] = [node.input[live], *controls]
             node.attr.pop("N", None)
-        readers = {reader for switch in self.port_taken for reader in index.consumer_lists[switch]}
-        for reader in readers - self.dead:
-            node = rewrite.node(reader)
+        consumers = {
+            consumer for switch in self.port_taken for consumer in index.consumer_lists[switch]
+        }
+        for consumer in consumers - self.dead:
+            node = rewrite.node(consumer)
             node.input[:] = [self._instead(text) for text in node.input]
         for switch in self.port_taken:
             data = split_input(

@@ -78,14 +78,14 @@ def execution_order(index: GraphIndex) -> list[int]:
         order.append(op)
         is_back = index.types[op] in NEXT
         data = {
-            reader
-            for reader in index.consumer_lists[op]
-            if not (is_back and index.types[reader] in MERGE)
+            consumer
+            for consumer in index.consumer_lists[op]
+            if not (is_back and index.types[consumer] in MERGE)
         }
-        for reader in data | set(index.waiting_lists[op]):
-            waiting[reader] -= 1
-            if not waiting[reader]:
-                heapq.heappush(ready, reader)
+        for consumer in data | set(index.control_consumer_lists[op]):
+            waiting[consumer] -= 1
+            if not waiting[consumer]:
+                heapq.heappush(ready, consumer)
     done = set(order)
     return order + [op for op in range(len(index)) if op not in done]
 

@@ -178,17 +178,17 @@ class GraphRewrite:
             only: The consumers that do; None for all.
         """
         name = self.index.names[op]
-        for reader in dict.fromkeys(self.index.consumer_lists[op]):
-            if only is not None and reader not in only:
+        for consumer in dict.fromkeys(self.index.consumer_lists[op]):
+            if only is not None and consumer not in only:
                 continue
-            node = self.node(reader)
+            node = self.node(consumer)
             for k, text in enumerate(node.input):
                 if split_input(text) == (name, port):
                     node.input[k] = new
 
     def wait_instead(self, op: int, before: Collection[str]) -> None:
         """Let the ops that wait for the op `before` wait for others, by name, instead."""
-        for waiting in self.index.waiting_lists[op]:
+        for waiting in self.index.control_consumer_lists[op]:
             if waiting not in self.removed:
                 add_control_inputs(self.node(waiting), before, without=self.index.names[op])
 

@@ -139,9 +139,9 @@ class ExecutionFrames:
                     f"{self._name(op)} takes what {what}, and {self._text(new)} is not such a "
                     "tensor; choose another."
                 )
-        return self._second_reader(op, new)
+        return self._second_consumer(op, new)
 
-    def _second_reader(self, op: int, new: Tensor) -> str:
+    def _second_consumer(self, op: int, new: Tensor) -> str:
         """The refusal of what a loop's Switch hands to the body where another op reads it:
         gradients would be wrong.
 
@@ -150,7 +150,7 @@ class ExecutionFrames:
         """
         if new[1] != 1 or new[0] >= len(self.index) or not self._ends_loop(new[0]):
             return ""
-        others = sorted(set(traversal.readers_of(self.index, [new]).tolist()) - {op})
+        others = sorted(set(traversal.consumers_of(self.index, [new]).tolist()) - {op})
         if not others or not self.index.dtypes(new[0])[1].startswith(_WITH_GRADIENTS):
             return ""
         return (
@@ -211,7 +211,7 @@ class ExecutionFrames:
             round_ = [
                 (i, traversal.ANY_PORT) for i, kind in enumerate(self.index.types) if kind in NEXT
             ]
-            first = traversal.readers_of(self.index, mine)
+            first = traversal.consumers_of(self.index, mine)
             self._bodies[loop] = traversal.forward(self.index, first, stop=round_)
         body = self._bodies[loop]
         ends_in_index = [t for t in ends if t[0] < len(self.index)]
@@ -245,11 +245,11 @@ class ExecutionFrames:
 
     def _brought_in(self, loop: int, new: Tensor) -> str:
         """The way out for what is to be read inside."""
-        readers = (
-            traversal.readers_of(self.index, [new]).tolist() if new[0] < len(self.index) else []
+        consumers = (
+            traversal.consumers_of(self.index, [new]).tolist() if new[0] < len(self.index) else []
         )
         enters = (
-            i for i in readers if self.index.types[i] in ENTER and self.contexts.inside[i] == loop
+            i for i in consumers if self.index.types[i] in ENTER and self.contexts.inside[i] == loop
         )
         enter = next((i for i in enters if not self._starts((i, 0))), None)
         return (
@@ -412,10 +412,12 @@ def _enters_a_loop(node: NodeDef, index: GraphIndex, graph: GraphIndex) -> bool:
     in `graph`.
     """
     contexts = frames_of(index).contexts
-    readers = (index.ids.get(graph.names[op]) for op in graph.consumer_lists[graph.ids[node.name]])
+    consumers = (
+        index.ids.get(graph.names[op]) for op in graph.consumer_lists[graph.ids[node.name]]
+    )
     inside = (
         0 if op is None else contexts.frame(reversed(contexts.path(contexts.inside[op])))
-        for op in readers
+        for op in consumers
     )
     return {contexts.key[context] for context in inside} == {
         node.attr["frame_name"].s.decode(errors="surrogateescape")

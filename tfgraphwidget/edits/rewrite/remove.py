@@ -145,10 +145,10 @@ class Remove(Command):
 
     def _check_unread(self, index: GraphIndex, removed: set[int]) -> None:
         for op in sorted(removed):
-            for reader in index.consumer_lists[op]:
-                if reader in removed:
+            for consumer in index.consumer_lists[op]:
+                if consumer in removed:
                     continue
-                a, b = index.names[reader], index.names[op]
+                a, b = index.names[consumer], index.names[op]
                 raise GraphEditError(
                     f"Op {a!r} stays and reads {b!r}, which is to go; let it read another tensor "
                     "first"
@@ -210,7 +210,7 @@ def _used_only_by(index: GraphIndex, removed: set[int], protected: Mask) -> set[
         op = stack.pop()
         if op in removed or op in unused or protected[op]:
             continue
-        users = index.consumer_lists[op] + index.waiting_lists[op]
+        users = index.consumer_lists[op] + index.control_consumer_lists[op]
         if all(user in removed or user in unused for user in users):
             unused.add(op)
             stack += index.input_lists[op] + index.control_lists[op]
@@ -272,7 +272,7 @@ def _reconnect_control_inputs(
 ) -> None:
     """Replace control inputs from removed ops by the control inputs of these."""
     for op in sorted(removed):
-        for waiting in set(index.waiting_lists[op]) - removed:
+        for waiting in set(index.control_consumer_lists[op]) - removed:
             before = _remaining_control_inputs(index, op, removed)
             node = rewriter.node(waiting)
             inputs = [text for text in node.input if text != f"^{index.names[op]}"]

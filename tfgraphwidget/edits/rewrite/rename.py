@@ -434,8 +434,11 @@ def _node_changes(index: GraphIndex, names: Mapping[str, str]) -> tuple[NodeChan
     """The changes of the ops that stay and name a renamed op."""
     rewriter = ConsumerRewriter(index)
     beside = [i for i, node in enumerate(index.nodes) if _COLOCATED in node.attr]
-    near = (index.consumer_lists[index.ids[n]] + index.waiting_lists[index.ids[n]] for n in names)
-    for op in {*beside, *(reader for row in near for reader in row)}:
+    near = (
+        index.consumer_lists[index.ids[n]] + index.control_consumer_lists[index.ids[n]]
+        for n in names
+    )
+    for op in {*beside, *(consumer for row in near for consumer in row)}:
         if index.names[op] not in names:
             _rename_references(rewriter.node(op), names)
     return rewriter.changes()

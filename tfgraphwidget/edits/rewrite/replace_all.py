@@ -49,9 +49,9 @@ from tfgraphwidget.edits.rewrite.consumers import (
     check_dtype,
     check_one_frame,
     check_skeleton,
-    readers,
     resolve_ops,
     tensor,
+    tensor_consumers,
     tensor_name,
 )
 from tfgraphwidget.edits.rewrite.gradient_grafts import GradientGrafts, unused_gradient_ops
@@ -661,7 +661,8 @@ class _Round:
                 )
         check_one_frame(index, match.numbers, match.results)
         reading = [
-            [op for op in readers(index, of) if op not in match.numbers] for of in match.results
+            [op for op in tensor_consumers(index, of) if op not in match.numbers]
+            for of in match.results
         ]
         for ops, of, new, dtype in zip(reading, match.results, names, dtypes, strict=True):
             check_dtype(index, ops, of, new, dtype)
@@ -710,10 +711,10 @@ class _Round:
             if self._is_made_for(pairs, op)
         )
         place = next(places, None)
-        reader = next((index.ids[op] for op in refusal.ops if op in index.ids), None)
-        if place is not None or reader is None:
+        consumer = next((index.ids[op] for op in refusal.ops if op in index.ids), None)
+        if place is not None or consumer is None:
             return place
-        needed = traversal.backward(index, [reader])
+        needed = traversal.backward(index, [consumer])
         resized = reversed(self._resized.items())
         return next((k for k, match in resized if any(needed[of[0]] for of in match.results)), None)
 
@@ -789,10 +790,10 @@ class _Round:
         carried, left_behind = self._carry_gradients()
         for of in self.new:
             new = self._final(of)
-            for reader in readers(index, of):
-                if reader not in self.removed:
-                    self.rewriter.redirect(reader, of, new)
-                    self._wait(reader, self._waits_of(of))
+            for consumer in tensor_consumers(index, of):
+                if consumer not in self.removed:
+                    self.rewriter.redirect(consumer, of, new)
+                    self._wait(consumer, self._waits_of(of))
             self._move_control_outputs(of[0], split_tensor(new)[0], self._waits_of(of))
         for node in self.nodes:
             self._follow(node)
@@ -944,8 +945,8 @@ class _Round:
             of = self.index.ids.get(op, -1), port or 0
         return list(waits)
 
-    def _wait(self, reader: int, waits: Sequence[str]) -> None:
-        node = self.rewriter.node(reader)
+    def _wait(self, consumer: int, waits: Sequence[str]) -> None:
+        node = self.rewriter.node(consumer)
         node.input.extend(text for text in waits if text not in node.input)
 
     def _final(self, of: tuple[int, int]) -> str:
@@ -976,7 +977,7 @@ class _Round:
     def _move_control_outputs(self, old: int, new: str, waits: Sequence[str]) -> None:
         """Let what waits for an op wait for another, and for what that cannot wait for."""
         name = f"^{self.index.names[old]}"
-        for waiting in self.index.waiting_lists[old]:
+        for waiting in self.index.control_consumer_lists[old]:
             if waiting not in self.removed:
                 node = self.rewriter.node(waiting)
                 node.input[:] = dict.fromkeys(

@@ -31,9 +31,9 @@ from tfgraphwidget.edits.rewrite.consumers import (
     Tensor,
     check_dtype,
     check_one_frame,
-    readers,
     resolve_ops,
     tensor,
+    tensor_consumers,
     tensor_name,
 )
 from tfgraphwidget.edits.rewrite.gradient_grafts import GradientGrafts, unused_gradient_ops
@@ -200,7 +200,8 @@ class Replace(Command):
             return tuple(
                 name
                 for name in part.outputs
-                if name in results or not set(readers(index, tensor(index, name))).issubset(ops)
+                if name in results
+                or not set(tensor_consumers(index, tensor(index, name))).issubset(ops)
             )
 
         read = outputs_read_beside(part.ids)
@@ -343,11 +344,11 @@ class Replace(Command):
         rewriter = ConsumerRewriter(index)
         for k, (old, new) in enumerate(zip(outputs, graft.outputs, strict=True)):
             of = tensor(index, old)
-            reading = [op for op in readers(index, of) if op not in part.ids]
+            reading = [op for op in tensor_consumers(index, of) if op not in part.ids]
             check_dtype(index, reading, of, new, traced.dtype(k))
             _check_no_path_back(index, part, reading)
-            for reader in reading:
-                rewriter.redirect(reader, of, new)
+            for consumer in reading:
+                rewriter.redirect(consumer, of, new)
         patch = Patch(
             add=graft.change,
             scopes=(name or into,),
@@ -376,10 +377,10 @@ class Replace(Command):
             a, b = tensor(index, old), tensor(index, new)
             if a[0] in part.ids:
                 renames.append((old, new))
-                slots = [slot for slot in moves.readers(a) if slot[0] not in part.ids | other.ids]
+                slots = [slot for slot in moves.consumers(a) if slot[0] not in part.ids | other.ids]
                 moves.inputs |= dict.fromkeys(slots, b)
             else:
-                moves.inputs |= {slot: a for slot in moves.readers(b) if slot[0] in other.ids}
+                moves.inputs |= {slot: a for slot in moves.consumers(b) if slot[0] in other.ids}
         check(moves)
         patch = moves.patch() if moves.changed_inputs() else Patch()
         return replace(patch, output_renames=tuple(renames))
@@ -427,9 +428,9 @@ def _consumers_reading(
     """
     rewriter = ConsumerRewriter(index)
     for old, name in new.items():
-        for reader in readers(index, old):
-            if reader not in inside:
-                rewriter.redirect(reader, old, name)
+        for consumer in tensor_consumers(index, old):
+            if consumer not in inside:
+                rewriter.redirect(consumer, old, name)
     for gradients in replaced:
         for of, _ in gradients.leaving:
             rewriter.stand_in(of[0], split_tensor(new[of])[0])

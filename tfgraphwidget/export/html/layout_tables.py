@@ -166,13 +166,13 @@ def lay_out_view(
 #   `child_family`, `child_aside`, `child_calls`, `child_loop`, `child_pinned`, `child_part`,
 #   `child_isolated` (u1)
 #   `child_count`, `child_variables`, `child_omitted`, `child_label` (u4)
-#   `child_aux` (u1)                 a badge at its readers where these show
+#   `child_aux` (u1)                 a badge at its consumers where these show
 #   `child_badge` (u4, one more)
 # Per badge:
 #   `badge_op` (i4)
 #   `badge_text`, `badge_count`, `badge_variables` (u4)
 #   `badge_family` (u1)
-#   `badge_box` (f4, 4)              on the screen, from its reader's corner
+#   `badge_box` (f4, 4)              on the screen, from its consumer's corner
 # Per line:
 #   `line_source`, `line_target` (i4)  child of the inside, -1 for the border
 #   `line_tensors` (u4), `line_back` (u1), `line_bytes` (f4), `line_label` (u4)

@@ -132,9 +132,9 @@ class _InputPlaceholders:
 
     def _is_computed(self, tensor: Tensor) -> bool:
         """Whether a signature that does not have the tensor as an input needs it."""
-        readers = traversal.readers_of(self.index, [tensor])
+        consumers = traversal.consumers_of(self.index, [tensor])
         return any(
-            need[tensor[0]] and need[readers].any()
+            need[tensor[0]] and need[consumers].any()
             for need, signature_inputs in zip(self._needs, self._inputs, strict=True)
             if tensor not in signature_inputs
         )

@@ -18,6 +18,7 @@ from tfgraphwidget.graph import (
     Mask,
     Trust,
     VariableDef,
+    consumers_of,
     definitions,
     effects_of,
     enclosing_blocks,
@@ -28,7 +29,6 @@ from tfgraphwidget.graph import (
     of_type,
     pairs,
     persistent_state,
-    readers_of,
     waiting_tensors,
 )
 from tfgraphwidget.naming import colocated_with, names_text
@@ -179,7 +179,7 @@ def run_body(
     trust.check(effects_of(index, trust).of_run(outputs, feeds))
     values = {name: np.asarray(value) for name, value in feeds.items()}
     inner = [name for name in feeds if index.types[index.op(name)] not in ARGUMENTS]
-    behind = forward(index, readers_of(index, pairs(index, inner)))
+    behind = forward(index, consumers_of(index, pairs(index, inner)))
     fetches = [name for name in dict.fromkeys(outputs) if name not in feeds]
     for group in (
         [o for o in fetches if behind[index.op(o)]],
@@ -233,4 +233,4 @@ def _dtype(index: GraphIndex, tensor: str) -> tf.DType:
 def feeds_of(index: GraphIndex, outputs: Sequence[str], feeds: Values) -> list[str]:
     """Return the feeds that outputs depend on."""
     need = needed_ops(index, feeds, outputs)
-    return [name for name in feeds if need[readers_of(index, pairs(index, [name]))].any()]
+    return [name for name in feeds if need[consumers_of(index, pairs(index, [name]))].any()]

@@ -443,12 +443,13 @@ def _check_outside(
             if port < len(find_operation(graph, op).outputs):
                 continue
         text = op if port == 0 else f"^{op}" if port < 0 else f"{op}:{port}"
-        reader = next(
+        consumer = next(
             node.name for node in nodes if text in node.input or f"{op}:{port}" in node.input
         )
         raise UnknownName(
-            f"Op {reader!r} is to read {text!r}, which is not in the graph; choose a tensor of it.",
-            [reader],
+            f"Op {consumer!r} is to read {text!r}, which is not in the graph; choose a tensor of "
+            "it.",
+            [consumer],
         )
 
 

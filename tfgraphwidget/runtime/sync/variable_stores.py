@@ -535,8 +535,10 @@ def _is_left_over(variable: VariableDef, index: GraphIndex, stored_data: StoredD
     """
     if variable.initializer or stored_data.key(variable.handle) is not None:
         return False
-    readers = index.consumer_lists[index.ids[variable.handle]]
-    return all(index.types[op] in VARIABLE_READS and not index.consumer_lists[op] for op in readers)
+    consumers = index.consumer_lists[index.ids[variable.handle]]
+    return all(
+        index.types[op] in VARIABLE_READS and not index.consumer_lists[op] for op in consumers
+    )
 
 
 def store_of_source(source: Source, index: GraphIndex) -> VariableStore:

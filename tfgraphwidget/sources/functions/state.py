@@ -270,13 +270,13 @@ class SessionState:
         graph, session = self.source.graph, self.source.session
         if graph is None or session is None:
             return None
-        readers = graph.get_tensor_by_name(f"{origin}:0").consumers()
+        consumers = graph.get_tensor_by_name(f"{origin}:0").consumers()
         # A mutable table has one.
-        export = next((op for op in readers if op.type in TABLE_EXPORTS), None)
+        export = next((op for op in consumers if op.type in TABLE_EXPORTS), None)
         if export is not None:
             keys, values = session.run(list(export.outputs))
             return _readable_table(Table(keys, values, is_mutable=True))
-        fill = next((op for op in readers if op.type in TABLE_INITIALIZERS), None)
+        fill = next((op for op in consumers if op.type in TABLE_INITIALIZERS), None)
         if fill is None:
             return None
         keys, values = session.run(list(fill.inputs[1:3]))
