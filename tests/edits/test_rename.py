@@ -486,7 +486,7 @@ def test_in_a_function_a_result_may_have_another_name_and_state_may_not() -> Non
     editor = tgw.edit(called)
     result = editor._core.view.body.returns["output_0"].partition(":")[0]
     editor.rename(result, "result")
-    assert editor._core.executor.ends == (("x:0",), {"output_0": "result:0"})
+    assert editor._core.executor.inputs_and_outputs == (("x:0",), {"output_0": "result:0"})
     with pytest.raises(
         GraphEditError, match="'w' stands for state that the function shares with its callers"
     ):

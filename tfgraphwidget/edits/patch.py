@@ -232,8 +232,8 @@ class Patch:
         signature_edits: What becomes of the signatures.
         renamed: (old, new) names of ops that are removed and added only because of a new name. The
             new op takes the place of the old one in graph order.
-        ends: The arguments and results that a function has from then on; None for those that it
-            had. See `PlanContext.ends`.
+        boundary: The arguments and results that a function has from then on; None for those that it
+            had. See `PlanContext.boundary`.
         function: The function whose body is edited; "" for the graph itself.
         init: The initial values of new variables, see `edits.clone.command.Clone`.
         values: Readers of the values that variables have which are new in a file, by their handle
@@ -264,7 +264,7 @@ class Patch:
     output_renames: tuple[tuple[str, str], ...] = ()
     signature_edits: tuple[SignatureEdit, ...] = ()
     renamed: tuple[tuple[str, str], ...] = ()
-    ends: FunctionBoundary | None = None
+    boundary: FunctionBoundary | None = None
     function: str = ""
     init: str | tuple[tuple[str, object], ...] = "none"
     values: tuple[tuple[str, Callable[[], object]], ...] = field(
@@ -367,7 +367,7 @@ class Patch:
         remove = replace(
             dependents,
             members=members,
-            # Its own have ends and tensors from outside, too.
+            # Its own have boundaries and tensors from outside, too.
             contexts=(
                 *own.contexts,
                 *dependents.contexts,

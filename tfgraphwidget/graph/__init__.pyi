@@ -43,7 +43,7 @@ from .control_flow import Loop as Loop
 from .control_flow import control_flow_ops as control_flow_ops
 from .control_flow import enclosing_blocks as enclosing_blocks
 from .control_flow_contexts import Contexts as Contexts
-from .control_flow_contexts import ends_outside_loops as ends_outside_loops
+from .control_flow_contexts import ops_outside_loops as ops_outside_loops
 from .costs import Floats as Floats
 from .diff import Asset as Asset
 from .diff import Assets as Assets

@@ -194,13 +194,16 @@ class AttributeDigests:
         except KeyError:  # an edit has just brought it
             return name.encode()
         self._in_progress.add(name)
-        ends = [_ends(function.signature.input_arg), _ends(function.signature.output_arg)]
+        arguments = [
+            _argument_types(function.signature.input_arg),
+            _argument_types(function.signature.output_arg),
+        ]
         nodes = sorted(
             (n.name, n.op, n.device, *_inputs(n), sorted(self.explicit_values(n).items()))
             for n in function.node_def
         )
         description = (
-            ends,
+            arguments,
             sorted(function.ret.items()),
             sorted(function.control_ret.items()),
             nodes,
@@ -209,7 +212,7 @@ class AttributeDigests:
         return blake2b(repr(description).encode(), digest_size=16).digest()
 
 
-def _ends(arguments: Iterable[OpDef.ArgDef]) -> list[tuple[object, ...]]:
+def _argument_types(arguments: Iterable[OpDef.ArgDef]) -> list[tuple[object, ...]]:
     return [(a.name, a.type, a.type_attr, a.type_list_attr, a.number_attr) for a in arguments]
 
 

@@ -192,7 +192,7 @@ def _parameters(index: GraphIndex, path: Mask, rest: Mask, inputs: Collection[in
 
 def _no_path(index: GraphIndex, inputs: list[str], outputs: list[str]) -> NoPath:
     """The refusal; it looks whether the two ends were only given the wrong way round."""
-    sources, ends = " or ".join(map(repr, inputs)), " or ".join(map(repr, outputs))
+    sources, targets = " or ".join(map(repr, inputs)), " or ".join(map(repr, outputs))
     behind = traversal.forward(
         index, traversal.consumers_of(index, [(index.op(n), traversal.ANY_PORT) for n in outputs])
     )
@@ -203,4 +203,4 @@ def _no_path(index: GraphIndex, inputs: list[str], outputs: list[str]) -> NoPath
         else "choose two ends with tensors between"
     )
     ops = dict.fromkeys(split_tensor(n)[0] for n in (*inputs, *outputs))
-    return NoPath(f"No path leads from {sources} to {ends}; {fix}.", ops)
+    return NoPath(f"No path leads from {sources} to {targets}; {fix}.", ops)

@@ -72,7 +72,7 @@ def complete_state(
     walk = _Completing(
         index,
         traversal.mask_of(index, boundary),
-        traversal.mask_of(index, _with_ends(index, shared)),
+        traversal.mask_of(index, _with_holders(index, shared)),
     )
     whole = walk.whole(traversal.mask_of(index, without_shared(index, selected, shared)))
     for key in (_REGULARIZATION, _UPDATES):
@@ -93,7 +93,7 @@ def without_shared(index: GraphIndex, ops: Collection[int], shared: Collection[i
     remaining = set(ops)
     if not shared:
         return remaining
-    shared = _with_ends(index, shared)
+    shared = _with_holders(index, shared)
     variables = definitions(index, [i for i in sorted(shared) if index.types[i] in HANDLES])
     removed = set(shared).union(*(own_ops(index, variable) for variable in variables.values()))
     filling = StateWriters(index)
@@ -113,7 +113,7 @@ def without_shared(index: GraphIndex, ops: Collection[int], shared: Collection[i
     return remaining
 
 
-def _with_ends(index: GraphIndex, handles: Collection[int]) -> frozenset[int]:
+def _with_holders(index: GraphIndex, handles: Collection[int]) -> frozenset[int]:
     """Some handles, and the other ops that hold the same state; less what lives for one step: that
     is not shared.
     """
@@ -287,10 +287,10 @@ class _Completing:
         index = self.index
         consumers, owner = index.consumers.values, index.consumers.owner
         leads_out = ~near & ~of_type(index, lambda op_type: "Summary" in op_type)
-        ends = traversal.mask_of(index, owner[leads_out[consumers]]) & computed
-        ends[members] = False
+        leaving = traversal.mask_of(index, owner[leads_out[consumers]]) & computed
+        leaving[members] = False
         on_the_way = traversal.backward(
-            index, np.flatnonzero(ends), within=computed, controls=False
+            index, np.flatnonzero(leaving), within=computed, controls=False
         )
         return traversal.forward(index, np.flatnonzero(on_the_way), within=computed, controls=False)
 

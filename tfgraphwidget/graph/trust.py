@@ -271,13 +271,13 @@ class Effects:
 
         For the shape of an op it computes the inputs that say it, if they depend on constants
         alone. It passes over ops that are stateful and over control inputs, and only integers and
-        the ends of ranges say a shape.
+        the limits of ranges say a shape.
 
         Args:
             read: Tensors that ops will read which are not known yet: they may hang a shape on each.
         """
         typing = self._typing
-        ends = {split_tensor(tensor)[0] for tensor in read}
+        read_ops = {split_tensor(tensor)[0] for tensor in read}
         consumers: dict[str, list[tuple[str, int]]] | None = None
         for each in self.of_graph():
             if typing is None or typing.definition(each.op_type) is None:
@@ -285,7 +285,7 @@ class Effects:
             if not each.function and not runs_at_import(each.op_type):
                 continue
             consumers = self._consumers() if consumers is None else consumers
-            if self._may_be_computed(each.root, consumers, typing, ends):
+            if self._may_be_computed(each.root, consumers, typing, read_ops):
                 yield each
 
     def _consumers(self) -> dict[str, list[tuple[str, int]]]:
@@ -302,10 +302,10 @@ class Effects:
         op: str,
         consumers: Mapping[str, Sequence[tuple[str, int]]],
         typing: OpTyping,
-        ends: Collection[str],
+        read_ops: Collection[str],
     ) -> bool:
         """Whether some op reads a tensor for its shape that stateless ops compute of an op's; ops
-        do so of `ends`.
+        do so of `read_ops`.
         """
         stack, visited = [op], {op}
         while stack:
@@ -313,7 +313,7 @@ class Effects:
             definition = typing.definition(node.op)
             if definition is not None and definition.is_stateful:
                 continue
-            if node.name in ends:
+            if node.name in read_ops:
                 return True
             dtypes = typing.dtypes(node)
             for consumer, port in consumers.get(node.name, ()):

@@ -197,8 +197,8 @@ class Copier:
         shapes, or is None.
         """
         find = operation_finder(self.info.graph_)
-        ends = [(find(name), port) for name, port in map(split_input, node.input) if port >= 0]
-        make_op(self.info.graph_, node, [of.outputs[k] for of, k in ends], original)
+        sources = [(find(name), port) for name, port in map(split_input, node.input) if port >= 0]
+        make_op(self.info.graph_, node, [of.outputs[k] for of, k in sources], original)
 
     def _import(
         self, nodes: dict[Operation, NodeDef], ops: list[Operation], shaped: set[Operation]
@@ -309,8 +309,8 @@ class Copier:
         """Whether a variable's copy can be made: the handle, how it is initialised and how it is
         read are copied.
         """
-        ends = (variable.name, variable.initializer, variable.snapshot)
-        has_ops = all(name and split_tensor(name)[0] in self.names for name in ends)
+        parts = (variable.name, variable.initializer, variable.snapshot)
+        has_ops = all(name and split_tensor(name)[0] in self.names for name in parts)
         return has_ops and variable.handle in self._own
 
     def _variable(self, variable: VariableDef) -> VariableDef:

@@ -1,4 +1,4 @@
-"""`ge.reroute`: other ops read a tensor, which is to say that the ends of edges move.
+"""`ge.reroute`: other ops read a tensor, which is to say that edges move.
 
 What is asked for is checked as a whole before any edge moves: dtypes, static shapes, lengths, and
 that no cycle comes about (a loop's own way round is none); so a call that raises has changed

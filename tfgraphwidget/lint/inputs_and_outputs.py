@@ -77,11 +77,11 @@ def unknown_shape(context: LintContext) -> Iterator[Finding]:
 
 
 @rule("missing-ends", "error")
-def missing_ends(context: LintContext) -> Iterator[Finding]:
+def missing_tensors(context: LintContext) -> Iterator[Finding]:
     """Signatures of the file that name tensors which the graph does not have, so that they cannot
     be called.
     """
-    for name, tensors in context.missing_ends.items():
+    for name, tensors in context.missing_tensors.items():
         yield Finding(
             "missing-ends",
             "error",
@@ -94,7 +94,7 @@ def missing_ends(context: LintContext) -> Iterator[Finding]:
 
 
 @rule("signature-ends", "error")
-def signature_ends(context: LintContext) -> Iterator[Finding]:
+def signature_boundary(context: LintContext) -> Iterator[Finding]:
     """Signatures that take a tensor twice, or one that none of their outputs needs, or lack one
     that these need.
 

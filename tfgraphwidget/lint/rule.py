@@ -112,7 +112,7 @@ class LintContext:
     index: GraphIndex
     find_outputs: Callable[[], tuple[str, ...]]
     signatures: tuple[Signature, ...]
-    missing_ends: Mapping[str, tuple[str, ...]]
+    missing_tensors: Mapping[str, tuple[str, ...]]
     plan: Callable[[Command], Patch]
     value: Callable[[str], Array]
     has_device: Callable[[str], bool]

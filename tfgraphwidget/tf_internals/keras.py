@@ -40,7 +40,7 @@ def functional_nodes(model: KerasModel) -> list[Any]:
     return [node for depth in sorted(by_depth, reverse=True) for node in by_depth[depth]]
 
 
-def functional_ends(model: KerasModel) -> tuple[Any, Any]:
+def functional_boundary(model: KerasModel) -> tuple[Any, Any]:
     """Return the nested structures of KerasTensors that a Functional model takes and returns.
 
     Private: `Function._inputs_struct` and `_outputs_struct`, of Keras 3; `inputs` and `outputs` are

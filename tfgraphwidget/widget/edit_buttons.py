@@ -150,7 +150,7 @@ BUTTONS: Mapping[str, EditButton] = {
         on="graph",
         order=515,
         group="Signatures",
-        keywords="signature_def arguments keys ends",
+        keywords="signature_def arguments keys inputs outputs",
         fields=(FormField("name", "Name"),),
     ),
     "bypass": EditButton(

@@ -617,7 +617,7 @@ class LiveGraph:
         edits.check_unchanged(index, inverse)
         inverse = inverse.with_dependents(index)
         losses = self.apply(inverse, steps, renew=renew)
-        # TensorFlow's collections take what comes back at their ends.
+        # TensorFlow's collections append what comes back.
         order: Members = next((members for each, members in self._members if each is patch), {})
         self._members = [
             pair for pair in self._members if pair[0] is not patch and pair[0] is not inverse

@@ -94,15 +94,15 @@ def excerpt(
             "outputs."
         )
     reused_mask = traversal.mask_of(index, (index.ids[name] for name in reused))
-    ends = _tensors(index, outputs)
-    roots = [*(op for op, _ in ends), *also]
+    results = _tensors(index, outputs)
+    roots = [*(op for op, _ in results), *also]
     if inputs and not also:
-        between(index, inputs, outputs)  # refuses ends that no path joins
+        between(index, inputs, outputs)  # refuses inputs and outputs that no path joins
     elif not inputs:
         needed = traversal.backward(index, roots) & ~reused_mask
         inputs = [name for name in arguments if needed[index.op(name)]]
     cut = _tensors(index, inputs)
-    _check_ends(index, [*cut, *ends])
+    _check_tensors(index, [*cut, *results])
     ops = _ops_to_copy(index, roots, cut, reused_mask)
     _check_copied(index, ops)
     read = traversal.mask_of(
@@ -110,7 +110,7 @@ def excerpt(
     ) | traversal.mask_of(index, roots)
     held_ids = np.flatnonzero(read & reused_mask).tolist()
     return Excerpt(
-        index, tuple(np.flatnonzero(ops).tolist()), tuple(cut), tuple(ends), tuple(held_ids)
+        index, tuple(np.flatnonzero(ops).tolist()), tuple(cut), tuple(results), tuple(held_ids)
     )
 
 
@@ -176,9 +176,9 @@ def _argument_error(index: GraphIndex, read: Mask, is_open: Mask, cut: list[Tens
     )
 
 
-def _check_ends(index: GraphIndex, ends: Iterable[Tensor]) -> None:
+def _check_tensors(index: GraphIndex, tensors: Iterable[Tensor]) -> None:
     """Raise for an end inside a v1 loop or conditional, half of which cannot run."""
-    for op, _ in ends:
+    for op, _ in tensors:
         blocks = enclosing_blocks(index, op)
         inner = [
             block

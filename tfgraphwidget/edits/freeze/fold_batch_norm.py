@@ -171,13 +171,13 @@ def _unchanging(context: PlanContext) -> frozenset[str]:
     constants.
     """
     index = context.index
-    ends = [name for name in context.external_tensors if split_tensor(name)[0] in index.ids]
+    named = [name for name in context.external_tensors if split_tensor(name)[0] in index.ids]
     captured = {
         variable.handle
         for variable in index.variable_defs
         if variable.resource and not variable.initializer
     }
-    return only_read(index, ends) & captured if ends and captured else frozenset()
+    return only_read(index, named) & captured if named and captured else frozenset()
 
 
 @dataclass(frozen=True)
@@ -268,7 +268,7 @@ class _BatchNormFolding:
         )
 
     def _fold_fused(self, op: int) -> _Fold | None:
-        index, ends = self.index, self._inputs(op)
+        index, inputs = self.index, self._inputs(op)
         row = slice(int(index.consumer_edges.start[op]), int(index.consumer_edges.start[op + 1]))
         if _attribute(index, op, "is_training").b:
             self._refuse(
@@ -276,42 +276,42 @@ class _BatchNormFolding:
                 "it is in training mode; "
                 + in_cell('first editor.set_attr(op, "is_training", False)'),
             )
-        elif not all(self.constants[end[0]] for end in ends[1:5]):
+        elif not all(self.constants[end[0]] for end in inputs[1:5]):
             self._refuse(op, _NO_CONSTANTS)
         elif (index.consumer_edges.port[row] > 0).any():
             self._refuse(op, "its statistics are read, too")
-        elif (layer := self._before(op, ends[0])) is None:
-            self._refuse(op, _NO_LAYER.format(index.names[ends[0][0]]))
+        elif (layer := self._before(op, inputs[0])) is None:
+            self._refuse(op, _NO_LAYER.format(index.names[inputs[0][0]]))
         else:
-            return _Fold(op, op, layer, tuple(ends[1:5]), _attribute(index, op, "epsilon").f)
+            return _Fold(op, op, layer, tuple(inputs[1:5]), _attribute(index, op, "epsilon").f)
         return None
 
     def _fold_old(self, op: int) -> _Fold | None:
         """The normalization that one op of the first files of TensorFlow is."""
-        ends = self._inputs(op)
-        if len(ends) != 5 or not all(self.constants[end[0]] for end in ends[1:]):
+        inputs = self._inputs(op)
+        if len(inputs) != 5 or not all(self.constants[end[0]] for end in inputs[1:]):
             self._refuse(op, _NO_CONSTANTS)
             return None
-        layer = self._before(op, ends[0])
+        layer = self._before(op, inputs[0])
         if layer is None:
-            self._refuse(op, _NO_LAYER.format(self.index.names[ends[0][0]]))
+            self._refuse(op, _NO_LAYER.format(self.index.names[inputs[0][0]]))
             return None
-        mean, variance, offset, scale = ends[1:]
+        mean, variance, offset, scale = inputs[1:]
         has_scale = _attribute(self.index, op, "scale_after_normalization").b
         epsilon = _attribute(self.index, op, "variance_epsilon").f
         return _Fold(op, op, layer, (scale, offset, mean, variance), epsilon, has_scale=has_scale)
 
     def _multiplication(self, op: int) -> _Fold | None:
-        index, ends = self.index, self._inputs(op)
-        constants = [self.constants[end[0]] for end in ends]
+        index, inputs = self.index, self._inputs(op)
+        constants = [self.constants[end[0]] for end in inputs]
         if sorted(constants) != [False, True]:
-            around = (source for end in ends for source in self._around(end))
+            around = (source for end in inputs for source in self._around(end))
             if not any(constants) and any(
                 index.types[op] == "Rsqrt" and not self._fed[op] for op in around
             ):
                 self._refuse(op, _NO_CONSTANTS)
             return None
-        factor, base = ends[constants.index(True)], ends[constants.index(False)]
+        factor, base = inputs[constants.index(True)], inputs[constants.index(False)]
         end, shift = self._addition(op)
         layer = self._before(op, base)
         if layer is not None and self._is_by_channel(factor, layer):
@@ -357,11 +357,11 @@ class _BatchNormFolding:
         """The layer that gives a tensor, if only `op` reads it."""
         bias, slot, added = None, 1, None
         if self.index.types[end[0]] in _BIASES and self._only(end[0], op):
-            ends = self._inputs(end[0])
-            constants = [self.constants[source] for source, _ in ends]
+            inputs = self._inputs(end[0])
+            constants = [self.constants[source] for source, _ in inputs]
             if sorted(constants) == [False, True]:
                 bias, slot, op = end[0], constants.index(True), end[0]
-                added, end = ends[slot], ends[1 - slot]
+                added, end = inputs[slot], inputs[1 - slot]
         layer = end[0]
         if self.index.types[layer] not in FOLDABLE_LAYERS or not self._only(layer, op):
             return None
@@ -385,11 +385,11 @@ class _BatchNormFolding:
             or not self._only(op, consumers[0])
         ):
             return None
-        product, ends = consumers[0], self._inputs(consumers[0])
+        product, inputs = consumers[0], self._inputs(consumers[0])
         if (
-            ends[0][0] != op
+            inputs[0][0] != op
             or _attribute(index, product, "transpose_a").b
-            or not self.constants[ends[1][0]]
+            or not self.constants[inputs[1][0]]
         ):
             return None
         consumers = index.consumers.row(product).tolist()
@@ -401,8 +401,8 @@ class _BatchNormFolding:
             sources = self._inputs(consumers[0])
             slot = 1 if sources[0][0] == product else 0
             if self.constants[sources[slot][0]]:
-                return _Layer(product, ends[1], consumers[0], slot, sources[slot])
-        return _Layer(product, ends[1])
+                return _Layer(product, inputs[1], consumers[0], slot, sources[slot])
+        return _Layer(product, inputs[1])
 
     def _is_by_channel(self, tensor: Tensor, layer: _Layer) -> bool:
         """Whether a tensor has one number for each channel that a layer gives, or one for all."""

@@ -125,7 +125,7 @@ class Cast(Pass):
         keep = {op for op, kind in enumerate(index.types) if kind in types}
         keep |= set(resolve_ops(index, names)) if names and not context.function else set()
         casting = _Casting(
-            context, self.dtype, keep, casts_ends=self.ends == "cast" and not context.function
+            context, self.dtype, keep, casts_boundary=self.ends == "cast" and not context.function
         )
         return casting.patch()
 
@@ -137,13 +137,13 @@ class _Casting:
     context: PlanContext
     dtype: str
     keep: set[int]
-    casts_ends: bool
+    casts_boundary: bool
     float32_types: Counter[str] = field(default_factory=Counter)
 
     def __post_init__(self) -> None:
         index = self.index = self.context.index
         self.number = index.typing.number(self.dtype)
-        self.ends = self._find_ends()
+        self.boundary_ops = self._find_boundary()
         self.float_constants = _float_constants(index)
         self.extremes = _extremes(index) if self.dtype == "float16" else frozenset[int]()
         self.cast_ops = self._find_ops()
@@ -151,7 +151,7 @@ class _Casting:
 
     # Which ops
 
-    def _find_ends(self) -> set[int]:
+    def _find_boundary(self) -> set[int]:
         """The ops that something outside of the graph names, or nothing reads."""
         index = self.index
         names = {split_tensor(name)[0] for name in self.context.external_tensors}
@@ -169,7 +169,7 @@ class _Casting:
         ops: set[int] = set()
         for op, kind in enumerate(index.types):
             if op in self.float_constants or (
-                kind in REQUIRED_PLACEHOLDERS and not self.casts_ends
+                kind in REQUIRED_PLACEHOLDERS and not self.casts_boundary
             ):
                 continue
             if not self._attributes(op):
@@ -181,7 +181,7 @@ class _Casting:
                 or self._is_for_sensitive(op)
             ):
                 self.float32_types[kind] += 1
-            elif self.casts_ends or op not in self.ends:
+            elif self.casts_boundary or op not in self.boundary_ops:
                 ops.add(op)
         ops -= self._flows()
         wanted = {source for op in ops for source in index.input_lists[op]}
@@ -269,7 +269,11 @@ class _Casting:
     def _is_cast(self, op: int) -> bool:
         """Whether a constant is stored with the new dtype."""
         index = self.index
-        if (op in self.ends and not self.casts_ends) or op in self.keep or op in self.extremes:
+        if (
+            (op in self.boundary_ops and not self.casts_boundary)
+            or op in self.keep
+            or op in self.extremes
+        ):
             return False
         needs = [self._needs(consumer, slot) for consumer, slot in self._consumers(op)]
         fixed = FLOAT32_OPS | NO_HALF_KERNELS[self.dtype]
@@ -283,7 +287,9 @@ class _Casting:
         if self.dtype in needs:
             return not any(self._is_for_sensitive(consumer) for consumer in others)
         is_large = self.float_constants[op].nbytes > _FEW_BYTES
-        return is_large and bool(others) and all(consumer in self.ends for consumer in others)
+        return (
+            is_large and bool(others) and all(consumer in self.boundary_ops for consumer in others)
+        )
 
     def _consumers(self, op: int) -> Iterator[tuple[int, int]]:
         for consumer in dict.fromkeys(self.index.consumer_lists[op]):

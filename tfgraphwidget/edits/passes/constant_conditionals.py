@@ -171,8 +171,8 @@ class _DecidedConditionals:
         one live input.
         """
         index = self.index
-        ends = {*conditional.block.merges, *conditional.block.switches}
-        if not self._keep.isdisjoint(conditional.dead | ends) or not self._named.isdisjoint(
+        boundary_ops = {*conditional.block.merges, *conditional.block.switches}
+        if not self._keep.isdisjoint(conditional.dead | boundary_ops) or not self._named.isdisjoint(
             conditional.dead
         ):
             return False
@@ -250,8 +250,8 @@ def _ops_named_elsewhere(rewrite: GraphRewrite) -> frozenset[int]:
         split_tensor(member.name)[0] for members in index.collections.values() for member in members
     }
     for variable in definitions(index, handles(index)).values():
-        ends = (variable.handle, variable.initializer, variable.snapshot, variable.initial_value)
-        names |= {split_tensor(name)[0] for name in ends if name}
+        parts = (variable.handle, variable.initializer, variable.snapshot, variable.initial_value)
+        names |= {split_tensor(name)[0] for name in parts if name}
     return frozenset(index.ids[name] for name in names if name in index.ids)
 
 

@@ -538,6 +538,6 @@ def _named_by_variables(index: GraphIndex) -> frozenset[int]:
     """
     names: set[str] = set()
     for variable in definitions(index, handles(index)).values():
-        ends = (variable.initializer, variable.snapshot, variable.initial_value)
-        names |= {split_tensor(name)[0] for name in ends if name}
+        parts = (variable.initializer, variable.snapshot, variable.initial_value)
+        names |= {split_tensor(name)[0] for name in parts if name}
     return frozenset(index.ids[name] for name in names if name in index.ids)

@@ -30,7 +30,7 @@ from tfgraphwidget.graph import (
     GraphIndex,
     Mask,
     control_flow,
-    ends_outside_loops,
+    ops_outside_loops,
     traversal,
 )
 from tfgraphwidget.tf_types import NodeDef
@@ -111,9 +111,9 @@ class ExecutionFrames:
         """The loop that a context lies in; 0 for none."""
         return self.contexts.frame(reversed(self.contexts.path(context)))
 
-    def _innermost(self, ends: Iterable[Tensor]) -> int:
+    def _innermost(self, tensors: Iterable[Tensor]) -> int:
         here = 0
-        for end in ends:
+        for end in tensors:
             here = self.contexts.inner(here, self.source_context(end))
         return here
 
@@ -200,7 +200,7 @@ class ExecutionFrames:
             "it read what the condition reads."
         )
 
-    def _in_body(self, loop: int, ends: Iterable[Tensor]) -> bool:
+    def _in_body(self, loop: int, tensors: Iterable[Tensor]) -> bool:
         if loop not in self._bodies:
             switches = [
                 i
@@ -214,8 +214,8 @@ class ExecutionFrames:
             first = traversal.consumers_of(self.index, mine)
             self._bodies[loop] = traversal.forward(self.index, first, stop=round_)
         body = self._bodies[loop]
-        ends_in_index = [t for t in ends if t[0] < len(self.index)]
-        return any(body[op] or (port == 1 and self._ends_loop(op)) for op, port in ends_in_index)
+        tensors_in_index = [t for t in tensors if t[0] < len(self.index)]
+        return any(body[op] or (port == 1 and self._ends_loop(op)) for op, port in tensors_in_index)
 
     # Sentences
 
@@ -375,7 +375,7 @@ def check_loops(index: GraphIndex, patch: Patch) -> None:
     if not new:
         return
     graph = apply_patch(index, patch)
-    alone = {graph.names[op] for op in ends_outside_loops(Contexts(graph))}
+    alone = {graph.names[op] for op in ops_outside_loops(Contexts(graph))}
     if not any(node.op in LOOP_CONDITION for node in patch.add.nodes):  # no whole loop is added
         alone |= {
             node.name

@@ -73,8 +73,8 @@ class Rewire(Command):
         )
 
     def suggested_fixes(self, context: PlanContext) -> tuple[Command, ...]:
-        """Commands that may do the same where this one is refused for what the ends of edges
-        are.
+        """Commands that may do the same where this one is refused for what the tensors and ops of
+        edges are.
         """
         try:
             moves = self.edge_moves(context)
@@ -130,7 +130,7 @@ class _ConsumerCommand(Rewire):
         """
         return False
 
-    def _no_consumer(self, ends: Iterable[str]) -> str:
+    def _no_consumer(self, wanted: Iterable[str]) -> str:
         """Why there is no edge to move."""
         among = (
             ""
@@ -139,7 +139,7 @@ class _ConsumerCommand(Rewire):
                 " among the ops that only= and never= leave", " among the ops that may be changed"
             )
         )
-        tensors = names_text(list(ends)) or "these ops"
+        tensors = names_text(list(wanted)) or "these ops"
         return "No op" + among + f" reads {tensors}, so there is no edge to move."
 
     def suggested_fixes(self, context: PlanContext) -> tuple[Command, ...]:
@@ -303,7 +303,7 @@ class Swap(_ConsumerCommand):
         return self.what != "outputs"
 
     def _of_tensors(self, index: GraphIndex) -> bool:
-        """Whether the two are tensors; GraphEditError when one of them is, and when ends of tensors
+        """Whether the two are tensors; GraphEditError when one of them is, and when tensors
         are asked for.
         """
         if self.what not in get_args(Side):

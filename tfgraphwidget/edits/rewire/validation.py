@@ -212,12 +212,12 @@ class _Slots:
             return other_kind
         if self.runs is None:
             return ""
-        ends = [
+        sources = [
             *read,
             *((control_input, CONTROL) for control_input in self.moves.current_control_inputs(op)),
         ]
         return self.runs.why_not(
-            op, [(old, self.source)], ends, [*ends[:k], self.source, *ends[k + 1 :]]
+            op, [(old, self.source)], sources, [*sources[:k], self.source, *sources[k + 1 :]]
         )
 
 

@@ -304,17 +304,17 @@ def check_new_node(context: PlanContext, op: int, node: NodeDef) -> None:
 def _check_inputs(index: GraphIndex, op: int, node: NodeDef) -> None:
     """Raise when the op could no longer read what it reads."""
     name, moves = index.names[op], EdgeMoves(index)
-    slots, ends = input_specs(index, node), moves.current_inputs(op)
+    slots, inputs = input_specs(index, node), moves.current_inputs(op)
     if slots is None:  # of a type that TensorFlow does not know
         return
-    if len(slots) != len(ends):
+    if len(slots) != len(inputs):
         raise GraphEditError(
-            f"Op {name!r} would take {count_text(len(slots), 'tensor')}, and reads {len(ends)}; "
+            f"Op {name!r} would take {count_text(len(slots), 'tensor')}, and reads {len(inputs)}; "
             "make a new op "
             "of its type and " + editor_call("replace") + " this one.",
             [name],
         )
-    for slot, source in zip(slots, ends, strict=True):
+    for slot, source in zip(slots, inputs, strict=True):
         dtype, read = moves.dtype(source).removesuffix("_ref"), moves.tensor_name(source)
         if slot.dtype and dtype and slot.dtype != index.typing.number(dtype):
             raise GraphEditError(

@@ -227,8 +227,8 @@ def check_one_frame(index: GraphIndex, ops: Collection[int], results: Iterable[T
         GraphEditError: An Enter, or an Exit, of a v1 while loop is among them, and the other end of
             the loop is not.
     """
-    ends = [op for op in ops if index.types[op] in ENTER | EXIT]
-    if not ends:
+    crossings = [op for op in ops if index.types[op] in ENTER | EXIT]
+    if not crossings:
         return
     frames, inside = ExecutionFrames(index), set(ops)
     sources = {
@@ -238,8 +238,8 @@ def check_one_frame(index: GraphIndex, ops: Collection[int], results: Iterable[T
         if source not in inside
     }
     if len({frames.loop(frames.source_context(tensor)) for tensor in (*sources, *results)}) > 1:
-        name = index.names[ends[0]]
-        way = "into" if index.types[ends[0]] in ENTER else "out of"
+        name = index.names[crossings[0]]
+        way = "into" if index.types[crossings[0]] in ENTER else "out of"
         raise GraphEditError(
             f"{name!r} is the way {way} a while loop, for which no other op can stand; leave it "
             "out, or take the whole loop.",

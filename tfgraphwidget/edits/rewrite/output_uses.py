@@ -101,8 +101,8 @@ class OutputUses:
                 if member.kind != "op"
             )
         for variable in definitions(index, handles(index)).values():
-            ends = (f"{variable.handle}:0", variable.snapshot, variable.initial_value)
-            yield from ((name, f"variable {variable.handle!r}", _REPLACE) for name in ends if name)
+            parts = (f"{variable.handle}:0", variable.snapshot, variable.initial_value)
+            yield from ((name, f"variable {variable.handle!r}", _REPLACE) for name in parts if name)
         for outer in index.extras.contexts():
             yield from _context_names(outer)
 

@@ -375,7 +375,7 @@ class _Planner:
         """All rounds as one patch."""
         original = self.context.index
         rounds, index = [first], apply_patch(original, first)
-        self._rename_ends(first)
+        self._rename_external(first)
         digests = {structure_digest(original), structure_digest(index)}
         note = f"Stopped after {count_text(_MOST_ROUNDS, 'round')}, and there are matches left."
         while len(rounds) < _MOST_ROUNDS:
@@ -393,11 +393,11 @@ class _Planner:
                 break
             digests.add(digest)
             rounds.append(patch)
-            self._rename_ends(patch)
+            self._rename_external(patch)
             index = after
         return _join(original, index, rounds, (note,))
 
-    def _rename_ends(self, patch: Patch) -> None:
+    def _rename_external(self, patch: Patch) -> None:
         """Let what signatures and callers name be what it is after a round."""
         renamed = dict(patch.output_renames)
         self.external = tuple(renamed.get(name, name) for name in self.external)

@@ -145,7 +145,7 @@ class Replace(Command):
         return f"Name it {self.name!r}" if self.name else ""
 
     def plan(self, context: PlanContext) -> Patch:
-        """The patch. Raises GraphEditError where ends do not match in number, dtype or place."""
+        """The patch. Raises GraphEditError where outputs do not match in number, dtype or place."""
         is_part = isinstance(self.by, Selection | tuple)
         if is_part and self.attributes:
             raise GraphEditError(
@@ -324,8 +324,8 @@ class Replace(Command):
         """The function called on what a part reads, and the names of that."""
         index, names = context.index, self._fed_by(context.index, part)
         for sources in (self._slots(index, part) if isinstance(self.by, str) else names, names):
-            ends = [tensor(index, name) for name in sources]
-            specs = [(index.dtypes(op)[port], index.shape(op, port)) for op, port in ends]
+            tensors = [tensor(index, name) for name in sources]
+            specs = [(index.dtypes(op)[port], index.shape(op, port)) for op, port in tensors]
             try:
                 return context.trace(self.by, specs, self.attributes), sources
             except GraphEditError:

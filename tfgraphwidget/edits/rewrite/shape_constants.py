@@ -189,11 +189,11 @@ class SizeRewriter:
         masks = dict.fromkeys(("begin_mask", "end_mask", "ellipsis_mask", "new_axis_mask"), 0)
         size = ""
         for position in one.positions:
-            ends = [
+            bounds = [
                 self._constant(f"{scope}/{part}", [k])
                 for part, k in (("begin", position), ("end", position + 1))
             ]
-            sliced = [shape, *ends, step]
+            sliced = [shape, *bounds, step]
             factor = self._add(
                 f"{scope}/size",
                 "StridedSlice",

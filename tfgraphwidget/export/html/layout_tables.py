@@ -364,7 +364,7 @@ class _Rows:
     def _lines(self) -> Arrays:
         visible, rows, layouts = self.layouts.visible, self.line, self.layouts.containers
         first = visible.child_start[visible.container[rows]]
-        ends = {
+        boxes = {
             f"line_{name}": _child_numbers(end[rows], visible.container[rows], first)
             for name, end in (("source", visible.source), ("target", visible.target))
         }
@@ -372,7 +372,7 @@ class _Rows:
         count = np.diff(visible.edge_tensor_start)
         of_line = np.isin(np.repeat(np.arange(len(count)), count), rows)
         return {
-            **ends,
+            **boxes,
             "line_tensors": count[rows].astype(np.uint32),
             "line_tensor": count[rows],
             "tensor": visible.edge_tensor[of_line].astype(np.uint32),

@@ -71,9 +71,9 @@ def ops_needed_by(index: GraphIndex, signatures: Iterable[Signature]) -> list[Ma
     masks = []
     for signature in signatures:
         inputs = [tensor for _, tensor in signature.inputs]
-        ends = [*inputs, *fully_fed_ops(index, inputs)]
+        starts = [*inputs, *fully_fed_ops(index, inputs)]
         need = needed_ops(
-            index, ends, [tensor for _, tensor in signature.outputs if tensor not in inputs]
+            index, starts, [tensor for _, tensor in signature.outputs if tensor not in inputs]
         )
         fed = {index.op(tensor) for tensor in inputs}
         for op in np.flatnonzero(need).tolist():

@@ -142,10 +142,10 @@ class Match:
         return [*super().__dir__(), *self.tensors, *self.attributes]
 
     def __str__(self) -> str:
-        ends = ", ".join(
+        inputs = ", ".join(
             f"{name}={tensor}" for name, tensor in zip(self.names, self.inputs, strict=True)
         )
-        text = f"{', '.join(self.outputs)}{f' ({ends})' if ends else ''}"
+        text = f"{', '.join(self.outputs)}{f' ({inputs})' if inputs else ''}"
         return (
             text
             + (f" in {self.function}" if self.function else "")

@@ -480,8 +480,8 @@ def _outputs_after_effects(
         for name in (v.initializer, v.snapshot)
         if name
     )
-    ends = {*members_ops, *variables, *(output.op.name for output in outputs)}
-    needed = traversal.backward(index, [index.ids[name] for name in ends if name in index.ids])
+    kept_ops = {*members_ops, *variables, *(output.op.name for output in outputs)}
+    needed = traversal.backward(index, [index.ids[name] for name in kept_ops if name in index.ids])
     loose = [index.names[i] for i in side_effects(index, np.flatnonzero(~needed).tolist())]
     waiting = [graph.get_operation_by_name(name) for name in loose]
     waiting = [op for op in (*waiting, *effects) if control_flow_context(op) is None]

@@ -85,8 +85,8 @@ def _sources_of_unknown(index: GraphIndex) -> Iterator[int]:
         shape = index.shape(op, 0)
         if shape is None or None not in shape or len(index.dtypes(op)) != 1:
             continue
-        ends = range(index.inputs.start[op], index.inputs.start[op + 1])
-        reads = (index.shape(int(index.inputs.values[at]), int(index.ports[at])) for at in ends)
+        edges = range(index.inputs.start[op], index.inputs.start[op + 1])
+        reads = (index.shape(int(index.inputs.values[at]), int(index.ports[at])) for at in edges)
         if all(read is not None and None not in read for read in reads):
             yield op
 

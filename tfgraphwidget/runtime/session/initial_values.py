@@ -69,7 +69,7 @@ def compute_initial_values(
     needed |= needed_ops(index, (), first)
     ids = np.flatnonzero(needed).tolist()
     others = _other_variables(session, index, ids, variables, overrides, originals)
-    _refuse_open_ends(index, ids, variables, starters, originals)
+    _refuse_placeholders(index, ids, variables, starters, originals)
     ids = sorted({*ids, *(i for v in others for i in own_ops(index, v))})
     whole = np.flatnonzero(needed_ops(index, (), [index.names[i] for i in ids])).tolist()
     graph = _sandbox_graph(index, whole, functions)
@@ -151,7 +151,7 @@ def _other_variables(
     return others
 
 
-def _refuse_open_ends(
+def _refuse_placeholders(
     index: GraphIndex,
     ids: Iterable[int],
     variables: Sequence[VariableDef],

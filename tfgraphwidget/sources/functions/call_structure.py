@@ -57,9 +57,9 @@ class CallStructure:
             tensors: {parameter: tensor}; its static shape and dtype are the parameter's.
             results: The number of tensors that the function returns.
         """
-        ends = {name: split_tensor(tensor) for name, tensor in tensors.items()}
+        pairs = {name: split_tensor(tensor) for name, tensor in tensors.items()}
         specs = {}
-        for name, (op, port) in ends.items():
+        for name, (op, port) in pairs.items():
             shape, dtype = (
                 index.shape(index.ids[op], port or 0),
                 index.dtypes(index.ids[op])[port or 0],

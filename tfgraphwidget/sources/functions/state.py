@@ -245,8 +245,8 @@ class SessionState:
         if node is None or self.source.stored is None:
             return None
         gradient = self.source.stored.gradient(node.attr[_GRADIENT].s.decode())
-        ends = (split_input(text) for text in node.input)
-        inputs = tuple(f"{name}:{port}" for name, port in ends if port >= 0)
+        sources = (split_input(text) for text in node.input)
+        inputs = tuple(f"{name}:{port}" for name, port in sources if port >= 0)
         return None if gradient is None else replace(gradient, inputs=inputs)
 
     @cached_property
