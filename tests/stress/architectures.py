@@ -312,7 +312,7 @@ def _cuts(
     and outputs.
 
     The feeds come first in this order, so that none is in the middle: a clone could not compute an
-    argument. A loop is wholly before a position or wholly behind.
+    argument. A loop is wholly before a position or wholly after.
     """
     index = editor._core.index
     sources = [

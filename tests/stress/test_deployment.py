@@ -3,7 +3,7 @@
 
 The inference part of a slim Inception to ONNX and TFLite; a sequence-to-sequence graph with loops
 to a SavedModel with two signatures and to ONNX; a Keras MobileNetV3 with a fixed batch as float16;
-a detection graph cut behind its decoder; the two halves of a ResNet.
+a detection graph cut after its decoder; the two halves of a ResNet.
 """
 
 from __future__ import annotations

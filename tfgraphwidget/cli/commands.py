@@ -450,9 +450,7 @@ def _run(script: str, file: str | None) -> GraphEditor:
 
     editor = script_globals.get("editor")
     if not isinstance(editor, GraphEditor):
-        raise GraphEditError(
-            f"{script!r} left no editor behind; give what editor.save('edits.py') wrote."
-        )
+        raise GraphEditError(f"{script!r} left no editor; give what editor.save('edits.py') wrote.")
     return editor
 
 

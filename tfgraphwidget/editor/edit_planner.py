@@ -301,7 +301,7 @@ class EditPlanner:
         )
 
     def clonable_state(self) -> BodyState:
-        """The state behind the ops of the current graph, of which a part becomes a function."""
+        """The state of the ops of the current graph, of which a part becomes a function."""
         edited = self.edited
         if edited.boundary is not None:
             return edited.state()

@@ -111,8 +111,8 @@ class FileAPI(ArgumentChecks):
         if is_function and not core.target.place.needs_import:
             return self._extract_function(*boundary)
         part = _with_whole_loops(upstream(index, *boundary[1], stop_at=boundary[0]), boundary[0])
-        behind = [name for name in boundary[0] if index.op(name) in part.ids and ":" not in name]
-        whole = part - ops(index, *behind) if behind else part
+        cut = [name for name in boundary[0] if index.op(name) in part.ids and ":" not in name]
+        whole = part - ops(index, *cut) if cut else part
         init = core.executor.default_init()
         source = saving.file_extract(
             core,
@@ -172,7 +172,7 @@ class FileAPI(ArgumentChecks):
         does not change.
 
         Args:
-            at: The tensors or ops to cut behind; lists of them, [["a:0"], ["b:0", "c:0"]], for
+            at: The tensors or ops to cut after; lists of them, [["a:0"], ["b:0", "c:0"]], for
                 several cuts.
             inputs: The inputs of the whole; None for the marked ones, or else the placeholders that
                 the outputs need.
@@ -369,9 +369,8 @@ class FileAPI(ArgumentChecks):
         boundary = saving.boundary_without_refused_ops(
             core, path, inputs, outputs, signatures, frozen=frozen
         )
-        if (
-            boundary is not None
-        ):  # what stands in the way of a run is behind the outputs, or edits have taken it away
+        # What cannot run is downstream of the outputs, or edits have removed it.
+        if boundary is not None:
             core = self.extract(*boundary.boundary)._core
             core.source.notices = ()
             inputs, outputs, signatures = None, None, boundary.signatures

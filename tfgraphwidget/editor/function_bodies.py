@@ -372,7 +372,7 @@ def signature_module(
 def _edited_structure(
     source: Source, view: GraphView, state: BodyState, now: Sequence[str]
 ) -> sources.CallStructure | None:
-    """How a function is called that edits may have given further arguments, behind those that it
+    """How a function is called that edits may have given further arguments, after those that it
     has.
     """
     structure, before, index = _structure(source, view), view.body.arguments, view.index

@@ -174,7 +174,7 @@ def _argument_names(index: GraphIndex, into: str, tensors: Sequence[str]) -> dic
 def _boundary_after(
     boundary: FunctionBoundary, into: str, arguments: Sequence[str], outputs: Mapping[str, str]
 ) -> FunctionBoundary:
-    """The arguments and results of the function, with those that come from what is added behind
+    """The arguments and results of the function, with those that come from what is added after
     them.
     """
     scope = into.replace("/", "_")

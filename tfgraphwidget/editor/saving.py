@@ -169,7 +169,7 @@ def save(
     if core.file_watch is not None:
         core.file_watch.accept(saved)
     for notice in notices:
-        # Behind `GraphEditor.save` and the check of its arguments.
+        # `GraphEditor.save`, after the check of its arguments.
         warnings.warn(notice, stacklevel=4)
     return saved
 

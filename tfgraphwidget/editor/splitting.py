@@ -371,7 +371,7 @@ class _CutPlan:
             raise GraphEditError(
                 either("split(at=...): tensor", "Tensor")
                 + f" '{name}:{port}' is in {kind} {blocks[0].name!r}, which runs as a whole; cut "
-                "before or behind it.",
+                "before or after it.",
                 [name],
                 code="cut-in-loop",
             )

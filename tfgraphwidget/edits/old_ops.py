@@ -62,7 +62,7 @@ def translate_old_ops(
         originals: The names that the ops have in their graph, where these are others.
 
     Returns:
-        The NodeDefs in their order, each behind the new ones that it needs.
+        The NodeDefs in their order, each after the new ones that it needs.
 
     Raises:
         NotClonable: An op type has ended, and there is no other for it.

@@ -650,7 +650,7 @@ def dependents_of(nodes: Iterable[NodeDef], hidden: set[str]) -> set[str]:
     """Names of the NodeDefs that read a hidden op or must stand beside one, directly or through
     others.
 
-    Those of loops too, in which an op reads or waits for one that stands behind it.
+    Those of loops too, in which an op reads or waits for one that stands after it.
 
     Args:
         nodes: The NodeDefs of the graph.

@@ -193,10 +193,10 @@ def _parameters(index: GraphIndex, path: Mask, rest: Mask, inputs: Collection[in
 def _no_path(index: GraphIndex, inputs: list[str], outputs: list[str]) -> NoPath:
     """The refusal; it looks whether the two ends were only given the wrong way round."""
     sources, targets = " or ".join(map(repr, inputs)), " or ".join(map(repr, outputs))
-    behind = traversal.forward(
+    downstream = traversal.forward(
         index, traversal.consumers_of(index, [(index.op(n), traversal.ANY_PORT) for n in outputs])
     )
-    swapped = behind[[index.op(n) for n in inputs]].any()
+    swapped = downstream[[index.op(n) for n in inputs]].any()
     fix = (
         "they lie the other way round: swap inputs and outputs"
         if swapped

@@ -175,7 +175,7 @@ class _Uses:
     def _copies_a_variable(self, assign: NodeDef, handle: str) -> bool:
         """Whether an op assigns another variable's value."""
         at = split_input(assign.input[1])[0] if len(assign.input) > 1 else ""
-        for _ in range(len(VARIABLE_READS)):  # a read, and an Identity behind it
+        for _ in range(len(VARIABLE_READS)):  # a read, and an Identity after it
             node = self._by_name.get(at)
             if node is None or node.op not in VARIABLE_READS or not node.input:
                 break

@@ -211,7 +211,7 @@ class GraphIndex:
         return number
 
     def is_sorted(self, first: int = 0) -> bool:
-        """Whether each op from number `first` on stands behind the ops that it reads and waits
+        """Whether each op from number `first` on stands after the ops that it reads and waits
         for.
         """
         ops = np.arange(first, len(self), dtype=np.int32)

@@ -163,7 +163,7 @@ class TermMatcher:
     ) -> set[str]:
         """The values that a term means: those that are just so, or else those that it is a part of.
 
-        With `tails` what stands behind a slash is just so, too.
+        With `tails` what is after a slash is just so, too.
         """
         some = list(values)
         if term.kind == "regex":
@@ -211,7 +211,7 @@ def _matching(value: str, term: Term, timeout: RegexTimeout) -> Holds:
 
 
 def matches_glob(pieces: Sequence[str], text: str) -> bool:
-    """Whether a text, or what stands behind one of its slashes, is the pieces with any text between
+    """Whether a text, or what is after one of its slashes, is the pieces with any text between
     them.
 
     In time that grows with the text only, however many pieces there are.

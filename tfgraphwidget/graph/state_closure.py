@@ -58,7 +58,7 @@ def complete_state(
     * The regularisation losses on all that, and the update ops (moving averages) that read it, each
       with the variables that it keeps.
 
-    `boundary` are the ops whose tensors come in from outside: nothing behind them is taken.
+    `boundary` are the ops whose tensors come in from outside: nothing that they need is taken.
     `shared` are handles, or ends of staging areas, that a copy shares with the original: see
     `without_shared`.
 
@@ -260,11 +260,11 @@ class _Completing:
         fill = [i for i in fill if walked[i] and not self._in_a_loop[i]]
         needs = traversal.backward(index, fill, within=walked)
         fed = needs & of_type(index, is_placeholder)
-        behind = traversal.forward(index, np.flatnonzero(fed), within=needs, controls=False)
+        downstream = traversal.forward(index, np.flatnonzero(fed), within=needs, controls=False)
         touch = traversal.forward(index, sorted(states), within=needs) | traversal.mask_of(
             index, fill
         )
-        return traversal.backward(index, fill, within=needs & (~behind | touch))
+        return traversal.backward(index, fill, within=needs & (~downstream | touch))
 
     @cached_property
     def _in_a_loop(self) -> Mask:
@@ -282,7 +282,7 @@ class _Completing:
 
     def _read_elsewhere(self, computed: Mask, near: Mask, members: list[int]) -> Mask:
         """Which of the ops `computed` lead out of `near` other than to summaries, and all of
-        `computed` behind them.
+        `computed` after them.
         """
         index = self.index
         consumers, owner = index.consumers.values, index.consumers.owner

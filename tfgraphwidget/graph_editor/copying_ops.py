@@ -247,8 +247,8 @@ class Copier:
     def _as_shaped(
         self, ops: list[Operation], new_inputs: Mapping[Operation, Sequence[Tensor | None]]
     ) -> set[Operation]:
-        """The ops whose copies have the originals' static shapes: no input behind them has another
-        shape.
+        """The ops whose copies have the originals' static shapes: no input upstream of them has
+        another shape.
         """
         other = [
             self.index.ids[op.name]
@@ -363,8 +363,8 @@ def _leave_out(node: NodeDef, unmade: Collection[str]) -> Iterator[_BackEdge]:
 
 
 def _sources_first(nodes: Mapping[Operation, NodeDef]) -> dict[Operation, NodeDef]:
-    """The copies, each behind those that it reads, in their order otherwise; a loop's Merge is
-    behind what enters it.
+    """The copies, each after those that it reads, in their order otherwise; a loop's Merge is
+    after what enters it.
 
     A gradient loop's ops read what TensorFlow has made after them.
     """

@@ -70,7 +70,7 @@ def reroute_ts(
 ) -> int:
     """Let those that read a tensor of `ts1` read that of `ts0`; how many edges were moved.
 
-    To put an op behind a tensor, make it, then `reroute_ts(op.outputs[0], t, cannot_modify=op)`.
+    To put an op after a tensor, make it, then `reroute_ts(op.outputs[0], t, cannot_modify=op)`.
 
     The arguments and errors are those of `swap_ts`.
 

@@ -4,7 +4,7 @@ them or none.
 Placeholders that a plan wants are made after the checks too, since TensorFlow cannot remove them:
 until then a *hole* stands for each. Where TensorFlow refuses an edge for a shape that only it
 remembers, a *veil* goes between (see `runtime.live.in_place_changes`); who reads through one reads
-the tensor behind.
+the tensor after.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class Rewiring:
         live_consumers = (
             []
             if isinstance(t, Hole)
-            else [op for consumer in t.consumers() for op in self._consumers_behind(consumer)]
+            else [op for consumer in t.consumers() for op in self._consumers_through(consumer)]
         )
         consumers = unique([*live_consumers, *self._new_consumers.get(id(t), ())])
         return [op for op in consumers if any(read is t for read in self.inputs(op))]
@@ -247,14 +247,14 @@ class Rewiring:
             raise
 
     def _plain(self, t: End) -> End:
-        """The tensor behind a veil; any other as it is."""
+        """The tensor that a veil stands for; any other as it is."""
         return (
             t.op.inputs[0]
             if self._veils and not isinstance(t, Hole) and t.op.name in self._veils
             else t
         )
 
-    def _consumers_behind(self, consumer: Operation) -> list[Operation]:
+    def _consumers_through(self, consumer: Operation) -> list[Operation]:
         """The ops that read through a veil; for another op itself."""
         return consumer.outputs[0].consumers() if consumer.name in self._veils else [consumer]
 

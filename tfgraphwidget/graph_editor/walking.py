@@ -146,8 +146,8 @@ def get_walks_intersection_ops(
         (forward_inclusive, backward_inclusive),
     )
     controls = control_inputs, control_outputs, control_ios
-    ahead, behind = _both_walks(seeds, inclusive, (_as_list(within_ops), within_ops_fn), controls)
-    both = set(behind)
+    ahead, backward = _both_walks(seeds, inclusive, (_as_list(within_ops), within_ops_fn), controls)
+    both = set(backward)
     return [op for op in ahead if op in both]
 
 
@@ -182,8 +182,8 @@ def get_walks_union_ops(
         (forward_inclusive, backward_inclusive),
     )
     controls = control_inputs, control_outputs, control_ios
-    ahead, behind = _both_walks(seeds, inclusive, (_as_list(within_ops), within_ops_fn), controls)
-    return sorted(set(ahead) | set(behind), key=operation_number)
+    ahead, backward = _both_walks(seeds, inclusive, (_as_list(within_ops), within_ops_fn), controls)
+    return sorted(set(ahead) | set(backward), key=operation_number)
 
 
 class _Limits(NamedTuple):

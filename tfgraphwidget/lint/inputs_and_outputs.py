@@ -98,7 +98,7 @@ def signature_boundary(context: LintContext) -> Iterator[Finding]:
     """Signatures that take a tensor twice, or one that none of their outputs needs, or lack one
     that these need.
 
-    A call feeds the inputs, whichever op makes them otherwise: what lies behind them is not needed.
+    A call feeds the inputs, whichever op makes them otherwise: what computes them is not needed.
     """
     index = context.index
     for signature in context.signatures:

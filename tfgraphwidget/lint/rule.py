@@ -30,7 +30,7 @@ class Body:
 
     Attributes:
         index: The graph.
-        where: What it is, to stand behind the name of an op: " of function 'f'"; "" for the current
+        where: What it is, to stand after the name of an op: " of function 'f'"; "" for the current
             graph.
         way: The call that makes it the current graph.
         is_function: Whether it is a function's body.

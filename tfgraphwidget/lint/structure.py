@@ -279,7 +279,7 @@ def input_order(context: LintContext) -> Iterator[Finding]:
                 else "warning",  # a function is written as it was unless it is edited
                 f"Control inputs of op {name!r}{body.where} stand before its tensors in the file, "
                 "and TensorFlow wants "
-                "them behind; " + _fix(fix) + " writes them there.",
+                "them after; " + _fix(fix) + " writes them there.",
                 [op],
                 context.fix(fix, body),
             )
@@ -471,7 +471,7 @@ def rest_of(body: Body, code: str, all_of_them: Sequence[int], do: str) -> Itera
 
     Args:
         all_of_them: The ops, or the edges, that the rule finds.
-        do: What they do, to stand behind "op".
+        do: What they do, to stand after "op".
     """
     more = len(all_of_them) - MOST_FINDINGS
     if more > 0:

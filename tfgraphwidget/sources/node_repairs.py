@@ -1,13 +1,13 @@
 """NodeDefs as a graph that can be drawn and edited, of a file that TensorFlow refuses for its names
 and edges.
 
-A graph needs a name for each op, each name once, and an op behind each input. What a file lacks is
+A graph needs a name for each op, each name once, and an op for each input. What a file lacks is
 filled in here, in place, and noted in a private attribute of the op, which TensorFlow passes over
 and which lint reads:
 
 - An input that names nothing reads a stand-in: a Placeholder, or a NoOp where ops only wait for it.
 - Of several ops of one name the first keeps it, and all that name it read that one.
-- Control inputs, whose order means nothing, go behind the tensors.
+- Control inputs, whose order means nothing, go after the tensors.
 
 All else that TensorFlow refuses can be drawn as it is.
 """
@@ -128,7 +128,7 @@ def _name_each_once(nodes: Sequence[NodeDef]) -> Iterator[str]:
 
 
 def _sort_inputs(nodes: Sequence[NodeDef]) -> Iterator[str]:
-    """Put the control inputs of NodeDefs behind the tensors that they read; yield a sentence if any
+    """Put the control inputs of NodeDefs after the tensors that they read; yield a sentence if any
     was before one.
     """
     changed = []

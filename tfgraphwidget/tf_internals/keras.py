@@ -32,7 +32,7 @@ def functional_model(model: KerasModel) -> KerasModel | None:
 
 
 def functional_nodes(model: KerasModel) -> list[Any]:
-    """Return the calls of layers in a Functional model, each behind those that it depends on.
+    """Return the calls of layers in a Functional model, each after those that it depends on.
 
     Private: `Function._nodes_by_depth`, of Keras 3.
     """

@@ -91,7 +91,7 @@ class CalledFunction:
         name = self.function
         opening = self._editions.pop(name) if name in self._editions else self._open(name)
         edition = self._set_trainable(opening)
-        self._editions[name] = edition  # behind those that were used before
+        self._editions[name] = edition  # after those that were used before
         if len(self._editions) > _MOST_KNOWN:
             del self._editions[next(iter(self._editions))]
         return edition

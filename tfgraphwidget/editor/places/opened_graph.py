@@ -55,9 +55,9 @@ class OpenedGraph:
         """The graph as it is now."""
         return self.place.index
 
-    def is_behind(self) -> bool:
+    def is_outdated(self) -> bool:
         """Whether the graph has changed since it was read last."""
-        return self.place.is_behind()
+        return self.place.is_outdated()
 
     def reread(self) -> None:
         """Read the whole graph again, edges that other code has changed in place included."""

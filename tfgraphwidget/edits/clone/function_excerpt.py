@@ -74,7 +74,7 @@ def excerpt(
     also: Collection[int] = (),
     arguments: Sequence[str] = (),
 ) -> Excerpt:
-    """The ops that `outputs`, and the ops `also`, need behind `inputs`.
+    """The ops that `outputs`, and the ops `also`, need downstream of `inputs`.
 
     `reused` names the ops whose state or value is at hand: captured variables, tables, tensors.
     Without inputs it takes those of the function's `arguments` that are needed. Raises UnknownName,
@@ -153,7 +153,7 @@ def _ops_to_copy(index: GraphIndex, roots: list[int], cut: list[Tensor], exclude
 def _argument_error(index: GraphIndex, read: Mask, is_open: Mask, cut: list[Tensor]) -> NotClonable:
     """The refusal that names the argument, and the tensors that have to be inputs too."""
     hanging = traversal.forward(index, np.flatnonzero(read & is_open), within=read)
-    behind = (
+    downstream = (
         traversal.forward(index, traversal.consumers_of(index, cut), within=read)
         if cut
         else ~hanging & read
@@ -162,7 +162,9 @@ def _argument_error(index: GraphIndex, read: Mask, is_open: Mask, cut: list[Tens
         index.inputs.owner.tolist(), index.inputs.values.tolist(), index.ports.tolist(), strict=True
     )
     entering = {
-        (op, port): None for at, op, port in edges if behind[at] and hanging[op] and not behind[op]
+        (op, port): None
+        for at, op, port in edges
+        if downstream[at] and hanging[op] and not downstream[op]
     }
     first = int(np.flatnonzero(read & is_open)[0])
     tensors = [f"{index.names[op]}:{port}" for op, port in entering] or [f"{index.names[first]}:0"]

@@ -167,7 +167,7 @@ def _branch_functions(index: GraphIndex, nodes: Iterable[NodeDef]) -> list[str]:
     """The functions that v2 loops and conditionals among NodeDefs run as bodies, conditions and
     branches.
 
-    Those nested in them too, but not those behind a call: its gradient goes with the function that
+    Those nested in them too, but not those after a call: its gradient goes with the function that
     it calls.
     """
     functions: dict[str, None] = {}

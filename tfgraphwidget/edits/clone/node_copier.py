@@ -134,7 +134,7 @@ class NodeCopier:
     def copy_nodes(self, nodes: Iterable[NodeDef], into: str) -> list[NodeDef]:
         """Copies of NodeDefs, in their order, under the names, keys and frames of the copies.
 
-        Raises NotClonable when one reads a tensor that stays behind.
+        Raises NotClonable when one reads a tensor that is not copied.
         """
         nodes = list(nodes)
         copies = self._rename_nodes(nodes)
@@ -233,7 +233,7 @@ class NodeCopier:
             new = text
         elif port < 0:
             self.dropped[
-                f"Control input {op!r} stays behind: it is not copied, and lies in the other graph."
+                f"Control input {op!r} is left out: it is not copied, and lies in the other graph."
             ] = None
             new = ""
         else:
@@ -250,7 +250,7 @@ class NodeCopier:
         return new
 
     def _colocate(self, name: str, values: MutableSequence[bytes]) -> None:
-        """Colocation follows the copies; with what stays behind in another graph it is dropped."""
+        """Colocation follows the copies; with what stays in another graph it is dropped."""
         colocations = self._beside
         for k, value in enumerate(values):
             new = colocations.get(value)

@@ -1,5 +1,5 @@
 """FoldBatchNorm: a batch normalization of constants goes into the weights of the layer before or
-behind it.
+after it.
 
 What a normalization does in inference is to multiply each channel by a number and to add another
 one. A convolution (or matrix product) with weights times these numbers gives the same, and what is
@@ -187,7 +187,7 @@ class _Layer:
     Attributes:
         op: The convolution.
         weights: Its weights.
-        bias: The BiasAdd or Add behind it; None for none.
+        bias: The BiasAdd or Add after it; None for none.
         slot: The input of that op which is the bias.
         added: The bias.
     """
@@ -205,13 +205,13 @@ class _Fold:
 
     Attributes:
         op: The fused op, or the multiplication.
-        end: The op that gives the result: `op`, or the addition behind it.
+        end: The op that gives the result: `op`, or the addition after it.
         layer: What its numbers go into.
         parameters: Scale, offset, mean and variance of a fused one; of a multiplication, the
             factor.
         epsilon: Of a fused one.
         shift: What `end` adds; None where it is `op`.
-        base: What is normalized, if the layer is behind; None if that is before.
+        base: What is normalized, if the layer is after; None if that is before.
         has_scale: Whether a fused one multiplies by its scale.
     """
 
@@ -318,7 +318,7 @@ class _BatchNormFolding:
             if shift is None or not self._is_by_channel(shift, layer):
                 end, shift = op, None
             return _Fold(op, end, layer, (factor,), shift=shift)
-        layer = self._behind(end)
+        layer = self._after(end)
         tensors = [factor] if shift is None else [factor, shift]
         if (
             layer is not None
@@ -376,7 +376,7 @@ class _BatchNormFolding:
         )
         return candidate if is_known else None
 
-    def _behind(self, op: int) -> _Layer | None:
+    def _after(self, op: int) -> _Layer | None:
         """The matrix product that alone reads the rows that an op gives, with its bias."""
         index, consumers = self.index, self.index.consumers.row(op).tolist()
         if (
@@ -617,7 +617,7 @@ class _Making:
         node.attr["value"].tensor.CopyFrom(proto)
 
     def _add(self, fold: _Fold, last: str, offset: Array) -> str:
-        """A BiasAdd behind the layer; its name."""
+        """A BiasAdd after the layer; its name."""
         layer = self.index.nodes[fold.layer.op]
         added = self._new_constant(f"{self.index.names[fold.op]}/folded_bias")
         channels = _channels(self.index, fold.layer)

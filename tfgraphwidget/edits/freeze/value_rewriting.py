@@ -467,5 +467,5 @@ class ValueRewriter:
 
 
 def _op(text: str) -> str:
-    """The op behind an input of a graph or of a function's body."""
+    """The op that an input names, of a graph or of a function's body."""
     return split_input(text)[0].partition(":")[0]

@@ -16,7 +16,7 @@ from tfgraphwidget.graph import MERGE, NEXT, GraphIndex
 @register
 @dataclass(frozen=True)
 class Sort(Command):
-    """List each op of a file, or of a function, behind the ops that it reads and waits for.
+    """List each op of a file, or of a function, after the ops that it reads and waits for.
 
     Returns:
         How many ops are at another place.
@@ -61,7 +61,7 @@ class Sort(Command):
 
 
 def execution_order(index: GraphIndex) -> list[int]:
-    """List ops in an order in which each is behind those that it reads and waits for, near that of
+    """List ops in an order in which each is after those that it reads and waits for, near that of
     the graph `index`.
 
     A Merge of a loop is listed before the NextIteration that it reads. Ops of a damaged graph that

@@ -289,7 +289,7 @@ def add_control_inputs(node: NodeDef, names: Iterable[str], without: str = "") -
 
 
 def sorted_controls(node: NodeDef) -> NodeDef:
-    """The NodeDef `node` whose control inputs are in the order that TensorFlow writes, behind its
+    """The NodeDef `node` whose control inputs are in the order that TensorFlow writes, after its
     other inputs.
     """
     data = [text for text in node.input if text[:1] != "^"]

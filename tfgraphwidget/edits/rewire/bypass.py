@@ -518,11 +518,12 @@ def _primary_outputs(index: GraphIndex, boundary: Boundary) -> list[Tensor]:
     consumers = {
         tensor: sorted({op for op, _ in slots}) for tensor, slots in boundary.leaving.items()
     }
-    behind = {tensor: traversal.forward(index, ops) for tensor, ops in consumers.items()}
+    downstream = {tensor: traversal.forward(index, ops) for tensor, ops in consumers.items()}
 
     def is_after(tensor: Tensor, other: Tensor) -> bool:
         return bool(
-            behind[other][consumers[tensor]].all() and not behind[tensor][consumers[other]].any()
+            downstream[other][consumers[tensor]].all()
+            and not downstream[tensor][consumers[other]].any()
         )
 
     return [tensor for tensor in leaving if not any(is_after(tensor, other) for other in leaving)]

@@ -213,7 +213,7 @@ class EdgeMoves:
         return len(self.index) + len(self.new_nodes) - 1, node
 
     def free_name(self, base: str) -> str:
-        """The next name of those that were asked for, else `base`, or that with a number behind it.
+        """The next name of those that were asked for, else `base`, or that with a number after it.
 
         Raises NameTaken.
         """

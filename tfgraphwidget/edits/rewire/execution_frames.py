@@ -265,8 +265,8 @@ class ExecutionFrames:
             for i, kind in enumerate(self.index.types)
             if kind in EXIT and self.contexts.inside[i] == loop
         ]
-        behind = traversal.forward(self.index, [new[0]])
-        best = min(exits, key=lambda i: (not behind[i], i), default=None)
+        downstream = traversal.forward(self.index, [new[0]])
+        best = min(exits, key=lambda i: (not downstream[i], i), default=None)
         if best is None:
             return "choose another."
         verb, port = ("wait for", CONTROL) if new[1] == CONTROL else ("read", 0)

@@ -1,4 +1,4 @@
-"""Gradients that an edit leaves behind: those of the forward path that was there before it.
+"""Gradients that an edit makes stale: those of the forward path that was there before it.
 
 `tf.gradients` and a tape write down the derivative of each op of a path once. An edit that changes
 what the path computes leaves these ops as they are, and who trains with them trains something else.
@@ -56,7 +56,7 @@ def stale_gradient_notes(
     what: str = "",
     *,
     carried: Collection[Tensor] = (),
-    left_behind: Sequence[int] = (),
+    left_over: Sequence[int] = (),
 ) -> tuple[str, ...]:
     """A sentence about gradient ops that are wrong after a patch; none if there are none.
 
@@ -77,7 +77,7 @@ def stale_gradient_notes(
     backward = BackwardOps(index, renamed)
     if not backward.ops:
         return ()
-    ops = list(dict.fromkeys([*_ChangedEdges(backward, patch).stale(carried), *left_behind]))
+    ops = list(dict.fromkeys([*_ChangedEdges(backward, patch).stale(carried), *left_over]))
     if not ops:
         return ()
     gradients = sorted({gradient for op in ops for gradient in backward.by_owner.get(op, ())})

@@ -67,8 +67,8 @@ def check_acyclic(index: GraphIndex, patch: Patch, way_out: str = _INDEPENDENT) 
     # came after it.
     read = set().union(*gained.values(), *new.values())
     reached = traversal.forward(index, [index.ids[name] for name in gained if name in index.ids])
-    is_behind = any(reached[index.ids[name]] for name in read if name in index.ids)
-    if not is_behind and _is_in_order(new):
+    is_outdated = any(reached[index.ids[name]] for name in read if name in index.ids)
+    if not is_outdated and _is_in_order(new):
         return
     after = apply_patch(index, patch)
     rows = _without_back_edges(after, Csr(after.sources.start, after.sources.to))

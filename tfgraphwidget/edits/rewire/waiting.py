@@ -1,4 +1,4 @@
-"""Control edges that an edit leaves behind: ops that wait for an op without consumers."""
+"""Control edges that an edit leaves over: ops that wait for an op without consumers."""
 
 from __future__ import annotations
 

@@ -303,7 +303,7 @@ def matches_of(
         functions: Whether the functions that ops call are searched too, each at its first call.
 
     Returns:
-        The matches; those in functions behind those of the graph itself.
+        The matches; those in functions after those of the graph itself.
     """
     index = context.index
     mask = traversal.mask_of(index, resolve_ops(index, within)) if within else None
@@ -787,7 +787,7 @@ class _Round:
             return None
         index = self.index
         replaced_ops = sorted(self.removed)
-        carried, left_behind = self._carry_gradients()
+        carried, left_over = self._carry_gradients()
         for of in self.new:
             new = self._final(of)
             for consumer in tensor_consumers(index, of):
@@ -818,7 +818,7 @@ class _Round:
                 names,
                 "what was replaced",
                 carried=carried,
-                left_behind=left_behind,
+                left_over=left_over,
             ),
             *possible_gradient_notes(
                 index, traversal.mask_of(index, replaced_ops), "what was replaced", names
@@ -856,9 +856,9 @@ class _Round:
         for gradients_of_match in replaced:
             for of, _ in gradients_of_match.leaving:
                 self.rewriter.stand_in(of[0], split_tensor(self._final(of))[0])
-        return list(carried), self._left_behind(carried)
+        return list(carried), self._left_over(carried)
 
-    def _left_behind(self, carried: Mapping[tuple[int, int], _MatchReplacement]) -> list[int]:
+    def _left_over(self, carried: Mapping[tuple[int, int], _MatchReplacement]) -> list[int]:
         """The replaced ops whose gradients stay as they were, although replaced ops whose gradients
         go along read them.
         """

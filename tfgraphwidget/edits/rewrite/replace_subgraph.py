@@ -501,12 +501,12 @@ def _check_no_path_back(index: GraphIndex, part: Part, reading: Iterable[int]) -
     halves.
     """
     round_ = traversal.mask_of(index, (op for op, kind in enumerate(index.types) if kind in NEXT))
-    behind = traversal.forward(
+    downstream = traversal.forward(
         index, [op for op in reading if not round_[op]], within=~(part.mask | round_)
     )
     for name in part.inputs:
         op, _ = tensor(index, name)
-        if behind[op]:
+        if downstream[op]:
             raise GraphEditError(
                 f"{name!r} goes into the selection and depends on what comes out of it; select "
                 "what lies between too.",

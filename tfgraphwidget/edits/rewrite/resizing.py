@@ -111,7 +111,7 @@ class Resizing:
 
         Each round proposes sizes for the constants as they were before the edit, from what the
         proposals of the round before make of the shapes, until a round proposes the same. So no
-        size is scaled twice, and what was proposed from the shape behind a constant that was still
+        size is scaled twice, and what was proposed from the shape after a constant that was still
         wrong is proposed again.
         """
         self.index = self._with_shapes_of_calls(patch)
@@ -214,10 +214,12 @@ class Resizing:
         TensorFlow tells no static shape of an op whose type is a function.
         """
         index = self.index
-        behind = traversal.forward(index, [index.ids[edited.name] for edited in patch.changed])
+        downstream = traversal.forward(index, [index.ids[edited.name] for edited in patch.changed])
         calls = [
             index.nodes[op]
-            for op in np.flatnonzero(behind & of_type(index, index.functions.__contains__)).tolist()
+            for op in np.flatnonzero(
+                downstream & of_type(index, index.functions.__contains__)
+            ).tolist()
             if None in (index.shape(op, port) for port in range(len(index.dtypes(op))))
         ]
         if not calls:

@@ -94,8 +94,8 @@ def _reshapes_of_unknown(
         and index.input_lists[op]
         and index.shape(*EdgeMoves(index).current_inputs(op)[0]) is None
     ]
-    behind = traversal.forward(index, sources) if blind else ()
-    for op in (op for op in blind if behind[op]):
+    undone_by = traversal.forward(index, sources) if blind else ()
+    for op in (op for op in blind if undone_by[op]):
         consumer = SizeConsumer(index, changes, op)
         target = consumer.sizes(1)
         old_sizes = {was for _, was, _ in changes.sizes}
@@ -224,7 +224,7 @@ def _factors(consumer: SizeConsumer, size: tuple[int, int | None]) -> Sequence[t
     """(size before, size now) of the dimensions that a Reshape further up has merged into one, of
     `size`; () if none.
 
-    Rows and columns become the tokens of a transformer so, and are taken apart again behind it.
+    Rows and columns become the tokens of a transformer so, and are taken apart again after it.
     """
     index, moves = consumer.index, EdgeMoves(consumer.index)
     stack, visited = [op for op, _ in consumer.read[:1]], {consumer.op}
@@ -565,11 +565,11 @@ def _transposed_convolution(consumer: SizeConsumer) -> Iterator[StaleConstant]:
 
 
 def _space_to_batch(consumer: SizeConsumer) -> Iterator[StaleConstant]:
-    """The padding of a dilated convolution, which fills the last block, and the crop behind it that
+    """The padding of a dilated convolution, which fills the last block, and the crop after it that
     takes it off.
     """
-    block, paddings, behind = consumer.sizes(1), _pairs(consumer), _batch_to_space(consumer)
-    crops = _pairs(behind) if behind is not None else []
+    block, paddings, undone_by = consumer.sizes(1), _pairs(consumer), _batch_to_space(consumer)
+    crops = _pairs(undone_by) if undone_by is not None else []
     for k, was, now in consumer.changes.dimensions(consumer.read[0]):
         size = block[k - 1].value if 1 <= k <= len(block) else None
         left, right = 2 * k - 2, 2 * k - 1
@@ -578,17 +578,17 @@ def _space_to_batch(consumer: SizeConsumer) -> Iterator[StaleConstant]:
         added = sum(_values(paddings[left : right + 1]))
         if (was + added) % size:
             continue
-        if behind is None or right >= len(crops):
+        if undone_by is None or right >= len(crops):
             if now is None or (now + added) % size:
                 yield consumer.stale(2, paddings, right, None)
             continue
         fill, padding = _values(crops)[right], _values(paddings)[right]
         if now is None:
             yield consumer.stale(2, paddings, right, None)
-            yield behind.stale(2, crops, right, None)
+            yield undone_by.stale(2, crops, right, None)
         elif (new := -(now + added - fill) % size) != fill:
             yield consumer.stale(2, paddings, right, padding - fill + new)
-            yield behind.stale(2, crops, right, new)
+            yield undone_by.stale(2, crops, right, new)
 
 
 def _pairs(consumer: SizeConsumer) -> list[SizeEntry]:
@@ -606,14 +606,14 @@ def _values(entries: Iterable[SizeEntry]) -> list[int]:
 
 
 def _batch_to_space(consumer: SizeConsumer) -> SizeConsumer | None:
-    """The op that undoes a SpaceToBatchND: the nearest behind it with the same blocks."""
+    """The op that undoes a SpaceToBatchND: the nearest after it with the same blocks."""
     index, stack, visited = consumer.index, [consumer.op], {consumer.op}
     while stack and len(visited) < _STEPS:
         for next_op in index.consumer_lists[stack.pop(0)]:
             if index.types[next_op] == "BatchToSpaceND":
-                behind = SizeConsumer(index, consumer.changes, next_op)
-                is_pair = _values(behind.sizes(1)) == _values(consumer.sizes(1))
-                return behind if is_pair else None
+                undone_by = SizeConsumer(index, consumer.changes, next_op)
+                is_pair = _values(undone_by.sizes(1)) == _values(consumer.sizes(1))
+                return undone_by if is_pair else None
             if next_op not in visited:
                 visited.add(next_op)
                 stack.append(next_op)

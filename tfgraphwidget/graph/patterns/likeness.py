@@ -69,7 +69,7 @@ class _Likeness:
         self.definitions = self.deep_ops()
 
     def inputs(self, op: int) -> list[Tensor]:
-        """What an op reads behind Identity ops and reads."""
+        """What an op reads through Identity ops and reads."""
         start = int(self.index.inputs.start[op])
         tensors = []
         for k, source in enumerate(self.index.input_lists[op]):

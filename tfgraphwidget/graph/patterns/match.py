@@ -348,7 +348,7 @@ class Obstacles:
 
 
 def topological_rank(index: GraphIndex) -> Sequence[int]:
-    """For each op of `index` its place in an order in which ops come behind what they read, but for
+    """For each op of `index` its place in an order in which ops come after what they read, but for
     loops.
     """
     if index.is_sorted():

@@ -134,7 +134,7 @@ def new_handles(definition: FunctionDef, nodes: Iterable[NodeDef]) -> list[NewHa
 
 
 def _add_arguments(definition: FunctionDef, handles: Iterable[NewHandle]) -> None:
-    """Let a function take handles behind its other arguments, in place."""
+    """Let a function take handles after its other arguments, in place."""
     for handle in handles:
         _describe(definition.signature.input_arg.add(), handle)
         if _INPUT_SHAPES in definition.attr:
@@ -475,7 +475,7 @@ def check_called_alike(index: GraphIndex, function: str) -> None:
 
 
 def _callers_last(index: GraphIndex, function: str) -> list[str]:
-    """The functions which the graph's ops call that call `function`, each behind those that it
+    """The functions which the graph's ops call that call `function`, each after those that it
     calls itself.
     """
     calls = {

@@ -382,8 +382,8 @@ def _report(part: Excerpt, states: States | StateNames, into: str) -> Preview:
         **dict.fromkeys(states.handles, "resource"),
     }
     notes = [
-        f"{index.names[op]!r} no longer waits for {index.names[control_input]!r}, which stays "
-        "behind."
+        f"{index.names[op]!r} no longer waits for {index.names[control_input]!r}, which is "
+        "not copied."
         for op, control_input in part.waits
     ]
     notes += [

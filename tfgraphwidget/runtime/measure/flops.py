@@ -77,7 +77,7 @@ class _Op:
 
     def area(self, name: str) -> int:
         """The product of the sizes or strides of a window over images with their channels
-        behind.
+        after.
         """
         attributes = self.index.nodes[self.number].attr
         if "data_format" in attributes and attributes["data_format"].s != b"NHWC":

@@ -179,15 +179,15 @@ def run_body(
     trust.check(effects_of(index, trust).of_run(outputs, feeds))
     values = {name: np.asarray(value) for name, value in feeds.items()}
     inner = [name for name in feeds if index.types[index.op(name)] not in ARGUMENTS]
-    behind = forward(index, consumers_of(index, pairs(index, inner)))
+    downstream = forward(index, consumers_of(index, pairs(index, inner)))
     fetches = [name for name in dict.fromkeys(outputs) if name not in feeds]
     for group in (
-        [o for o in fetches if behind[index.op(o)]],
-        [o for o in fetches if not behind[index.op(o)]],
+        [o for o in fetches if downstream[index.op(o)]],
+        [o for o in fetches if not downstream[index.op(o)]],
     ):
         if group:
             # A tensor that depends on no argument is not on a path from one.
-            inputs = feeds_of(index, group, feeds) if behind[index.op(group[0])] else []
+            inputs = feeds_of(index, group, feeds) if downstream[index.op(group[0])] else []
             module = as_module(
                 index, body_state, inputs, group, "aside", variables="own", arguments=tuple(feeds)
             )

@@ -111,10 +111,10 @@ def _table_initializers(
 
     Raises SessionRefused for state that only the user's session has.
     """
-    behind = needed_ops(index, (), [v.initializer for v in variables if v.initializer])
+    upstream = needed_ops(index, (), [v.initializer for v in variables if v.initializer])
     states = [
         i
-        for i, _ in resources(index, [i for i in ids if behind[i]])
+        for i, _ in resources(index, [i for i in ids if upstream[i]])
         if index.types[i] not in HANDLES
     ]
     fillers: dict[str, None] = {}

@@ -298,7 +298,7 @@ def object_path(key: str) -> str:
 
 
 def natural_order(name: str) -> list[object]:
-    """A key that sorts "variables/10" behind "variables/9".
+    """A key that sorts "variables/10" after "variables/9".
 
     Args:
         name: The name of a value in a checkpoint.

@@ -231,7 +231,7 @@ def call_structure(
 
 
 def own_outputs(graph: FuncGraph) -> list[Tensor]:
-    """The tensors that a FuncGraph returns to its caller; behind them are those that a gradient
+    """The tensors that a FuncGraph returns to its caller; after them are those that a gradient
     needs, once taken.
     """
     count = len(_leaves(graph.structured_outputs, tf.Tensor, tf.TensorSpec))

@@ -47,7 +47,7 @@ _GRADIENT = "_gradient_op_type"
 
 
 def captured_state(source: Source, body: Body) -> BodyState:
-    """The state behind the ops of a function's body.
+    """The state of the ops of a function's body.
 
     Args:
         body: The body of one of its functions.
